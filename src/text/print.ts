@@ -35,6 +35,11 @@ const emptyLine = '\r\u001b[K'
 export const standardOutput: Printer = printer(() => process.stdout)
 export const standardError: Printer = printer(() => process.stderr)
 
+/** Calls `lost` with the system's code once the standard error cannot be written any more. */
+export function onErrorOutputLost(lost: (code: string) => void): void {
+  process.stderr.once('error', ({ code = 'no code' }: NodeJS.ErrnoException) => lost(code))
+}
+
 /** Prints a document for a program: the same values, with everything that a reader could not see as an escape. */
 export function printJson(document: unknown): void {
   standardOutput.print(jsonText(document))

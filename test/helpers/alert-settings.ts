@@ -5,7 +5,7 @@ import { alertSecret } from './sources/alert-receiver.ts'
 /** Alerts as a configuration has them that says nothing of them. */
 export const quietAlerts: AlertSettings = {
   link: null,
-  console: null,
+  consoleUrl: null,
   overdueMinutes: 60,
   pausedHours: 24,
   freshHours: null,

@@ -12,7 +12,7 @@ import { type Daemon, startDaemon } from '../../daemon/start.ts'
 import { Failure, type FailureCode } from '../../errors.ts'
 import { createEvents, type Events } from '../../telemetry/events.ts'
 import { createLogger } from '../../telemetry/log.ts'
-import { standardOutput } from '../../text/print.ts'
+import { onErrorOutputLost, standardOutput } from '../../text/print.ts'
 import { type HangUps, listenForHangUp } from '../hang-ups.ts'
 import { type CommonOptions, configOf } from '../session.ts'
 import { listenForStop } from '../stop-signal.ts'
@@ -31,7 +31,7 @@ const awaitedAgain: ReadonlySet<FailureCode> = awaited.union(new Set<FailureCode
 /** Runs the daemon until it is asked to stop. It lives again after a restore, and with another configuration after SIGHUP. */
 export async function serve(options: ServeOptions): Promise<number> {
   const log = createLogger({ level: 'info', ...(options.json && { pretty: false }) })
-  process.stderr.once('error', tellLogLost)
+  onErrorOutputLost(tellLogLost)
   const metrics = createMetrics({ ofProcess: true })
   const events = createEvents(log, metrics.note)
   const roles = rolesIn(options.roles ?? 'api,scheduler,worker')
@@ -97,7 +97,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   }
 }
 
-function tellLogLost({ code = 'no code' }: NodeJS.ErrnoException): void {
+function tellLogLost(code: string): void {
   standardOutput.print(`! the log cannot be written any more (${code}); the daemon goes on without it\n`)
 }
 

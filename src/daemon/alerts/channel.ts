@@ -7,7 +7,7 @@ export type AlertSettings = {
   /** The address that messages show, with places for what they are about; null: none. */
   readonly link: string | null
   /** Where the console is, to whose pages messages lead without `link`; null: that is not known. */
-  readonly console: URL | null
+  readonly consoleUrl: URL | null
   readonly overdueMinutes: number
   readonly pausedHours: number
   /** How old what HR said last may be; null: by the schedule of each connection. */

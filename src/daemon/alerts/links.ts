@@ -9,13 +9,13 @@ type LinkSettings = {
   /** `alerts.link`. */
   readonly link: string | null
   /** `server.publicUrl`, where the console is. */
-  readonly console: URL | null
+  readonly consoleUrl: URL | null
 }
 
 /** Links as `alerts.link` has them. Without it, or where its path names what the alert has no value for, to the page of the console. */
-export function alertLinks({ link, console }: LinkSettings): AlertLink {
+export function alertLinks({ link, consoleUrl }: LinkSettings): AlertLink {
   return (alert) =>
-    (link === null ? null : filledLink(link, alert)) ?? (console && new URL(pageOf(alert), console).href)
+    (link === null ? null : filledLink(link, alert)) ?? (consoleUrl && new URL(pageOf(alert), consoleUrl).href)
 }
 
 /** Null if the path would lead nowhere. In a query, what the alert has no value for stays empty. */

@@ -46,7 +46,7 @@ export async function sendBy(sender: Sender, notice: Notice, signal: AbortSignal
 
 /** Sends a test message through this channel, or through each at once, and says what became of it. */
 export async function testAlerts(
-  { channels, ...links }: Pick<AlertSettings, 'channels' | 'link' | 'console'>,
+  { channels, ...links }: Pick<AlertSettings, 'channels' | 'link' | 'consoleUrl'>,
   { channel: wanted, now, signal }: { channel?: string | undefined; now: Date; signal: AbortSignal },
 ): Promise<AlertTest[]> {
   const chosen = channels.filter(({ name }) => wanted === undefined || name === wanted)

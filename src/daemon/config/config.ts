@@ -612,8 +612,8 @@ function toAlertSettings(
       }
     },
   )
-  const console = publicUrl === undefined ? null : new URL(publicUrl)
-  return { ...rest, link: link ?? null, console, freshHours: freshHours ?? null, channels: named }
+  const consoleUrl = publicUrl === undefined ? null : new URL(publicUrl)
+  return { ...rest, link: link ?? null, consoleUrl, freshHours: freshHours ?? null, channels: named }
 }
 
 function toFeed(

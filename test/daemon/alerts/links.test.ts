@@ -1,26 +1,26 @@
 import { describe, expect, test } from 'vitest'
 import { alertLinks } from '../../../src/daemon/alerts/links.ts'
 
-const console = new URL('https://rollcall.example')
+const consoleUrl = new URL('https://rollcall.example')
 const alert = { id: 'a1', connection: 'acme', kind: 'stale', runId: null } as const
 
 describe('a link of the configuration', () => {
   test('is filled in, and what is filled in cannot leave its place', () => {
-    const linkOf = alertLinks({ link: 'https://wiki.example/{kind}?c={connection}&run={run}', console: null })
+    const linkOf = alertLinks({ link: 'https://wiki.example/{kind}?c={connection}&run={run}', consoleUrl: null })
 
     expect(linkOf({ ...alert, connection: 'a&b=c/../d' })).toBe('https://wiki.example/stale?c=a%26b%3Dc%2F..%2Fd&run=')
   })
 
   test('of a message about no alert leaves its places empty', () => {
-    expect(alertLinks({ link: 'https://wiki.example/{kind}', console })(null)).toBe('https://wiki.example/')
+    expect(alertLinks({ link: 'https://wiki.example/{kind}', consoleUrl })(null)).toBe('https://wiki.example/')
   })
 
   test('leads to the console, or nowhere, where its path names a run that the alert does not have', () => {
     const link = 'https://wiki.example/runs/{run}'
 
-    expect(alertLinks({ link, console })(alert)).toBe('https://rollcall.example/runs?connection=acme')
-    expect(alertLinks({ link, console: null })(alert)).toBeNull()
-    expect(alertLinks({ link, console })({ ...alert, runId: 'r1' })).toBe('https://wiki.example/runs/r1')
+    expect(alertLinks({ link, consoleUrl })(alert)).toBe('https://rollcall.example/runs?connection=acme')
+    expect(alertLinks({ link, consoleUrl: null })(alert)).toBeNull()
+    expect(alertLinks({ link, consoleUrl })({ ...alert, runId: 'r1' })).toBe('https://wiki.example/runs/r1')
   })
 })
 
@@ -38,11 +38,11 @@ test.each([
   ['blocked', null, '/'],
   ['settings_differ', null, '/'],
 ] as const)('without a link of the configuration, "%s" of run %s leads to %s of the console', (kind, runId, page) => {
-  const linkOf = alertLinks({ link: null, console })
+  const linkOf = alertLinks({ link: null, consoleUrl })
 
   expect(linkOf({ ...alert, connection: 'a&b', kind, runId })).toBe(`https://rollcall.example${page}`)
 })
 
 test('without a link and without an address of the console there is no link', () => {
-  expect(alertLinks({ link: null, console: null })(alert)).toBeNull()
+  expect(alertLinks({ link: null, consoleUrl: null })(alert)).toBeNull()
 })

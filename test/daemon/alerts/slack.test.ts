@@ -212,7 +212,7 @@ describe('the private network', () => {
 
 describe('a reason full of markup', () => {
   const hostile = 'people <!channel> <https://evil.example|click> *bold* & @all @here \u202e\u0007 <script>.csv'
-  const linkOf = alertLinks({ link: 'https://wiki.example/{run}?a=1|2', console: null })
+  const linkOf = alertLinks({ link: 'https://wiki.example/{run}?a=1|2', consoleUrl: null })
   const message = JSON.parse(slackMessage(raised({ reason: hostile }), linkOf)) as {
     text: string
     blocks: { text: { type: string; text: string } }[]

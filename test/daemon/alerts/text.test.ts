@@ -7,7 +7,7 @@ import { cleared, raised, summaryNotice, testNotice } from '../../helpers/notice
 const noLink: AlertLink = () => null
 
 test('a held plan is told with its reason, counts, the command and the link', () => {
-  const linkOf = alertLinks({ link: 'https://wiki.example/rollcall?run={run}', console: null })
+  const linkOf = alertLinks({ link: 'https://wiki.example/rollcall?run={run}', consoleUrl: null })
   const text = noticeText(raised(), linkOf)
 
   expect(text).toEqual({
