@@ -12,7 +12,7 @@ type LinkSettings = {
   readonly consoleUrl: URL | null
 }
 
-/** Links as `alerts.link` has them. Without it, or where its path names what the alert has no value for, to the page of the console. */
+/** Links as `alerts.link` has them. Without it, or where its path names what the alert has no value for, to its page of the console for operators */
 export function alertLinks({ link, consoleUrl }: LinkSettings): AlertLink {
   return (alert) =>
     (link === null ? null : filledLink(link, alert)) ?? (consoleUrl && new URL(pageOf(alert), consoleUrl).href)
