@@ -151,10 +151,7 @@ export async function setLacksUpdate(db: Db, connection: string): Promise<void> 
 }
 
 /** Takes the right to look the target up, or to create it. False while another live process has it. */
-export async function claimTarget(
-  db: Db,
-  { connection, lease }: { connection: string; lease: Lease },
-): Promise<boolean> {
+export async function claimTarget(db: Db, { connection, lease }: TargetClaim): Promise<boolean> {
   const claimed = await db
     .updateTable('connections')
     .set({ target_lease: lease.id })
@@ -164,8 +161,27 @@ export async function claimTarget(
   return claimed.numUpdatedRows > 0n
 }
 
-export async function releaseTarget(db: Db, connection: string): Promise<void> {
-  await db.updateTable('connections').set({ target_lease: null }).where('name', '=', connection).execute()
+type TargetClaim = { readonly connection: string; readonly lease: Lease }
+
+/** Whether this process still has that right. Asked right before a connection is created: another one may have taken it over. */
+export async function holdsTarget(db: Db, { connection, lease }: TargetClaim): Promise<boolean> {
+  const held = await db
+    .selectFrom('connections')
+    .select('name')
+    .where('name', '=', connection)
+    .where('target_lease', '=', lease.id)
+    .executeTakeFirst()
+  return held !== undefined
+}
+
+/** Gives the right back, unless another process has taken it over. */
+export async function releaseTarget(db: Db, { connection, lease }: TargetClaim): Promise<void> {
+  await db
+    .updateTable('connections')
+    .set({ target_lease: null })
+    .where('name', '=', connection)
+    .where('target_lease', '=', lease.id)
+    .execute()
 }
 
 /** Why a connection is left alone, and until when. */

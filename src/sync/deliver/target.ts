@@ -1,7 +1,7 @@
 import type { CustomConnection } from '../../contract/platform/custom-connections.ts'
 import { WalkInterrupted, walk } from '../../http/client/walk.ts'
 import { type JsonObject, schemaAt, schemaDifferences } from '../../identity/shape/json-schema.ts'
-import { claimTarget, releaseTarget, setTarget, type Target, targetOf } from '../../store/connections.ts'
+import { claimTarget, holdsTarget, releaseTarget, setTarget, type Target, targetOf } from '../../store/connections.ts'
 import { forgetConfirmed } from '../../store/roster/roster.ts'
 import { type Lease, workingOn } from '../../store/workers/leases.ts'
 import { type Platform, type RecordTarget, recordTarget, type SyncConnection, type SyncContext } from '../context.ts'
@@ -101,17 +101,26 @@ const beingLookedUp: Stop = {
   message: 'another worker looks the connection up',
 }
 
+/** Another process has taken over the right to create the connection. */
+class TargetLost extends Error {
+  override readonly name = 'TargetLost'
+}
+
 async function claimAndFind(ctx: SyncContext, connection: SyncConnection, signal: AbortSignal): Promise<Found | Stop> {
   const { db } = ctx.store
   return await workingOn(ctx.lease, { kind: 'target', connection: connection.name }, async () => {
+    const claim = { connection: connection.name, lease: ctx.lease }
     // Two processes that both find nothing would both create it.
-    if (!(await claimTarget(db, { connection: connection.name, lease: ctx.lease }))) return beingLookedUp
+    if (!(await claimTarget(db, claim))) return beingLookedUp
     try {
       const found = await findTarget(ctx, connection, signal)
       if (!('kind' in found)) await setTarget(db, connection.name, { key: targetKey(ctx, connection), ...found })
       return found
+    } catch (error) {
+      if (error instanceof TargetLost) return beingLookedUp
+      throw error
     } finally {
-      await releaseTarget(db, connection.name)
+      await releaseTarget(db, claim)
     }
   })
 }
@@ -136,7 +145,12 @@ async function findTarget(ctx: SyncContext, connection: SyncConnection, signal: 
   const { client, pace } = ctx.platform
   const records = recordTarget(target)
   const body = records === null ? { name: target.name, providerTypes: ['HRIS' as const] } : creation(records)
-  const classified = classifyAnswer(await pace.send(() => client.createCustomConnection({ body }, { signal }), signal))
+  const answer = await pace.send(async () => {
+    // A process that was stopped during its look-up finds that another one has created the connection since.
+    if (!(await holdsTarget(ctx.store.db, { connection: connection.name, lease: ctx.lease }))) throw new TargetLost()
+    return await client.createCustomConnection({ body }, { signal })
+  }, signal)
+  const classified = classifyAnswer(answer)
   if (classified.kind !== 'done') return asStop(classified)
   // A new connection of records is read back for its resource, and for what the platform made of its schema.
   return records === null

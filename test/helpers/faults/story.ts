@@ -201,7 +201,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
       const lease = kept.use(await takeLease(sync.store))
       await db.updateTable('connections').set({ target_id: null }).execute()
       await claimTarget(db, { connection: connection.name, lease })
-      return () => releaseTarget(db, connection.name)
+      return () => releaseTarget(db, { connection: connection.name, lease })
     },
 
     /** The requests that would change somebody, since the trouble began or ended. */

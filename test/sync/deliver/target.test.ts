@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectionStates, setTarget, targetOf } from '../../../src/store/connections.ts'
+import { claimTarget, connectionStates, releaseTarget, setTarget, targetOf } from '../../../src/store/connections.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
+import { takeLease } from '../../../src/store/workers/leases.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'
 import { noteTarget, resolveTarget } from '../../../src/sync/deliver/target.ts'
 import { between, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
@@ -129,4 +130,32 @@ test.each([
 
   expect(run.state).toBe('delivering')
   expect((await connectionStates(world.sync.store.db))[0]?.blocked?.reason).toMatch(reason)
+})
+
+test('a process whose right to create the connection was taken over creates none, and takes no right away', async () => {
+  await using opened = await open()
+  const { world, client } = opened
+  const { sync } = world
+  const { db } = sync.store
+  await using other = await takeLease(sync.store)
+  const lookUp = await lookUpOf(world)
+  const { name } = world.connection
+  between(world, (real) => ({
+    // While this process was stopped in its look-up, another one took it for dead.
+    listCustomConnections: async (input, options) => {
+      const answer = await real.listCustomConnections(input, options)
+      await db.updateTable('connections').set({ target_lease: other.id }).where('name', '=', name).execute()
+      return answer
+    },
+  }))
+
+  const found = await lookUp()
+  const isFree = await claimTarget(db, { connection: name, lease: sync.lease })
+  await releaseTarget(db, { connection: name, lease: other })
+
+  const made = await client.listCustomConnections({ query: {} })
+  expect(found).toMatchObject({ kind: 'wait', code: 'being_looked_up' })
+  expect(made.status === 200 ? made.body.data : null).toEqual([])
+  expect(isFree).toBe(false)
+  expect(await claimTarget(db, { connection: name, lease: sync.lease })).toBe(true)
 })
