@@ -4,7 +4,9 @@ import type { ResponseHeaders } from './answer.ts'
 export function retryAfterMs(headers: ResponseHeaders, now: Date = new Date()): number | null {
   const value = single(headers['retry-after'])
   if (value === null) return null
-  if (/^\d+$/.test(value)) return Number(value) * 1000
+  if (/^\d+(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000)
+  // A date has letters. Of a number such as -1 the engine would make one.
+  if (!/[a-z]/i.test(value)) return null
   const until = Date.parse(value)
   if (Number.isNaN(until)) return null
   // Both dates from one clock: the server's and ours can differ by more than the wait.
