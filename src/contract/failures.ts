@@ -23,7 +23,8 @@ export type DeliveryFailure = {
   readonly uncertain: boolean
 }
 
-const repeated = 'The batch stays due and is tried again. The pauses grow up to an hour. No person is given up.'
+const repeated =
+  'The batch stays due and is tried again. The pauses grow up to an hour. If it is a single person on whom the platform fails, the others of the batch go on. No person is given up.'
 const blocked = 'Nothing of the connection is sent, except one probe every 15 minutes. Other connections go on.'
 const unwell = 'Look at the status page of the platform. Nothing has to be done here.'
 
@@ -137,7 +138,7 @@ export const deliveryFailures = {
     action: 'wait',
     when: 'the platform asks for a pause (429)',
     follows:
-      'All workers and processes that send to this platform wait as long as Retry-After says, in seconds or as a date. Without Retry-After they wait 15 seconds.',
+      'All workers and processes that send to this platform wait as long as Retry-After says, in seconds or as a date. Without Retry-After they wait 15 seconds. It is listed if nothing gets through for a while.',
     helps: 'If it happens often, set platform.requestsPerMinute lower.',
     uncertain: false,
   },
@@ -270,10 +271,10 @@ export const deliveryFailures = {
     uncertain: false,
   },
   connection_unknown: {
-    action: 'block',
-    when: 'the configuration no longer has the connection of an unfinished run',
-    follows: blocked,
-    helps: 'Put the connection back, or cancel the run.',
+    action: 'wait',
+    when: 'the configuration of the process that sends lacks the connection of an unfinished run',
+    follows: 'The batch waits for a process whose configuration has the connection. It is listed if that lasts.',
+    helps: 'Put the connection back, or cancel the run. Give all processes of a store the same configuration.',
     uncertain: false,
   },
 } as const satisfies Readonly<Record<string, DeliveryFailure>>

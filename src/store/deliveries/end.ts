@@ -16,7 +16,7 @@ export type AttemptEnd = {
   readonly requests: number
   readonly dueAt: Date
   readonly failure: { readonly code: DeliveryFailureCode | null; readonly message: string } | null
-  /** `failed`: one more failure in a row; `withheld`: nothing was tried, because the platform is unwell; `paused`: no failure. */
+  /** `failed`: one more failure in a row; `withheld`: no failure, and yet nothing gets through; `paused`: no failure. */
   readonly as: 'settled' | 'failed' | 'withheld' | 'paused'
   /** Something got through before. */
   readonly progressed: boolean
@@ -163,7 +163,7 @@ function failing(
         ? { failures: 1, failingSince: now }
         : { failures: held.failures + 1, failingSince: held.failing_since ?? now }
     case 'withheld':
-      return { failures: held.failures, failingSince: held.failing_since ?? now }
+      return { failures: held.failures, failingSince: progressed ? now : (held.failing_since ?? now) }
     case 'paused':
       return { failures: held.failures, failingSince: held.failing_since }
     default:

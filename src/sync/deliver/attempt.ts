@@ -6,7 +6,7 @@ import type { Pending, PendingChange, Step } from '../../store/deliveries/pendin
 import type { SyncContext } from '../context.ts'
 import { Overtaken } from '../plan/stage.ts'
 import { actsOf } from './acts.ts'
-import { isUncertain, type Refused, type Stop } from './classify-answers.ts'
+import { isOfRequest, isUncertain, type Refused, type Stop } from './classify-answers.ts'
 import { type Call, type Endpoint, request } from './endpoint.ts'
 
 /** One attempt at a batch: what it needs, and how far it has come. Its states stand in deliver.ts. */
@@ -78,6 +78,14 @@ export function recordOf({ json }: Pick<RecordText, 'json'>): IdentityRecord {
 export function changeOf(attempt: Attempt, identityId: string): PendingChange | undefined {
   attempt.changes ??= new Map(attempt.read?.changes.map((change) => [change.identityId, change]))
   return attempt.changes.get(identityId)
+}
+
+/**
+ * Whether the rest of a batch is sent although something stopped: of a batch that has failed before, one person may be all that fails. If
+ * it is the platform, its circuit soon opens.
+ */
+export function goesOn({ claim }: Attempt, stop: Stop): boolean {
+  return claim.failures > 0 && isOfRequest(stop)
 }
 
 /** What events say of the batch. */

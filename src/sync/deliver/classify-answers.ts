@@ -42,6 +42,8 @@ type BodyOf<A> = A extends { readonly status: 200 | 201 | 207; readonly body: in
 
 /** How long to wait if a 429 does not say. */
 const defaultPatienceMs = 15_000
+/** A platform that asks for patience is never asked again sooner. */
+const leastPatienceMs = 1000
 /** After an hour the platform is asked again, however long a wait it names. */
 const mostPatienceMs = 60 * 60_000
 
@@ -85,6 +87,11 @@ export function leavesUncertain(stop: Stop): boolean {
   return deliveryFailures[stop.code].uncertain
 }
 
+/** Whether the platform may have failed because of what was sent to it, so that another request need not fail as well. */
+export function isOfRequest(stop: Stop): boolean {
+  return stop.kind === 'retry' && stop.code !== 'stopped' && leavesUncertain(stop)
+}
+
 /** Whether, after this answer, the request may have been applied, or still may be. */
 export function isUncertain(answer: AnyAnswer): boolean {
   const classified = classifyAnswer(answer)
@@ -101,7 +108,9 @@ export function classifyAnswer<A extends AnyAnswer>(answer: A): AnswerClass<Body
   switch (answer.status) {
     case 'unreachable': {
       const { reason, message, cause, retryAfterMs: delayMs } = answer
-      const code = unreachableCodes[reason]
+      const known = unreachableCodes[reason]
+      // An error of TLS, say, that comes after the request went out leaves its outcome open.
+      const code = answer.sent && !deliveryFailures[known].uncertain ? 'connection_lost' : known
       if (reason === 'withheld') return { kind: 'wait', code, status: reason, delayMs: delayMs ?? 0, message }
       const why = cause === undefined ? reason : `${reason}: ${cause}`
       return retry(code, `unreachable: ${reason}`, `the platform cannot be reached (${why})`)
@@ -123,12 +132,14 @@ function classifyStatus(
   message: string,
   afterMs: number | null,
 ): Exclude<AnswerClass, { kind: 'done' }> {
+  if (status >= 200 && status < 300)
+    return retry('unreadable', status, `the platform answers ${status}, which does not say what became of the request`)
   const blocking = blockingCodes[status]
   if (blocking !== undefined) return blockedBy(blocking, status, `${deliveryFailures[blocking].when}: ${message}`)
   if (status === 404 || status === 405) return { kind: 'missing', code: 'person_missing', status, message }
   const patienceMs = afterMs === null ? null : Math.min(afterMs, mostPatienceMs)
   if (status === 429) {
-    const delayMs = patienceMs ?? defaultPatienceMs
+    const delayMs = Math.max(leastPatienceMs, patienceMs ?? defaultPatienceMs)
     return { kind: 'wait', code: 'rate_limited', status, delayMs, message: 'the platform asks for patience (429)' }
   }
   if (status === 408 || status >= 500) {

@@ -5,6 +5,7 @@ import type { PendingChange } from '../../store/deliveries/pending.ts'
 import {
   type Attempt,
   beginStep,
+  goesOn,
   noteStep,
   problemOf,
   type RecordText,
@@ -31,10 +32,10 @@ export async function upsertOrCorrect(attempt: Attempt, pending: readonly Pendin
   const people = pending.filter((person): person is Person => person.json !== null)
   const isCorrection = ({ kind, step }: Person): boolean => kind === 'correct' || step !== null
   const first = await clearAndSet(attempt, people, { isCorrection, ifIgnored: { state: 'due', code: 'date_ignored' } })
-  if (first.stop || first.ignored.length === 0) return first.stop
+  if ((first.stop && !goesOn(attempt, first.stop)) || first.ignored.length === 0) return first.stop
   const again = { isCorrection: () => true, ifIgnored: { state: 'problem', code: 'date_kept' } } as const
   const second = await clearAndSet(attempt, first.ignored, again)
-  return second.stop
+  return second.stop ?? first.stop
 }
 
 type Pass = {
@@ -51,7 +52,7 @@ async function clearAndSet(
 ): Promise<{ ignored: Person[]; stop: Stop | null }> {
   const uncleared = people.filter((person) => isCorrection(person) && person.step !== 'cleared')
   const cleared = await clearDates(attempt, uncleared)
-  if (cleared.stop) return { ignored: [], stop: cleared.stop }
+  if (cleared.stop && !goesOn(attempt, cleared.stop)) return { ignored: [], stop: cleared.stop }
 
   const kept = new Set(uncleared.filter((person) => !cleared.done.has(person.identityId)))
   const ready = people.filter((person) => !kept.has(person))
@@ -77,7 +78,7 @@ async function clearAndSet(
     }
   }
   await record(attempt, outcomes, sentAt)
-  return { ignored, stop }
+  return { ignored, stop: stop ?? cleared.stop }
 }
 
 /** The first step of a correction: the stored date is cleared. The step is stored before the request, and its end with the answer. */
@@ -134,7 +135,7 @@ async function upsertOrUpdate(attempt: Attempt, people: readonly RecordText[]): 
   const updated = attempt.records === null ? await update(attempt, people) : await updateRecords(attempt, people)
   const missing = people.filter(({ identityId }) => updated.results.get(identityId)?.kind === 'missing')
   const [probe] = missing
-  if (!probe || updated.stop) return withoutMissing(updated)
+  if (!probe || (updated.stop && !goesOn(attempt, updated.stop))) return withoutMissing(updated)
   if (attempt.records !== null) return await upsertMissing(attempt, updated, missing)
 
   // A 404 says that the person is not there, or that the platform has no such operation: one look-up tells which.
@@ -146,5 +147,8 @@ async function upsertOrUpdate(attempt: Attempt, people: readonly RecordText[]): 
 
 async function upsertMissing(attempt: Attempt, updated: Results, missing: readonly RecordText[]): Promise<Results> {
   const upserted = await upsert(attempt, missing)
-  return { results: new Map([...withoutMissing(updated).results, ...upserted.results]), stop: upserted.stop }
+  return {
+    results: new Map([...withoutMissing(updated).results, ...upserted.results]),
+    stop: upserted.stop ?? updated.stop,
+  }
 }

@@ -40,7 +40,7 @@ import { type ClaimedDelivery, claimDelivery } from '../../store/deliveries/clai
 import { hasten } from '../../store/deliveries/due.ts'
 import { type AttemptEnd, closeRun, type EndedAttempt, endAttempt, isDue } from '../../store/deliveries/end.ts'
 import { forgetAnsweredOf } from '../../store/deliveries/outcomes.ts'
-import { pendingChanges } from '../../store/deliveries/pending.ts'
+import { type PendingChange, pendingChanges } from '../../store/deliveries/pending.ts'
 import { getRun } from '../../store/runs/runs.ts'
 import { workingOn } from '../../store/workers/leases.ts'
 import { noteSpans } from '../../telemetry/traces.ts'
@@ -50,7 +50,7 @@ import { enqueueDeliveries, enqueueWaiting } from '../enqueue.ts'
 import { Overtaken } from '../plan/stage.ts'
 import { markOvertaken } from '../repair/uncertain.ts'
 import { type Attempt, batchRef, newAttempt, reportOutcomes } from './attempt.ts'
-import { blockedBy, leavesUncertain, type Stop } from './classify-answers.ts'
+import { leavesUncertain, type Stop } from './classify-answers.ts'
 import { upsertOrCorrect } from './correct.ts'
 import { settleUncertain } from './look-up.ts'
 import { deletePeople } from './one-by-one.ts'
@@ -59,6 +59,8 @@ import { resolveTarget } from './target.ts'
 
 /** How long a blocked connection is left alone before it is tried again. */
 const probeMs = 15 * 60_000
+/** How soon another process is tried that may know the connection. */
+const unknownPauseMs = 10_000
 /** How long a batch that failed waits: full jitter below a bound that doubles up to an hour. No batch is ever given up. */
 const retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 2, mostSeconds: 60 * 60 }
 /** The queue keeps a job that waits up to this long. A longer pause is left to the sweep, which comes every minute. */
@@ -100,7 +102,8 @@ async function carryOut(attempt: Attempt): Promise<Stop | null> {
   const { db } = ctx.store
   const connection = ctx.connections.get(claim.connection)
   if (!connection) {
-    return blockedBy('connection_unknown', 404, `connection "${claim.connection}" is not in the configuration`)
+    const message = `connection "${claim.connection}" is not in the configuration of this process`
+    return { kind: 'wait', code: 'connection_unknown', status: 'unknown', delayMs: unknownPauseMs, message }
   }
   if (claim.isBlocked) {
     const now = ctx.now()
@@ -114,7 +117,7 @@ async function carryOut(attempt: Attempt): Promise<Stop | null> {
   attempt.records = target.records
 
   const read = claim.pending ?? (await pendingChanges(db, claim))
-  const pending = read.changes
+  const pending = inOrder(read.changes, claim.failures)
   attempt.read = read
   attempt.pending = pending.length
   attempt.leavers = new Set(
@@ -127,6 +130,15 @@ async function carryOut(attempt: Attempt): Promise<Stop | null> {
   return await upsertOrCorrect(attempt, left)
 }
 
+/**
+ * Each attempt that follows a failed one begins with other people, at places that the golden ratio spreads evenly: as many people in a row
+ * as open the circuit must not keep the others back for ever.
+ */
+function inOrder(changes: readonly PendingChange[], failures: number): readonly PendingChange[] {
+  const first = Math.floor(((failures * 0.618_034) % 1) * changes.length)
+  return first === 0 ? changes : [...changes.slice(first), ...changes.slice(0, first)]
+}
+
 function leftAlone({ until, code, reason }: StandingBlock, now: Date): Stop {
   const delayMs = until.getTime() - now.getTime()
   return { kind: 'wait', code, status: 'blocked', delayMs, message: `the connection is blocked: ${reason}` }
@@ -137,22 +149,29 @@ async function end(attempt: Attempt, stop: Stop | null): Promise<void> {
   const { db } = ctx.store
   const now = ctx.now()
   if (stop?.code === 'rate_limited' && stop.kind === 'wait') await ctx.platform.pace.pause(stop.delayMs)
-  if (stop?.kind === 'blocked') {
-    const { status, code, message: reason } = stop
-    const probeAt = new Date(now.getTime() + probeMs)
-    await blockConnection(db, { connection: claim.connection, status, code, reason, now, probeAt })
-    ctx.events.connectionBlocked({ connection: claim.connection, status: String(status), reason })
-  }
-
   const pauseMs = pauseAfter(attempt, stop)
   const ended = await endAttempt(db, claim, endOf(attempt, { stop, pauseMs, now }))
   if (!ended) return await markOvertaken(ctx, claim)
   if (batchOutcome) reportOutcomes(attempt, batchOutcome.people)
-  if (stop === null && ended.isBlocked) await free(ctx, claim)
+  if (stop?.kind === 'blocked') await block(ctx, claim, stop)
+  else if (ended.isBlocked && (stop === null || attempt.settled > 0)) await free(ctx, claim)
   reportDelivered(attempt, ended)
   if (ended.remaining > 0) {
     if (stop) postpone(attempt, stop, pauseMs)
   } else if (!ended.hasMore) await finishRun(ctx, claim)
+}
+
+/** Only an attempt that still has its batch may block: what one that was overtaken learned is old. */
+async function block(
+  ctx: SyncContext,
+  { connection }: ClaimedDelivery,
+  stop: Stop & { kind: 'blocked' },
+): Promise<void> {
+  const { status, code, message: reason } = stop
+  const now = ctx.now()
+  const probeAt = new Date(now.getTime() + probeMs)
+  await blockConnection(ctx.store.db, { connection, status, code, reason, now, probeAt })
+  ctx.events.connectionBlocked({ connection, status: String(status), reason })
 }
 
 async function free(ctx: SyncContext, { connection, runId }: ClaimedDelivery): Promise<void> {
@@ -179,9 +198,12 @@ function endOf(
   }
 }
 
+/** Pauses that may last although nobody has failed: if they do, that is listed. */
+const withheldCodes: ReadonlySet<string> = new Set(['circuit_open', 'rate_limited', 'connection_unknown'])
+
 function endedAs(stop: Stop | null): AttemptEnd['as'] {
   if (stop === null) return 'settled'
-  if (stop.code === 'circuit_open') return 'withheld'
+  if (withheldCodes.has(stop.code)) return 'withheld'
   return stop.kind === 'retry' && stop.code !== 'stopped' ? 'failed' : 'paused'
 }
 

@@ -4,7 +4,7 @@ import type { Stated } from '../../identity/value-digests.ts'
 import type { PendingChange } from '../../store/deliveries/pending.ts'
 import { rosterSize } from '../../store/roster/roster.ts'
 import type { Platform } from '../context.ts'
-import { type Attempt, record, recordOf } from './attempt.ts'
+import { type Attempt, goesOn, record, recordOf } from './attempt.ts'
 import { asStop, classifyAnswer, classifyRefusal, type Stop } from './classify-answers.ts'
 import { type Endpoint, isRemoved, personParams, recordsOf, request } from './endpoint.ts'
 
@@ -34,7 +34,8 @@ export async function settleUncertain(
     attempt,
     pending.map(({ identityId }) => identityId),
   )
-  if (stop) return { left: pending, stop }
+  // Whoever could not be read is sent again.
+  if (stop && !goesOn(attempt, stop)) return { left: pending, stop }
   const isThere = ({ identityId, json }: PendingChange): boolean => {
     const identity = found.get(identityId)
     return identity !== undefined && json !== null && holdsAll(identity, recordOf({ json }))

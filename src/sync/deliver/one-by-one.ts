@@ -4,6 +4,7 @@ import { changedFields, type PendingChange } from '../../store/deliveries/pendin
 import {
   type Attempt,
   change,
+  goesOn,
   type PersonResult,
   problemOf,
   type RecordText,
@@ -108,7 +109,7 @@ async function confirmMissing(attempt: Attempt, answered: Results): Promise<Resu
   const missing = [...answered.results].flatMap(([identityId, { kind }]) => (kind === 'missing' ? [identityId] : []))
   if (missing.length === 0) return answered
   const certain = withoutMissing(answered)
-  if (certain.stop) return certain
+  if (certain.stop && !goesOn(attempt, certain.stop)) return certain
   const { found, stop } = await readBack(attempt, missing, { mostOneByOne: 0 })
   if (stop) return { ...certain, stop }
   const message = 'the platform says that the person is not there (404), and lists the person'
@@ -116,7 +117,7 @@ async function confirmMissing(attempt: Attempt, answered: Results): Promise<Resu
     identityId,
     found.has(identityId) ? notDeleted({ status: 404, message }) : { kind: 'taken', status: 404, stored: null },
   ])
-  return { results: new Map([...certain.results, ...confirmed]), stop: null }
+  return { results: new Map([...certain.results, ...confirmed]), stop: certain.stop }
 }
 
 /** Leaves out who is said to be missing. */
@@ -124,7 +125,10 @@ export function withoutMissing({ results, stop }: Results): Results {
   return { results: new Map([...results].filter(([, result]) => result.kind !== 'missing')), stop }
 }
 
-/** Runs a task for each person, `inFlight` at a time. Begins no further one after a stop or a throw, and waits for those under way. */
+/**
+ * Runs a task for each person, `inFlight` at a time. Begins no further one after a throw, or after a stop behind which nobody goes on, and
+ * waits for those under way.
+ */
 async function forEach<P extends { readonly identityId: string }>(
   attempt: Attempt,
   people: readonly P[],
@@ -132,14 +136,17 @@ async function forEach<P extends { readonly identityId: string }>(
 ): Promise<Results> {
   const results = new Map<string, PersonResult>()
   let stop: Stop | null = null
+  let isStopped = false
   const errors: unknown[] = []
   const waiting = people.values()
   const work = async (): Promise<void> => {
     for (const person of waiting) {
-      if (stop || attempt.isBrokenOff) return
+      if (isStopped || attempt.isBrokenOff) return
       const result = await task(person)
-      if (result.kind === 'wait' || result.kind === 'retry' || result.kind === 'blocked') stop ??= result
-      else results.set(person.identityId, result)
+      if (result.kind === 'wait' || result.kind === 'retry' || result.kind === 'blocked') {
+        stop ??= result
+        isStopped ||= !goesOn(attempt, result)
+      } else results.set(person.identityId, result)
     }
   }
   const breakOff = (error: unknown): void => {

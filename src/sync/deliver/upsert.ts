@@ -3,6 +3,7 @@ import {
   type Attempt,
   change,
   changeOf,
+  goesOn,
   type PersonResult,
   type RecordText,
   type Results,
@@ -29,7 +30,7 @@ type Upserting = {
 
 /**
  * Sends records through the batch upsert. A batch that is refused as a whole is split in half until each guilty person is alone,
- * which takes at most two requests for each level of halving and each guilty person.
+ * which takes at most two requests for each level of halving and each guilty person. So is a batch on which the platform fails again.
  */
 export async function upsert(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
   const results = new Map<string, PersonResult>()
@@ -67,31 +68,52 @@ export function misshapen({ reason }: ShapeFault): Refused {
 }
 
 async function upsertInto(into: Upserting, people: readonly RecordText[]): Promise<Stop | null> {
-  const { attempt, results } = into
-  const { connectionId } = attempt
-  const classified = attempt.records === null ? await postPeople(attempt, people) : await postRecords(attempt, people)
-  switch (classified.kind) {
-    case 'done':
-      matchItems(into, people, classified.body)
-      return into.failed === 0 ? null : itemsFailed(into.failed)
-    case 'missing': {
-      const message = `the platform has no custom connection ${connectionId}: ${classified.message}`
-      return blockedBy('connection_missing', classified.status, message)
-    }
-    case 'refused': {
-      const [only, ...others] = people
-      if (only && others.length === 0) {
-        results.set(only.identityId, { ...classified, code: 'person_refused' })
-        return null
+  const { attempt } = into
+  let failure: Stop | null = null
+  const groups = [people]
+  for (let group = groups.shift(); group; group = groups.shift()) {
+    const classified = attempt.records === null ? await postPeople(attempt, group) : await postRecords(attempt, group)
+    switch (classified.kind) {
+      case 'done':
+        matchItems(into, group, classified.body)
+        break
+      case 'missing': {
+        const message = `the platform has no custom connection ${attempt.connectionId}: ${classified.message}`
+        return blockedBy('connection_missing', classified.status, message)
       }
-      if (into.splits >= mostSplits) return splittingPaused(classified)
-      into.splits += 2
-      const middle = Math.ceil(people.length / 2)
-      return (await upsertInto(into, people.slice(0, middle))) ?? (await upsertInto(into, people.slice(middle)))
+      case 'refused':
+        if (group.length === 1) refuse(into, group, classified)
+        else if (into.splits >= mostSplits) return splittingPaused(classified)
+        // To the end of each half before the next one: a pause then leaves somebody settled.
+        else groups.unshift(...split(into, group, 2))
+        break
+      default:
+        if (!goesOn(attempt, classified)) return failure ?? classified
+        failure ??= classified
+        // After all others: several failures in a row open the circuit.
+        if (group.length > 1 && into.splits < mostSplits)
+          groups.push(...split(into, group, group === people ? firstParts(attempt) : 2))
     }
-    default:
-      return classified
   }
+  return failure ?? (into.failed === 0 ? null : itemsFailed(into.failed))
+}
+
+function refuse({ results }: Upserting, people: readonly RecordText[], refused: Refused): void {
+  for (const { identityId } of people) results.set(identityId, { ...refused, code: 'person_refused' })
+}
+
+/** Into how many parts a batch is split that failed again: the more, the more often it failed, so that some part has nobody who fails. */
+function firstParts({ claim }: Attempt): number {
+  return 2 ** Math.min(claim.failures, 5)
+}
+
+function split(into: Upserting, people: readonly RecordText[], parts: number): (readonly RecordText[])[] {
+  const size = Math.ceil(people.length / parts)
+  const groups = Array.from({ length: Math.ceil(people.length / size) }, (_, part) =>
+    people.slice(part * size, (part + 1) * size),
+  )
+  into.splits += groups.length
+  return groups
 }
 
 async function postPeople(attempt: Attempt, people: readonly RecordText[]): Promise<AnswerClass<readonly Item[]>> {

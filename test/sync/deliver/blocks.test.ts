@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connectionStates } from '../../../src/store/connections.ts'
+import { listProblems } from '../../../src/store/deliveries/problems.ts'
+import { takeLease } from '../../../src/store/workers/leases.ts'
+import { classifyAnswer } from '../../../src/sync/deliver/classify-answers.ts'
+import { requestRun } from '../../../src/sync/sync.ts'
+import { between, change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const nextNight = '2026-11-21T01:00:00.000Z'
+const leavers = ['E0001', 'E0002', 'E0003']
+const afterwards = change(staff(40), ...leavers.map((id) => ({ id, left: '2026-11-05' })))
+
+async function open() {
+  const { client } = await host.tenant()
+  const world = await openWorld({ client })
+  await world.night(staff(40))
+  return { world, client, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+}
+
+function answering(httpStatus: number, retryAfterMs: number | null = null) {
+  const error = { message: 'no', code: null, name: null }
+  return { status: 'undeclared', httpStatus, error, retryAfterMs } as const
+}
+
+async function blocked({ sync }: World) {
+  const [state] = await connectionStates(sync.store.db)
+  return state?.blocked ?? null
+}
+
+async function pass(world: World, minutes: number): Promise<void> {
+  world.clock.now = new Date(world.clock.now.getTime() + minutes * 60_000)
+  await world.minute()
+}
+
+test('a process that does not know a connection blocks it for no other', async () => {
+  await using opened = await open()
+  const { world, client } = opened
+  world.hrSays(afterwards, nextNight)
+  const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator', options: {} })
+  const [run] = world.jobs.splice(0)
+  if (run) await world.workOn(run)
+  const [batch] = world.jobs.splice(0)
+  await using lease = await takeLease(world.sync.store)
+  const unknown = batch && world.workOn(batch, undefined, { connections: new Map(), lease })
+  await expect(unknown).rejects.toThrow()
+
+  expect(await blocked(world)).toBeNull()
+  await pass(world, 1)
+  expect((await world.runOf(id)).state).toBe('finished')
+  expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
+})
+
+test('a platform that asks for patience without end is listed, and no longer once it takes something', async () => {
+  await using opened = await open()
+  const { world } = opened
+  const { pace } = world.sync.platform
+  Object.assign(world.sync, { platform: { ...world.sync.platform, pace: { ...pace, pause: async () => {} } } })
+  const line = { isUp: false }
+  between(world, (real) => ({
+    updateHrisUserIdentity: async (input, options) =>
+      line.isUp ? await real.updateHrisUserIdentity(input, options) : answering(429, 60_000),
+  }))
+  await world.night(afterwards, { asOf: nextNight })
+  for (let minutes = 0; minutes < 20; minutes += 2) await pass(world, 2)
+  const { db } = world.sync.store
+
+  const problems = await listProblems(db, { now: world.clock.now })
+  line.isUp = true
+  await pass(world, 2)
+
+  expect(problems.map(({ identityId, code }) => [identityId, code])).toEqual(
+    leavers.map((identityId) => [identityId, 'rate_limited']),
+  )
+  expect(await listProblems(db, { now: world.clock.now })).toEqual([])
+})
+
+test('an attempt that was overtaken blocks nothing', async () => {
+  await using opened = await open()
+  const { world } = opened
+  const { db } = world.sync.store
+  between(world, () => ({
+    updateHrisUserIdentity: async () => {
+      await db.updateTable('deliveries').set({ attempts: 7 }).where('state', '=', 'due').execute()
+      return answering(403)
+    },
+  }))
+
+  await world.night(change(staff(40), { id: 'E0001', left: '2026-11-05' }), { asOf: nextNight })
+
+  expect(await blocked(world)).toBeNull()
+})
+
+test('a probe that gets somebody through frees the connection, though it stops at another', async () => {
+  await using opened = await open()
+  const { world } = opened
+  const answers = { status: 403 }
+  between(world, (real) => ({
+    updateHrisUserIdentity: async (input, options) =>
+      answers.status === 500 && input.params.userIdentityId === 'identity-id:E0001'
+        ? await real.updateHrisUserIdentity(input, options)
+        : answering(answers.status),
+  }))
+  Object.assign(world.sync, { platform: { ...world.sync.platform, inFlight: 1 } })
+  await world.night(afterwards, { asOf: nextNight })
+  const before = await blocked(world)
+  answers.status = 500
+
+  await pass(world, 16)
+
+  expect(before?.code).toBe('permission_missing')
+  expect(await blocked(world)).toBeNull()
+})
+
+test('an error that comes after the request went out leaves its outcome open', () => {
+  const tls = { status: 'unreachable', reason: 'tls', message: 'bad record', sent: true } as const
+  expect(classifyAnswer(tls)).toMatchObject({ kind: 'retry', code: 'connection_lost' })
+  expect(classifyAnswer({ ...tls, sent: false })).toMatchObject({ kind: 'retry', code: 'tls_failed' })
+})
