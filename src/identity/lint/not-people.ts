@@ -32,6 +32,8 @@ const tellingFields = [
 export type NotPeople = {
   /** Whether a row is about no person. To be shown every row, in the order of the export. */
   readonly isNoPerson: (row: MappableRow) => boolean
+  /** Whether a row names the columns again, in another order than the header: the rows below it cannot be read by the header. */
+  readonly isReorderedHeader: (row: MappableRow) => boolean
   /** Whether the row that was shown last, which is about a person, reads like totals all the same. */
   readonly isLikeTotals: () => boolean
   /** Takes rows into account that were not shown, of which the last stands in this line. All of them are about people. */
@@ -59,6 +61,8 @@ export function watchNotPeople({
     [...key.map((index) => headers[index] ?? ''), ...namesOf(mapping.fields.identityId)].map(normaliseHeader),
   )
   const keyWordsHoldDigits = [...keyWords].some(holdsDigit)
+  const wordsHoldDigits = [...words].some(holdsDigit)
+  const ownWords = wordsOfColumns(mapping, { headers, columns, indexesFor })
 
   const sums: Found = { lines: [], count: 0, amongPeople: false }
   const likeSums: Found = { lines: [], count: 0, amongPeople: false }
@@ -90,6 +94,7 @@ export function watchNotPeople({
       add(sums, line)
       return true
     },
+    isReorderedHeader,
     isLikeTotals: () => isLikeTotals,
     spare(lastLine) {
       peopleSeen = true
@@ -127,6 +132,18 @@ export function watchNotPeople({
     const filled = mapped.filter((index) => isFilled(values[index]))
     const known = filled.filter((index) => words.has(normaliseHeader(values[index] ?? '')))
     return known.length * 2 >= filled.length && (known.length > 1 || headers.length === 1)
+  }
+
+  function isReorderedHeader({ values: all }: MappableRow): boolean {
+    const values = all.slice(0, headers.length)
+    const cell = values[key[0] ?? 0] ?? ''
+    // As above: this runs for every row.
+    if (holdsDigit(cell) && !wordsHoldDigits) return false
+    if (!words.has(normaliseHeader(cell))) return false
+    const filled = [...values.keys()].filter((index) => isFilled(values[index]))
+    const known = filled.filter((index) => words.has(normaliseHeader(values[index] ?? '')))
+    if (known.length < 2 || known.length * 2 < filled.length) return false
+    return known.some((index) => !ownWords[index]?.has(normaliseHeader(values[index] ?? '')))
   }
 
   function isOwn(text: string | undefined, index: number): boolean {
@@ -191,6 +208,30 @@ function namesOf({ column = [], firstOf = [] }: Named): string[] {
 }
 
 /** The names under which a mapping looks for its columns. */
-function namesIn({ fields, status, action }: Mapping): string[] {
-  return [...Object.values(fields), status, action].flatMap((rule) => (rule === undefined ? [] : namesOf(rule)))
+function namesIn(mapping: Mapping): string[] {
+  return rulesIn(mapping).flatMap(([, rule]) => namesOf(rule))
+}
+
+function rulesIn({ fields, status, action }: Mapping): [keyof LintScope['columns'], Named][] {
+  const rules = Object.entries({ ...fields, status, action }) as [keyof LintScope['columns'], Named | undefined][]
+  return rules.flatMap(([name, rule]) => (rule === undefined ? [] : [[name, rule]]))
+}
+
+/** For each column, the words that a header may have for it: its own, and the names of the rules that read it. */
+function wordsOfColumns(
+  mapping: Mapping,
+  {
+    headers,
+    columns,
+    indexesFor,
+  }: Pick<LintScope, 'headers' | 'columns'> & {
+    readonly indexesFor: (header: string | undefined) => readonly number[]
+  },
+): readonly ReadonlySet<string>[] {
+  const words = headers.map((header) => new Set([normaliseHeader(header)]))
+  for (const [name, rule] of rulesIn(mapping)) {
+    for (const index of indexesFor(columns[name]))
+      for (const word of namesOf(rule)) words[index]?.add(normaliseHeader(word))
+  }
+  return words
 }

@@ -1,4 +1,6 @@
 import type { Reading, SourceRow } from '../../connectors/connector.ts'
+import { unreadable } from '../../connectors/file/failures.ts'
+import type { Failure } from '../../errors.ts'
 import { dateIn } from '../../identity/decide.ts'
 import { watchHeaderBelow } from '../../identity/lint/header-below.ts'
 import { createLint, type Lint } from '../../identity/lint/lint.ts'
@@ -81,6 +83,7 @@ export function mapRows(
     mapped,
     cellsOf,
     map(row) {
+      if (notPeople?.isReorderedHeader(row)) throw reorderedHeader(row.origin)
       if (compiled.isIgnored(row)) return null
       const told = underFirstKey(compiled.map(row), aliases)
       if (notPeople?.isNoPerson(row)) return { noPerson: true, identityId: told.identityId }
@@ -104,4 +107,12 @@ export function mapRows(
     spareOne: lint.spareOne,
     findings: () => [...(notPeople?.findings() ?? []), ...lint.findings().map(({ message }) => message)],
   }
+}
+
+function reorderedHeader(origin: Origin): Failure {
+  const place = 'file' in origin ? `${origin.file}:${origin.line}` : `line ${origin.line}`
+  return unreadable(
+    `${place}: this line names the columns again, in another order than the header`,
+    'have the parts exported one by one; if the line belongs to the header, write linesAfterHeader',
+  )
 }

@@ -37,6 +37,14 @@ function look({ rows, headers: names = headers, rules = mapping, results = [] }:
   return { lines, findings: watch.findings() }
 }
 
+/** Whether a row names the columns in another order than the header. */
+function isReordered(cells: readonly string[], rules = mapping): boolean {
+  const compiled = compileMapping(rules, headers)
+  if (!compiled.ok) throw new Error(compiled.missing.join())
+  const watch = watchNotPeople({ headers, columns: compiled.columns, mapping: rules })
+  return watch.isReorderedHeader({ values: cells, origin: { file: 'people.csv', line: 2 } })
+}
+
 describe('a row of totals', () => {
   test.each([
     ['Total', '', '', '', '', '', ''],
@@ -222,6 +230,42 @@ describe('a second header', () => {
     const rules = Mapping.parse({ fields: { identityId: 'Worker ID' } })
 
     expect(look({ headers: ['Worker ID'], rules, rows: [['1001'], ['Worker ID']] }).lines).toEqual([3])
+  })
+})
+
+describe('a second header in another order', () => {
+  const byExpression = Mapping.parse({
+    ...mapping,
+    fields: { ...mapping.fields, identityId: { expression: '$uppercase(`Worker ID`)' } },
+  })
+
+  test.each<[string, readonly string[]]>([
+    ['two dates are swapped', ['Worker ID', 'Name', 'E-mail', 'End', 'Start', 'Status', 'Salary']],
+    ['the key stands elsewhere', ['Name', 'Worker ID', 'E-mail', 'Start', 'End', 'Status', 'Salary']],
+    ['they are otherwise written', ['worker_id', 'EMAIL', 'name', 'start', 'end', 'status', 'salary']],
+    ['a column has another name that the mapping knows', ['Worker ID', 'E-mail address', 'Surname', '', '', '', '']],
+    ['there are fewer columns', ['Worker ID', 'Status', 'Name']],
+    ['columns that are not mapped are swapped', ['Worker ID', 'Name', 'E-mail', 'Start', 'End', 'Salary', 'Status']],
+  ])('is known where %s', (_what, cells) => {
+    expect(isReordered(cells)).toBe(true)
+  })
+
+  test('is known where no column alone holds the key', () => {
+    expect(isReordered(headers.toReversed(), byExpression)).toBe(true)
+    expect(isReordered(headers, byExpression)).toBe(false)
+  })
+
+  test.each<[string, readonly string[]]>([
+    ['the same header', headers],
+    ['the header by other names', ['Employee number', 'Surname', 'E-mail address', 'Begin', 'Until', 'Status', 'Pay']],
+    ['a person', ana],
+    [
+      'a person whose name is the word of a column',
+      ['Name', 'Status', 'name@example.com', '20200106', '', 'Active', ''],
+    ],
+    ['a person without a key', ['', 'Status', '', '', '', 'Name', '']],
+  ])('is not %s', (_what, cells) => {
+    expect(isReordered(cells)).toBe(false)
   })
 })
 

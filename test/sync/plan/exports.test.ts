@@ -143,6 +143,16 @@ describe('a row that is about no person', () => {
     expect(plan.warnings[0]).toMatch(warning)
   })
 
+  test('is refused where it names the columns in another order: its rows would be read by the wrong ones', async () => {
+    const swapped = header.replace('Start Date,Leaving Date', 'Leaving Date,Start Date')
+    const [, ...rows] = csvOf(staff(5)).split('\r\n')
+
+    await expect(planFor(`${everybody}${[swapped, ...rows].join('\r\n')}`)).rejects.toMatchObject({
+      code: 'source_unreadable',
+      message: expect.stringMatching(/^people\.csv:42: this line names the columns again, in another order/),
+    })
+  })
+
   test('takes no one along whose key is a word for a total', async () => {
     const { client } = await host.tenant()
     await using own = await openWorld({ client })
