@@ -1,6 +1,7 @@
 import type { Change } from './change.ts'
 import {
   type Decision,
+  dateIn,
   decide,
   decideInOrder,
   type PlanContext,
@@ -134,6 +135,8 @@ export type Account = {
   readonly outOfScope: number
   /** Rows that gave way to a newer one of the same person. */
   readonly older: number
+  /** Rows that take effect on a later day. */
+  readonly later: number
   /** People of whom the platform lacks something that cannot be sent, since its value is not kept. */
   readonly notKept: ReadonlySet<string>
   /** Rows whose start lies on or after their leaving date without being hired again by then, and the line of the first of them. */
@@ -171,6 +174,9 @@ export function createDecider({
   /** People with a row that is not in scope. */
   const outside = new Map<string, Origin>()
   const fallenOut: string[] = []
+  /** Rows that take effect after the day of the export, and their people. */
+  const later: Sighting[] = []
+  const laterKeys = new Set<string>()
   const tallied = tally(knownFaults)
   const rejects: Reject[] = []
   const rejectedEvents = new Set<string | undefined>()
@@ -181,6 +187,7 @@ export function createDecider({
     records: 0,
     rejected: 0,
     older: 0,
+    later: 0,
     outOfScope: 0,
     startsAfterLeaving: { count: 0, line: 0 },
   }
@@ -214,6 +221,13 @@ export function createDecider({
     asksForEverybody: context.mode === 'snapshot' || everybody,
 
     see(sighting: Sighting): void {
+      if (isLater(sighting, context)) {
+        if (sighting.badCells) noteBadCells(sighting.badCells)
+        account.later++
+        later.push(sighting)
+        laterKeys.add(sighting.identityId)
+        return
+      }
       const { identityId, rank, keyOrder = 0 } = sighting
       const { line } = sighting.origin
       if (!sighting.left && (sighting.leavingDate ?? afterToday) > context.today) namedLast.add(identityId)
@@ -404,6 +418,13 @@ export function createDecider({
     waitingCounts: waitingTally.counts,
     waitingPeople: waitingTally.people,
 
+    /** The rows that take effect on a later day than that of the source. A person with no other row stays as known until then. */
+    later: (): readonly Sighting[] => later,
+
+    /** Whether a row of this person could be used, or waits. */
+    isUsable: (identityId: string): boolean =>
+      laterKeys.has(identityId) || (index.get(identityId)?.counted ?? null) !== null,
+
     /** Whether no row named this person. */
     lacks: (identityId: string): boolean => !isNamed(identityId),
 
@@ -439,7 +460,13 @@ export function createDecider({
   }
 
   function isNamed(identityId: string): boolean {
-    return index.has(identityId) || passedOver.has(identityId) || outside.has(identityId) || settled.has(identityId)
+    return (
+      index.has(identityId) ||
+      laterKeys.has(identityId) ||
+      passedOver.has(identityId) ||
+      outside.has(identityId) ||
+      settled.has(identityId)
+    )
   }
 
   function takePage(): Page {
@@ -738,4 +765,10 @@ function resend(entry: RosterEntry | undefined, decision: Decision): Change | nu
   if (record === null || entry === undefined || entry.retracted !== null) return null
   if (holdsDigests(record) && !holdsValues(record)) return null
   return { kind: 'update', identityId: entry.identityId, record, fields: {}, inferred: false, carried: true }
+}
+
+/** Whether a row takes effect on a later day than that on which its source was true. */
+function isLater({ effectiveOn, timeZone }: Sighting, { exportDate, asOf }: PlanContext): boolean {
+  if (effectiveOn === undefined) return false
+  return effectiveOn > (timeZone === undefined ? exportDate : dateIn(timeZone, asOf))
 }

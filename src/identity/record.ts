@@ -130,6 +130,8 @@ export type Sighting = {
   readonly keyOrder?: number
   /** Of several rows of a person the one with the greatest rank counts (compared as text); left out where no column decides. */
   readonly rank?: string
+  /** The day (`YYYY-MM-DD`) on which the row takes effect, where `rank` is made of days. */
+  readonly effectiveOn?: string
   /** Cells that could not be read: what is known of their fields stays. Left out where every cell could be read. */
   readonly badCells?: readonly Reject[]
   /** The reason why the row is too little for a person who is not known yet; left out where it is enough. */

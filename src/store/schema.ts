@@ -3,7 +3,15 @@ import type { Role } from '../contract/control/access.ts'
 import type { ChangeKind, FieldChanges, PlanCounts, Verdict } from '../identity/change.ts'
 import type { PeopleCounts } from '../identity/guards/facts.ts'
 import type { RowAccount } from '../identity/mapping/row-account.ts'
-import type { FieldTimes, HeldLeaving, IdentityRecord, Origin, Traits, UnlistedValue } from '../identity/record.ts'
+import type {
+  FieldTimes,
+  HeldLeaving,
+  IdentityRecord,
+  Origin,
+  Sighting,
+  Traits,
+  UnlistedValue,
+} from '../identity/record.ts'
 import type { ProcessCard } from './workers/process-card.ts'
 
 /** Read as a value, written as JSON text. */
@@ -404,6 +412,15 @@ export type StoreSchema = {
     unlisted: NullableJson<UnlistedValue>
     retry_at: Date | null
     seq: Generated<string>
+  }
+  waiting_rows: {
+    seq: Generated<string>
+    connection: string
+    identity_id: string
+    run_id: string | null
+    effective_on: string | null
+    due_at: Date | null
+    sighting: NullableJson<Sighting>
   }
   standing_rejects: {
     connection: string

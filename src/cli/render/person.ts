@@ -19,7 +19,7 @@ export function renderPerson(person: Person, paint: Paint): string {
 }
 
 function notes(person: Person): string[] {
-  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, forgotten } = person
+  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, forgotten, waiting } = person
   return [
     ...(retracted ? [`taken back on ${day(retracted.at)}: ${shown(retracted.reason)}`] : []),
     ...(confirmed === null && !retracted ? ['the platform has not acknowledged this person yet'] : []),
@@ -28,6 +28,9 @@ function notes(person: Person): string[] {
     ...(forgotten ? ['forgotten: what was kept of this person was removed on request'] : []),
     ...(inferred ? ['the leaving date was inferred; no row states it'] : []),
     ...(deferredTo ? [`leaves on ${deferredTo}; sent when that day has come`] : []),
+    ...waiting.map(
+      ({ effectiveOn, leaves }) => `a row of HR ${leaves ? 'about leaving ' : ''}waits for ${effectiveOn}`,
+    ),
     ...(absences > 0 ? [`missing from the last ${absences === 1 ? 'export' : `${absences} exports`}`] : []),
   ]
 }

@@ -205,7 +205,7 @@ ${
 }
 
 function notes(person: Person): Html | null {
-  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, forgotten } = person
+  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, forgotten, waiting } = person
   const said: Shown[] = [
     retracted && html`Taken back on ${day(retracted.at)}: ${retracted.reason}.`,
     confirmed === null && !retracted && 'The platform has not acknowledged this person yet.',
@@ -216,6 +216,9 @@ function notes(person: Person): Html | null {
     forgotten && 'Forgotten: what was kept of this person was removed on request.',
     inferred && 'The last day was inferred; no row states it.',
     deferredTo !== null && html`Leaves on ${day(deferredTo)}; it is sent when that day has come.`,
+    ...waiting.map(
+      ({ effectiveOn, leaves }) => html`A row of HR ${leaves && 'about leaving '}waits for ${day(effectiveOn)}.`,
+    ),
     absences > 0 && html`Missing from the last ${absences === 1 ? 'export' : `${absences} exports`}.`,
   ]
   const known = said.filter(Boolean)

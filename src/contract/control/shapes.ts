@@ -345,6 +345,16 @@ export const Person = z
     asOf: Instant.nullable().describe('When the wanted facts were true.'),
     inferred: z.boolean().describe('The wanted leaving date was inferred.'),
     deferredTo: z.string().nullable().describe('A stated leaving date that waits for its day.'),
+    waiting: z
+      .array(
+        z.object({
+          effectiveOn: z.string().describe('The day on which the row takes effect.'),
+          leaves: z.boolean().describe('The row speaks of leaving.'),
+          leavingDate: z.string().nullable().describe('The leaving date that it states.'),
+          fields: z.array(z.string()).describe('The fields that it states.'),
+        }),
+      )
+      .describe('Rows that wait for their day, the earliest first.'),
     absences: Count,
     retracted: z.object({ reason: z.string(), at: Instant }).nullable(),
     heldBack: HoldBack.omit({ identityId: true })

@@ -29,6 +29,7 @@ import type { ClassedEntry } from '../../store/classed-values.ts'
 import type { Problem as StoredProblem } from '../../store/deliveries/problems.ts'
 import type { RunSummary as StoredSummary } from '../../store/plans/summary.ts'
 import type { Unserved as StoredUnserved, UnservedPlace } from '../../store/rejects/unserved.ts'
+import type { WaitingRow } from '../../store/roster/waiting.ts'
 import type { PersonAccount as StoredAccount } from '../../store/schema.ts'
 import type { PlanDocument as PreparedPlan, SyncContext } from '../../sync/sync.ts'
 
@@ -190,7 +191,7 @@ export function unservedView(
 /** A person as the control API shows it. */
 export function personView(
   { connection, identityId }: { connection: string; identityId: string },
-  { entry, keys, changes }: NonNullable<Awaited<ReturnType<typeof personOf>>>,
+  { entry, keys, changes, waiting }: NonNullable<Awaited<ReturnType<typeof personOf>>>,
   showing: Showing,
 ): Omit<Person, 'leavers' | 'heldBack'> {
   return {
@@ -204,10 +205,17 @@ export function personView(
     deferredTo: entry?.deferredTo ?? null,
     absences: entry?.absences ?? 0,
     retracted: entry?.retracted ?? null,
+    waiting: waiting.map(waitingView),
     keys,
     ...(entry?.forgotten && { forgotten: true }),
     changes: changes.map((change) => personChangeView(change, showing)),
   }
+}
+
+/** What a row that waits is about. Its values are shown once they count. */
+function waitingView({ effectiveOn, sighting }: WaitingRow): Person['waiting'][number] {
+  const { left, leavingDate = null, fields } = sighting
+  return { effectiveOn, leaves: left || leavingDate !== null, leavingDate, fields: Object.keys(fields) }
 }
 
 /** What a run of one person found, as the control API shows it. The key is no personal value, as it is none elsewhere. */

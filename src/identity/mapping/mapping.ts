@@ -34,7 +34,7 @@ import {
 } from './field-rules.ts'
 import { columnFinder } from './headers.ts'
 import { ownReader } from './own-cells.ts'
-import { inTime } from './row-timing.ts'
+import { inTime, withDay } from './row-timing.ts'
 import { type Cell, ignoring, type MappableRow, rowMapper, scoping, textIn } from './rows.ts'
 import { bindText } from './text-of.ts'
 import { sourceNames, type TextRule } from './text-rules.ts'
@@ -224,7 +224,8 @@ export function compileMapping(
   const ofShape = faultOf && ((record: IdentityRecord, isPartial: boolean) => faultOf(record, isPartial || sparse))
   const isFirstDayGone = fields.separatedAt !== undefined && namesFirstDayGone(fields.separatedAt)
   const rules = { timeZone, onBadCell, statusMeans, isFirstDayGone, ...(ofShape && { faultOf: ofShape }) }
-  const map = inTime(rowMapper({ key, ...cells }, rules), timeZone)
+  const order = severalRows === 'reject' ? undefined : severalRows.latest.format
+  const map = inTime(withDay(rowMapper({ key, ...cells }, rules), { format: order, timeZone }), timeZone)
   const { contractor, leaving, rank, zone } = cells
   const places = [key, ...texts, ...own, contractor, leaving, cells.status, cells.action, rank, zone].filter(
     (place) => place !== undefined,

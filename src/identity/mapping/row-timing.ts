@@ -27,6 +27,23 @@ export function inTime(map: RowMap, timeZone: string): RowMap {
   }
 }
 
+/** Adds the day on which a row takes effect, where days or moments say which row of a person is the latest. */
+export function withDay(
+  map: RowMap,
+  { format, timeZone }: { readonly format: string | undefined; readonly timeZone: string },
+): RowMap {
+  if (format === undefined) return map
+  const hasOffset = format.replaceAll(/'[^']*'/g, '').includes('X')
+  return (row) => {
+    const told = map(row)
+    if (isReject(told) || told.rank === undefined) return told
+    const effectiveOn = hasOffset
+      ? dateIn(told.timeZone ?? timeZone, `${told.rank}Z`)
+      : told.rank.slice(0, 'yyyy-mm-dd'.length)
+    return { ...told, effectiveOn }
+  }
+}
+
 function speaksOfLeaving(told: Sighting): boolean {
   const { action, left, leavingDate } = told
   if (action === 'join' || action === 'retract') return false

@@ -5,6 +5,7 @@ import type { RejectedEvent } from '../inbox/inbox.ts'
 import { laterKeys } from '../key-answers.ts'
 import { toChange } from '../plans/plans.ts'
 import { rosterEntry } from '../roster/roster.ts'
+import { type WaitingRow, waitingOf } from '../roster/waiting.ts'
 import type { Answer, Db } from '../schema.ts'
 import { foundBy, hasPrefix, portionSize, type SearchPlace, searchInSteps, wasFoundByKey } from '../search.ts'
 
@@ -153,7 +154,12 @@ export async function rejectedEvents(db: Db, runId: string): Promise<RejectedEve
 export async function personOf(
   db: Db,
   person: { connection: string; identityId: string },
-): Promise<{ entry: RosterEntry | null; keys: string[]; changes: AccountedChange[] } | null> {
+): Promise<{
+  entry: RosterEntry | null
+  keys: string[]
+  changes: AccountedChange[]
+  waiting: readonly WaitingRow[]
+} | null> {
   const entry = await rosterEntry(db, person)
   const rows = await accounted(db)
     .where('changes.identity_id', '=', person.identityId)
@@ -161,8 +167,9 @@ export async function personOf(
     .orderBy('runs.created_at', 'desc')
     .limit(200)
     .execute()
-  if (!entry && rows.length === 0) return null
-  return { entry, keys: await laterKeys(db, person), changes: rows.map(toAccounted) }
+  const waiting = await waitingOf(db, person)
+  if (!entry && rows.length === 0 && waiting.length === 0) return null
+  return { entry, keys: await laterKeys(db, person), changes: rows.map(toAccounted), waiting }
 }
 
 /** Drops the problems of people for whom the platform has acknowledged what is wanted now: the newest facts, or that they are gone. */

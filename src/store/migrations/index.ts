@@ -25,6 +25,7 @@ import { indexPieces } from './0026-index-pieces.ts'
 import { listedSources } from './0027-listed-sources.ts'
 import { eventTimes } from './0028-event-times.ts'
 import { silentExports } from './0029-silent-exports.ts'
+import { waitingRows } from './0030-waiting-rows.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -54,4 +55,5 @@ export const migrations: readonly Migration[] = [
   listedSources,
   eventTimes,
   silentExports,
+  waitingRows,
 ]

@@ -20,6 +20,7 @@ import { oneByOne } from '../one-by-one.ts'
 import { acceptStanding, dropStanding, noteStanding, noteUnserved } from '../rejects/standing.ts'
 import { knowsAnybody } from '../roster/roster.ts'
 import { type StagedPerson, stagedForm } from '../roster/value-digests.ts'
+import { acceptWaiting, type PlannedWaiting, storeWaiting } from '../roster/waiting.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
 import { keepHeader, type SourceHeader } from '../runs/headers.ts'
 import { moveRun } from '../runs/runs.ts'
@@ -35,7 +36,7 @@ export const rejectsKept = 10_000
 
 /** Removes whatever an earlier attempt at this run left behind. */
 export async function clearPlan(db: Db, runId: string): Promise<void> {
-  for (const table of ['changes', 'plan_entries', 'rejects'] as const) {
+  for (const table of ['changes', 'plan_entries', 'rejects', 'waiting_rows'] as const) {
     await db.deleteFrom(table).where('run_id', '=', runId).execute()
   }
 }
@@ -281,6 +282,8 @@ export type PlanSummary = {
   readonly rejects: readonly Reject[]
   /** What is wrong with the source as a whole; null where nothing of it was read. */
   readonly standing: readonly StandingReject[] | null
+  /** What it makes of the rows that wait for their day; null or left out: nothing. */
+  readonly waiting?: PlannedWaiting | null
 }
 
 /**
@@ -322,6 +325,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
         fingerprint text, unlisted jsonb, "retryAt" timestamptz)`.execute(tx)
   if (plan.header) await keepHeader(tx, id, plan.header)
   await notePairs(tx, id, plan.pairs)
+  if (plan.waiting) await storeWaiting(tx, { runId: id, connection, waiting: plan.waiting })
   if (plan.standing !== null) {
     const source = plan.source?.name ?? null
     await noteStanding(tx, { runId: id, connection, source, rejects: plan.standing, now })
@@ -358,6 +362,7 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
   await dropStanding(tx, runId)
   await notePairs(tx, runId, [])
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
+  await tx.deleteFrom('waiting_rows').where('run_id', '=', runId).execute()
   // The batches first: one that ends just now has its answer by then, or finds itself cancelled.
   const cancelled = await tx
     .updateTable('deliveries')
@@ -418,6 +423,7 @@ export async function commitPlan(
     from ${entriesOfPlan(runId)} entry, connections where name = ${connection}
     ${isFirst ? nothing : whereKnown}`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
+  await acceptWaiting(tx, { runId, connection })
   await noteUnserved(tx, { runId, connection, now })
   await sql`
     update connections set accepted_source = runs.source,

@@ -51,6 +51,13 @@ export function unserved(now: Date): RawBuilder<unknown> {
       from runs join plan_entries entry on entry.run_id = runs.id
       where runs.state = 'held' and entry.due_at <= ${now}
       union all
+      select runs.connection, later.identity_id, true, true, null,
+        'a row about leaving takes effect on ' || later.effective_on || ', and the plan that states it is held', null, null, 1, runs.id, 0,
+        later.due_at, runs.created_at, 'held row'
+      from runs join waiting_rows later on later.run_id = runs.id
+      where runs.state = 'held' and later.due_at <= ${now}
+        and (later.sighting ->> 'left' = 'true' or later.sighting ->> 'leavingDate' is not null)
+      union all
       select held.connection, held.identity_id, true, true, null,
         'left on ' || left(held.held_leaving ->> 'separatedAt', 10) || ', which is held back until ' || (held.held_leaving ->> 'until'),
         null, null, 1, newest.id, 1, hold_backs.held_at, held.as_of, 'held back'

@@ -5,6 +5,7 @@ import type { FieldName, IdentityRecord } from '../../identity/record.ts'
 import { digested, type ValueDigests } from '../../identity/value-digests.ts'
 import { record, rollcall } from '../audit/trail.ts'
 import { traitsOf, valueDigests } from '../roster/value-digests.ts'
+import { dropWaitingValues } from '../roster/waiting.ts'
 import { settledStates } from '../runs/runs.ts'
 import type { Db, RunAccount } from '../schema.ts'
 
@@ -273,6 +274,7 @@ export async function noteKeeping(
         digested_to = case when ${keepsValues} then null else '' end
       where name = ${connection} and keeps_values <> ${keepsValues}`.execute(tx)
     if (Number(changed.numAffectedRows ?? 0n) === 0) return
+    if (!keepsValues) await dropWaitingValues(tx, connection)
     const act = keepsValues ? 'values.kept' : 'values.not_kept'
     await record(tx, { act, connection, by: rollcall, now })
   })

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { record } from '../audit/trail.ts'
 import { rosterEntry } from '../roster/roster.ts'
+import { dropWaiting } from '../roster/waiting.ts'
 import { lockActiveRun } from '../runs/claims.ts'
 import type { Db } from '../schema.ts'
 import { removedReason, withoutValues } from './retain.ts'
@@ -59,6 +60,7 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
       delete from run_accounts using runs
       where account -> 'person' ->> 'identityId' = ${identityId} and runs.id = run_accounts.run_id
         and runs.connection = ${connection}`.execute(tx)
+    await dropWaiting(tx, { connection, identityId })
     await sql`delete from problems where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     const changes = Number(changed.numAffectedRows ?? 0n)
     await record(tx, { act: 'person.forgotten', connection, by, identityId, details: { reason, changes }, now })

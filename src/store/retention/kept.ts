@@ -149,6 +149,14 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       columns: named('connection identity_id until reason held_by held_at'),
     },
   ],
+  waiting_rows: [
+    {
+      holds: 'values',
+      what: 'rows of exports that take effect on a later day; without `keepValues` only what they say of employment',
+      until: 'that day has come, a newer export speaks of the person, or `rollcall forget`',
+      columns: named('seq connection identity_id run_id effective_on due_at sighting'),
+    },
+  ],
   pauses: [
     {
       holds: 'words',

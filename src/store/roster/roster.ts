@@ -81,19 +81,18 @@ export function unfinishedKeys(db: Db, connection: string): AsyncGenerator<strin
   return keysWhere(db, connection, sql<boolean>`(deferred_to is not null or due_at is not null or ${isDue})`)
 }
 
-/** The connections with leaving dates whose day has come, and when the newest of them did. Cheap: the index holds waiting dates only. */
+/** The connections with leaving dates or rows whose day has come, and when the newest of them did. Cheap: indexes hold what waits only. */
 export async function connectionsWithDueLeavers(
   db: Db,
   { now, connection }: { now: Date; connection?: string },
 ): Promise<{ readonly connection: string; readonly since: Date }[]> {
-  let query = db
-    .selectFrom('roster')
-    .select(['connection', sql<Date>`max(due_at)`.as('since')])
-    .where('due_at', '<=', now)
-    .groupBy('connection')
-    .orderBy('connection')
-  if (connection !== undefined) query = query.where('connection', '=', connection)
-  return await query.execute()
+  const { rows } = await sql<{ connection: string; since: Date }>`
+    select connection, max(due_at) as since from (
+      select connection, due_at from roster where due_at <= ${now}
+      union all select connection, due_at from waiting_rows where run_id is null and due_at <= ${now}) due
+    where ${connection === undefined ? sql`true` : sql`connection = ${connection}`}
+    group by connection order by connection`.execute(db)
+  return rows
 }
 
 /** The keys of the people whose wanted e-mail address passes a test. It reads everybody, so it is for what a person asks for. */

@@ -33,6 +33,7 @@ import { type MappedRows, mapRows } from './map-rows.ts'
 import { type Progress, readRows } from './read-rows.ts'
 import { setAside, verdictsOnRest } from './set-aside.ts'
 import type { Stage } from './stage.ts'
+import { seeDue, waitingAfter } from './waiting-rows.ts'
 import type { PersonWatch } from './watch-person.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -173,6 +174,7 @@ async function prepareOnce(
       giveWay: ctx.giveWay,
     })
   const rows = await step('read', read, { found: (count) => ({ facts: { 'rollcall.rows': count } }) })
+  const due = feed.name === 'roster' ? await seeDue(place, ctx.now()) : null
   const source = sourceRead(reading)
   const nothingNew = source === null
   if (mapping.ok || nothingNew) await decideRest(place)
@@ -237,6 +239,10 @@ async function prepareOnce(
     ],
     rejects: decider.rejects.toSorted((a, b) => a.line - b.line),
     setAside: part,
+    waiting:
+      feed.name === 'source' && mapping.ok && !nothingNew && !only
+        ? await waitingAfter(place, planContext, { acceptedAsOf: accepted.asOf, keepsValues: connection.keepValues })
+        : due,
     index,
     standing: feed.name === 'source' && mapping.ok && !nothingNew ? decider.standing() : null,
   }
@@ -389,7 +395,7 @@ function staleExport(context: PlanContext): Verdict[] {
 export function warningsOf(
   reading: Pick<Reading, 'warnings'>,
   mapping: MappedRows,
-  { account: { older, outOfScope, notKept, startsAfterLeaving: swapped } }: Decider,
+  { account: { older, later, outOfScope, notKept, startsAfterLeaving: swapped } }: Decider,
 ): readonly string[] {
   return [
     ...(reading.warnings?.() ?? []),
@@ -401,6 +407,7 @@ export function warningsOf(
             `not kept (the first is ${[...notKept][0]}): an export or event that states all their fields sends it`,
         ]),
     ...(outOfScope === 0 ? [] : [`${outOfScope} rows are not in scope`]),
+    ...(later === 0 ? [] : [`${later} rows take effect on a later day, and wait for it`]),
     ...(older === 0 ? [] : [`${older} rows gave way to a newer row of the same person`]),
     ...(swapped.count === 0
       ? []

@@ -223,6 +223,7 @@ test('a person is shown with what HR says beside what the platform has, and ever
         answer: { status: 201 },
       },
     ],
+    waiting: [{ effectiveOn: '2027-01-31', leaves: true, leavingDate: null, fields: [] }],
     keys: ['2001'],
     heldBack: {
       ...{ until: '2026-12-01', reason: 'HR mends it', by: 'ana', at: '2026-11-20T03:00:00.000Z' },
@@ -236,6 +237,7 @@ test('a person is shown with what HR says beside what the platform has, and ever
   left on 2026-11-20 as HR says, which is held back until 2026-12-01 by ana: HR mends it
   HR names this person by 2001 by now
   the leaving date was inferred; no row states it
+  a row of HR about leaving waits for 2027-01-31
   missing from the last export
 
   FIELD        HR SAYS     PLATFORM HAS

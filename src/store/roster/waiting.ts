@@ -1,0 +1,119 @@
+import { sql } from 'kysely'
+import type { Sighting } from '../../identity/record.ts'
+import type { Db } from '../schema.ts'
+
+/** A row that takes effect on a later day (`YYYY-MM-DD`), which begins at `dueAt` (ISO instant). */
+export type WaitingRow = { readonly effectiveOn: string; readonly dueAt: string; readonly sighting: Sighting }
+
+/** People of whom nothing waits any more once a plan is accepted: up to that day, or at all where it is null. */
+export type EndOfWaiting = { readonly identityId: string; readonly effectiveOn: string | null }
+
+/** What a plan makes of the rows that wait. */
+export type PlannedWaiting = { readonly rows: readonly WaitingRow[]; readonly ended: readonly EndOfWaiting[] }
+
+/** So many rows are written with one statement. */
+const written = 1000
+
+/** Keeps with a plan what waits once it is accepted. */
+export async function storeWaiting(
+  tx: Db,
+  { runId, connection, waiting }: { runId: string; connection: string; waiting: PlannedWaiting },
+): Promise<void> {
+  const rows = [
+    ...waiting.ended.map((end) => ({ ...end, dueAt: null, sighting: null })),
+    ...waiting.rows.map((row) => ({ ...row, identityId: row.sighting.identityId })),
+  ]
+  for (let start = 0; start < rows.length; start += written) {
+    await sql`
+      insert into waiting_rows (connection, run_id, identity_id, effective_on, due_at, sighting)
+      select ${connection}, ${runId}, "identityId", "effectiveOn", "dueAt", sighting
+      from jsonb_to_recordset(${JSON.stringify(rows.slice(start, start + written))}::jsonb)
+        as r("identityId" text, "effectiveOn" date, "dueAt" timestamptz, sighting jsonb)`.execute(tx)
+  }
+}
+
+/** Makes what a plan says of waiting rows true. Belongs where its people become the roster. */
+export async function acceptWaiting(
+  tx: Db,
+  { runId, connection }: { runId: string; connection: string },
+): Promise<void> {
+  await sql`
+    delete from waiting_rows using waiting_rows ended
+    where ended.run_id = ${runId} and ended.sighting is null
+      and waiting_rows.connection = ${connection} and waiting_rows.run_id is null
+      and waiting_rows.identity_id = ended.identity_id
+      and (ended.effective_on is null or waiting_rows.effective_on <= ended.effective_on)`.execute(tx)
+  await sql`
+    delete from waiting_rows where run_id = ${runId} and (sighting is null or exists (
+      select 1 from roster where roster.connection = waiting_rows.connection
+        and roster.identity_id = waiting_rows.identity_id and roster.forgotten_at is not null))`.execute(tx)
+  await sql`update waiting_rows set run_id = null where run_id = ${runId}`.execute(tx)
+}
+
+/** Removes what waits for a person, also in plans. */
+export async function dropWaiting(
+  tx: Db,
+  { connection, identityId }: { connection: string; identityId: string },
+): Promise<void> {
+  await tx
+    .deleteFrom('waiting_rows')
+    .where('connection', '=', connection)
+    .where('identity_id', '=', identityId)
+    .execute()
+}
+
+/** Leaves of what waits no more than what it says of employment. */
+export async function dropWaitingValues(tx: Db, connection: string): Promise<void> {
+  await sql`
+    update waiting_rows set sighting = sighting || ${JSON.stringify(withoutValues)}::jsonb
+    where connection = ${connection} and sighting is not null`.execute(tx)
+}
+
+/** What of a row can wait where values are not kept. */
+export const withoutValues = {
+  fields: {},
+  tooLittleToJoin: 'the values of the row were not kept while it waited',
+} as const satisfies Partial<Sighting>
+
+/** The accepted rows of a connection whose day has come, each true since that day began. */
+export async function dueWaiting(
+  db: Db,
+  { connection, now }: { connection: string; now: Date },
+): Promise<readonly WaitingRow[]> {
+  const { rows } = await sql<StoredRow>`
+    select to_char(effective_on, 'YYYY-MM-DD') as "effectiveOn", due_at as "dueAt", sighting from waiting_rows
+    where connection = ${connection} and run_id is null and due_at <= ${now} order by due_at, seq`.execute(db)
+  return rows.map(toWaitingRow)
+}
+
+/** What waits for a person, the earliest first. */
+export async function waitingOf(
+  db: Db,
+  { connection, identityId }: { connection: string; identityId: string },
+): Promise<readonly WaitingRow[]> {
+  const { rows } = await sql<StoredRow>`
+    select to_char(effective_on, 'YYYY-MM-DD') as "effectiveOn", due_at as "dueAt", sighting from waiting_rows
+    where connection = ${connection} and identity_id = ${identityId} and run_id is null order by due_at, seq`.execute(
+    db,
+  )
+  return rows.map(toWaitingRow)
+}
+
+/** The keys of the people of a connection for whom something waits. */
+export async function waitingKeys(db: Db, connection: string): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('waiting_rows')
+    .select('identity_id')
+    .distinct()
+    .where('connection', '=', connection)
+    .where('run_id', 'is', null)
+    .orderBy('identity_id')
+    .execute()
+  return rows.map((row) => row.identity_id)
+}
+
+type StoredRow = { readonly effectiveOn: string; readonly dueAt: Date; readonly sighting: Sighting }
+
+function toWaitingRow({ effectiveOn, dueAt, sighting }: StoredRow): WaitingRow {
+  return { effectiveOn, dueAt: dueAt.toISOString(), sighting }
+}

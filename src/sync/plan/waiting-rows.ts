@@ -1,0 +1,51 @@
+import type { PlanContext } from '../../identity/decide.ts'
+import { type Decider, speaksOfAll } from '../../identity/decider.ts'
+import type { Sighting } from '../../identity/record.ts'
+import {
+  dueWaiting,
+  type PlannedWaiting,
+  type WaitingRow,
+  waitingKeys,
+  withoutValues,
+} from '../../store/roster/waiting.ts'
+import type { Db } from '../../store/schema.ts'
+
+type Place = { readonly db: Db; readonly connection: string; readonly decider: Decider }
+
+/**
+ * What the rows of an export leave waiting. What waited before ends for the people of whom the export speaks: those with a row that can
+ * be used, and those whom an export of everybody lacks. A row that cannot be used ends nothing.
+ */
+export async function waitingAfter(
+  { db, connection, decider }: Place,
+  context: PlanContext,
+  { acceptedAsOf, keepsValues }: { readonly acceptedAsOf: string | null; readonly keepsValues: boolean },
+): Promise<PlannedWaiting | null> {
+  const isOfAll = speaksOfAll(context, acceptedAsOf)
+  // An export that is older than the accepted one has no say in what is still to come.
+  if (context.mode === 'snapshot' && !isOfAll && context.absence !== 'ignore') return null
+  const ended = (await waitingKeys(db, connection))
+    .filter((identityId) => decider.isUsable(identityId) || (isOfAll && decider.lacks(identityId)))
+    .map((identityId) => ({ identityId, effectiveOn: null }))
+  const rows = decider
+    .later()
+    .map((sighting) => (keepsValues ? sighting : { ...sighting, ...withoutValues }))
+    .map((sighting) => toWaiting(sighting, context))
+  return { rows, ended }
+}
+
+/** Shows the decider the rows whose day has come, as if an export of that day held them. They wait no more. */
+export async function seeDue({ db, connection, decider }: Place, now: Date): Promise<PlannedWaiting> {
+  const due = await dueWaiting(db, { connection, now })
+  for (const { sighting, dueAt } of due) decider.see({ ...sighting, asOf: dueAt })
+  const ended = due.map(({ sighting: { identityId }, effectiveOn }) => ({ identityId, effectiveOn }))
+  return { rows: [], ended }
+}
+
+// A cell that cannot be read is listed with the plan that met it, and quotes what it holds.
+function toWaiting({ badCells: _, ...sighting }: Sighting, { timeZone: ofSource }: PlanContext): WaitingRow {
+  const { effectiveOn = '', timeZone = ofSource } = sighting
+  const dueAt = Temporal.PlainDate.from(effectiveOn).toZonedDateTime(timeZone).toInstant().toString()
+  // On its day the row is read by itself, without the source and its zone.
+  return { effectiveOn, dueAt, sighting: { ...sighting, timeZone } }
+}

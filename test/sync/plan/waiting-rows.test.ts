@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Mapping } from '../../../src/identity/mapping/mapping.ts'
+import { personOf } from '../../../src/store/audit/history.ts'
+import { auditKey, newKeyPem, Signing } from '../../../src/store/audit/key.ts'
+import { listUnserved } from '../../../src/store/rejects/unserved.ts'
+import { forgetPerson } from '../../../src/store/retention/forget.ts'
+import { waitingKeys, waitingOf } from '../../../src/store/roster/waiting.ts'
+import type { SourceFeed, SyncConnection } from '../../../src/sync/context.ts'
+import { approveRun, rejectRun, requestDueRuns, requestRun } from '../../../src/sync/sync.ts'
+import { lastRun } from '../../helpers/events.ts'
+import {
+  type Host,
+  type HrPerson,
+  headers,
+  openWorld,
+  peopleOn,
+  staff,
+  startHost,
+  type World,
+} from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+type HrRow = HrPerson & { readonly from?: string }
+
+const mapping = Mapping.parse({
+  fields: {
+    identityId: 'Worker ID',
+    email: 'Email',
+    firstName: 'First Name',
+    jobTitle: 'Job Title',
+    startedAt: { column: 'Start Date' },
+    separatedAt: { column: 'Leaving Date' },
+  },
+  status: { column: 'Status', leftWhen: ['Inactive'], employedWhen: ['Active'] },
+  severalRows: { latest: { column: 'Effective Date', format: 'yyyy-MM-dd' } },
+})
+
+const promoted: HrRow = { ...person(4), title: 'Head of Payments', from: '2026-12-01' }
+const leaving: HrRow = { ...person(3), left: '2026-11-30', status: 'Inactive', from: '2026-11-30' }
+
+async function open(feed: Partial<SourceFeed> = {}, connection: Partial<Omit<SyncConnection, 'feeds'>> = {}) {
+  const stack = new AsyncDisposableStack()
+  const { client } = await host.tenant()
+  const signing = new Signing(auditKey(newKeyPem(), 'a test'))
+  const world = stack.use(await openWorld({ client, feed: { mapping, ...feed }, connection, signing }))
+  world.source.headers = [...headers, 'Effective Date']
+  const on = async (id: string) => (await peopleOn(client)).get(id)
+  return { world, on, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+function person(number: number): HrPerson {
+  return staff(number).at(-1) ?? { id: '' }
+}
+
+/** One night: HR states these rows on that day at 01:00, and they are read at 03:00. */
+async function night(world: World, day: string, rows: readonly HrRow[]) {
+  world.hrSays(rows, `${day}T01:00:00.000Z`)
+  world.source.rows = world.source.rows.map((row, i) => ({
+    ...row,
+    values: [...row.values, rows[i]?.from ?? '2024-01-01'],
+  }))
+  world.clock.now = new Date(`${day}T03:00:00.000Z`)
+  const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+  await world.drain()
+  return await world.runOf(id)
+}
+
+/** Moves the clock to an instant, and does what the daemon does every few seconds. */
+async function tick(world: World, instant: string): Promise<void> {
+  world.clock.now = new Date(instant)
+  await requestDueRuns(world.sync)
+  await world.drain()
+}
+
+describe('a row that takes effect on a later day', () => {
+  test('waits for it, and takes effect when it begins, without a file', async () => {
+    await using opened = await open({ timeZone: 'Europe/Berlin' })
+    const { world, on } = opened
+    const run = await night(world, '2026-11-20', [...staff(20), leaving, promoted])
+    const known = await personOf(world.sync.store.db, { connection: 'acme', identityId: 'E0003' })
+
+    await tick(world, '2026-11-29T22:59:59.000Z')
+    const before = [await on('E0003'), await on('E0004')]
+    await tick(world, '2026-11-29T23:00:00.000Z')
+    const left = [await on('E0003'), await on('E0004')]
+    await tick(world, '2026-11-30T23:00:00.000Z')
+
+    expect(run).toMatchObject({ state: 'finished', counts: { join: 20 } })
+    expect(run.warnings).toContain('2 rows take effect on a later day, and wait for it')
+    expect(known?.waiting).toMatchObject([{ effectiveOn: '2026-11-30', sighting: { leavingDate: '2026-11-30' } }])
+    expect(before).toMatchObject([{ separatedAt: null }, { jobTitle: 'Engineer' }])
+    expect(left).toMatchObject([{ separatedAt: '2026-11-30T00:00:00.000Z' }, { jobTitle: 'Engineer' }])
+    expect(await on('E0004')).toMatchObject({ jobTitle: 'Head of Payments', separatedAt: null })
+    expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
+  })
+
+  test('takes effect with the export of its day, and with none that is older', async () => {
+    await using opened = await open()
+    const { world, on } = opened
+    await night(world, '2026-11-29', [...staff(20), leaving])
+    const before = await on('E0003')
+    await night(world, '2026-11-30', [...staff(20), leaving])
+
+    expect(before?.separatedAt).toBeNull()
+    expect((await on('E0003'))?.separatedAt).toBe('2026-11-30T00:00:00.000Z')
+    expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
+  })
+
+  test('without a leaving date leaves on its own day', async () => {
+    await using opened = await open()
+    const { world, on } = opened
+    await night(world, '2026-11-20', [...staff(20), { ...leaving, left: '' }])
+    await tick(world, '2026-12-03T05:00:00.000Z')
+
+    expect((await on('E0003'))?.separatedAt).toBe('2026-11-30T00:00:00.000Z')
+  })
+
+  test('waits no more once a newer export states the person without it, or lacks the person', async () => {
+    await using opened = await open({ graceRuns: 2 })
+    const { world, on } = opened
+    const others = staff(20).filter(({ id }) => id !== 'E0004')
+    await night(world, '2026-11-20', [...staff(20), leaving, promoted])
+    await night(world, '2026-11-21', others)
+    await tick(world, '2026-12-02T00:00:00.000Z')
+
+    expect(await on('E0003')).toMatchObject({ separatedAt: null })
+    expect(await on('E0004')).toMatchObject({ jobTitle: 'Engineer' })
+  })
+
+  test('goes on waiting where the newer row of the person cannot be used', async () => {
+    await using opened = await open()
+    const { world, on } = opened
+    await night(world, '2026-11-20', [...staff(20), leaving])
+    await night(world, '2026-11-21', [...staff(20), { ...person(3), from: 'soon' }])
+    await tick(world, '2026-11-30T00:00:00.000Z')
+
+    expect((await on('E0003'))?.separatedAt).toBe('2026-11-30T00:00:00.000Z')
+  })
+
+  test('is judged when it takes effect, and waits while a person decides', async () => {
+    await using opened = await open()
+    const { world, on } = opened
+    const leavers = staff(8).map((one) => ({ ...one, status: 'Inactive', left: '2026-11-30', from: '2026-11-30' }))
+    await night(world, '2026-11-20', [...staff(20), ...leavers])
+    await tick(world, '2026-11-30T00:00:00.000Z')
+    const held = await lastRun(world)
+    await tick(world, '2026-11-30T00:01:00.000Z')
+    const same = await lastRun(world)
+    await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+    await world.drain()
+
+    expect(held).toMatchObject({ feed: 'roster', state: 'held', counts: { leave: 8 } })
+    expect(same.id).toBe(held.id)
+    expect((await on('E0003'))?.separatedAt).toBe('2026-11-30T00:00:00.000Z')
+    expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
+  })
+
+  test('waits with the plan that states it until that is accepted, and goes with one that is rejected', async () => {
+    await using opened = await open()
+    const { world } = opened
+    const { db } = world.sync.store
+    await night(world, '2026-11-20', staff(20))
+    const gone = staff(8).map((one) => ({ ...one, status: 'Inactive', left: '2026-11-19' }))
+    const later = { ...leaving, ...person(15), status: 'Inactive' }
+    const held = await night(world, '2026-11-21', [...gone, ...staff(20).slice(8), later, promoted])
+    const whileHeld = await waitingKeys(db, 'acme')
+    const now = new Date('2026-12-01T00:00:00.000Z')
+    const unserved = await listUnserved(db, { now, connection: 'acme' })
+    await rejectRun(world.sync, { runId: held.id, by: 'ops' })
+
+    expect(held.state).toBe('held')
+    expect(whileHeld).toEqual([])
+    expect(unserved).toMatchObject([
+      {
+        identityId: 'E0015',
+        leaver: true,
+        accepted: false,
+        reason: 'a row about leaving takes effect on 2026-11-30, and the plan that states it is held',
+      },
+    ])
+    expect(await db.selectFrom('waiting_rows').selectAll().execute()).toEqual([])
+  })
+})
+
+describe('a person', () => {
+  test('whose contract has ended and whose next one has not begun has left in between', async () => {
+    await using opened = await open()
+    const { world, on } = opened
+    const first = { ...person(3), left: '2026-11-25', from: '2024-01-01' }
+    const next = { ...person(3), title: 'Lead', start: '2026-12-01', from: '2026-12-01' }
+    const others = staff(20).filter(({ id }) => id !== 'E0003')
+    await night(world, '2026-11-20', [...others, first, next])
+    const states = []
+    for (const day of ['2026-11-24', '2026-11-25', '2026-11-30', '2026-12-01']) {
+      await tick(world, `${day}T00:00:00.000Z`)
+      states.push((await on('E0003'))?.separatedAt ?? null)
+    }
+
+    expect(states).toEqual([null, '2026-11-25T00:00:00.000Z', '2026-11-25T00:00:00.000Z', null])
+    expect((await on('E0003'))?.jobTitle).toBe('Lead')
+  })
+
+  test('of whom there are only later rows stays as known, and joins on that day if not known', async () => {
+    await using opened = await open()
+    const { world, on } = opened
+    await night(world, '2026-11-20', staff(20))
+    const others = staff(20).filter(({ id }) => id !== 'E0004')
+    const run = await night(world, '2026-11-21', [...others, promoted, { ...person(21), from: '2026-12-01' }])
+    const before = [await on('E0004'), await on('E0021')]
+    const known = await personOf(world.sync.store.db, { connection: 'acme', identityId: 'E0021' })
+    await tick(world, '2026-12-01T00:00:00.000Z')
+
+    expect(run.state).toBe('unchanged')
+    expect(before).toMatchObject([{ jobTitle: 'Engineer', separatedAt: null }, undefined])
+    expect(known).toMatchObject({ entry: null, waiting: [{ effectiveOn: '2026-12-01' }] })
+    expect(await on('E0004')).toMatchObject({ jobTitle: 'Head of Payments' })
+    expect(await on('E0021')).toMatchObject({ jobTitle: 'Engineer', separatedAt: null })
+  })
+})
+
+describe('values that wait', () => {
+  test('are not kept where none are: a departure waits all the same', async () => {
+    await using opened = await open({}, { keepValues: false })
+    const { world, on } = opened
+    await night(world, '2026-11-20', [...staff(20), leaving, promoted])
+    const stored = await world.sync.store.db.selectFrom('waiting_rows').selectAll().execute()
+    await tick(world, '2026-12-01T00:00:00.000Z')
+
+    expect(stored.map(({ sighting }) => sighting?.fields)).toEqual([{}, {}])
+    expect(await on('E0003')).toMatchObject({ separatedAt: '2026-11-30T00:00:00.000Z' })
+  })
+
+  test('go with the person who is forgotten, and come back with no export that lists them', async () => {
+    await using opened = await open()
+    const { world } = opened
+    const { db } = world.sync.store
+    const gone = { ...person(3), left: '2026-11-10', status: 'Inactive' }
+    const back = { ...person(3), start: '2027-02-01', from: '2027-02-01' }
+    const rows = [...staff(20).filter(({ id }) => id !== 'E0003'), gone, back]
+    await night(world, '2026-11-20', rows)
+    const asked = { connection: 'acme', identityId: 'E0003' }
+    const before = await waitingOf(db, asked)
+    await forgetPerson(db, { ...asked, reason: 'asked for', by: 'ops', today: '2026-11-20', now: world.clock.now })
+    await night(world, '2026-11-21', rows)
+
+    expect(before).toHaveLength(1)
+    expect(await waitingOf(db, asked)).toEqual([])
+  })
+})
