@@ -241,7 +241,7 @@ async function prepareOnce(
     setAside: part,
     waiting:
       feed.name === 'source' && mapping.ok && !nothingNew && !only
-        ? await waitingAfter(place, planContext, { acceptedAsOf: accepted.asOf, keepsValues: connection.keepValues })
+        ? await waitingAfter(place, planContext, { keepsValues: connection.keepValues })
         : due,
     index,
     standing: feed.name === 'source' && mapping.ok && !nothingNew ? decider.standing() : null,

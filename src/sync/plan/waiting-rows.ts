@@ -1,5 +1,5 @@
 import type { PlanContext } from '../../identity/decide.ts'
-import { type Decider, speaksOfAll } from '../../identity/decider.ts'
+import { type Decider, isStale, speaksOfAll } from '../../identity/decider.ts'
 import type { Sighting } from '../../identity/record.ts'
 import {
   dueWaiting,
@@ -19,11 +19,11 @@ type Place = { readonly db: Db; readonly connection: string; readonly decider: D
 export async function waitingAfter(
   { db, connection, decider }: Place,
   context: PlanContext,
-  { acceptedAsOf, keepsValues }: { readonly acceptedAsOf: string | null; readonly keepsValues: boolean },
+  { keepsValues }: { readonly keepsValues: boolean },
 ): Promise<PlannedWaiting | null> {
-  const isOfAll = speaksOfAll(context, acceptedAsOf)
   // An export that is older than the accepted one has no say in what is still to come.
-  if (context.mode === 'snapshot' && !isOfAll && context.absence !== 'ignore') return null
+  if (isStale(context)) return null
+  const isOfAll = speaksOfAll(context)
   const ended = (await waitingKeys(db, connection))
     .filter((identityId) => decider.isUsable(identityId) || (isOfAll && decider.lacks(identityId)))
     .map((identityId) => ({ identityId, effectiveOn: null }))
