@@ -621,16 +621,14 @@ function toFeed(
   at: Path,
   { document, presets, properties, shape }: Known & Records,
 ): { readonly feed?: FeedConfig; readonly problems: readonly Problem[] } {
-  const { preset, fields, record, status, action, rowTimeZone, timeZone, mode } = settings
-  const severalRows = 'severalRows' in settings ? settings.severalRows : undefined
-  const scope = 'scope' in settings ? settings.scope : undefined
+  const { preset, timeZone, mode, ...own } = settings
   const base = preset === undefined ? undefined : presets.get(preset)
   if (preset !== undefined && base === undefined) {
     const path = [...at, 'preset']
     const message = `${path.join('.')}: unknown preset "${preset}" (known: ${[...presets.keys()].join(', ')})`
     return { problems: [{ ...document.positionOf(path), message }] }
   }
-  const merged = mergePreset(base?.mapping ?? {}, { fields, record, status, action, severalRows, rowTimeZone, scope })
+  const merged = mergePreset(base?.mapping ?? {}, own)
   const mapping = Mapping.safeParse(properties === null ? merged : ofRecords(merged, settings, properties), checkedOnce)
   if (mapping.error) return { problems: toProblems(flatten(mapping.error.issues, at), document, jsonSchema) }
 

@@ -22,11 +22,17 @@ export function hasRecords(connections: ConfigFile['connections']): boolean {
 
 /** The settings of a connection that is planned from the source of another one. Its key, and what becomes of rows, are those of the other. */
 export function riding({ source, schedule, blackouts }: ConnectionSettings, also: AlsoSettings): ConnectionSettings {
-  const { fields, record, status, scope, outOfScope, absence, graceRuns, ...own } = also
+  const { fields, record, status, statusMeans, onBadCell, scope, outOfScope, absence, graceRuns, ...own } = also
   const { identityId } = source?.fields ?? {}
   const key = identityId === undefined ? {} : { identityId }
   const rules = { fields: { ...key, ...fields }, record, status, absence, graceRuns, outOfScope }
-  const ridden = source && { ...source, ...rules, scope: scope ?? source.scope }
+  const ridden = source && {
+    ...source,
+    ...rules,
+    statusMeans: statusMeans ?? source.statusMeans,
+    onBadCell: onBadCell ?? source.onBadCell,
+    scope: scope ?? source.scope,
+  }
   const timeZone = schedule?.timeZone ?? source?.timeZone
   const verify = own.verify === 'never' ? own.verify : { ...own.verify, timeZone: own.verify.timeZone ?? timeZone }
   const windows = blackouts.map((window) => ({ ...window, timeZone: window.timeZone ?? timeZone }))

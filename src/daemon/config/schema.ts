@@ -255,13 +255,20 @@ const Target = z
 const connectionName = /^[a-z0-9-]{1,40}$/
 const connectionNameError = 'a connection name has up to 40 of the signs a-z, 0-9 and -'
 
+const statusMeansText =
+  'When a status that says "left" counts. now (default): at once. onDate: on the leaving date of the row, for systems that set the status ahead.'
+const onBadCellText =
+  'What a cell costs that cannot be read. keepField (default): its field stays as it was, and the rest of the row counts. rejectRow: the whole row.'
+
 const mappingSettings = {
   preset: z.string().optional().describe('A list of known columns to start from, such as generic.'),
   fields: MappingPatch.shape.fields.describe('Which column holds which field. This adds to the preset.'),
   record: MappingPatch.shape.record,
   status: MappingPatch.shape.status.describe('The column that says whether a person has left.'),
+  statusMeans: MappingPatch.shape.statusMeans.describe(statusMeansText),
   action: MappingPatch.shape.action.describe('The column of a delta that says what each row is about.'),
   severalRows: MappingPatch.shape.severalRows.describe('What several rows of one person mean.'),
+  onBadCell: MappingPatch.shape.onBadCell.describe(onBadCellText),
   rowTimeZone: MappingPatch.shape.rowTimeZone.describe("The column that names the time zone of a row's dates."),
 }
 
@@ -397,6 +404,8 @@ const Also = z
     ),
     record: MappingPatch.shape.record,
     status: MappingPatch.shape.status.describe('The column that says whether a person has left.'),
+    statusMeans: MappingPatch.shape.statusMeans.describe(statusMeansText),
+    onBadCell: MappingPatch.shape.onBadCell.describe(onBadCellText),
     scope: MappingPatch.shape.scope.describe(
       'Which rows are meant at all: a JSONata expression over the columns that gives true or false. Default: that of the connection above.',
     ),

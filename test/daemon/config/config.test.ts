@@ -110,6 +110,19 @@ describe('a configuration', () => {
     expect(fields?.firstName).toBeDefined()
   })
 
+  test.each(['csv', 'webhook', 'also'])('says when a status counts and what a bad cell costs (%s)', async (feed) => {
+    await using folder = await exportFolder()
+    const own = 'statusMeans: onDate\n      onBadCell: rejectRow\n'
+    const also = `    also:\n      rider:\n        target: { name: Other }\n        fields: { email: Mail }\n        statusMeans: onDate\n        onBadCell: rejectRow\n`
+    const text =
+      { csv: `${minimal}      ${own}`, webhook: `${webhook}      ${own}`, also: `${minimal}${also}` }[feed] ?? ''
+
+    const { connections } = await load(folder, text, { KEY: key, FIRST: 'whsec_one', SECOND: 'whsec_two' })
+
+    const { source, webhook: events } = connections.get(feed === 'also' ? 'rider' : 'acme') ?? {}
+    expect((source ?? events)?.mapping).toMatchObject({ statusMeans: 'onDate', onBadCell: 'rejectRow' })
+  })
+
   test('runs its schedule in the zone of the source unless it names another', async () => {
     await using folder = await exportFolder()
     const night = "    schedule: { cron: '0 2 * * *' }\n"

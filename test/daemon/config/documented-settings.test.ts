@@ -1,0 +1,56 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { jsonSchema } from '../../../src/daemon/config/schema.ts'
+import { MappingPatch } from '../../../src/identity/mapping/mapping.ts'
+
+const docs = new URL('../../../docs/', import.meta.url)
+const pages = (await readdir(docs)).filter((file) => file.endsWith('.md'))
+/** Of messages and of a page, and no settings. */
+const otherNames = ['data', 'reminder']
+
+const sourceSchema = z.object({
+  properties: z.object({
+    connections: z.object({
+      additionalProperties: z.object({
+        properties: z.object({
+          source: z.object({ oneOf: z.array(z.object({ properties: z.record(z.string(), z.unknown()) })) }),
+        }),
+      }),
+    }),
+  }),
+})
+
+/** The names of all settings of a JSON schema, at any depth. */
+function namesIn(schema: unknown, names = new Set<string>()): Set<string> {
+  if (typeof schema !== 'object' || schema === null) return names
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === 'properties') for (const name of Object.keys(value as object)) names.add(name)
+    namesIn(value, names)
+  }
+  return names
+}
+
+describe('the settings', () => {
+  test.each(pages)('that %s names with a value are taken by the configuration', async (page) => {
+    const text = await readFile(new URL(page, docs), 'utf8')
+
+    const named = [...text.matchAll(/`([a-z][A-Za-z]+): [^`\n]+`/g)].map(([, name = '']) => name)
+
+    expect(named.filter((name) => !otherNames.includes(name) && !namesIn(jsonSchema()).has(name))).toEqual([])
+  })
+
+  test('of the configuration are all explained on the page of settings', async () => {
+    const page = await readFile(new URL('settings.md', docs), 'utf8')
+
+    const missing = [...namesIn(jsonSchema())].filter((name) => !new RegExp(String.raw`\b${name}\b`).test(page))
+
+    expect(missing).toEqual([])
+  })
+
+  test.each(Object.keys(MappingPatch.shape))('can say "%s", which a preset may hold, of each source', (part) => {
+    const kinds = sourceSchema.parse(jsonSchema()).properties.connections.additionalProperties.properties.source.oneOf
+
+    expect(kinds.map(({ properties }) => part in properties)).toEqual(['csv', 'sftp', 'http'].map(() => true))
+  })
+})
