@@ -9,6 +9,7 @@ const headerLimit = 10_000
 const itemsPerEvent = 10_000
 const itemsAtOnce = 250_000
 const sliceRows = 1000
+const cellsInSlice = 200_000
 
 type EventFormat = Pick<WebhookSettings, 'events' | 'time' | 'timeFormat' | 'timeZone' | 'toleranceSeconds'>
 
@@ -21,37 +22,64 @@ type Item = {
   readonly timing?: RowTiming
 }
 
+export type EventOptions = {
+  readonly now: Date
+  readonly unusable?: ReadonlyMap<string, string>
+  /** Whether events may be left to the next run. */
+  readonly mayLeave?: boolean
+  readonly maxItems?: number
+}
+
 /**
  * Reads stored events as one delta. Each item of an event is a row. Rows are ordered by the time at which they were true, then by
  * arrival. An event that cannot be read becomes a row with a fault, so that it does not stop the others. So does one that the caller
- * finds `unusable`, with the reason that is given.
+ * finds `unusable`, with the reason that is given. Events that are too much for one run are left to the next, if the caller may leave any.
  */
 export function readEvents(
   events: readonly StoredEvent[],
   settings: EventFormat,
-  { now, unusable = new Map() }: { readonly now: Date; readonly unusable?: ReadonlyMap<string, string> },
-): Reading {
+  { now, unusable = new Map(), mayLeave = false, maxItems = itemsAtOnce }: EventOptions,
+): Reading & { readonly left: readonly string[] } {
   const headers = new Set<string>()
   const items: Item[] = []
-  for (const event of events.toSorted(byArrival)) {
+  const inOrder = events.toSorted(byArrival)
+  let count = 0
+  for (const event of inOrder) {
     const reason = unusable.get(event.id)
-    for (const item of reason === undefined ? readItems(event, settings, now) : [brokenEvent(event, reason)]) {
-      items.push(items.length < itemsAtOnce ? addHeaders(headers, item) : broken(item, tooManyAtOnce))
-    }
+    const own = reason === undefined ? readItems(event, settings, now) : [brokenEvent(event, reason)]
+    if (mayLeave && count > 0 && !fits(own, { items, headers, maxItems })) break
+    for (const item of own)
+      items.push(items.length < maxItems ? addHeaders(headers, item) : broken(item, tooManyAtOnce(maxItems)))
+    count += 1
   }
+  const left = new Set(inOrder.slice(count).map(({ id }) => id))
   items.sort((a, b) => a.epochMs - b.epochMs)
 
   return {
     mode: 'delta',
     asOf: new Date(latestOf(items) ?? now.getTime()).toISOString(),
-    source: identityOf(events),
+    source: identityOf(events.filter(({ id }) => !left.has(id))),
     headers: [...headers],
     sparse: true,
     rows: slices(items, [...headers]),
+    left: [...left],
   }
 }
 
-const tooManyAtOnce = `more than ${itemsAtOnce} items came at once`
+function tooManyAtOnce(maxItems: number): string {
+  return `more than ${maxItems} items came at once`
+}
+
+/** Whether the items of a further event can be read together with those before. */
+function fits(
+  own: readonly Item[],
+  read: { readonly items: readonly Item[]; readonly headers: ReadonlySet<string>; readonly maxItems: number },
+): boolean {
+  if (read.items.length + own.length > read.maxItems) return false
+  const fresh = new Set<string>()
+  for (const { record } of own) for (const path of record.cells.keys()) if (!read.headers.has(path)) fresh.add(path)
+  return read.headers.size + fresh.size <= headerLimit
+}
 
 function byArrival(a: StoredEvent, b: StoredEvent): number {
   return Date.parse(a.receivedAt) - Date.parse(b.receivedAt)
@@ -149,8 +177,9 @@ function identityOf(events: readonly StoredEvent[]): SourceIdentity | null {
 
 async function* slices(items: readonly Item[], headers: readonly string[]): AsyncGenerator<readonly SourceRow[]> {
   const toRow = rowReader(headers)
-  for (let from = 0; from < items.length; from += sliceRows) {
-    yield items.slice(from, from + sliceRows).map(({ event, line, epochMs, record, timing }) => ({
+  const most = Math.max(1, Math.min(sliceRows, Math.floor(cellsInSlice / Math.max(1, headers.length))))
+  for (let from = 0; from < items.length; from += most) {
+    yield items.slice(from, from + most).map(({ event, line, epochMs, record, timing }) => ({
       ...toRow(record, { event: event.id, line }),
       asOf: new Date(epochMs).toISOString(),
       ...(timing && { timing }),

@@ -18,8 +18,8 @@ export function readReadable(
     const compiled = compileMapping(mapping, headers, { sparse: true, timeZone })
     return compiled.ok ? [] : compiled.missing
   }
-  const reading = readEvents(events, settings, { now })
-  if (missingOf(reading.headers).length === 0) return { reading, left: [] }
+  const reading = readEvents(events, settings, { now, mayLeave })
+  if (missingOf(reading.headers).length === 0) return { reading, left: reading.left }
 
   const headers = new Set<string>()
   const unusable = new Map<string, string>()
@@ -33,5 +33,6 @@ export function readReadable(
     else for (const header of own) headers.add(header)
   }
   const read = events.filter(({ id }) => !left.includes(id))
-  return { reading: readEvents(read, settings, { now, unusable }), left }
+  const readable = readEvents(read, settings, { now, unusable, mayLeave })
+  return { reading: readable, left: [...left, ...readable.left] }
 }

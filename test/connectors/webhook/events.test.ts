@@ -244,6 +244,53 @@ test('whatever the bodies are, each event is at least one row or an empty list',
   )
 })
 
+describe('events that are too much for one run', () => {
+  const stored = (bodies: readonly unknown[]) =>
+    bodies.map((body, index) => ({
+      ...{ id: String(index + 1), eventId: null, receivedAt: '2026-11-20T11:00:00.000Z', signedAt: null },
+      body: bytesOf(body),
+    }))
+  const settings = WebhookSettings.parse({ recipe: 'github', secrets: ['s'] })
+  const two = [{ id: 'a' }, { id: 'b' }]
+  const wide = (name: string) => Object.fromEntries(Array.from({ length: 6000 }, (_, n) => [`${name}${n}`, '1']))
+
+  test.for<[string, readonly unknown[], readonly string[], number]>([
+    ['items', [two, [{ id: 'c' }], two, [{ id: 'd' }]], ['3', '4'], 3],
+    ['items in the first of them, which goes on by itself', [[...two, ...two], two], ['2'], 4],
+    ['paths', [wide('a'), wide('b'), { a1: 'x' }], ['2', '3'], 1],
+  ])('by their %s are left to the next one, whole and in their order', async ([, bodies, left, rows]) => {
+    const reading = readEvents(stored(bodies), settings, { now, mayLeave: true, maxItems: 3 })
+
+    const read = (await Array.fromAsync(reading.rows)).flat()
+
+    expect(reading.left).toEqual(left)
+    expect(read).toHaveLength(rows)
+    expect(reading.source?.name).toBe(bodies.length - left.length === 1 ? '1 event' : '2 events')
+  })
+
+  test('are all read where none may be left, with a fault for each item beyond', async () => {
+    const reading = readEvents(stored([two, two]), settings, { now, maxItems: 3 })
+
+    const read = (await Array.fromAsync(reading.rows)).flat()
+
+    expect(reading.left).toEqual([])
+    expect(read.map(({ fault }) => fault?.reason)).toEqual([
+      ...[undefined, undefined, undefined],
+      'more than 3 items came at once',
+    ])
+  })
+
+  test('come in slices of few cells, however many paths they have', async () => {
+    const body = Array.from({ length: 50 }, () => wide('a'))
+
+    const reading = readEvents(stored([body]), settings, { now })
+    const slices = await Array.fromAsync(reading.rows)
+
+    expect(slices.flat()).toHaveLength(50)
+    expect(Math.max(...slices.map((slice) => slice.length * reading.headers.length))).toBeLessThanOrEqual(200_000)
+  })
+})
+
 type Event = Partial<Omit<StoredEvent, 'body'>> & { readonly body: unknown }
 
 async function read(events: readonly Event[], settings: Partial<WebhookSettings> = {}) {

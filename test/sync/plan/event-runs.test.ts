@@ -72,6 +72,24 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
     })
 
+    test('that are too wide to be read together become two runs: none is rejected for the others', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+      const wide = (name: string) => Object.fromEntries(Array.from({ length: 6000 }, (_, n) => [`${name}${n}`, '1']))
+      const left = terminated('E0004', '2026-11-19', '2026-11-20T02:20:00.000Z')
+      await receive(world, JSON.stringify({ ...updated('E0003', 'Lead', '2026-11-20T02:10:00.000Z'), more: wide('a') }))
+      await receive(world, JSON.stringify({ ...left, more: wide('b') }))
+
+      await later(world, 6)
+      await later(world, 6)
+
+      const people = await peopleOn(client)
+      expect(people.get('E0003')?.jobTitle).toBe('Lead')
+      expect(people.get('E0004')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+      expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
+    })
+
     test('that never stop coming become a run all the same', async () => {
       await using opened = await open(webhookFeed({ quietSeconds: 5, quietMostSeconds: 20 }))
       const { world } = opened
