@@ -29,6 +29,8 @@ export type Attempt = Endpoint & {
   readonly settledIds: string[]
   /** A request of it may have reached the platform, or still may, and its outcome is not known. */
   uncertain: boolean
+  /** It has cleared leaving dates, so that one that was read before may be gone. */
+  hasCleared: boolean
   /** One of several requests at once threw: no further one begins. */
   isBrokenOff: boolean
   /** All who were left of the batch were taken as wanted, which is written with the end of the attempt. */
@@ -65,6 +67,7 @@ export function newAttempt(ctx: SyncContext, claim: ClaimedDelivery, signal: Abo
     settled: 0,
     settledIds: [],
     uncertain: false,
+    hasCleared: false,
     isBrokenOff: false,
     batchOutcome: null,
   }
@@ -123,6 +126,7 @@ function statusOf(answer: AnyAnswer): string {
 export async function beginStep(attempt: Attempt, step: Step, identityIds: readonly string[]): Promise<void> {
   const { ctx, claim } = attempt
   if (!(await storeStep(ctx.store.db, claim, { identityIds, step }))) throw new Overtaken()
+  attempt.hasCleared ||= step === 'clearing'
   noteStep(attempt, step, identityIds.length)
 }
 

@@ -55,6 +55,7 @@ import { upsertOrCorrect } from './correct.ts'
 import { settleUncertain } from './look-up.ts'
 import { deletePeople } from './one-by-one.ts'
 import { deliverSession } from './session.ts'
+import { forgetStoredDates } from './stored-dates.ts'
 import { resolveTarget } from './target.ts'
 
 /** How long a blocked connection is left alone before it is tried again. */
@@ -274,6 +275,7 @@ export async function finishRun(
     await record(tx, { act: 'run.finished', connection, by: rollcall, runId, details, now: ctx.now() })
     return closed
   })
+  forgetStoredDates(ctx.lease, { connection, runId })
   if (run) {
     const { confirmed, problems, durationMs } = run
     ctx.events.runFinished({ runId, connection, confirmed, problems, durationMs: durationMs ?? 0 })

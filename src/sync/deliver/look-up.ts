@@ -9,8 +9,8 @@ import { asStop, classifyAnswer, classifyRefusal, type Stop } from './classify-a
 import { type Endpoint, isRemoved, personParams, recordsOf, request } from './endpoint.ts'
 
 /** Above so many people, reading pages of the platform's list costs fewer requests than asking for each. */
-const mostOneByOne = 20
-const listSize = 500
+export const mostOneByOne = 20
+export const listSize = 500
 
 /** What the platform holds of a person, in the fields that are known here. */
 export type Held = Stated & { readonly identityId: string; readonly separatedAt: string | null }
@@ -73,22 +73,30 @@ export async function readBack(
     return { found, stop: null }
   }
   const asked = new Set(identityIds)
-  const stop = await listHeld(endpoint, async (identities) => {
+  const take = async (identities: readonly Held[]): Promise<boolean> => {
     for (const identity of identities) if (asked.has(identity.identityId)) found.set(identity.identityId, identity)
-  })
+    return found.size < asked.size
+  }
+  const stop = await listHeld(endpoint, take, { newestFirst: true })
   return { found, stop }
 }
 
-/** Hands everyone whom the platform's connection holds to `take`, some hundred at a time. Answers what ended the walk early. */
+/**
+ * Hands everyone whom the platform's connection holds to `take`, some hundred at a time, until it answers false: it has seen enough. Answers
+ * what ended the walk early.
+ */
 export async function listHeld(
   endpoint: Endpoint,
-  take: (identities: readonly Held[]) => Promise<void>,
+  take: (identities: readonly Held[]) => Promise<unknown>,
+  { newestFirst = false }: { newestFirst?: boolean } = {},
 ): Promise<Stop | null> {
   let page: Held[] = []
   try {
-    for await (const identity of endpoint.records === null ? walkPeople(endpoint) : walkRecords(endpoint)) {
+    for await (const identity of endpoint.records === null
+      ? walkPeople(endpoint, newestFirst)
+      : walkRecords(endpoint)) {
       if (page.push(identity) < listSize) continue
-      await take(page)
+      if ((await take(page)) === false) return null
       page = []
     }
     await take(page)
@@ -99,11 +107,12 @@ export async function listHeld(
   }
 }
 
-function walkPeople(endpoint: Endpoint): AsyncIterable<Held> {
+function walkPeople(endpoint: Endpoint, newestFirst: boolean): AsyncIterable<Held> {
   const { connectionId } = endpoint
   const list = (input: Parameters<Platform['client']['listHrisUserIdentities']>[0]) =>
     request(endpoint, (client, options) => client.listHrisUserIdentities(input, options))
-  return walk(list, { params: { connectionId }, query: { size: listSize } })
+  const order = newestFirst ? ({ sort: 'createdAt', sortDir: 'DESC' } as const) : {}
+  return walk(list, { params: { connectionId }, query: { size: listSize, ...order } })
 }
 
 async function* walkRecords(endpoint: Endpoint): AsyncGenerator<Held> {

@@ -12,6 +12,7 @@ import {
 import { type AnswerClass, blockedBy, classifyAnswer, type Refused, type Stop } from './classify-answers.ts'
 import { recordsOf } from './endpoint.ts'
 import { holdsAsideFromDate, readBack } from './look-up.ts'
+import { storedDates } from './stored-dates.ts'
 
 /** How many refused batches may be sent again in halves in one attempt. */
 const mostSplits = 100
@@ -201,6 +202,39 @@ async function lookUpUnsure(
   unsure: readonly Unsure[],
   results: Map<string, PersonResult>,
 ): Promise<Stop | null> {
+  const known = unsure.filter(({ unchanged }) => unchanged && !attempt.hasCleared)
+  const others = unsure.filter((one) => !known.includes(one))
+  const stop = (await lookUpDates(attempt, known, results)) ?? (await lookUpWhole(attempt, others, results))
+  if (stop) return stop
+  const open = unsure.filter(({ person }) => !results.has(person.identityId)).length
+  if (open === 0) return null
+  const message = `the platform's answer left open what became of ${open} people`
+  return { kind: 'retry', code: 'results_unmatched', status: 'unknown', message }
+}
+
+/** Looks up the leaving dates of people of whom nothing else is open. */
+async function lookUpDates(
+  attempt: Attempt,
+  known: readonly Unsure[],
+  results: Map<string, PersonResult>,
+): Promise<Stop | null> {
+  if (known.length === 0) return null
+  const { dates, stop } = await storedDates(
+    attempt,
+    known.map(({ person }) => person.identityId),
+  )
+  for (const { person } of known) {
+    const stored = dates.get(person.identityId)
+    if (stored !== undefined) results.set(person.identityId, { kind: 'taken', status: 200, stored })
+  }
+  return stop
+}
+
+async function lookUpWhole(
+  attempt: Attempt,
+  unsure: readonly Unsure[],
+  results: Map<string, PersonResult>,
+): Promise<Stop | null> {
   if (unsure.length === 0) return null
   const { found, stop } = await readBack(
     attempt,
@@ -211,9 +245,5 @@ async function lookUpUnsure(
     if (identity && (unchanged || holdsAsideFromDate(identity, recordOf(person))))
       results.set(person.identityId, { kind: 'taken', status: 200, stored: identity.separatedAt })
   }
-  if (stop) return stop
-  const open = unsure.filter(({ person }) => !results.has(person.identityId)).length
-  if (open === 0) return null
-  const message = `the platform's answer left open what became of ${open} people`
-  return { kind: 'retry', code: 'results_unmatched', status: 'unknown', message }
+  return stop
 }

@@ -1,13 +1,14 @@
 import type { ClaimedDelivery } from '../../store/deliveries/claim.ts'
 import { endedTakeovers, leftUncertain, markUncertain, settleTakeover } from '../../store/deliveries/uncertain.ts'
 import { unlearned } from '../../store/installation.ts'
-import { noteReadBack, rosterEntries, uncertainKeys } from '../../store/roster/roster.ts'
+import { noteReadBack, rosterEntries, rosterSize, uncertainKeys } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import { addWaitingRun, waitingRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
 import type { Stop } from '../deliver/classify-answers.ts'
-import { readBack } from '../deliver/look-up.ts'
+import type { Endpoint } from '../deliver/endpoint.ts'
+import { type Held, listHeld, mostAskedOneByOne, readBack } from '../deliver/look-up.ts'
 import { openEndpoint } from '../deliver/target.ts'
 import { canCompare } from '../digests.ts'
 import { enqueueWaiting } from '../enqueue.ts'
@@ -16,6 +17,8 @@ import { compareWith, statedBy } from './read-back.ts'
 
 /** A run that could not read people back is asked for again after this time. */
 const retryAfterMs = 60 * 60_000
+/** So many people are read before what was found is written. */
+const notedAtOnce = 100
 
 /**
  * Marks the people of an attempt that was overtaken. What it sent since then may have undone newer facts on the platform, where nothing
@@ -80,20 +83,72 @@ export async function readBackUncertain(
   const { db } = ctx.store
   // Without the key nothing can be compared: the people stay uncertain.
   if (!(await canCompare(db, connection.name))) return null
-  for await (const identityIds of uncertainKeys(db, connection.name)) {
-    const endpoint = await openEndpoint(ctx, connection, signal)
-    if ('kind' in endpoint) return endpoint
-    const { found, stop } = await readBack(endpoint, identityIds)
-    if (stop) return stop
-    const stated = statedBy(found.values())
-    const entries = await rosterEntries(db, { connection: connection.name, identityIds, stated })
-    const noted = [...entries.values()].map((entry) =>
-      compareWith(endpoint, entry, found.get(entry.identityId) ?? null),
+  const uncertain = new Set<string>()
+  for await (const identityIds of uncertainKeys(db, connection.name)) for (const id of identityIds) uncertain.add(id)
+  if (uncertain.size === 0) return null
+  const endpoint = await openEndpoint(ctx, connection, signal)
+  if ('kind' in endpoint) return endpoint
+  const reading = { ctx, connection: connection.name, claim, endpoint, uncertain }
+  const isMany = uncertain.size > mostAskedOneByOne(endpoint, await rosterSize(db, connection.name))
+  return isMany ? await readFromList(reading) : await readOneByOne(reading)
+}
+
+type Reading = {
+  readonly ctx: SyncContext
+  readonly connection: string
+  readonly claim: ClaimedRun
+  readonly endpoint: Endpoint
+  /** Who has not been read yet. */
+  readonly uncertain: Set<string>
+}
+
+/** However many people are uncertain, the list is read once at most. */
+async function readFromList(reading: Reading): Promise<Stop | null> {
+  const { endpoint, uncertain } = reading
+  const take = async (identities: readonly Held[]): Promise<boolean> => {
+    const asked = identities.filter(({ identityId }) => uncertain.has(identityId))
+    await noteRead(
+      reading,
+      asked.map(({ identityId }) => identityId),
+      asked,
     )
-    await db.transaction().execute(async (tx) => {
-      if (!(await holdsRun(tx, claim))) throw new Overtaken()
-      await noteReadBack(tx, { connection: connection.name, found: noted })
-    })
+    return uncertain.size > 0
+  }
+  const stop = await listHeld(endpoint, take, { newestFirst: true })
+  if (stop) return stop
+  for (const identityIds of portions(uncertain)) await noteRead(reading, identityIds, [])
+  return null
+}
+
+async function readOneByOne(reading: Reading): Promise<Stop | null> {
+  for (const identityIds of portions(reading.uncertain)) {
+    const { found, stop } = await readBack(reading.endpoint, identityIds, { mostOneByOne: notedAtOnce })
+    if (stop) return stop
+    await noteRead(reading, identityIds, [...found.values()])
   }
   return null
+}
+
+/** Notes what was read of people. Whoever is not among `identities` is not there. */
+async function noteRead(
+  { ctx, connection, claim, endpoint, uncertain }: Reading,
+  identityIds: readonly string[],
+  identities: readonly Held[],
+): Promise<void> {
+  const { db } = ctx.store
+  const found = new Map(identities.map((identity) => [identity.identityId, identity]))
+  const entries = await rosterEntries(db, { connection, identityIds, stated: statedBy(identities) })
+  const noted = [...entries.values()].map((entry) => compareWith(endpoint, entry, found.get(entry.identityId) ?? null))
+  await db.transaction().execute(async (tx) => {
+    if (!(await holdsRun(tx, claim))) throw new Overtaken()
+    await noteReadBack(tx, { connection, found: noted })
+  })
+  for (const identityId of identityIds) uncertain.delete(identityId)
+}
+
+function portions(people: ReadonlySet<string>): (readonly string[])[] {
+  const identityIds = [...people]
+  return Array.from({ length: Math.ceil(identityIds.length / notedAtOnce) }, (_, at) =>
+    identityIds.slice(at * notedAtOnce, (at + 1) * notedAtOnce),
+  )
 }

@@ -1,0 +1,104 @@
+import { rosterSize } from '../../store/roster/roster.ts'
+import type { Lease } from '../../store/workers/leases.ts'
+import type { Attempt } from './attempt.ts'
+import { asStop, classifyAnswer, type Stop } from './classify-answers.ts'
+import { request } from './endpoint.ts'
+import { listSize, mostAskedOneByOne, mostOneByOne, readBack } from './look-up.ts'
+
+/**
+ * The leaving dates that the platform holds, as the batches of one run read them. All batches of the run in this process share one reading
+ * of the list, which goes only as far as somebody asks: a run reads the list at most once, however many batches it has.
+ */
+type Reading = {
+  readonly runId: string
+  /** From so many people on, the list costs fewer requests than asking for each. */
+  readonly mostOneByOne: number
+  /** How many people were asked for one by one. */
+  asked: number
+  /** The people read so far who have a date. */
+  readonly dates: Map<string, string>
+  cursor: string | undefined
+  readonly cursors: Set<string>
+  isComplete: boolean
+  /** One batch after the other reads on. */
+  turn: Promise<unknown>
+}
+
+type Dates = { readonly dates: ReadonlyMap<string, string | null>; readonly stop: Stop | null }
+
+/** The newest reading of each connection, in each process. */
+const readings = new WeakMap<Lease, Map<string, Reading>>()
+
+/**
+ * Reads which leaving date the platform holds of people who are known to be there. The list may have been read earlier in the run, so it
+ * is not for people whose date this run has cleared.
+ */
+export async function storedDates(attempt: Attempt, identityIds: readonly string[]): Promise<Dates> {
+  const reading = await readingOf(attempt)
+  const turn = reading.turn.then(() => readDates(attempt, reading, identityIds))
+  reading.turn = turn.catch(() => undefined)
+  return await turn
+}
+
+/** Forgets what the batches of a run have read. */
+export function forgetStoredDates(lease: Lease, { connection, runId }: { connection: string; runId: string }): void {
+  const ours = readings.get(lease)
+  if (ours?.get(connection)?.runId === runId) ours.delete(connection)
+}
+
+async function readingOf({ ctx, claim, records }: Attempt): Promise<Reading> {
+  const ours = readings.getOrInsertComputed(ctx.lease, () => new Map())
+  const size = await rosterSize(ctx.store.db, claim.connection)
+  const known = ours.get(claim.connection)
+  if (known?.runId === claim.runId) return known
+  const reading: Reading = {
+    runId: claim.runId,
+    mostOneByOne: mostAskedOneByOne({ records }, size),
+    asked: 0,
+    dates: new Map(),
+    cursor: undefined,
+    cursors: new Set(),
+    isComplete: false,
+    turn: Promise.resolve(),
+  }
+  ours.set(claim.connection, reading)
+  return reading
+}
+
+async function readDates(attempt: Attempt, reading: Reading, identityIds: readonly string[]): Promise<Dates> {
+  const { dates } = reading
+  const open = (): string[] => identityIds.filter((identityId) => !dates.has(identityId))
+  const isFew = reading.asked + open().length <= mostOneByOne
+  // The newest people come first, and a batch that is sent again is about them more often than not.
+  const mostPages = isFew ? 0 : open().length
+  for (let pages = 0; open().length > 0 && !reading.isComplete; pages++) {
+    const canAsk = reading.asked + open().length <= reading.mostOneByOne
+    if (canAsk && pages >= mostPages) break
+    const stop = await readPage(attempt, reading)
+    if (stop) return { dates, stop }
+  }
+  // Whoever is in the whole list without a date has none.
+  const others: readonly [string, string | null][] = reading.isComplete ? open().map((id) => [id, null]) : []
+  if (reading.isComplete || open().length === 0) return { dates: new Map([...dates, ...others]), stop: null }
+  reading.asked += open().length
+  const { found, stop } = await readBack(attempt, open(), { mostOneByOne: reading.mostOneByOne })
+  const asked = [...found.values()].map(({ identityId, separatedAt }) => [identityId, separatedAt] as const)
+  return { dates: new Map([...dates, ...asked]), stop }
+}
+
+async function readPage(attempt: Attempt, reading: Reading): Promise<Stop | null> {
+  const { connectionId } = attempt
+  const query = { size: listSize, sort: 'createdAt', sortDir: 'DESC', cursor: reading.cursor } as const
+  const answer = await request(attempt, (client, options) =>
+    client.listHrisUserIdentities({ params: { connectionId }, query }, options),
+  )
+  const classified = classifyAnswer(answer)
+  if (classified.kind !== 'done') return asStop(classified)
+  const { data, pagination } = classified.body
+  for (const { identityId, separatedAt } of data) if (separatedAt !== null) reading.dates.set(identityId, separatedAt)
+  const cursor = pagination.cursor || undefined
+  reading.isComplete = cursor === undefined || reading.cursors.has(cursor)
+  if (cursor !== undefined) reading.cursors.add(cursor)
+  reading.cursor = cursor
+  return null
+}

@@ -1,0 +1,115 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { approveRun, requestRun } from '../../../src/sync/sync.ts'
+import {
+  between,
+  type Host,
+  type HrPerson,
+  openWorld,
+  peopleOn,
+  staff,
+  startHost,
+  type World,
+} from '../../helpers/world.ts'
+
+const size = 1200
+const batchSize = 60
+const batches = size / batchSize
+/** Of the platform's list. */
+const pages = Math.ceil(size / 500)
+/** Whatever is asked for once, or of a few people. */
+const few = 25
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+/** Five of twelve have left: in each batch more than are asked for one by one. */
+function mixed(): HrPerson[] {
+  return staff(size).map((person, at) => (at % 12 < 5 ? { ...person, left: '2026-10-01', status: 'Inactive' } : person))
+}
+
+async function open() {
+  const { client } = await host.tenant()
+  const world = await openWorld({
+    client,
+    connection: { delivery: { batchSize, batchBytes: 1_000_000, updateWave: 100 } },
+  })
+  const requests = { made: 0 }
+  between(world, (real) => {
+    const counted = Object.entries(real).map(([name, call]) => [
+      name,
+      (...input: unknown[]) => {
+        requests.made++
+        return (call as (...passed: unknown[]) => unknown)(...input)
+      },
+    ])
+    return Object.fromEntries(counted)
+  })
+  /** Has a run go to its end. Answers how many requests it made. */
+  async function count(work: () => Promise<{ readonly id: string }>): Promise<number> {
+    const before = requests.made
+    const { id } = await work()
+    const run = await world.runOf(id)
+    if (run.state === 'held') {
+      await approveRun(world.sync, { runId: id, digest: run.digest ?? '', by: 'ana' })
+      await world.drain()
+    }
+    expect(['finished', 'unchanged']).toContain((await world.runOf(id)).state)
+    return requests.made - before
+  }
+  return { world, client, count, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+}
+
+async function repair(world: World) {
+  const { id } = await requestRun(world.sync, { connection: 'acme', feed: 'roster', trigger: 'repair', options: {} })
+  await world.drain()
+  return { id }
+}
+
+test('no kind of run makes more requests than it has batches and the platform has pages', async () => {
+  await using opened = await open()
+  const { world, count } = opened
+
+  const first = await count(() => world.night(mixed()))
+  const again = await count(() => world.night(mixed(), { asOf: '2026-11-21T01:00:00.000Z' }))
+  const full = await count(() => world.night(mixed(), { asOf: '2026-11-22T01:00:00.000Z', full: true }))
+  const verifying = await count(() => world.night(mixed(), { asOf: '2026-11-23T01:00:00.000Z', verify: true }))
+  await sql`update roster set uncertain = true`.execute(world.sync.store.db)
+  const repairing = await count(() => repair(world))
+
+  expect(first).toBeLessThanOrEqual(batches + few)
+  expect(again).toBe(0)
+  expect(full).toBeLessThanOrEqual(batches + pages + few)
+  // It looks at departures as well: in a list, and at twenty people one by one.
+  expect(verifying).toBeLessThanOrEqual(2 * pages + 2 * few)
+  expect(repairing).toBeLessThanOrEqual(pages + 2)
+})
+
+test('a run that is taken up after its requests had no answer makes few requests more than the rest of it', async () => {
+  await using opened = await open()
+  const { world, client, count } = opened
+  const line = { losing: 4 }
+  between(world, (real) => ({
+    upsertHrisUserIdentities: async (input, options) => {
+      const answer = await real.upsertHrisUserIdentities(input, options)
+      if (line.losing === 0) return answer
+      line.losing--
+      return { status: 'unreachable', reason: 'reset', message: 'killed', sent: true }
+    },
+  }))
+
+  const made = await count(async () => {
+    const run = await world.night(mixed())
+    for (let minute = 0; minute < 3; minute++) {
+      world.clock.now = new Date(world.clock.now.getTime() + 60_000)
+      await world.minute()
+    }
+    return run
+  })
+
+  expect(made).toBeLessThanOrEqual(batches + 4 * (1 + pages) + few)
+  expect((await peopleOn(client)).size).toBe(size)
+})
