@@ -116,7 +116,11 @@ export async function startDaemon(
   }
 
   const uploads = opening.use(
-    await openUploads(join(config.dataDir, 'uploads'), { now, ...(uploadLimits && { limits: uploadLimits }) }),
+    await openUploads(join(config.dataDir, 'uploads'), {
+      now,
+      failed: (error) => events.unexpected({ during: 'uploads', error }),
+      ...(uploadLimits && { limits: uploadLimits }),
+    }),
   )
   const startedAt = now().toISOString()
   const context = {

@@ -106,12 +106,12 @@ export function takeTurns(clock: Clock = machineClock): Turns {
         lastTurn = lastTurn.then(() => nextTurn())
         await lastTurn
         if (!isQuiet()) {
-          await new Promise<void>((resolve) => {
+          await new Promise<void>((resolve, reject) => {
             waiting.push(() => {
               if (!isQuiet()) passing = { who: self, sinceMs: clock.nowMs() }
               resolve()
             })
-            void letPass()
+            letPass().catch(reject)
           })
         }
         sinceMs = clock.nowMs()

@@ -83,7 +83,9 @@ export class PgliteSession implements AsyncDisposable {
     if (this.#failure !== null) throw this.#failure
     const written: Buffer[] = []
     // Without a receiver, PGlite reads each answer too and keeps all that it has read.
-    const onRawData = (bytes: Uint8Array) => void written.push(Buffer.from(bytes))
+    const onRawData = (bytes: Uint8Array): void => {
+      written.push(Buffer.from(bytes))
+    }
     await this.#pglite.execProtocolRawStream(batch, { syncToFs: false, onRawData })
     const { bytes, notifications, lastWords, damage } = readAnswer(Buffer.concat(written))
     if (lastWords !== null) this.#fail(lastWords)

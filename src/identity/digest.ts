@@ -33,7 +33,9 @@ export function planHasher(): PlanHasher {
       previous = change.identityId
       sha256.update(changeDigest(change))
     },
-    addDigests: (digests) => void sha256.update(digests),
+    addDigests(digests) {
+      sha256.update(digests)
+    },
     digest: () => `sha256:${sha256.digest('hex')}`,
   }
 }

@@ -6,6 +6,7 @@ import { releaseStranded } from '../store/workers/leases.ts'
 import type { SyncContext } from './context.ts'
 import { finishRun } from './deliver/deliver.ts'
 import { digestAnswered } from './digests.ts'
+import { eachApart } from './each-apart.ts'
 import { deliveryJob, enqueue, runJobs } from './enqueue.ts'
 import { markEndedTakeovers, readLeftUncertain } from './repair/uncertain.ts'
 
@@ -22,7 +23,7 @@ export async function sweep(
   const stranded = await releaseStranded(db, ctx.lease)
   await markEndedTakeovers(ctx)
   await readLeftUncertain(ctx)
-  for (const run of await runsToClose(db)) await finishRun(ctx, run)
+  await eachApart(ctx, { during: 'sweep', all: await runsToClose(db) }, (run) => finishRun(ctx, run))
   const due = (await dueRuns(db)).flatMap(({ runId, jobId, attempt, wasReleased }) => {
     if (wasReleased && !retries && !stranded.has(runId)) return []
     return [{ runId, jobId: stranded.has(runId) ? `${runId}-stranded-${attempt}` : jobId }]
@@ -35,7 +36,7 @@ export async function sweep(
     ctx,
     jobs.map((job) => (heldIds.has(job.id) ? { ...job, id: `${job.id}-by-${ctx.lease.id}` } : job)),
   )
-  for (const connection of ctx.connections.values()) await digestAnswered(ctx, connection)
+  await eachApart(ctx, { during: 'sweep', all: ctx.connections.values() }, (one) => digestAnswered(ctx, one))
   if (jobs.length > 0) ctx.events.sweepEnqueued({ jobs: jobs.length })
   return { enqueued: jobs.length }
 }

@@ -117,7 +117,9 @@ export function performTasks<Task, Result>(
 ): void {
   const { step }: Start<unknown> = workerData
   const running = new Int32Array(step)
-  const begin = (number: number) => void Atomics.store(running, 0, number)
+  const begin = (number: number): void => {
+    Atomics.store(running, 0, number)
+  }
   parentPort?.on('message', async (task: Task) => {
     begin(0)
     const result = await perform(task, begin)

@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Failure } from '../../src/errors.ts'
-import { requestRun, sweep } from '../../src/sync/sync.ts'
+import { listRuns } from '../../src/store/runs/runs.ts'
+import { requestEventRuns, requestRun, sweep } from '../../src/sync/sync.ts'
+import { receive, updated, webhookFeed } from '../helpers/events.ts'
+import { refuse } from '../helpers/servers/refuse.ts'
 import { type Host, openWorld, startHost, type World } from '../helpers/world.ts'
 
 let host: Host
@@ -70,4 +73,33 @@ test('a process that starts while the queue is away goes on', async () => {
   })
 
   expect(world.jobs).toMatchObject([{ payload: { runId: id } }])
+})
+
+test('a run that cannot be closed, and a connection that cannot be asked for, keep no other one back', async () => {
+  const { client } = await host.tenant()
+  const webhook = webhookFeed()
+  await using other = await openWorld({ client, webhook })
+  const { db } = other.sync.store
+  const beta = { ...other.connection, name: 'beta' }
+  Object.assign(other.sync, { connections: new Map([...other.sync.connections, ['beta', beta]]) })
+  for (const connection of [other.connection, beta])
+    await receive({ ...other, connection }, updated('E0001', 'Boss', '2026-11-20T02:00:00.000Z'))
+  other.clock.now = new Date(other.clock.now.getTime() + 600_000)
+
+  await refuse(db, 'insert on runs', sql`new.connection = 'acme'`)
+  await requestEventRuns(other.sync)
+  const asked = await listRuns(db, { limit: 10 })
+  await sql`drop trigger refused on runs`.execute(db)
+  await requestEventRuns(other.sync)
+  await sql`update runs set state = 'delivering'`.execute(db)
+  await refuse(db, 'update on runs', sql`new.connection = 'acme'`)
+  await sweep(other.sync)
+
+  expect(asked.map(({ connection }) => connection)).toEqual(['beta'])
+  const states = (await listRuns(db, { limit: 10 })).map(({ connection, state }) => `${connection} ${state}`)
+  expect(states.sort()).toEqual(['acme delivering', 'beta finished'])
+  expect(other.events.filter((fields) => 'during' in fields)).toMatchObject([
+    { during: 'event-runs' },
+    { during: 'sweep' },
+  ])
 })

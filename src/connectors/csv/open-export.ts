@@ -36,7 +36,9 @@ export async function openExport(
   const { name } = file
   const { encoding, headerLine } = format
   const warnings: string[] = []
-  const warn = (text: string) => void warnings.push(text)
+  const warn = (text: string): void => {
+    warnings.push(text)
+  }
   let textBytes = 0
   const wholeText = (report?: typeof warn) =>
     toUtf8(decodeFile(file, format, options), { name, encoding, ...(report && { warn: report }) })

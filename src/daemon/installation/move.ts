@@ -57,8 +57,12 @@ async function carry(source: Database<StoreSchema>, tx: Db, now: Date): Promise<
   }
   const ending = new AbortController()
   const dumped = dumpStore(source.db, { version, now }, take).then(
-    () => void lines.end(),
-    (error: unknown) => void lines.destroy(error instanceof Error ? error : new Error(String(error))),
+    () => {
+      lines.end()
+    },
+    (error: unknown) => {
+      lines.destroy(error instanceof Error ? error : new Error(String(error)))
+    },
   )
   try {
     await loadStore(tx, lines)

@@ -105,7 +105,9 @@ export function startLive(db: Db): Live {
       listeners.add(listener)
       listener.heard({ event: 'snapshot', data: { runs, alerts } })
       lookAgain()
-      return () => void listeners.delete(listener)
+      return () => {
+        listeners.delete(listener)
+      }
     },
     [Symbol.dispose]() {
       isStopped = true

@@ -42,7 +42,11 @@ const retryAfterSeconds = 60
 /** Keeps exports that people give in files of their own below `folder`. What a former process left there is removed. */
 export async function openUploads(
   folder: string,
-  { now, limits = defaults }: { readonly now: () => Date; readonly limits?: UploadLimits },
+  {
+    now,
+    failed,
+    limits = defaults,
+  }: { readonly now: () => Date; readonly failed: (error: unknown) => void; readonly limits?: UploadLimits },
 ): Promise<Uploads> {
   await rm(folder, { recursive: true, force: true })
   const kept = new Map<string, Kept>()
@@ -71,7 +75,8 @@ export async function openUploads(
         await write(path, bytes, limits.mostBytes)
         const file = await exportFileAt(path, shortName(name))
         await check(file)
-        const timer = setTimeout(() => void drop(id), limits.keptMs).unref()
+        // What cannot be removed now is removed with the folder, when this process ends or the next one starts.
+        const timer = setTimeout(() => drop(id).catch(failed), limits.keptMs).unref()
         const upload = { id, principal, name: file.name, at: now(), file }
         kept.set(id, { ...upload, folder: own, timer })
         return upload

@@ -28,6 +28,7 @@ export function scheduleTasks(sync: SyncContext): ScheduleTasks {
       await enqueueDue(sync, connection)
       return 'taken'
     },
+    failed: (error) => sync.events.unexpected({ during: 'schedules', error }),
     missed: (due) => sync.events.scheduleMissed({ connection: due.connection, slot: slotKey(due) }),
   }
 }

@@ -82,6 +82,8 @@ export type ScheduleTasks = {
   /** Takes the slot and asks for its run in one step. While the connection is paused the slot stays due. */
   readonly take: (due: Due) => Promise<'taken' | 'taken before' | 'paused'>
   readonly missed: (due: Due) => void
+  /** Told what went wrong with a slot, which stays due. */
+  readonly failed: (error: unknown) => void
 }
 
 /**
@@ -96,7 +98,12 @@ export function createSchedules(all: readonly Scheduled[], tasks: ScheduleTasks)
     for (const scheduled of all) {
       const slot = latestSlot(scheduled.schedule, tasks.now())
       if (!slot || settled.get(scheduled) === slot.name) continue
-      if (await settle(scheduled, slot)) settled.set(scheduled, slot.name)
+      // One connection that cannot be asked for keeps no other one back.
+      try {
+        if (await settle(scheduled, slot)) settled.set(scheduled, slot.name)
+      } catch (error) {
+        tasks.failed(error)
+      }
     }
   }
 

@@ -30,7 +30,9 @@ export async function startWatches(sync: SyncContext, { pauseMs = lookMs } = {})
 
   for (const { name, feeds } of sync.connections.values()) {
     const watch = await feeds.source?.connector.watch?.({
-      arrived: () => void ask(name),
+      arrived: () => {
+        ask(name).catch((error: unknown) => failed(name, error))
+      },
       failed: (error) => failed(name, error),
     })
     if (watch) starting.use(watch)

@@ -68,7 +68,9 @@ export function createEventBatches({
     const length = fitting(waiting)
     const batch = waiting.slice(0, length)
     waiting = waiting.slice(length)
-    void write(batch)
+    write(batch).catch((error: unknown) => {
+      for (const entry of batch) entry.reject(error)
+    })
   }
 
   async function write(batch: readonly Entry[]): Promise<void> {

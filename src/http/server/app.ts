@@ -170,6 +170,6 @@ function acceptJsonOnly(app: FastifyInstance): void {
     else if (encoding !== 'identity') done(refuse('MalformedBody', 'the body must be sent without a Content-Encoding'))
     // Decoding would put replacement characters where the bytes are no text, and they would be stored.
     else if (!isUtf8(bytes)) done(refuse('MalformedBody', 'the body is not encoded as UTF-8'))
-    else parseJson(request, bytes.toString(), done)
+    else return parseJson(request, bytes.toString(), done)
   })
 }

@@ -37,16 +37,17 @@ export function createActs({ db, now, report }: ActsOptions): Acts {
         startedBy: operator.name,
         now,
         onBegin: () => begun.resolve(true),
-      }).then(
-        ({ created, changed }) => report.done(accountId, created + changed),
-        (error: unknown) => {
-          const isBusy = error instanceof Failure && error.code === 'conflict'
-          begun.resolve(!isBusy)
-          if (!isBusy) report.failed(accountId, error)
-        },
-      )
+      })
+        .then(
+          ({ created, changed }) => report.done(accountId, created + changed),
+          (error: unknown) => {
+            const isBusy = error instanceof Failure && error.code === 'conflict'
+            begun.resolve(!isBusy)
+            if (!isBusy) report.failed(accountId, error)
+          },
+        )
+        .finally(() => running.delete(work))
       running.add(work)
-      void work.finally(() => running.delete(work))
       return begun.promise
     },
     async reset({ operator, accountId, personnelIds }) {

@@ -1,6 +1,7 @@
 import { connectionsWithDueLeavers } from '../../store/roster/roster.ts'
 import { addWaitingRun, hasRosterRunSince } from '../../store/runs/runs.ts'
 import type { SyncContext } from '../context.ts'
+import { eachApart } from '../each-apart.ts'
 import { sweep } from '../sweep.ts'
 
 /** A run that failed is tried again after this time. */
@@ -21,12 +22,13 @@ export async function addDueRuns(ctx: SyncContext, only?: { readonly connection:
   const now = ctx.now()
   const failedBefore = new Date(now.getTime() - retryAfterMs)
   let added = false
-  for (const { connection, since } of await connectionsWithDueLeavers(db, { now, ...only })) {
-    if (!ctx.connections.has(connection)) continue
-    if (await hasRosterRunSince(db, { connection, since, failedBefore, now })) continue
+  const all = await connectionsWithDueLeavers(db, { now, ...only })
+  await eachApart(ctx, { during: 'due leavers', all }, async ({ connection, since }) => {
+    if (!ctx.connections.has(connection)) return
+    if (await hasRosterRunSince(db, { connection, since, failedBefore, now })) return
     const runId = await addWaitingRun(db, { connection, feed: 'roster', trigger: 'schedule', options: {}, now })
     ctx.events.runRequested({ runId, connection, trigger: 'schedule' })
     added = true
-  }
+  })
   return added
 }

@@ -2,6 +2,7 @@ import { type FreshEvents, pendingConnections, retryDueEvents, retryEndedEvents 
 import { pausedConnections } from '../../store/pauses.ts'
 import { addWaitingRun, type FeedName, hasUndecidedRun } from '../../store/runs/runs.ts'
 import type { SyncContext, WebhookFeed } from '../context.ts'
+import { eachApart } from '../each-apart.ts'
 import { sweep } from '../sweep.ts'
 
 /** The events of a run that failed or was cancelled are tried again after this time. */
@@ -21,14 +22,14 @@ export async function requestEventRuns(ctx: SyncContext): Promise<void> {
   const fresh = await pendingConnections(db)
   const paused = fresh.length === 0 ? new Map() : await pausedConnections(db, now)
   let asked = 0
-  for (const one of fresh) {
+  await eachApart(ctx, { during: 'event-runs', all: fresh }, async (one) => {
     const feed = ctx.connections.get(one.connection)?.feeds.webhook
-    if (!feed || paused.has(one.connection) || !isDue(one, feed, now)) continue
+    if (!feed || paused.has(one.connection) || !isDue(one, feed, now)) return
     const run = { connection: one.connection, feed: feed.settings.thin ? 'source' : 'webhook' } as const
-    if (await hasUndecidedRun(db, { ...run, now })) continue
+    if (await hasUndecidedRun(db, { ...run, now })) return
     await askForRun(ctx, run)
     asked++
-  }
+  })
   if (asked > 0) await sweep(ctx)
 }
 

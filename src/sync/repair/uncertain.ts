@@ -11,6 +11,7 @@ import type { Endpoint } from '../deliver/endpoint.ts'
 import { type Held, listHeld, mostAskedOneByOne, readBack } from '../deliver/look-up.ts'
 import { openEndpoint } from '../deliver/target.ts'
 import { canCompare } from '../digests.ts'
+import { eachApart } from '../each-apart.ts'
 import { enqueueWaiting } from '../enqueue.ts'
 import { Overtaken } from '../plan/stage.ts'
 import { compareWith, statedBy } from './read-back.ts'
@@ -35,13 +36,14 @@ export async function markOvertaken(ctx: SyncContext, claim: ClaimedDelivery): P
 
 /** Does the same for batches whose former process has ended since they were taken over from it. */
 export async function markEndedTakeovers(ctx: SyncContext): Promise<void> {
-  for (const { connection, ...takeover } of await endedTakeovers(ctx.store.db, ctx.lease)) {
+  const all = await endedTakeovers(ctx.store.db, ctx.lease)
+  await eachApart(ctx, { during: 'sweep', all }, async ({ connection, ...takeover }) => {
     await ctx.store.db.transaction().execute(async (tx) => {
       await markUncertain(tx, { ...takeover, now: ctx.now() })
       await settleTakeover(tx, takeover)
     })
     await requestRepair(ctx, connection)
-  }
+  })
 }
 
 /** Has people read back whom a run could not read back, because the platform let no one in, after a while; and whole connections after a restore. */
@@ -49,9 +51,8 @@ export async function readLeftUncertain(ctx: SyncContext): Promise<void> {
   const { db } = ctx.store
   const failedBefore = new Date(ctx.now().getTime() - retryAfterMs)
   const left = await leftUncertain(db, { failedBefore })
-  for (const connection of new Set([...left, ...(await unlearned(db, { failedBefore }))])) {
-    if (ctx.connections.has(connection)) await requestRepair(ctx, connection)
-  }
+  const all = new Set([...left, ...(await unlearned(db, { failedBefore }))]).intersection(ctx.connections)
+  await eachApart(ctx, { during: 'sweep', all }, (connection) => requestRepair(ctx, connection))
 }
 
 async function requestRepair(ctx: SyncContext, connection: string): Promise<void> {

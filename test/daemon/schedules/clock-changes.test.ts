@@ -24,6 +24,9 @@ async function startedAround(night: string, schedule: Schedule): Promise<string[
       return 'taken'
     },
     missed: ({ slot }) => started.push(`${slot} was missed`),
+    failed: (error) => {
+      throw error
+    },
   })
   for (; clock.nowMs < endMs; clock.nowMs += stepMs) await takeDue()
   return started

@@ -1,9 +1,11 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { byIdentityId } from '../../../src/contract/platform/hris-user-identities.ts'
 import { scheduleTasks } from '../../../src/daemon/schedules/scheduled-runs.ts'
 import { createSchedules, latestSlot, nextSlotAt, type Scheduled } from '../../../src/daemon/schedules/schedules.ts'
 import { connectionStates } from '../../../src/store/connections.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
+import { refuse } from '../../helpers/servers/refuse.ts'
 import { type Host, openWorld, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
 const berlin = (cron: string) => ({ cron, timeZone: 'Europe/Berlin' })
@@ -264,6 +266,29 @@ describe('a connection with a schedule for reading and one for reading back', ()
 
     const runs = await nights.runs()
     expect(runs.map(({ feed }) => feed).sort()).toEqual(['roster', 'source'])
+  })
+
+  test('go on where the slot of another connection cannot be taken, which stays due', async () => {
+    await using nights = await openNights()
+    const { db } = nights.world.sync.store
+    const failed: unknown[] = []
+    const takeDueSlots = createSchedules([nightly, { ...nightly, connection: 'beta' }], {
+      ...scheduleTasks(nights.world.sync),
+      failed: (error) => failed.push(error),
+    })
+    nights.at('2026-11-19T12:00:00Z')
+    await takeDueSlots()
+    nights.at('2026-11-20T12:00:00Z')
+    await refuse(db, 'insert on slots', sql`new.connection = 'acme'`)
+
+    await takeDueSlots()
+    const first = await listRuns(db, { limit: 10 })
+    await sql`drop trigger refused on slots`.execute(db)
+    await takeDueSlots()
+
+    expect(failed).toMatchObject([{ message: 'refused' }])
+    expect(first.map(({ connection }) => connection)).toEqual(['beta'])
+    expect((await listRuns(db, { limit: 10 })).map(({ connection }) => connection).sort()).toEqual(['acme', 'beta'])
   })
 
   test('does not take one for the history of the other', async () => {

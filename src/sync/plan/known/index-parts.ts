@@ -156,7 +156,9 @@ const entryBytes = digestBytes + 1 + lengthBytes
 export function indexSealer(key: Buffer) {
   const sealed = createHmac('sha256', key)
   return {
-    add: (part: Buffer): void => void sealed.update(part),
+    add(part: Buffer): void {
+      sealed.update(part)
+    },
     seal(head: IndexHead): SealedIndex {
       const text = JSON.stringify({ version: indexVersion, ...head })
       return { head: text, seal: sealWithHead(sealed, text) }
