@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { type PieceLimits, readRowsBySize } from '../../database/rows-by-size.ts'
 import { Failure } from '../../errors.ts'
 import { installationOf } from '../installation.ts'
 import type { Db } from '../schema.ts'
@@ -6,14 +7,13 @@ import { type BackupHeader, type BackupLine, type BackupTable, backupFormat } fr
 
 /** Tables that say what processes do right now, and the ledger, which the header holds. */
 const leftOut = ['leases', 'request_budget', 'migrations', 'export_indexes', 'export_index_parts', 'unsettled']
-const rowsAtOnce = 1000
 
 /**
  * Hands out everything that the store holds, as of one moment. An embedded store does nothing else meanwhile.
  */
 export async function dumpStore(
   db: Db,
-  { version, now }: { version: string; now: Date },
+  { version, now, pieces = {} }: { version: string; now: Date; pieces?: PieceLimits },
   take: (line: BackupLine) => Promise<void>,
 ): Promise<void> {
   await db
@@ -26,14 +26,8 @@ export async function dumpStore(
         const table = await tableOf(tx, name)
         await take({ kind: 'table', table })
         const values = table.columns.map((column) => sql`${sql.ref(column.name)}::text`)
-        await sql`declare backup no scroll cursor for
-          select json_build_array(${sql.join(values)})::text as line from ${sql.table(name)}`.execute(tx)
-        for (;;) {
-          const { rows } = await sql<{ line: string }>`fetch ${sql.lit(rowsAtOnce)} from backup`.execute(tx)
-          if (rows.length > 0) await take({ kind: 'rows', rows: rows.map(({ line }) => line) })
-          if (rows.length < rowsAtOnce) break
-        }
-        await sql`close backup`.execute(tx)
+        const text = sql`json_build_array(${sql.join(values)})::text`
+        for await (const rows of readRowsBySize(tx, { table: name, text }, pieces)) await take({ kind: 'rows', rows })
       }
     })
 }

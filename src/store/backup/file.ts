@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { createReadStream } from 'node:fs'
+import { constants } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
+import type { PieceLimits } from '../../database/rows-by-size.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { BackupEnd, BackupHeader, type BackupLine, BackupTable, backupFormat } from './format.ts'
 
 export type BackupSize = { readonly rows: number; readonly people: number; readonly sha256: string }
 
-const rowsAtOnce = 1000
+/** How much of a backup is restored with one statement; a longer row makes one by itself. */
+const atOnce: Required<PieceLimits> = { maxRows: 1000, maxBytes: 2 * 1024 * 1024 }
 
 /** Writes what `dump` hands out as a backup. */
 export async function writeBackup(
@@ -54,12 +57,12 @@ export async function writeBackup(
 }
 
 /** Reads a backup to its end. Fails with `source_unreadable` if it is none, was cut short, or is damaged. */
-export async function* readBackup(file: string): AsyncGenerator<BackupLine, BackupSize> {
-  const bytes = createReadStream(file)
+export async function* readBackup(file: string, pieces = atOnce): AsyncGenerator<BackupLine, BackupSize> {
+  const bytes = (await openRegular(file)).createReadStream()
   const plain = createGunzip()
   const unzipped = pipeline(bytes, plain).catch((error: unknown) => plain.destroy(asError(error)))
   try {
-    return yield* parsed(file, linesOf(plain.setEncoding('utf8')))
+    return yield* parsed(file, linesOf(plain.setEncoding('utf8')), pieces)
   } catch (error) {
     throw error instanceof Failure ? error : unreadable(file, error)
   } finally {
@@ -67,6 +70,17 @@ export async function* readBackup(file: string): AsyncGenerator<BackupLine, Back
     plain.destroy()
     await unzipped
   }
+}
+
+/** Opens without waiting, so that no pipe or device without a writer holds up whoever restores, and follows no link to one. */
+async function openRegular(file: string): Promise<FileHandle> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+  const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: unknown) => {
+    throw unreadable(file, error)
+  })
+  if ((await handle.stat()).isFile()) return handle
+  await handle.close()
+  throw new Failure('source_unreadable', `the backup ${file} is no regular file`)
 }
 
 /** Reads a backup once without using it: its header and its size. */
@@ -83,9 +97,14 @@ export async function checkBackup(file: string): Promise<{ readonly header: Back
   }
 }
 
-async function* parsed(file: string, lines: AsyncIterable<string>): AsyncGenerator<BackupLine, BackupSize> {
+async function* parsed(
+  file: string,
+  lines: AsyncIterable<string>,
+  { maxRows, maxBytes }: Required<PieceLimits>,
+): AsyncGenerator<BackupLine, BackupSize> {
   const hash = createHash('sha256')
   const rows: string[] = []
+  let length = 0
   let count = 0
   let isFirst = true
   let end: BackupEnd['end'] | null = null
@@ -95,11 +114,17 @@ async function* parsed(file: string, lines: AsyncIterable<string>): AsyncGenerat
       isFirst = false
       yield { kind: 'header', header: headerOf(file, line) }
     } else if (line.startsWith('[')) {
+      const isFull = rows.length >= maxRows || length + line.length > maxBytes
+      if (isFull && rows.length > 0) {
+        yield { kind: 'rows', rows: rows.splice(0) }
+        length = 0
+      }
       rows.push(line)
+      length += line.length
       count += 1
-      if (rows.length >= rowsAtOnce) yield { kind: 'rows', rows: rows.splice(0) }
     } else {
       if (rows.length > 0) yield { kind: 'rows', rows: rows.splice(0) }
+      length = 0
       const value: unknown = JSON.parse(line)
       const closing = BackupEnd.safeParse(value)
       if (closing.success) {
@@ -139,13 +164,15 @@ function unreadable(file: string, error: unknown): Failure {
   const why =
     code === 'ENOENT'
       ? 'is not there'
-      : code === 'Z_BUF_ERROR'
-        ? 'was cut short'
-        : code?.startsWith('Z_')
-          ? 'is damaged, or no backup of Rollcall'
-          : code === undefined || code === 'ERR_PARSE_ARGS'
+      : code === 'ELOOP'
+        ? 'is a symbolic link: name the file itself'
+        : code === 'Z_BUF_ERROR'
+          ? 'was cut short'
+          : code?.startsWith('Z_')
             ? 'is damaged, or no backup of Rollcall'
-            : `cannot be read (${code})`
+            : code === undefined || code === 'ERR_PARSE_ARGS'
+              ? 'is damaged, or no backup of Rollcall'
+              : `cannot be read (${code})`
   return new Failure('source_unreadable', `the backup ${file} ${why}`, { cause: error })
 }
 

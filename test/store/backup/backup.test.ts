@@ -1,12 +1,14 @@
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/database/database.ts'
 import { dumpStore } from '../../../src/store/backup/dump.ts'
 import { checkBackup, readBackup, writeBackup } from '../../../src/store/backup/file.ts'
+import type { BackupLine } from '../../../src/store/backup/format.ts'
 import { loadStore, refuseOtherVersion } from '../../../src/store/backup/load.ts'
 import { beginInstallation } from '../../../src/store/installation.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
@@ -89,6 +91,68 @@ test('a backup of PostgreSQL makes an equal store on the embedded database, with
     .returning('id')
     .executeTakeFirstOrThrow()
   expect(Number(added.id)).toBe(2)
+})
+
+test('is written and restored in pieces by size, so that many large events fit through', async () => {
+  await using place = await postgresPlace()
+  await using store = await open(place.at)
+  await using other = await postgresPlace()
+  await using restored = await open(other.at)
+  await fill(store.db)
+  const bodies = Array.from({ length: 7 }, (_, at) => Buffer.alloc(at % 2 === 0 ? 900 : 20, at))
+  const event = { connection: 'acme', received_at: now, state: 'pending' }
+  await store.db
+    .insertInto('inbox')
+    .values(bodies.map((body, at) => ({ ...event, dedup_key: `body ${at}`, body })))
+    .execute()
+  const pieces = { maxRows: 3, maxBytes: 1500 }
+  const path = join(folder.path, 'pieces.backup')
+  const dumped: (readonly string[])[] = []
+  const read: (readonly string[])[] = []
+  const keepTo = (all: (readonly string[])[], line: BackupLine): void => {
+    if (line.kind === 'rows') all.push(line.rows)
+  }
+
+  await writeBackup(createWriteStream(path), (take) =>
+    dumpStore(store.db, { version: '0.1.0', now, pieces }, async (line) => {
+      keepTo(dumped, line)
+      await take(line)
+    }),
+  )
+  await restored.db.transaction().execute((tx) =>
+    loadStore(
+      tx,
+      (async function* () {
+        for await (const line of readBackup(path, pieces)) {
+          keepTo(read, line)
+          yield line
+        }
+      })(),
+    ),
+  )
+
+  for (const all of [dumped, read]) {
+    expect(Math.max(...all.map((rows) => rows.length))).toBe(3)
+    expect(all.filter((rows) => rows.length > 1 && rows.join('').length > pieces.maxBytes)).toEqual([])
+  }
+  const found = await restored.db
+    .selectFrom('inbox')
+    .select('body')
+    .where('dedup_key', 'like', 'body %')
+    .orderBy('dedup_key')
+    .execute()
+  expect(found.map(({ body }) => body)).toEqual(bodies)
+})
+
+test('a pipe, a folder, a device and a link are no backup, and hold nobody up', async () => {
+  const pipe = join(folder.path, 'pipe')
+  const link = join(folder.path, 'link')
+  execFileSync('mkfifo', [pipe])
+  await symlink(file, link)
+
+  for (const path of [pipe, folder.path, '/dev/zero'])
+    await expect(checkBackup(path)).rejects.toThrow(`the backup ${path} is no regular file`)
+  await expect(checkBackup(link)).rejects.toThrow('is a symbolic link')
 })
 
 test('a backup of an older version is brought up to this one, and that of a newer one is refused', async () => {
