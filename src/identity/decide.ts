@@ -67,7 +67,12 @@ export type Decision = {
   readonly absent: boolean
   /** What is new against what was wanted before, for the guards: what a former run accepted is not judged again. */
   readonly news: News
+  /** Rows of which something does not count because newer facts are known; left out where there is none. */
+  readonly overtaken?: readonly Overtaken[]
 }
+
+/** A row, and when the facts were true that are newer. */
+export type Overtaken = { readonly sighting: Sighting; readonly knownAsOf: string }
 
 const nothing: Decision = { entry: null, change: null, absent: false, news: noNews }
 
@@ -89,9 +94,12 @@ export function decideInOrder(
   const start = entry ?? unknown(sightings[0]?.identityId ?? '', ctx)
   let side: WantedSide = start
   let retracted: Sighting | null = null
+  const overtaken: Overtaken[] = []
   for (const sighting of sightings) {
     const own = contextOf(sighting, ctx)
     const known = side === start ? start : { ...start, ...side }
+    const knownAsOf = newerThan(sighting, known, own)
+    if (knownAsOf !== null) overtaken.push({ sighting, knownAsOf })
     if (sighting.action === 'retract') {
       if (!isOlder(known, own)) retracted = sighting
     } else {
@@ -101,7 +109,15 @@ export function decideInOrder(
   }
   if (retracted !== null) return decideRetraction(entry, retracted)
   if (isUnknown(entry) && sightings.every(({ tooLittleToJoin }) => tooLittleToJoin !== undefined)) return nothing
-  return conclude(start, { side, absent: false }, ctx)
+  const decision = conclude(start, { side, absent: false }, ctx)
+  return overtaken.length === 0 ? decision : { ...decision, overtaken }
+}
+
+/** When the facts were true that leave nothing of a row, or nothing of what it says of employment; null where all of it counts. */
+function newerThan(sighting: Sighting, known: RosterEntry, ctx: PlanContext): string | null {
+  if (isOlderOfEmployment(known, ctx) && speaksOfEmployment(sighting, ctx)) return known.employmentAsOf
+  const isLeft = speaksOfEmployment(sighting, ctx) || Object.keys(newerFields(known, sighting.fields, ctx)).length > 0
+  return isOlder(known, ctx) && !isLeft ? known.asOf : null
 }
 
 /** What follows for one person from a wanted side that a person asked for. */

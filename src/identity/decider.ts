@@ -143,6 +143,9 @@ export type Account = {
   readonly startsAfterLeaving: { readonly count: number; readonly line: number }
 }
 
+/** An event of which something has no effect on a person, because newer facts are known. */
+export type OvertakenEvent = { readonly event: string; readonly identityId: string; readonly reason: string }
+
 export type Decider = ReturnType<typeof createDecider>
 
 /**
@@ -182,6 +185,7 @@ export function createDecider({
   const rejectedEvents = new Set<string | undefined>()
   const standing = new Map<string, { reject: Reject; times: number }>()
   const notKept = new Set<string>()
+  const overtaken: OvertakenEvent[] = []
   const account: { -readonly [K in keyof Account]: Account[K] } = {
     notKept,
     records: 0,
@@ -325,6 +329,7 @@ export function createDecider({
         const decision = withPin(identityId, decideInOrder(entry, sightings, context), pinned)
         standing.counted = tallied.add(decision, isRejected ? 'untouched' : first)
         watchTold(entry, decision)
+        overtaken.push(...overtakenIn(identityId, decision))
         onDecided?.({ identityId, entry, decision, seen: isRejected ? 'untouched' : first })
         if (isRejected && outside.has(identityId) && decision.news.kinds.includes('leavers')) fallenOut.push(identityId)
         return planned(entry, decision, { identityId, origin: last.origin })
@@ -369,6 +374,8 @@ export function createDecider({
         watchUnseen(entry, { decision: decide(entry, seen, context), seen })
       }
     },
+
+    overtaken: overtaken as readonly OvertakenEvent[],
 
     /** The people who seem to have got a new key. Complete once everybody is decided about. */
     pairs: (): Pair[] => keysWatched?.pairs() ?? [],
@@ -628,6 +635,14 @@ function lastKeys(sightings: readonly Sighting[]): readonly Sighting[] {
   const speaking = sightings.filter((sighting) => sighting.statesEmployment || saysLeaving(sighting))
   const last = Math.max(...speaking.map(({ keyOrder = 0 }) => keyOrder))
   return sightings.filter((sighting) => !saysLeaving(sighting) || (sighting.keyOrder ?? 0) >= last)
+}
+
+function overtakenIn(identityId: string, { overtaken = [] }: Decision): OvertakenEvent[] {
+  return overtaken.flatMap(({ sighting: { origin }, knownAsOf }) => {
+    if (!('event' in origin)) return []
+    const reason = `older than what is known of ${identityId}, which is of ${knownAsOf}: nothing follows from it`
+    return [{ event: origin.event, identityId, reason }]
+  })
 }
 
 function recordOf(entry: RosterEntry | undefined): IdentityRecord | null {

@@ -492,6 +492,7 @@ export type StoreSchema = {
   }
   alert_messages: { channel: string; sent_at: Date; summary: boolean }
   inbox: InboxTable
+  overtaken_events: { event: number; identity_id: string; reason: string }
   audit_pending: { id: Generated<string>; entry: string; mac: string | null }
   audit_trail: { ordinal: string; entry: string; hash: string }
   audit_heads: { ordinal: string; key: string; previous: string; hash: string; at: string; signature: string }

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Mapping } from '../../src/identity/mapping/mapping.ts'
+import { personOf } from '../../src/store/audit/history.ts'
+import { listEvents } from '../../src/store/inbox/review.ts'
 import { later, receive, terminated, updated, webhookFeed } from '../helpers/events.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../helpers/world.ts'
 
@@ -90,6 +92,27 @@ test('a departure that is older than an export has no effect where the export st
 
   const people = await peopleOn(client)
   expect(['E0002', 'E0003', 'E0006'].map((id) => people.get(id)?.separatedAt)).toEqual([null, null, null])
+})
+
+test('an event that has no effect because newer facts are known says so, itself and at its person', async () => {
+  await using opened = await silentNight()
+  const { world } = opened
+  const { db } = world.sync.store
+  const known = '2026-11-20T01:00:00.000Z'
+  const reason = `older than what is known of E0006, which is of ${known}: nothing follows from it`
+
+  await receive(world, terminated('E0006', '2026-11-18', '2026-11-20T00:30:00.000Z'))
+  await receive(world, updated('E0006', 'Chief', '2026-11-20T00:20:00.000Z'))
+  await receive(world, updated('E0006', 'Chief', '2026-11-20T01:20:00.000Z'))
+  await later(world, 6)
+
+  expect((await listEvents(db)).map((event) => [event.state, event.reason])).toEqual([
+    ['settled', reason],
+    ['settled', reason],
+    ['settled', null],
+  ])
+  const overtaken = (await personOf(db, { connection: 'acme', identityId: 'E0006' }))?.overtaken
+  expect(overtaken?.map((event) => event.reason)).toEqual([reason, reason])
 })
 
 test('the same export once more is the same absence, and the next one without the person is another', async () => {

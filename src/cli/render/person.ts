@@ -19,7 +19,7 @@ export function renderPerson(person: Person, paint: Paint): string {
 }
 
 function notes(person: Person): string[] {
-  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, forgotten, waiting } = person
+  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, forgotten, waiting, overtaken = [] } = person
   return [
     ...(retracted ? [`taken back on ${day(retracted.at)}: ${shown(retracted.reason)}`] : []),
     ...(confirmed === null && !retracted ? ['the platform has not acknowledged this person yet'] : []),
@@ -31,6 +31,7 @@ function notes(person: Person): string[] {
     ...waiting.map(
       ({ effectiveOn, leaves }) => `a row of HR ${leaves ? 'about leaving ' : ''}waits for ${effectiveOn}`,
     ),
+    ...overtaken.map((event) => `event ${event.id}, received ${moment(event.receivedAt)}: ${shown(event.reason)}`),
     ...(absences > 0 ? [`missing from the last ${absences === 1 ? 'export' : `${absences} exports`}`] : []),
   ]
 }

@@ -205,7 +205,7 @@ ${
 }
 
 function notes(person: Person): Html | null {
-  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, forgotten, waiting } = person
+  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, forgotten, waiting, overtaken = [] } = person
   const said: Shown[] = [
     retracted && html`Taken back on ${day(retracted.at)}: ${retracted.reason}.`,
     confirmed === null && !retracted && 'The platform has not acknowledged this person yet.',
@@ -219,6 +219,7 @@ function notes(person: Person): Html | null {
     ...waiting.map(
       ({ effectiveOn, leaves }) => html`A row of HR ${leaves && 'about leaving '}waits for ${day(effectiveOn)}.`,
     ),
+    ...overtaken.map((event) => html`Event ${event.id} of ${moment(event.receivedAt)}: ${event.reason}.`),
     absences > 0 && html`Missing from the last ${absences === 1 ? 'export' : `${absences} exports`}.`,
   ]
   const known = said.filter(Boolean)

@@ -362,6 +362,18 @@ export const Person = z
       .describe('Whether an operator holds leavings of this person back.'),
     keys: z.array(z.string()).describe('Further keys by which HR has named this person since.'),
     forgotten: z.literal(true).optional().describe('The values were removed on request.'),
+    overtaken: z
+      .array(
+        z.object({
+          id: z.string(),
+          eventId: z.string().nullable(),
+          runId: z.string().nullable(),
+          receivedAt: Instant,
+          reason: z.string(),
+        }),
+      )
+      .optional()
+      .describe('Events of late that had no effect on the person, the newest first; left out where there is none.'),
     changes: z.array(PersonChange).describe('Newest first.'),
     leavers: z.array(Leaver).describe('How far each departure of the person has come, the newest first.'),
   })

@@ -191,7 +191,7 @@ export function unservedView(
 /** A person as the control API shows it. */
 export function personView(
   { connection, identityId }: { connection: string; identityId: string },
-  { entry, keys, changes, waiting }: NonNullable<Awaited<ReturnType<typeof personOf>>>,
+  { entry, keys, changes, waiting, overtaken }: NonNullable<Awaited<ReturnType<typeof personOf>>>,
   showing: Showing,
 ): Omit<Person, 'leavers' | 'heldBack'> {
   return {
@@ -208,6 +208,7 @@ export function personView(
     waiting: waiting.map(waitingView),
     keys,
     ...(entry?.forgotten && { forgotten: true }),
+    ...(overtaken.length > 0 && { overtaken }),
     changes: changes.map((change) => personChangeView(change, showing)),
   }
 }

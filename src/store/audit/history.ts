@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Change, ChangeKind, FieldChanges } from '../../identity/change.ts'
 import type { Origin, Reject, RosterEntry } from '../../identity/record.ts'
 import type { RejectedEvent } from '../inbox/inbox.ts'
+import { type OvertakenOf, overtakenOf } from '../inbox/overtaken.ts'
 import { laterKeys } from '../key-answers.ts'
 import { toChange } from '../plans/plans.ts'
 import { rosterEntry } from '../roster/roster.ts'
@@ -159,6 +160,7 @@ export async function personOf(
   keys: string[]
   changes: AccountedChange[]
   waiting: readonly WaitingRow[]
+  overtaken: OvertakenOf[]
 } | null> {
   const entry = await rosterEntry(db, person)
   const rows = await accounted(db)
@@ -169,7 +171,8 @@ export async function personOf(
     .execute()
   const waiting = await waitingOf(db, person)
   if (!entry && rows.length === 0 && waiting.length === 0) return null
-  return { entry, keys: await laterKeys(db, person), changes: rows.map(toAccounted), waiting }
+  const overtaken = await overtakenOf(db, person)
+  return { entry, keys: await laterKeys(db, person), changes: rows.map(toAccounted), waiting, overtaken }
 }
 
 /** Drops the problems of people for whom the platform has acknowledged what is wanted now: the newest facts, or that they are gone. */

@@ -232,7 +232,7 @@ export async function settleEvents(
   await freeJoined(tx, runId)
   await tx
     .updateTable('inbox')
-    .set({ state: 'settled', body: null, reason: null })
+    .set({ state: 'settled', body: null, reason: sql`${overtakenReason}` })
     .where('run_id', '=', runId)
     .where('state', 'in', ['pending', 'held'])
     .where(sql<boolean>`id <> all(${rejected.map(({ id }) => id)}::bigint[])`)
@@ -242,6 +242,11 @@ export async function settleEvents(
     from jsonb_to_recordset(${JSON.stringify(rejected)}::jsonb) as rejected(id bigint, reason text, "retryAt" timestamptz)
     where inbox.run_id = ${runId} and inbox.state in ('pending', 'held') and inbox.id = rejected.id`.execute(tx)
 }
+
+/** In SQL, why nothing follows from an event: of several people, the first one is named. */
+const overtakenReason = sql`(
+  select min(reason) || case when count(*) > 1 then '; and ' || count(*) - 1 || ' more people of it' else '' end
+  from overtaken_events where event = inbox.id)`
 
 /** Sets a run's events aside because a person refused its plan. Events that waited behind the run are free. */
 export async function refuseEvents(tx: Db, { runId, reason }: { runId: string; reason: string }): Promise<void> {

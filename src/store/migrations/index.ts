@@ -26,6 +26,7 @@ import { listedSources } from './0027-listed-sources.ts'
 import { eventTimes } from './0028-event-times.ts'
 import { silentExports } from './0029-silent-exports.ts'
 import { waitingRows } from './0030-waiting-rows.ts'
+import { overtakenEvents } from './0031-overtaken-events.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -56,4 +57,5 @@ export const migrations: readonly Migration[] = [
   eventTimes,
   silentExports,
   waitingRows,
+  overtakenEvents,
 ]

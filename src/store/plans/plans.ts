@@ -3,7 +3,7 @@ import { type CopyValue, copyRows } from '../../database/copy.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
 import type { WantedSide } from '../../identity/decide.ts'
-import type { PlannedPerson, StandingReject } from '../../identity/decider.ts'
+import type { OvertakenEvent, PlannedPerson, StandingReject } from '../../identity/decider.ts'
 import { isJoinedByRecord, storedFields } from '../../identity/difference.ts'
 import { changeDigest, planHasher } from '../../identity/digest.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
@@ -15,6 +15,7 @@ import { changeRoster } from '../connections.ts'
 import { forgetAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
 import { passOnEvents } from '../inbox/inbox.ts'
+import { noteOvertaken } from '../inbox/overtaken.ts'
 import { notePairs } from '../key-answers.ts'
 import { oneByOne } from '../one-by-one.ts'
 import { acceptStanding, dropStanding, noteStanding, noteUnserved } from '../rejects/standing.ts'
@@ -284,6 +285,8 @@ export type PlanSummary = {
   readonly standing: readonly StandingReject[] | null
   /** What it makes of the rows that wait for their day; null or left out: nothing. */
   readonly waiting?: PlannedWaiting | null
+  /** Of a plan of events: those of which something has no effect. */
+  readonly overtaken?: readonly OvertakenEvent[]
 }
 
 /**
@@ -324,6 +327,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
       as r(line integer, "column" text, reason text, "identityId" text, event text, "cellOnly" boolean, "mayLeave" boolean,
         fingerprint text, unlisted jsonb, "retryAt" timestamptz)`.execute(tx)
   if (plan.header) await keepHeader(tx, id, plan.header)
+  if (feed === 'webhook') await noteOvertaken(tx, { runId: id, overtaken: plan.overtaken ?? [] })
   await notePairs(tx, id, plan.pairs)
   if (plan.waiting) await storeWaiting(tx, { runId: id, connection, waiting: plan.waiting })
   if (plan.standing !== null) {

@@ -141,6 +141,14 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       columns: named('run_id former identity_id in_common clear'),
     },
   ],
+  overtaken_events: [
+    {
+      holds: 'keys',
+      what: 'which events had no effect on whom, because newer facts were known',
+      until: 'the event is forgotten, 7 days after it came in',
+      columns: named('event identity_id reason'),
+    },
+  ],
   hold_backs: [
     {
       holds: 'words',

@@ -245,6 +245,7 @@ async function prepareOnce(
         : due,
     index,
     standing: feed.name === 'source' && mapping.ok && !nothingNew ? decider.standing() : null,
+    overtaken: decider.overtaken,
   }
 }
 

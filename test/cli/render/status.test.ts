@@ -225,6 +225,12 @@ test('a person is shown with what HR says beside what the platform has, and ever
     ],
     waiting: [{ effectiveOn: '2027-01-31', leaves: true, leavingDate: null, fields: [] }],
     keys: ['2001'],
+    overtaken: [
+      {
+        ...{ id: '7', eventId: null, runId: id, receivedAt: '2026-11-20T02:00:00.000Z' },
+        reason: 'older than what is known of 1222',
+      },
+    ],
     heldBack: {
       ...{ until: '2026-12-01', reason: 'HR mends it', by: 'ana', at: '2026-11-20T03:00:00.000Z' },
       leaving: { separatedAt: '2026-11-20T00:00:00.000Z', inferred: true },
@@ -238,6 +244,7 @@ test('a person is shown with what HR says beside what the platform has, and ever
   HR names this person by 2001 by now
   the leaving date was inferred; no row states it
   a row of HR about leaving waits for 2027-01-31
+  event 7, received 2026-11-20 02:00 UTC: older than what is known of 1222
   missing from the last export
 
   FIELD        HR SAYS     PLATFORM HAS

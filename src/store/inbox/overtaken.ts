@@ -1,0 +1,59 @@
+import { sql } from 'kysely'
+import type { OvertakenEvent } from '../../identity/decider.ts'
+import type { Db } from '../schema.ts'
+
+const eventsAtOnce = 5000
+const shownOfPerson = 20
+
+/** Records which events of a run have no effect, in the place of what an earlier plan found of them. */
+export async function noteOvertaken(
+  tx: Db,
+  { runId, overtaken }: { runId: string; overtaken: readonly OvertakenEvent[] },
+): Promise<void> {
+  await sql`
+    delete from overtaken_events using inbox where inbox.id = overtaken_events.event and inbox.run_id = ${runId}`.execute(
+    tx,
+  )
+  for (let start = 0; start < overtaken.length; start += eventsAtOnce) {
+    const some = JSON.stringify(overtaken.slice(start, start + eventsAtOnce))
+    await sql`
+      insert into overtaken_events (event, identity_id, reason)
+      select found.event, "identityId", found.reason
+      from jsonb_to_recordset(${some}::jsonb) as found(event bigint, "identityId" text, reason text)
+        join inbox on inbox.id = found.event
+      on conflict do nothing`.execute(tx)
+  }
+}
+
+/** An event that had no effect on a person. */
+export type OvertakenOf = {
+  readonly id: string
+  readonly eventId: string | null
+  readonly runId: string | null
+  readonly receivedAt: string
+  readonly reason: string
+}
+
+/** The events that had no effect on a person because newer facts were known, the newest first. */
+export async function overtakenOf(
+  db: Db,
+  { connection, identityId }: { connection: string; identityId: string },
+): Promise<OvertakenOf[]> {
+  const rows = await db
+    .selectFrom('overtaken_events')
+    .innerJoin('inbox', 'inbox.id', 'overtaken_events.event')
+    .select(['inbox.id', 'inbox.event_id', 'inbox.run_id', 'inbox.received_at', 'overtaken_events.reason'])
+    .where('overtaken_events.identity_id', '=', identityId)
+    .where('inbox.connection', '=', connection)
+    .where('inbox.state', '=', 'settled')
+    .orderBy('inbox.id', 'desc')
+    .limit(shownOfPerson)
+    .execute()
+  return rows.map((row) => ({
+    id: String(row.id),
+    eventId: row.event_id,
+    runId: row.run_id,
+    receivedAt: row.received_at.toISOString(),
+    reason: row.reason,
+  }))
+}
