@@ -22,6 +22,7 @@ import {
   type RosterEntry,
   type Sighting,
 } from './record.ts'
+import { isOfAnother } from './rekeyed.ts'
 
 export type PlanContext = EmploymentRules & {
   /** When the run happens, an ISO instant. */
@@ -360,6 +361,7 @@ function newsOf(entry: RosterEntry, wanted: IdentityRecord, today: string): News
   const moved = (field: FieldName) => moves.some((move) => move.field === field)
   const left = hasLeft(known, today)
   const kinds: News['kinds'][number][] = []
+  if (left && !hasLeft(wanted, today) && isOfAnother(known, wanted)) kinds.push('reusedKeys')
   if (leavesNow(known, wanted, today)) kinds.push('leavers')
   else if (left && (wanted.separatedAt ?? null) === null) kinds.push('returns')
   // A date that was inferred is there to be replaced.

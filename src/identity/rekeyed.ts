@@ -178,6 +178,15 @@ export function addressDigest(email: string): string {
   return fingerprint('person', email.toLowerCase())
 }
 
+/** Whether a record has another name and another address than before, as where HR gives the key of a leaver to somebody else. */
+export function isOfAnother(before: IdentityRecord, now: IdentityRecord): boolean {
+  const differs = (field: 'email' | 'firstName' | 'lastName') => {
+    const [from, to] = [before[field], now[field]]
+    return isText(from) && isText(to) && folded(from) !== folded(to)
+  }
+  return differs('email') && (differs('firstName') || differs('lastName'))
+}
+
 function isText(value: string | null | undefined): value is string {
   return typeof value === 'string' && value.trim() !== ''
 }

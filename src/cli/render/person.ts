@@ -19,7 +19,18 @@ export function renderPerson(person: Person, paint: Paint): string {
 }
 
 function notes(person: Person): string[] {
-  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, forgotten, waiting, overtaken = [] } = person
+  const {
+    inferred,
+    deferredTo,
+    absences,
+    retracted,
+    confirmed,
+    keys,
+    heldBack,
+    forgotten,
+    waiting,
+    overtaken = [],
+  } = person
   return [
     ...(retracted ? [`taken back on ${day(retracted.at)}: ${shown(retracted.reason)}`] : []),
     ...(confirmed === null && !retracted ? ['the platform has not acknowledged this person yet'] : []),

@@ -205,7 +205,18 @@ ${
 }
 
 function notes(person: Person): Html | null {
-  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, forgotten, waiting, overtaken = [] } = person
+  const {
+    inferred,
+    deferredTo,
+    absences,
+    retracted,
+    confirmed,
+    keys,
+    heldBack,
+    forgotten,
+    waiting,
+    overtaken = [],
+  } = person
   const said: Shown[] = [
     retracted && html`Taken back on ${day(retracted.at)}: ${retracted.reason}.`,
     confirmed === null && !retracted && 'The platform has not acknowledged this person yet.',

@@ -38,7 +38,7 @@ export type Move = { readonly field: FieldName; readonly from: FieldValue; reado
 /** What is new about one person: in which limits the person counts besides those of single fields, and which values move. */
 export type News = {
   readonly identityId: string
-  readonly kinds: readonly ((typeof peopleLimits)[number] | 'retractions' | 'pinned')[]
+  readonly kinds: readonly ((typeof peopleLimits)[number] | 'retractions' | 'pinned' | 'reusedKeys')[]
   readonly moves: readonly Move[]
 }
 export const noNews: News = { identityId: '', kinds: [], moves: [] }
@@ -65,6 +65,8 @@ export type GuardFacts = PeopleCounts & {
   readonly retractions: number
   /** People who would be separated or deleted although the connection pins them. */
   readonly pinned: number
+  /** People who have left and whose key comes back with another name and another e-mail address. */
+  readonly reusedKeys: number
   /** What the scope of the source leaves out; left out where it has none. */
   readonly scope?: {
     readonly rows: number

@@ -21,6 +21,7 @@ export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
     fields('blanks', 'blanked', facts, limits),
     retractions(facts),
     pinned(facts),
+    reusedKeys(facts),
     ...outOfScope(facts),
     rekeyed(facts),
     ...shrunk(facts, limits.shrink),
@@ -182,6 +183,15 @@ function pinned({ pinned: actual }: GuardFacts): Verdict {
   const verdict = { name: 'pinned', actual, limit: 0 }
   if (actual === 0) return { ...verdict, ok: true }
   const reason = `${actual} of the pinned people would be separated or deleted, which always waits for an approval`
+  return { ...verdict, ok: false, reason }
+}
+
+// The leaver would get the employment of somebody else, who would never be created.
+function reusedKeys({ reusedKeys: actual }: GuardFacts): Verdict {
+  const verdict = { name: 'reusedKeys', actual, limit: 0 }
+  if (actual === 0) return { ...verdict, ok: true }
+  const keys = actual === 1 ? '1 person who has left comes' : `${actual} people who have left come`
+  const reason = `${keys} back with another name and another e-mail address, as if HR had given the key to somebody else`
   return { ...verdict, ok: false, reason }
 }
 

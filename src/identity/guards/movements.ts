@@ -42,8 +42,7 @@ export function movements() {
   function name(guard: string, identityId: string): void {
     const named = people.get(guard) ?? []
     people.set(guard, named)
-    // An approval names each pinned person.
-    const most = guard === 'pinned' ? Number.POSITIVE_INFINITY : peopleNamed
+    const most = namedAll.has(guard) ? Number.POSITIVE_INFINITY : peopleNamed
     if (named.length < most && named.at(-1) !== identityId) named.push(identityId)
   }
 
@@ -77,6 +76,9 @@ export function movements() {
     },
   }
 }
+
+/** An approval names each of these people. */
+const namedAll: ReadonlySet<string> = new Set(['pinned', 'reusedKeys'])
 
 const fieldsOf: Readonly<Record<string, readonly FieldName[]>> = {
   redates: ['separatedAt'],

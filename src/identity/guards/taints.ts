@@ -23,6 +23,7 @@ const doubted: Readonly<Record<string, readonly ChangeKind[]>> = {
   fieldChanges: ofOtherValues,
   blanks: ofOtherValues,
   retractions: ['retract'],
+  reusedKeys: ['join', 'update', 'return'],
 }
 
 /** Fields of a limit on values that decide about employment as well: a start clears an earlier leaving date, and says who is hired again. */

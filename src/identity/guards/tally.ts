@@ -25,7 +25,7 @@ export type Tallied = number
 type Known = Pick<
   GuardFacts,
   | ((typeof peopleLimits)[number] | 'changed' | 'blanked' | 'absent' | 'retractions')
-  | 'pinned'
+  | ('pinned' | 'reusedKeys')
   | ('rejected' | 'incomplete' | 'knownFaulty' | 'unlisted' | 'unreadableKeys' | 'knownUnreadableKeys')
 >
 
@@ -70,7 +70,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   const unlisted = new Map<string, UnlistedCount>()
   const unlistedKnown = new Set<string>()
   const met = new Map<string, number>()
-  const news = { ...noPeople, absent: 0, retractions: 0, pinned: 0, rekeyed: 0 }
+  const news = { ...noPeople, absent: 0, retractions: 0, pinned: 0, rekeyed: 0, reusedKeys: 0 }
   const changed: Record<string, number> = {}
   const blanked: Record<string, number> = {}
   const moves: Moves[] = [noMoves]
@@ -132,7 +132,10 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   }
 
   function people(): PeopleCounts {
-    const { absent: _, retractions: __, pinned: ___, rekeyed: ____, ...limits } = news
+    const limits = Object.fromEntries(peopleLimits.map((name) => [name, news[name]])) as Pick<
+      PeopleCounts,
+      (typeof peopleLimits)[number]
+    >
     return { ...limits, changed: { ...changed }, blanked: { ...blanked } }
   }
 
@@ -190,6 +193,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
       absent: news.absent,
       retractions: news.retractions,
       pinned: news.pinned,
+      reusedKeys: news.reusedKeys,
       rejected: counts.rejected,
       incomplete: counts.incomplete,
       unlisted: {
@@ -217,7 +221,7 @@ const unlistedCounted = 1000
 
 // One bit each, in a small integer: there is one of these numbers for each person.
 const countedKinds = [...changeKinds, 'unchanged'] as const
-const countedNews = [...peopleLimits, 'absent', 'retractions', 'pinned', 'rekeyed'] as const
+const countedNews = [...peopleLimits, 'absent', 'retractions', 'pinned', 'rekeyed', 'reusedKeys'] as const
 const firstOfNews = 1 << countedKinds.length
 const firstOfMoves = 1 << (countedKinds.length + countedNews.length)
 const bits = Object.fromEntries([...countedKinds, ...countedNews].map((name, at) => [name, 1 << at])) as Readonly<

@@ -13,7 +13,7 @@ import type { Stage } from './stage.ts'
 const defaultPageSize = 1000
 
 /** What is about single people is decided by itself, and waits behind nothing. */
-const ofOnePerson: ReadonlySet<string> = new Set(['retractions', 'rekeyed', 'pinned'])
+const ofOnePerson: ReadonlySet<string> = new Set(['retractions', 'rekeyed', 'reusedKeys', 'pinned'])
 
 /** A person who waits: behind a run that is held already, or in the plan that is held now, if `runId` is null. */
 type Waiting = Told & { readonly runId: string | null; readonly reason: string }

@@ -12,6 +12,7 @@ export const calm: GuardFacts = {
   usual: null,
   retractions: 0,
   pinned: 0,
+  reusedKeys: 0,
   rejected: 0,
   incomplete: 0,
   knownFaulty: 0,

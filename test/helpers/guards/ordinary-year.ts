@@ -72,6 +72,7 @@ export function ordinaryYear({
       usual: counted.length === 0 ? null : { runs: counted.length, most: largest(counted) },
       retractions: 0,
       pinned: 0,
+      reusedKeys: 0,
       pairs: plan.pairs,
       rejected: 0,
       incomplete: company.newFaults(),

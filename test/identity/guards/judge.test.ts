@@ -38,6 +38,7 @@ describe('the verdicts', () => {
       { name: 'blanks', actual: 0, limit: 50, ok: true },
       { name: 'retractions', actual: 0, limit: 0, ok: true },
       { name: 'pinned', actual: 0, limit: 0, ok: true },
+      { name: 'reusedKeys', actual: 0, limit: 0, ok: true },
       { name: 'rekeyed', actual: 0, limit: 0, ok: true },
       { name: 'shrinkRows', actual: 0, limit: 5, ok: true },
       { name: 'shrinkBytes', actual: 0, limit: 0, ok: true },
@@ -62,6 +63,7 @@ describe('the verdicts', () => {
       'blanks',
       'retractions',
       'pinned',
+      'reusedKeys',
       'rekeyed',
     ])
   })
@@ -300,6 +302,7 @@ describe('a tally', () => {
       absent: 1,
       retractions: 1,
       pinned: 0,
+      reusedKeys: 0,
       rejected: 2,
       incomplete: 1,
       unlisted: { values: [{ field: 'status', value: 'Furlough', rows: 1, line: 2 }], count: 1, known: 0 },
