@@ -5,6 +5,7 @@ import { type AsOf, timeOfFile } from '../file/as-of.ts'
 import { type Completeness, companionNames, companionSuffixes } from '../file/completeness.ts'
 import { checkRegular, type ExportFile, openAtOnce, statsOf, toExportFile } from '../file/export-file.ts'
 import { symbolicLink, unreadable } from '../file/failures.ts'
+import { compareNames } from '../file/names.ts'
 import { type Apart, checkFolder, type ExportPattern, exportPattern, findMatches, type Match } from './matches.ts'
 
 const sampleBytes = 64 * 1024
@@ -66,7 +67,7 @@ export async function nextExport(
   }
   const known = await taken(candidates.map(({ version }) => version))
   const fresh = candidates.filter(({ version }) => !known.has(version))
-  const [next] = fresh.sort((a, b) => timeOf(a, folder) - timeOf(b, folder) || (a.file.path < b.file.path ? -1 : 1))
+  const [next] = fresh.sort((a, b) => timeOf(a, folder) - timeOf(b, folder) || compareNames(a.file.path, b.file.path))
   return next ? { ...next, more: fresh.length > 1 } : null
 }
 
@@ -142,5 +143,5 @@ function timeOf({ file }: Match, { settings }: Folder): number {
 
 function newestFirst(a: Match, b: Match): number {
   if (a.stats.mtimeNs !== b.stats.mtimeNs) return a.stats.mtimeNs > b.stats.mtimeNs ? -1 : 1
-  return a.file.path > b.file.path ? -1 : 1
+  return compareNames(b.file.path, a.file.path)
 }

@@ -14,7 +14,8 @@ const stamped =
 
 /**
  * Moves or deletes the export that was read, and its companions, as the configuration says. An export that is gone or has changed
- * since is left alone, so a second call does no harm.
+ * since is left alone, so a second call does no harm. The export goes last: as long as it is there, a call that was broken off is made
+ * up for by the next one, companions included.
  */
 export async function settleExport(
   folder: Folder,
@@ -28,7 +29,7 @@ export async function settleExport(
     const companions = await companionsOf(file, folder.apart.suffixes)
     const settle =
       fate === 'delete' ? remove : (each: ExportFile) => moveInto(targetOf(folder, decision), each, stamp(now))
-    for (const each of [file, ...companions.map((companion) => companion.file)]) await settle(each)
+    for (const each of [...companions.map((companion) => companion.file), file]) await settle(each)
   }
   await prune(folder, now)
 }

@@ -2,6 +2,7 @@ import type { OpenOptions } from '../connector.ts'
 import { type AsOf, timeOfFile } from '../file/as-of.ts'
 import { type Completeness, companionNames, companionSuffixes, whenQuiet } from '../file/completeness.ts'
 import { unreadable } from '../file/failures.ts'
+import { compareNames } from '../file/names.ts'
 import { findMatches, type RemoteFile, type RemoteMatches, regularRemote, remotePattern } from './matches.ts'
 import type { SftpSession } from './session.ts'
 import type { RemoteStats } from './stats.ts'
@@ -86,16 +87,11 @@ async function untaken(files: readonly RemoteFile[], taken: OpenOptions['taken']
 
 function oldestFirst(clock: Choice): (one: RemoteFile, other: RemoteFile) => number {
   const timeOf = (file: RemoteFile) => timeOfFile(file, clock) ?? file.modifiedAtMs
-  return (one, other) => compare(timeOf(one), timeOf(other)) || compare(one.name, other.name)
+  return (one, other) => timeOf(one) - timeOf(other) || compareNames(one.name, other.name)
 }
 
 function newestFirst(one: RemoteFile, other: RemoteFile): number {
-  return compare(other.modifiedAtMs, one.modifiedAtMs) || compare(other.name, one.name)
-}
-
-function compare<T extends number | string>(one: T, other: T): number {
-  if (one === other) return 0
-  return one < other ? -1 : 1
+  return other.modifiedAtMs - one.modifiedAtMs || compareNames(other.name, one.name)
 }
 
 function noMarker({ server }: SftpSession, { path, complete: { marker } }: Choice) {

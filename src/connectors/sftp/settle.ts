@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { posix } from 'node:path'
 import type { SourceIdentity } from '../connector.ts'
 import { companionNames } from '../file/completeness.ts'
 import { unreadable } from '../file/failures.ts'
@@ -17,7 +18,10 @@ export type Settlement = {
   readonly now: Date
 }
 
-/** Moves or deletes the export that was read, and its companions. An export that is gone or has changed since is left alone. */
+/**
+ * Moves or deletes the export that was read, and its companions. An export that is gone or has changed since is left alone. It goes last:
+ * as long as it is there, a call that was broken off is made up for by the next one, companions included.
+ */
 export async function settleRemote(session: SftpSession, settlement: Settlement): Promise<void> {
   const { path, source, target, suffixes, now } = settlement
   const { folder } = remotePattern(path)
@@ -30,7 +34,7 @@ export async function settleRemote(session: SftpSession, settlement: Settlement)
     const companion = await fileAt(session, folder, name)
     if (companion) companions.push(companion)
   }
-  for (const each of [file, ...companions]) {
+  for (const each of [...companions, file]) {
     if (archive === null) await removeAside(session, folder, each)
     else
       await take(session, {
@@ -48,8 +52,11 @@ async function fileAt(session: SftpSession, folder: string, name: string): Promi
 
 async function madeFolder(session: SftpSession, path: string): Promise<string> {
   const stats = await session.stats(path)
-  if (!stats) await session.makeFolder(path)
-  else if (stats.kind !== 'folder')
+  if (!stats) {
+    const above = posix.dirname(path)
+    if (above !== '.' && above !== '/') await madeFolder(session, above)
+    await session.makeFolder(path)
+  } else if (stats.kind !== 'folder')
     throw unreadable(`${path} on ${session.server} is no folder`, 'name another in archiveDir or rejectDir')
   return path
 }

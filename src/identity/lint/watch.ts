@@ -68,6 +68,13 @@ export function column(header: string | undefined): string {
 
 /** Where the cells of a field stand. Its header is several, joined by commas, where it is made of several columns. */
 export function indexesOf(header: string, headers: readonly string[]): number[] {
-  const names = headers.includes(header) ? [header] : header.split(', ')
-  return names.map((name) => headers.indexOf(name)).filter((index) => index >= 0)
+  const index = headers.indexOf(header)
+  if (index >= 0) return [index]
+  // A header may hold a comma itself, so it is compared with all of them and not split.
+  for (const [first, name] of headers.entries()) {
+    if (!header.startsWith(`${name}, `)) continue
+    const rest = indexesOf(header.slice(name.length + 2), headers)
+    if (rest.length > 0) return [first, ...rest]
+  }
+  return []
 }

@@ -52,18 +52,23 @@ const portionBytes = 64 * 1024 * 1024
 export async function addEvents(db: Db, events: readonly NewEvent[]): Promise<('stored' | 'seen before')[]> {
   if (events.length === 0) return []
   const column = <T>(of: (event: NewEvent) => T): T[] => events.map(of)
-  // In the order of the keys, so that two processes which store the same events never wait for each other in a circle.
+  // Numbered as they came, and stored in the order of the keys, so that two processes which store the same events never wait for each
+  // other in a circle.
   const { rows } = await sql<{ connection: string; dedup_key: string }>`
-    insert into inbox (connection, dedup_key, event_id, signed_at, received_at, body, state)
-    select connection, key, event_id, signed_at, received_at,
+    with numbered as materialized (
+      select nextval(pg_get_serial_sequence('inbox', 'id')) as id, sent.* from (
+        select * from unnest(
+          ${column((event) => event.connection)}::text[], ${column((event) => event.key)}::text[],
+          ${column((event) => event.eventId)}::text[], ${column((event) => event.signedAt)}::timestamptz[],
+          ${column((event) => event.receivedAt)}::timestamptz[], ${column((event) => event.body)}::bytea[],
+          ${column((event) => event.isTest)}::boolean[]
+        ) with ordinality as given (connection, key, event_id, signed_at, received_at, body, is_test, place) order by place
+      ) as sent
+    )
+    insert into inbox (id, connection, dedup_key, event_id, signed_at, received_at, body, state) overriding system value
+    select id, connection, key, event_id, signed_at, received_at,
       case when is_test then null else body end, case when is_test then 'test' else 'pending' end
-    from unnest(
-      ${column((event) => event.connection)}::text[], ${column((event) => event.key)}::text[],
-      ${column((event) => event.eventId)}::text[], ${column((event) => event.signedAt)}::timestamptz[],
-      ${column((event) => event.receivedAt)}::timestamptz[], ${column((event) => event.body)}::bytea[],
-      ${column((event) => event.isTest)}::boolean[]
-    ) with ordinality as sent (connection, key, event_id, signed_at, received_at, body, is_test, place)
-    order by connection, key, place
+    from numbered order by connection, key, id
     on conflict (connection, dedup_key) do nothing
     returning connection, dedup_key`.execute(db)
   const stored = new Set(rows.map((row) => nameOf(row.connection, row.dedup_key)))

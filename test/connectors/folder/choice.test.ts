@@ -93,6 +93,18 @@ describe('every export in turn', () => {
     expect(await rowsOf(after)).toEqual([])
   })
 
+  test('of one time comes by its name, in which numbers count as numbers', async () => {
+    await using folder = await exportFolder()
+    for (const name of ['delta-10.csv', 'delta-9.csv', 'delta-2.csv'])
+      await folder.write(name, header, { modifiedAt: monday })
+    const inTurn = reader(folder)
+
+    const read = [await inTurn(), await inTurn(), await inTurn()]
+
+    expect(read.map(({ source }) => source?.name)).toEqual(['delta-2.csv', 'delta-9.csv', 'delta-10.csv'])
+    expect(identityOf(await openIn(folder)).name).toBe('delta-10.csv')
+  })
+
   test('is ordered by the dates in the names where they count', async () => {
     await using folder = await exportFolder()
     await folder.write('people-2026-11-16.csv', header, { modifiedAt: wednesday })

@@ -109,6 +109,22 @@ describe('an export that was read', () => {
     expect(await readFile(join(folder.path, 'archive', `${stamp}-people.csv`), 'utf8')).toBe(header)
   })
 
+  test('takes its marker along, though the process that had moved one of them was killed', async () => {
+    await using folder = await exportFolder()
+    const complete = { quietSeconds: 0, marker: '.done' }
+    await folder.write('people.csv', header)
+    await folder.write('people.done', 'done')
+    const identity = identityOf(await openIn(folder, { complete }))
+    await startChild(new URL('children/settle-and-die.ts', import.meta.url), folder.path, '1', '.done').finish()
+    const before = (await readdir(folder.path)).filter((name) => name.startsWith('people'))
+
+    await settleIn(folder, { ...archiving, complete }, identity, 'accepted')
+
+    expect(before).toHaveLength(1)
+    expect(await readdir(folder.path)).toEqual(['archive'])
+    expect(await readdir(join(folder.path, 'archive'))).toHaveLength(2)
+  })
+
   test('is settled once: told again, or after it has gone, nothing happens', async () => {
     await using folder = await exportFolder()
     const path = await folder.write('people.csv', header)

@@ -132,6 +132,13 @@ describe('each export', () => {
     expect(order).toEqual([['b.csv', true], ['c.csv', true], ['a.csv', false], null])
   })
 
+  test('of one time is read by its name, in which numbers count as numbers', async () => {
+    await using server = await filled({ 'delta-10.csv': 1, 'delta-9.csv': 1 })
+
+    expect((await choose(server, { take: 'each' }))?.file.name).toBe('delta-9.csv')
+    expect((await choose(server))?.file.name).toBe('delta-10.csv')
+  })
+
   test('is read in the order of its own dates where asOf says so', async () => {
     await using server = await filled({ 'people-2024-03-02.csv': 1, 'people-2024-03-01.csv': 2 })
 

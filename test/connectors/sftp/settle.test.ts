@@ -23,6 +23,34 @@ describe('an export that is settled', () => {
     ])
   })
 
+  test('moves into a folder of several levels', async () => {
+    await using server = await filled('people.csv')
+
+    await settle(server, { target: 'archive/2025/05' })
+    await settle(server, { source: { name: 'people.csv', bytes: 3, version: 'gone' }, target: 'archive/2025/05' })
+
+    expect(await namesIn(server)).toEqual(['archive'])
+    expect(await namesIn(server, 'archive/2025/05')).toEqual([archived])
+  })
+
+  test('takes along what stands beside it, though the server refused to move one of them at first', async () => {
+    await using server = await filled('people.csv', 'people.csv.done')
+    const source = await identityOf(server)
+    let renames = 0
+    server.faults.answer = ({ name, id, sftp }) => {
+      if (name !== 'RENAME') return false
+      renames += 1
+      if (renames === 2) sftp.status(id, 3)
+      return renames === 2
+    }
+
+    await failureOf(settle(server, { source, suffixes: ['.done'] }))
+    await settle(server, { source, suffixes: ['.done'] })
+
+    expect(await namesIn(server)).toEqual(['archive'])
+    expect(await namesIn(server, 'archive')).toEqual([archived, `${archived}.done`])
+  })
+
   test('moves next to one of the same name, which stays as it is', async () => {
     await using server = await filled('people.csv')
     await mkdir(join(server.folder, 'archive'))

@@ -54,6 +54,15 @@ describe.each(databases)('the inbox on $name', ({ place }) => {
     expect(await pendingCount(opened.db, 'acme')).toBe(2)
   })
 
+  test('numbers the events of a batch as they came, whatever their keys are', async () => {
+    await using opened = await open()
+
+    await addEvents(opened.db, [event('c'), event('a'), event('c'), event('b')])
+
+    const events = await takePending(opened.db, { connection: 'acme', runId: run, limit: 10 })
+    expect(events.map(({ eventId }) => eventId)).toEqual(['c', 'a', 'b'])
+  })
+
   test('keeps the bytes, the times and the name of an event as they came', async () => {
     const body = Buffer.from(Array.from({ length: 512 }, (_, index) => index % 256))
     const told = { body, signedAt: minutesLater(-1), eventId: `it's "a" \\ {b}, null` }
@@ -267,6 +276,6 @@ describe.each(databases)('the inbox on $name', ({ place }) => {
     const forgotten = await forgetEvents(opened.db, { now })
 
     expect(forgotten).toBe(2)
-    expect(await states(opened.db)).toEqual(['refused rejected', 'recent test', 'waiting pending'])
+    expect(await states(opened.db)).toEqual(['refused rejected', 'waiting pending', 'recent test'])
   })
 })
