@@ -1,6 +1,7 @@
 import { normaliseHeader } from '../mapping/headers.ts'
 import type { Mapping } from '../mapping/mapping.ts'
 import type { MappableRow } from '../mapping/rows.ts'
+import { isOwnField } from '../record.ts'
 import { indexesOf, type LintScope } from './watch.ts'
 
 const mostLines = 5
@@ -18,6 +19,10 @@ const totalsLabel = new RegExp(
   String.raw`^(?<word>${totals})(?: (?:of )?(?:${counted}))?(?:(?<sign> ?[:=(] ?| )(?<sum>${number})\)?| ?:)?$`,
   'iu',
 )
+/** Words for a total that are also names of people, or of things. */
+const isAlsoName = /^(?:sums?|counts?|suma|soma|summa|somme)$/i
+/** How many lines besides people an export may have above its totals: an introduction, the header, blank lines, other totals. */
+const maxOtherLines = 20
 // A date may be written without signs, so such a number in a column of dates tells of a person.
 const likeDate = /^\d{6,}$/
 const enclosed = /^(?:\(.*\)|\[.*\]|<.*>|\{.*\})$/s
@@ -43,8 +48,8 @@ export type NotPeople = {
 }
 
 /**
- * A row is a person unless nothing in it can be one. A row of totals says so in its first cell, and holds blanks or numbers in place of
- * texts; a key of its own makes it a person. A second header repeats the words of the columns.
+ * A row is a person unless nothing in it can be one. A row of totals says so in one cell, and holds blanks or numbers in all others. A
+ * key of its own makes it a person, unless that is the number of the rows above it. A second header repeats the words of the columns.
  */
 export function watchNotPeople({
   headers,
@@ -55,6 +60,7 @@ export function watchNotPeople({
   const key = indexesFor(columns.identityId)
   const dates = [...indexesFor(columns.startedAt), ...indexesFor(columns.separatedAt)]
   const hasTelling = tellingFields.some((name) => columns[name] !== undefined)
+  const hasOwn = Object.keys(columns).some(isOwnField)
   const mapped = [...new Set(Object.values(columns).flatMap(indexesFor))]
   const words = new Set([...headers, ...namesIn(mapping)].map(normaliseHeader))
   const keyWords = new Set(
@@ -107,17 +113,20 @@ export function watchNotPeople({
     ],
   }
 
-  function totalIn({ values: all, fault }: MappableRow): (typeof label & { readonly hasKey: boolean }) | null {
+  function totalIn({ values: all, fault, origin }: MappableRow): (typeof label & { readonly hasKey: boolean }) | null {
     // Behind the cells of the header stand the results of expressions.
     const values = fault?.column === null ? all : all.slice(0, headers.length)
-    const at = values.findIndex(isFilled)
+    const at = values.findIndex((cell) => isFilled(cell) && !isAmount(cell))
     const { word, sign, sum } = totalsLabel.exec(values[at]?.trim() ?? '')?.groups ?? {}
     if (word === undefined) return null
     // Where only a key is mapped, the word for a total may be the key of a person.
-    if (!hasTelling && (sum === undefined || !/[:=(]/.test(sign ?? ''))) return null
-    if (!values.every((cell, index) => index === at || !isFilled(cell) || amount.test(cell?.trim() ?? ''))) return null
+    const isTelling = hasTelling || (hasOwn && !isAlsoName.test(word))
+    if (!isTelling && (sum === undefined || !/[:=(]/.test(sign ?? ''))) return null
+    if (!values.every((cell, index) => index === at || !isFilled(cell) || isAmount(cell))) return null
     if (dates.some((index) => likeDate.test(values[index]?.trim() ?? ''))) return null
-    const hasKey = key.length === 0 || (!key.includes(at) && key.some((index) => isFilled(values[index])))
+    const keyCells = key.map((index) => values[index]).filter(isFilled)
+    const isNumbered = keyCells.length > 0 && keyCells.every((cell) => isCountOfRows(cell, origin.line))
+    const hasKey = key.length === 0 || (!key.includes(at) && keyCells.length > 0 && !isNumbered)
     return { word, isFirstCell: at === 0, hasKey }
   }
 
@@ -187,6 +196,22 @@ function leftOut({ lines, count }: Found, one: string, several: string): string 
 
 function isFilled(cell: string | undefined): boolean {
   return cell !== undefined && cell.trim() !== ''
+}
+
+function isAmount(cell: string | undefined): boolean {
+  return amount.test(cell?.trim() ?? '')
+}
+
+/** Whether a cell holds the number of the rows above this line. A key that counts people upwards is never that number: the header counts, too. */
+function isCountOfRows(cell: string | undefined, line: number): boolean {
+  const count = Number(
+    cell
+      ?.trim()
+      .replace(/[.,]00?$/, '')
+      .replaceAll(/[.,'’ \u00a0\u202f]/g, ''),
+  )
+  const most = line - 2
+  return count > 0 && count <= most && count >= most - maxOtherLines
 }
 
 function isEnclosed(values: MappableRow['values']): boolean {

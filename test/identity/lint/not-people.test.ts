@@ -103,6 +103,43 @@ describe('a row of totals', () => {
     expect(look({ rules, rows: [ana, ['Total', '', '', '', '', '', '']] }).lines).toEqual([])
   })
 
+  test.each<[string, readonly string[]]>([
+    ['behind its word', ['Total', '3', '', '', '', '', '']],
+    ['as the only other column', ['Count', '3']],
+    ['with decimals', ['Total employees', '3.00', '', '', '', '', '12']],
+  ])('whose number of rows stands where the key stands is no person: %s', (_where, cells) => {
+    const shifted = [headers[1], headers[0], ...headers.slice(2)].map(String).slice(0, cells.length)
+    const rules = cells.length > 2 ? mapping : Mapping.parse({ fields: { identityId: 'Worker ID', lastName: 'Name' } })
+    const people = ['Ana', 'Ben', 'Cem'].map((name, at) => [name, `100${at}`, ...ana.slice(2)].slice(0, cells.length))
+
+    expect(look({ headers: shifted, rules, rows: [...people, cells] }).lines).toEqual([5])
+  })
+
+  test('is no person whatever stands before its word', () => {
+    const people = Array.from({ length: 61 }, (_, at) => ana.with(0, String(2001 + at)))
+
+    expect(look({ rows: [...people, ['61', 'Total', '', '', '', '', '']] }).lines).toEqual([63])
+  })
+
+  test('is no record of one’s own shape', () => {
+    const rules = Mapping.parse({
+      fields: { identityId: 'Login' },
+      record: { laptops: { column: 'Laptops', property: { type: 'integer', isList: false, mayBeNull: false } } },
+    })
+
+    const { lines } = look({
+      headers: ['Login', 'Laptops'],
+      rules,
+      rows: [
+        ['ana', '2'],
+        ['soma', '1'],
+        ['Total', '3'],
+      ],
+    })
+
+    expect(lines).toEqual([4])
+  })
+
   test('with something where the key stands is a person, and is named', () => {
     const shifted = [headers[1], headers[0], ...headers.slice(2)].map(String)
 
@@ -123,6 +160,7 @@ describe('a person stays a person', () => {
     ['whose key says sum, with a leaving date of digits alone', ['SUM', '', '', '', '20251031', '', '']],
     ['whose key says sum, with a status', ['SUM', '', '', '', '', 'Terminated', '']],
     ['whose name says total', ['1001', 'Total', '', '', '', '', '']],
+    ['whose name says total, with the next one of keys that count up', ['2', 'Soma', '', '', '', '', '']],
     ['whose row lost its key', ['', 'Total', 'total@example.com', '', '', '', '']],
     ['whose key begins as a word for a total', ['Total Rewards', '', '', '', '', '', '']],
     ['whose key holds a word for a total', ['SUM17', '', '', '', '', '', '']],
