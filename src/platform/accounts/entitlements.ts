@@ -1,4 +1,5 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
+import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { operatorWith, storeEvent } from '../events/events.ts'
 
@@ -15,13 +16,8 @@ export async function addEntitlements(
   trx: Kysely<PlatformSchema>,
   { accountId, names, command, now }: Features,
 ): Promise<void> {
-  if (names.length === 0) return
-  const granted = await trx
-    .insertInto('entitlements')
-    .values([...new Set(names)].sort().map((name) => ({ account_id: accountId, name })))
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('name')
-    .execute()
+  const rows = [...new Set(names)].sort().map((name) => ({ account_id: accountId, name }))
+  const granted = await addRows(trx, 'entitlements', rows)
   for (const { name } of granted) {
     await storeEvent(
       trx,
@@ -40,11 +36,10 @@ export async function dropEntitlements(
   trx: Kysely<PlatformSchema>,
   { accountId, names, command, now }: Features,
 ): Promise<void> {
-  if (names.length === 0) return
   const revoked = await trx
     .deleteFrom('entitlements')
     .where('account_id', '=', accountId)
-    .where('name', 'in', names)
+    .where(sql<boolean>`name = any(${names}::text[])`)
     .returning('name')
     .execute()
   for (const { name } of revoked) {

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
+import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
 /** The ids of the account's users with these addresses; kept from being deleted until the transaction ends. */
@@ -51,11 +52,11 @@ export async function auditorsOf(
 ): Promise<number[]> {
   if (auditors.length === 0) return []
   const rows = auditors.map(({ name, email }) => ({ account_id: accountId, name, email }))
-  await trx
-    .insertInto('auditors')
-    .values(rows.toSorted((one, other) => (one.email.toLowerCase() < other.email.toLowerCase() ? -1 : 1)))
-    .onConflict((conflict) => conflict.expression(sql`account_id, fold_case(email)`).doNothing())
-    .execute()
+  await addRows(
+    trx,
+    'auditors',
+    rows.toSorted((one, other) => (one.email.toLowerCase() < other.email.toLowerCase() ? -1 : 1)),
+  )
   const known = await trx
     .selectFrom('auditors')
     .select('id')

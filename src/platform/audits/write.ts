@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type EventType, storeEvent, type Target, type Targets } from '../events/events.ts'
 import type { NewAudit, NewAuditMessage, NewAuditRequest } from './audit-input.ts'
@@ -43,9 +44,9 @@ export async function insertAudit(
   const auditors = (await auditorsOf(trx, accountId, audit.auditors)).map((auditor_id) => ({ audit_id, auditor_id }))
   const people = (await usersOf(trx, accountId, audit.internalAuditors)).map((user_id) => ({ audit_id, user_id }))
   const controls = (await controlsOf(trx, workspaceId, audit.controls)).map((control_id) => ({ audit_id, control_id }))
-  if (auditors.length > 0) await trx.insertInto('audit_auditors').values(auditors).execute()
-  if (people.length > 0) await trx.insertInto('audit_internal_auditors').values(people).execute()
-  if (controls.length > 0) await trx.insertInto('audit_controls').values(controls).execute()
+  await addRows(trx, 'audit_auditors', auditors)
+  await addRows(trx, 'audit_internal_auditors', people)
+  await addRows(trx, 'audit_controls', controls)
   await record(trx, writing, {
     type: 'AUDIT_CREATED',
     description: `Opened an audit of ${audit.framework}.`,
@@ -83,7 +84,6 @@ export async function insertMessages(
   requestId: number,
   { messages, now }: { readonly messages: readonly NewAuditMessage[]; readonly now: Date },
 ): Promise<{ id: number }[]> {
-  if (messages.length === 0) return []
   const rows = messages.map(({ message, by }) => ({
     request_id: requestId,
     message,
@@ -91,7 +91,7 @@ export async function insertMessages(
     created_at: now,
     updated_at: now,
   }))
-  return trx.insertInto('audit_request_messages').values(rows).returning('id').execute()
+  return addRows(trx, 'audit_request_messages', rows)
 }
 
 /** Records what was written to an audit. */
@@ -136,8 +136,8 @@ async function insertRequest(
     request_id,
     control_id,
   }))
-  if (owners.length > 0) await trx.insertInto('audit_request_owners').values(owners).execute()
-  if (controls.length > 0) await trx.insertInto('audit_request_controls').values(controls).execute()
+  await addRows(trx, 'audit_request_owners', owners)
+  await addRows(trx, 'audit_request_controls', controls)
   await insertMessages(trx, request_id, { messages: request.messages, now })
   return row
 }

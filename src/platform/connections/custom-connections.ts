@@ -132,7 +132,7 @@ async function joinWorkspaces(
         .selectFrom('workspaces')
         .select([sql<number>`${connectionId}::bigint`.as('connection_id'), 'id as workspace_id'])
         .where('account_id', '=', accountId)
-        .where('id', 'in', workspaceIds),
+        .where(sql<boolean>`id = any(${workspaceIds}::bigint[])`),
     )
     .returning('workspace_id')
     .execute()

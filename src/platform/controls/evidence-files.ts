@@ -21,6 +21,8 @@ export type EvidenceFile = UploadedFile & {
 
 const mostFiles = 20
 const dayLength = 10
+/** Four digits hold no later year. */
+const lastYear = 9999
 const unknownType = 'application/octet-stream'
 const dataUrl = /^data:([^;,]*)[^,]*;base64,/
 
@@ -150,5 +152,10 @@ function describe(file: UploadedFile, metadata: Metadata | undefined, today: str
 
 function renewalAfter(day: string, schedule: RenewalSchedule): string | null {
   const count = months[schedule]
-  return count === undefined ? null : Temporal.PlainDate.from(day).add({ months: count }).toString()
+  if (count === undefined) return null
+  const renewal = Temporal.PlainDate.from(day).add({ months: count })
+  if (renewal.year > lastYear) {
+    throw new Refusal(400, `externalEvidenceMetadata: a renewal lies after the year ${lastYear}; check creationDate`)
+  }
+  return renewal.toString()
 }

@@ -14,6 +14,7 @@ import { keyAddresses } from './0012-key-addresses.ts'
 import { givenFields } from './0013-given-fields.ts'
 import { foldCase } from './0014-fold-case.ts'
 import { evidenceFiles } from './0015-evidence-files.ts'
+import { wordBytes } from './0016-word-bytes.ts'
 
 export const migrations: readonly Migration[] = [
   accounts,
@@ -31,4 +32,5 @@ export const migrations: readonly Migration[] = [
   givenFields,
   foldCase,
   evidenceFiles,
+  wordBytes,
 ]

@@ -60,10 +60,14 @@ export async function findPerson(
   if (typeof reference === 'number') return person.where('personnel.id', '=', reference).executeTakeFirst()
   const email = reference.slice(emailPrefix.length)
   if (!isStorableText(email)) return undefined
-  return person
-    .innerJoin('users', 'users.id', 'personnel.user_id')
-    .where(sql<boolean>`fold_case(users.email) = fold_case(${email})`)
-    .executeTakeFirst()
+  return (
+    person
+      .innerJoin('users', 'users.id', 'personnel.user_id')
+      // Without the account there is no index for the address.
+      .where('users.account_id', '=', ctx.accountId)
+      .where(sql<boolean>`fold_case(users.email) = fold_case(${email})`)
+      .executeTakeFirst()
+  )
 }
 
 function checkReset({ action, personnelIds }: PersonnelReset): void {

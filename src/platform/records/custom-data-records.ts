@@ -10,7 +10,7 @@ import { isStorableJson } from '../core/storable-json.ts'
 import { recordEvents } from '../events/events.ts'
 import { recordEventsOf } from '../events/record-events.ts'
 import { isTooLarge, recordLimitBytes } from './items.ts'
-import { deleteRecords, findLiveRecord, liveSet, presentRecord, replaceAttributes, setOf } from './rows.ts'
+import { deleteRecords, findLiveRecord, liveSet, mergeAttributes, presentRecord, setOf } from './rows.ts'
 import { judgeRecords, mismatch, uploadRecords } from './upload.ts'
 
 type RecordPath = { readonly connectionId: number; readonly resourceId: number; readonly recordId: string }
@@ -77,7 +77,7 @@ async function updateRecord(
   const failure = (await judgeRecords(ctx, resource, [data])).get(0)
   if (failure !== undefined) throw refuse('SchemaMismatch', mismatch(failure))
   return ctx.db.transaction().execute(async (trx) => {
-    const updated = await replaceAttributes(trx, row, { data, now: ctx.now() })
+    const updated = await mergeAttributes(trx, row, { changes, now: ctx.now() })
     if (!updated) return null
     await recordEvents(trx, ctx, singleEvents('UPDATED', { connectionId, recordId }))
     return presentRecord(updated)

@@ -5,6 +5,9 @@ import { namedTargets } from '../events/events.ts'
 
 export type RecordRow = Selectable<PlatformSchema['custom_data_records']>
 
+/** A record as it was read, with what tells whether it still is that. */
+export type LiveRecord = RecordRow & { readonly version: string }
+
 /** What became of a record: `changed` is false where the same was stored already. */
 export type StoredRecord = {
   readonly record_id: string
@@ -31,10 +34,11 @@ export async function findLiveRecord(
   db: Kysely<PlatformSchema>,
   resourceId: number,
   recordId: string,
-): Promise<RecordRow | undefined> {
+): Promise<LiveRecord | undefined> {
   return db
     .selectFrom('custom_data_records')
     .selectAll()
+    .select(sql<string>`changed_in::text`.as('version'))
     .where('resource_id', '=', resourceId)
     .where('session_id', '=', liveSet(resourceId))
     .where('record_id', '=', recordId)
@@ -77,21 +81,24 @@ export async function storeRecords(
   return new Map(rows.map((row) => [row.record_id, row]))
 }
 
-/** Overwrites a record that still is as it was read, or answers undefined. */
-export async function replaceAttributes(
+/**
+ * Merges properties into a record that still is as it was read, or answers undefined. The database merges, so that a number keeps digits
+ * which JavaScript would round, such as those of an imported record.
+ */
+export async function mergeAttributes(
   trx: Kysely<PlatformSchema>,
-  { id, attributes }: RecordRow,
-  { data, now }: { readonly data: DataRecord; readonly now: Date },
+  { id, version }: LiveRecord,
+  { changes, now }: { readonly changes: DataRecord; readonly now: Date },
 ): Promise<RecordRow | undefined> {
   return trx
     .updateTable('custom_data_records')
     .set({
-      attributes: JSON.stringify(data),
+      attributes: sql`attributes || ${JSON.stringify(changes)}::jsonb`,
       updated_at: sql`greatest(updated_at, ${now}::timestamptz)`,
       changed_in: sql`pg_current_xact_id()`,
     })
     .where('id', '=', id)
-    .where('attributes', '=', sql<never>`${JSON.stringify(attributes)}::jsonb`)
+    .where(sql<boolean>`changed_in = ${version}::text::xid8`)
     .returningAll()
     .executeTakeFirst()
 }

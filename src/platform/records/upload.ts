@@ -22,11 +22,12 @@ export async function uploadRecords(
   const resource = await findResource(ctx, wanted)
   const sent: readonly DataRecord[] = isList(data) ? data : [data]
   const items = await judgeItems(ctx, resource, checkRecords(sent))
+  const [only] = items
+  if (!isList(data) && only && !isValid(only)) throw refuse(only.error.kind, only.error.message)
   const stored = await storeItems(ctx, wanted, { records: items.filter(isValid), sessionId })
   if (isList(data)) return { status: 200, body: items.map((item) => bulkResult(item, stored)) }
-  const [item] = items
-  if (!item) throw new Error('a single record was left without a result')
-  return singleReply(item, stored)
+  if (!only || !isValid(only)) throw new Error('a single record was left without a result')
+  return singleReply(only, stored)
 }
 
 /** What the records fail at that do not satisfy the schema of their resource, by position. */
@@ -81,7 +82,8 @@ async function storeItems(
   wanted: WantedResource,
   { records, sessionId }: { readonly records: readonly Valid[]; readonly sessionId: string | null },
 ): Promise<ReadonlyMap<string, StoredRecord>> {
-  if (records.length === 0) return new Map()
+  // A session exists from the first request that is accepted, also without a record: completing it then empties the resource.
+  if (records.length === 0 && sessionId === null) return new Map()
   const { connectionId, resourceId } = wanted
   return ctx.db.transaction().execute(async (trx) => {
     await holdResource(trx, wanted, 'shared')
@@ -115,8 +117,7 @@ function bulkResult(item: RecordItem, stored: ReadonlyMap<string, StoredRecord>)
   }
 }
 
-function singleReply(item: RecordItem, stored: ReadonlyMap<string, StoredRecord>): Reply {
-  if (!isValid(item)) throw refuse(item.error.kind, item.error.message)
+function singleReply(item: Valid, stored: ReadonlyMap<string, StoredRecord>): Reply {
   const body = result(item, stored)
   return body.statusCode === 201 ? { status: 201, body } : { status: 200, body }
 }

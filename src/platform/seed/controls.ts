@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
+import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import type { SeedAccount, SeedEvidence, SeedPolicy, SeedTest } from './account-document.ts'
-import { addRows } from './add-rows.ts'
 import { type CatalogueTable, catalogueIds } from './library.ts'
 import { seedWorkspaceControls } from './workspace-controls.ts'
 

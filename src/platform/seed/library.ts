@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
+import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { addRows } from './add-rows.ts'
 import type { LibraryControl, LibraryDocument, LibraryFramework } from './library-document.ts'
 
 type Trx = Kysely<PlatformSchema>

@@ -3,6 +3,7 @@ import { recordOpening } from '../accounts/accounts.ts'
 import { addEntitlements } from '../accounts/entitlements.ts'
 import type { NewAudit } from '../audits/audit-input.ts'
 import { insertAudit, insertRequests, type Writing } from '../audits/write.ts'
+import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { operatorWith, storeEvent } from '../events/events.ts'
 import type { SeedAccount, SeedCompany, SeedCustomField, SeedWorkspace } from './account-document.ts'
@@ -106,7 +107,6 @@ async function seedWorkspaces(
   trx: Kysely<PlatformSchema>,
   { accountId, workspaces, now }: { accountId: number; workspaces: SeedAccount['workspaces']; now: Date },
 ): Promise<number> {
-  if (workspaces.length === 0) return 0
   const rows = workspaces.map(({ name, primary, description, howItWorks, url }) => ({
     account_id: accountId,
     is_primary: primary,
@@ -118,13 +118,7 @@ async function seedWorkspaces(
     created_at: now,
     updated_at: now,
   }))
-  const inserted = await trx
-    .insertInto('workspaces')
-    .values(rows)
-    .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
-    .returning('id')
-    .execute()
-  return inserted.length
+  return (await addRows(trx, 'workspaces', rows)).length
 }
 
 // It is unknown whether they work here until the identity sync finds an HR record for them.
@@ -132,7 +126,6 @@ async function seedPeople(
   trx: Kysely<PlatformSchema>,
   { accountId, people, now }: { accountId: number; people: SeedAccount['people']; now: Date },
 ): Promise<number> {
-  if (people.length === 0) return 0
   const rows = people.map(({ email, firstName, lastName, title }) => ({
     account_id: accountId,
     email,
@@ -143,13 +136,7 @@ async function seedPeople(
     created_at: now,
     updated_at: now,
   }))
-  const users = await trx
-    .insertInto('users')
-    .values(rows)
-    .onConflict((conflict) => conflict.expression(sql`account_id, fold_case(email)`).doNothing())
-    .returning('id')
-    .execute()
-  if (users.length === 0) return 0
+  const users = await addRows(trx, 'users', rows)
   const entries = users.map(({ id }) => ({
     account_id: accountId,
     user_id: id,
@@ -162,7 +149,7 @@ async function seedPeople(
     created_at: now,
     updated_at: now,
   }))
-  await trx.insertInto('personnel').values(entries).execute()
+  await addRows(trx, 'personnel', entries)
   return users.length
 }
 
@@ -190,8 +177,7 @@ async function seedCustomFields(
       created_at: now,
       updated_at: now,
     }))
-  if (rows.length > 0) await trx.insertInto('custom_field_definitions').values(rows).execute()
-  return rows.length
+  return (await addRows(trx, 'custom_field_definitions', rows)).length
 }
 
 /** Adds the audits and requests that are not there yet; returns how many audits. Workspaces, people and controls come before. */

@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import { slugOf } from '../controls/create.ts'
+import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { codeOf, type SeedControl } from './account-document.ts'
-import { addRows } from './add-rows.ts'
 import { catalogueIds, requirementIds } from './library.ts'
 
 type Trx = Kysely<PlatformSchema>

@@ -394,6 +394,23 @@ describe.each(bothDatabases)('controls on $name', ({ place }) => {
     })
   })
 
+  test('evidence whose renewal would lie after the year 9999 is refused with 400', async () => {
+    const body = {
+      ...minimal('NEW-LATE'),
+      base64Files: files({ filename: 'a.pdf', base64String: 'cGFzdA==' }),
+      externalEvidenceMetadata: files({
+        originalFile: 'a.pdf',
+        creationDate: '9999-12-31',
+        renewalScheduleType: 'ONE_MONTH',
+      }),
+    }
+
+    expect(await create(body)).toMatchObject({
+      status: 400,
+      error: { message: expect.stringContaining('after the year 9999') },
+    })
+  })
+
   test('files come in a form with a control, whose lists are repeated fields or JSON', async () => {
     const policies = Object.values(await idsOf('policies'))
     const form = new FormData()

@@ -3,7 +3,9 @@ import type { IdentityRecord } from '../../../src/contract/platform/hris-user-id
 import type { Person } from '../../../src/contract/platform/personnel.ts'
 import { openPlatformDatabase } from '../../../src/platform/core/database.ts'
 import { lockForSync } from '../../../src/platform/identity-sync/identity-sync.ts'
-import { databases, postgresPlace } from '../../helpers/servers/databases.ts'
+import { listPeople } from '../../../src/platform/page/people.ts'
+import { readQuery } from '../../../src/platform/page/query.ts'
+import { bothDatabases, databases, postgresPlace } from '../../helpers/servers/databases.ts'
 import { newCompany } from '../helpers/companies.ts'
 import { bodyOf, newHrisConnection, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
@@ -190,3 +192,21 @@ test('while a sync of an account runs, another one and a reset are conflicts; an
     count: 0,
   })
 })
+
+test.each(bothDatabases)(
+  'names whose letters become many bytes stop no sync, and are found, on $name',
+  async ({ place }) => {
+    await using opened = await openTestPlatform(place)
+    const acme = await newCompany(opened)
+    // Set apart from its parts, each of these characters becomes twelve bytes.
+    const firstName = '\u{1d160}'.repeat(191)
+    await acme.send([{ identityId: 'a', email: 'ana@acme.example', firstName, isContractor: false }])
+
+    await acme.sync()
+
+    const { db } = opened.platform.database
+    const query = { ...readQuery(''), search: firstName.slice(0, 20) }
+    const { people } = await listPeople(db, { accountId: acme.id, query, now: opened.clock.now() })
+    expect(people.map(({ email }) => email)).toEqual(['ana@acme.example'])
+  },
+)

@@ -1,11 +1,14 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Kysely, PostgresDialect } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openPlatformDatabase } from '../../../src/platform/core/database.ts'
+import type { PlatformSchema } from '../../../src/platform/core/schema.ts'
 import { openOperator } from '../../../src/platform/operators/access.ts'
 import { ensureKeyFile } from '../../../src/platform/operators/key-file.ts'
 import { databaseOperator } from '../../../src/platform/operators/operator.ts'
+import { SeedDocument } from '../../../src/platform/seed/document.ts'
 import { readSeed } from '../../../src/platform/seed/file.ts'
 import { startService } from '../../../src/platform/serve.ts'
 import { bothDatabases, pglitePlace } from '../../helpers/servers/databases.ts'
@@ -26,6 +29,36 @@ afterEach(async () => {
 
 function service(overrides: Partial<Parameters<typeof startService>[0]> = {}) {
   return startService({ database: join(folder, 'data'), host: '127.0.0.1', port: 0, sync: null, ...overrides })
+}
+
+/** An account with as many of everything that a seed can name. */
+function largeSeed(rows: number): SeedDocument {
+  const named = <T>(make: (n: number) => T) => Array.from({ length: rows }, (_, index) => make(index))
+  const emails = named((n) => `person-${n}@a.example`)
+  const codes = named((n) => `C-${n}`)
+  const request = { title: 'T', owners: emails, controls: codes, messages: named(() => ({ message: 'm' })) }
+  const audit = {
+    framework: 'SOC_2_TYPE_1',
+    startDate: '2026-01-01',
+    endDate: '2026-03-31',
+    auditors: named((n) => ({ name: 'A', email: `auditor-${n}@a.example` })),
+    internalAuditors: emails,
+    controls: codes,
+    requests: [{ ...request, code: 'R-1' }],
+  }
+  const controls = codes.map((code) => ({ code, name: code, description: 'd', owners: [] }))
+  return SeedDocument.parse({
+    accounts: [
+      {
+        name: `of ${rows}`,
+        termsAcceptedAt: null,
+        entitlements: named((n) => `FEATURE_${n}`),
+        people: emails.map((email) => ({ email, firstName: 'A', lastName: 'B' })),
+        customFields: named((n) => ({ name: `F ${n}`, type: 'TEXT', entityTypes: ['CONTROL', 'PERSONNEL'] })),
+        workspaces: [{ name: 'first', controls, audits: [audit] }, ...named((n) => ({ name: `W ${n}` }))],
+      },
+    ],
+  })
 }
 
 async function mode(path: string): Promise<number> {
@@ -51,6 +84,34 @@ describe.each(bothDatabases)('seeding on $name', ({ place }) => {
     expect((await client.listCustomConnections({ query: {} })).status).toBe(200)
     const audits = await opened.platform.database.db.selectFrom('audits').select('status').execute()
     expect(audits.map(({ status }) => status).toSorted()).toEqual(['ACTIVE', 'COMPLETED', 'PREPARING'])
+  })
+
+  test('a seed sends no more parameters with a statement for many rows than for few', async () => {
+    await using opened = await openTestPlatform(place)
+    const sent: number[] = []
+    const { db } = opened.platform.database
+    const operator = databaseOperator(
+      new Kysely<PlatformSchema>({
+        dialect: new PostgresDialect({ pool: opened.platform.database.pool }),
+        log: ({ query }) => {
+          sent.push(query.parameters.length)
+        },
+      }),
+    )
+    const mostFor = async (rows: number) => {
+      sent.length = 0
+      await operator.seed({ body: largeSeed(rows) })
+      return Math.max(...sent)
+    }
+
+    const [few, many] = [await mostFor(3), await mostFor(30)]
+
+    expect(many).toBe(few)
+    const { count } = await db
+      .selectFrom('personnel')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+    expect(count).toBe(33)
   })
 
   test('seeding again restores what is missing and keeps what was changed', async () => {

@@ -1,4 +1,7 @@
+import { type CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { PlatformSchema } from '../../../src/platform/core/schema.ts'
+import { findPerson } from '../../../src/platform/people/personnel.ts'
 import { bothDatabases } from '../../helpers/servers/databases.ts'
 import { newCompany } from '../helpers/companies.ts'
 import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
@@ -96,6 +99,28 @@ describe.each(bothDatabases)('personnel on $name', ({ place }) => {
       reasonProvider: null,
     })
     expect(customFields.status).toBe(403)
+  })
+
+  test('a person is found by address in the index of the account', async () => {
+    const acme = await company([{ email: 'ana@acme.example', firstName: 'Ana', lastName: 'Low' }])
+    const { pool } = opened.platform.database
+    const asked: CompiledQuery[] = []
+    const db = new Kysely<PlatformSchema>({
+      dialect: new PostgresDialect({ pool }),
+      log: ({ query }) => {
+        asked.push(query)
+      },
+    })
+
+    const person = await findPerson({ db, accountId: acme.id }, 'email:Ana@acme.example')
+
+    expect(person).toMatchObject({ account_id: acme.id })
+    const plans = await db.transaction().execute(async (trx) => {
+      await sql`set local enable_seqscan = off`.execute(trx)
+      const [query] = asked.splice(0, 1)
+      return query ? (await trx.executeQuery({ ...query, sql: `explain ${query.sql}` })).rows : []
+    })
+    expect(JSON.stringify(plans)).toMatch(/users_email.*Index Cond: \(\(account_id = .* AND \(\(translate/)
   })
 
   test('a person is found by address, and an unknown one is 404', async () => {

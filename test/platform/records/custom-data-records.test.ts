@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bothDatabases } from '../../helpers/servers/databases.ts'
 import { hostSchema, newRecords } from '../helpers/data-records.ts'
@@ -204,6 +205,26 @@ describe.each(bothDatabases)('custom data records on $name', ({ place }) => {
     expect(statuses(answers)).toEqual([400, 400, 400, 413, 404])
     expect(answers[0]).toMatchObject({ error: { code: 28022 } })
     expect(await hosts.list()).toEqual(before)
+  })
+
+  test('an update of a record whose numbers have more digits than a double keeps them', async () => {
+    const hosts = await records()
+    await hosts.send({ id: 'a', hostname: 'one' })
+    const { db } = opened.platform.database
+    const digits = '12345678901234567890.125'
+    await sql`
+      update custom_data_records set attributes = attributes || ${`{"serial":${digits}}`}::jsonb
+      where resource_id = ${hosts.params.resourceId}
+    `.execute(db)
+
+    const answer = await hosts.update('a', { cpus: 8 })
+
+    expect(answer.status).toBe(200)
+    const { rows } = await sql<{ serial: string; cpus: string }>`
+      select attributes ->> 'serial' as serial, attributes ->> 'cpus' as cpus from custom_data_records
+      where resource_id = ${hosts.params.resourceId}
+    `.execute(db)
+    expect(rows).toEqual([{ serial: digits, cpus: '8' }])
   })
 
   test('updates of one record at the same time all hold', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databases } from '../../helpers/servers/databases.ts'
-import { newRecords } from '../helpers/data-records.ts'
+import { newRecords, type Records } from '../helpers/data-records.ts'
 import { bodyOf, openTestPlatform, type TestAccount, type TestPlatform } from '../helpers/platforms.ts'
 
 const minuteMs = 60_000
@@ -186,21 +186,41 @@ describe.each(databases)('custom data sessions on $name', ({ place }) => {
     expect(statuses(answers)).toEqual([404, 400, 400, 400, 400, 400, 200])
   })
 
-  test('an upload of which no record is valid begins no session', async () => {
+  test('an upload that is refused as a whole begins no session', async () => {
     const site = await records()
 
-    const answers = [
-      await site.stage('one', { id: 'a' }),
-      await site.stage('one', [{ id: 'a' }]),
-      await site.stage('one', []),
-    ]
+    const answer = await site.stage('one', { id: 'a' })
 
-    expect(answers).toMatchObject([
-      { status: 400, error: { code: 28022 } },
-      { status: 200, body: [{ statusCode: 400 }] },
-      { status: 200, body: [] },
-    ])
+    expect(answer).toMatchObject({ status: 400, error: { code: 28022 } })
     expect(await site.sessions()).toEqual([])
+  })
+
+  test.each<[string, Parameters<Records['stage']>[1]]>([
+    ['is empty', []],
+    ['holds no valid record', [{ id: 'a' }]],
+  ])('a first upload that %s begins a session; completing it empties the resource', async (_what, data) => {
+    const site = await records()
+    await site.send(hosts('live'))
+
+    const upload = await site.stage('empty', data)
+    const before = [await site.states(), await site.keys()]
+    const completion = await site.act('empty', 'complete')
+
+    expect(upload.status).toBe(200)
+    expect(before).toEqual([{ empty: 'IN_PROGRESS' }, ['live']])
+    expect(completion).toMatchObject({ status: 200, body: { status: 'ACTIVE' } })
+    expect([await site.states(), await site.keys()]).toEqual([{ empty: 'ACTIVE' }, []])
+  })
+
+  test('a session without a record can be cancelled', async () => {
+    const site = await records()
+    await site.send(hosts('live'))
+    await site.stage('empty', [])
+
+    const cancellation = await site.act('empty', 'cancel')
+
+    expect(cancellation).toMatchObject({ status: 200, body: { status: 'CANCELED' } })
+    expect(await site.keys()).toEqual(['live'])
   })
 
   test('sessions are listed by status, in pages, with a count', async () => {

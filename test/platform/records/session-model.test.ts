@@ -16,7 +16,7 @@ const sessionKeys = ['s-1', 's-2', 's-3']
 const session = fc.constantFrom(...sessionKeys)
 const key = fc.constantFrom('a', 'b', 'c', 'd')
 const hostname = fc.constantFrom('one', 'two')
-const keys = fc.uniqueArray(key, { minLength: 1 })
+const keys = fc.uniqueArray(key)
 const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ kind: fc.constant('send' as const), keys, hostname }),
   fc.record({ kind: fc.constant('stage' as const), session, keys, hostname }),

@@ -1,9 +1,9 @@
 import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
-import type { PlatformSchema } from '../core/schema.ts'
+import type { PlatformSchema } from './schema.ts'
 
 /**
  * Stores those rows whose keys are not taken, in their order and in one statement, and returns them as stored. All rows have the
- * same columns; values are what JSON can say of them.
+ * same columns; values are what JSON can say of them. The rows are one parameter: PostgreSQL takes 65,535 of them at most.
  */
 export async function addRows<T extends keyof PlatformSchema>(
   trx: Kysely<PlatformSchema>,
