@@ -24,7 +24,7 @@ export function signInRoutes(scope: FastifyInstance, { access, send }: Parts): v
     const content = signInPage({
       to,
       trouble,
-      formToken: access.strangersToken(request, reply),
+      formToken: access.strangersToken(reply),
       provider: access.provider?.name ?? null,
       canSignIn: await access.canSignIn(),
       isOut: refused === null && queryOf(request, 'out') !== '',
@@ -66,11 +66,17 @@ export function signInRoutes(scope: FastifyInstance, { access, send }: Parts): v
   })
 }
 
-/** A path of this site: another one would lead people away after they have signed in. */
+const origin = 'http://rollcall.invalid'
+
+/**
+ * A path of this site: another one would lead people away after they have signed in. What is sent is resolved once more, as a browser
+ * does: `/.//evil.example` becomes `//evil.example` by the first time, and another host by the second.
+ */
 export function ownPath(to: string): string {
-  const url = /^\/(?![/\\])/.test(to) ? URL.parse(to, 'http://rollcall.invalid') : null
-  if (url === null || url.host !== 'rollcall.invalid' || /^\/sign-(?:in|out)\b/.test(url.pathname)) return '/'
-  return `${url.pathname}${url.search}`
+  const url = to.startsWith('/') ? URL.parse(to, origin) : null
+  if (url?.origin !== origin || /^\/sign-(?:in|out)\b/.test(url.pathname)) return '/'
+  const path = `${url.pathname}${url.search}`
+  return URL.parse(path, origin)?.href === `${origin}${path}` ? path : '/'
 }
 
 function queryOf(request: FastifyRequest, name: string): string {

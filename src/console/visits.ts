@@ -21,7 +21,7 @@ export type Access = Visits & {
   /** Signs in by a provider of identities; null: there is none. */
   readonly provider: Provider | null
   /** What the form of a visitor carries who is not signed in. */
-  strangersToken(request: FastifyRequest, reply: FastifyReply): string
+  strangersToken(reply: FastifyReply): string
   /** Signs in by the token that the form has; null: done. */
   signIn(request: FastifyRequest, reply: FastifyReply): Promise<NotSignedIn | null>
   /** Ends the session that the request belongs to. */

@@ -71,8 +71,9 @@ export function createAccess(
     isSecure,
     provider,
     canSignIn: async () => hasConfigured || provider !== null || (await hasToken(db, now())),
-    strangersToken(request, reply) {
-      const secret = request.cookies[names.form] || newFormSecret()
+    strangersToken(reply) {
+      // Always a new one: the cookie that came may have been set by somebody else.
+      const secret = newFormSecret()
       reply.setCookie(names.form, secret, { ...cookie, maxAge: formSeconds })
       return formTokenOf(secret)
     },

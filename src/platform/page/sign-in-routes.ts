@@ -18,7 +18,7 @@ export function signInRoutes(page: FastifyInstance, { db, now, visits, send }: P
 
   page.get('/sign-in', async (request, reply) => {
     if (await visits.find(request)) return reply.redirect(pagePrefix, 303)
-    const formToken = visits.strangersToken(request, reply)
+    const formToken = visits.strangersToken(reply)
     return send(reply, { title, content: signInForm({ formToken }) }, null)
   })
 
@@ -26,7 +26,7 @@ export function signInRoutes(page: FastifyInstance, { db, now, visits, send }: P
     visits.checkStranger(request)
     const [name, password] = [field(request, 'name').trim(), field(request, 'password')]
     const refuse = (status: number, trouble: string) => {
-      const formToken = visits.strangersToken(request, reply)
+      const formToken = visits.strangersToken(reply)
       return send(reply.code(status), { title, content: signInForm({ formToken, name, trouble }) }, null)
     }
     const attempt = { name, address: request.ip }

@@ -44,9 +44,9 @@ export function createVisits({ db, now, isSecure }: VisitOptions) {
     close(reply: FastifyReply): void {
       reply.clearCookie(cookies.session, options)
     },
-    /** The token for the form of a visitor who is not signed in. */
-    strangersToken(request: FastifyRequest, reply: FastifyReply): string {
-      const secret = request.cookies[cookies.form] || newFormSecret()
+    /** The token for the form of a visitor who is not signed in. The secret is always new: a cookie may have been set by somebody else. */
+    strangersToken(reply: FastifyReply): string {
+      const secret = newFormSecret()
       reply.setCookie(cookies.form, secret, { ...options, maxAge: formSeconds })
       return formTokenOf(secret)
     },

@@ -90,6 +90,20 @@ describe('signing in by OpenID Connect', () => {
     ])
   })
 
+  test.each(['/.//evil.example', '/%2e//evil.example', '/runs/..//evil.example', '//evil.example', '/\\evil.example'])(
+    'does not lead to %s',
+    async (to) => {
+      await using opened = await open(lying.issuer)
+      const person = opened.visitor()
+      const begun = await person.get(`/sign-in/provider?to=${encodeURIComponent(to)}`)
+      const back = lying.letIn(String(begun.location))
+
+      const ended = await person.get(`${back.pathname}${back.search}`)
+
+      expect([ended.status, ended.location]).toEqual([303, '/'])
+    },
+  )
+
   test.each([
     ['nonce', { claims: { nonce: 'another' } }, 'nonce'],
     ['issuer', { claims: { iss: 'https://evil.example' } }, 'iss'],

@@ -160,6 +160,22 @@ describe('signing in to the console', () => {
     'https://evil.example/',
     '//evil.example/',
     '/\\evil.example',
+    '/\\/evil.example',
+    '\\/evil.example',
+    '/.//evil.example/',
+    '/./\\evil.example',
+    '/..//evil.example',
+    '/%2e//evil.example',
+    '/%2E%2e//evil.example',
+    '/runs/..//evil.example',
+    '/runs/%2e%2e/\\evil.example',
+    '/\t/evil.example',
+    '/.\t//evil.example',
+    '/\n.//evil.example',
+    ' //evil.example',
+    '//evil.example\\@rollcall.test',
+    'http:evil.example',
+    'rollcall.invalid/runs',
     'javascript:alert(1)',
     '/sign-out',
     '/sign-in?to=/',
@@ -170,6 +186,30 @@ describe('signing in to the console', () => {
 
     expect([status, location]).toEqual([303, '/'])
   })
+})
+
+test('signing in leads to a path of this site, also where slashes are encoded in it', async () => {
+  await using opened = await open()
+
+  const places = await Promise.all(
+    ['/runs?status=held&page=2', '/runs/%2F%2Fevil.example', '/%5Cevil.example', '/runs/./a'].map(async (to) => {
+      const { location } = await opened.visitor().signIn(await make(`who ${to}`), { to })
+      return location
+    }),
+  )
+
+  expect(places).toEqual(['/runs?status=held&page=2', '/runs/%2F%2Fevil.example', '/%5Cevil.example', '/runs/a'])
+})
+
+test('the cookie of the sign-in form is never the one that came', async () => {
+  await using opened = await open()
+
+  const visitor = opened.visitor()
+  visitor.cookies.set('rollcall_sign_in', 'chosen')
+
+  await visitor.get('/sign-in')
+
+  expect(visitor.cookies.get('rollcall_sign_in')).toMatch(/^[\w-]{43}$/)
 })
 
 describe('a session of the console ends', () => {

@@ -47,6 +47,33 @@ describe.each(bothDatabases)('signing in to the Personnel page on $name', ({ pla
     expect((await visitor.get('/personnel')).status).toBe(303)
   })
 
+  test.each(['/.//evil.example', '//evil.example', '/%2e//evil.example', 'https://evil.example/', '/\\evil.example'])(
+    'leads to the page and never to %s',
+    async (to) => {
+      const visitor = newVisitor(opened)
+      await visitor.get(`/personnel/sign-in?to=${encodeURIComponent(to)}&back=${encodeURIComponent(to)}`)
+
+      const opening = await visitor.submit(
+        '/personnel/sign-in',
+        { name: 'ana', password, to, back: to },
+        '/personnel/sign-in',
+      )
+      const sync = await visitor.submit('/personnel/sync', { account: 1, to, back: to })
+
+      expect([opening.status, opening.location]).toEqual([303, '/personnel'])
+      expect([sync.status, sync.location]).toEqual([303, '/personnel?account=1&watch=1'])
+    },
+  )
+
+  test('the cookie of its form is never the one that came', async () => {
+    const visitor = newVisitor(opened)
+    visitor.cookies.set('rollcall_sign_in', 'chosen')
+
+    await visitor.get('/personnel/sign-in')
+
+    expect(visitor.cookies.get('rollcall_sign_in')).toMatch(/^[\w-]{43}$/)
+  })
+
   test('its cookie is for the page and its server alone, and stored as a hash', async () => {
     const visitor = newVisitor(opened)
     const { headers } = await visitor.signIn('ana')
