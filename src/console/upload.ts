@@ -21,7 +21,7 @@ export function serveUploads(
       limits: { fileSize: Number.POSITIVE_INFINITY, files: 1, fields: mostFields, fieldSize: mostFieldBytes },
     })
     scope.addContentTypeParser('*', async () => {
-      throw refuse('UnsupportedMediaType', 'An export is uploaded with the form of this page, as a file.', 415)
+      throw refuse('UnsupportedMediaType', 'An export is uploaded with the form of this page, as a file.')
     })
     drainRefused(scope)
     scope.post(path, { config: { arrivesSlowly: true } }, handler)

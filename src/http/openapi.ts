@@ -203,9 +203,9 @@ function isFirstOf(value: unknown): value is FirstOf {
   return typeof value === 'object' && value !== null && 'firstOf' in value
 }
 
-/** What the server itself answers before an operation is asked. Only a request with a body can be too large. */
+/** What the server itself answers before an operation is asked. Only a body can be too large or of another kind. */
 function serverStatuses({ method }: Operation): number[] {
-  return method === 'GET' ? [408, 431] : [408, 413, 431]
+  return method === 'GET' ? [408, 431] : [408, 413, 415, 431]
 }
 
 function response(status: number, schema: Json | null): Json {

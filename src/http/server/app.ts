@@ -10,6 +10,7 @@ import Fastify, {
 import { errorCode } from '../../errors.ts'
 import { visibleJson } from '../../text/visible.ts'
 import { answerBrokenRequest } from './broken-request.ts'
+import { refuseTwoHosts } from './one-host.ts'
 import { Refusal, refusalBody, refuse } from './refusal.ts'
 import { requestIdHeader, requestIdOf } from './request-id.ts'
 import { rememberRoutes } from './served-methods.ts'
@@ -73,6 +74,7 @@ export async function createApp({
   app.addHook('onRequest', async (request, reply) => {
     reply.header(requestIdHeader, request.id)
   })
+  refuseTwoHosts(app)
   if (slowRequestTimeoutMs > requestTimeoutMs) limitArrival(app, requestTimeoutMs)
   endConnectionsOnClose(app)
   app.setErrorHandler(sendError)

@@ -14,7 +14,7 @@ export function acceptBytes(scope: FastifyInstance): void {
     payload.iterator({ destroyOnReturn: false }),
   )
   scope.addContentTypeParser('*', async () => {
-    throw refuse('UnsupportedMediaType', `the body must be sent as ${bytesType}`, 415)
+    throw refuse('UnsupportedMediaType', `the body must be sent as ${bytesType}`)
   })
   drainRefused(scope)
 }

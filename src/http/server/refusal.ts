@@ -4,7 +4,6 @@ import type { ExceptionResponse, NamedExceptionResponse } from '../../contract/p
 export const refusalKinds = {
   BadRequest: { status: 400, code: 14000 },
   MalformedBody: { status: 400, code: 14001 },
-  UnsupportedMediaType: { status: 400, code: 14002 },
   InvalidInput: { status: 400, code: 14003 },
   MalformedAddress: { status: 400, code: 14004 },
   MalformedRequest: { status: 400, code: 14005 },
@@ -24,6 +23,7 @@ export const refusalKinds = {
   BACKGROUND_CHECK_ALREADY_STARTED: { status: 409, code: 14095 },
   TermsNotAccepted: { status: 412, code: 14120 },
   TooLarge: { status: 413, code: 14130 },
+  UnsupportedMediaType: { status: 415, code: 14002 },
   Misdirected: { status: 421, code: 14211 },
   Unprocessable: { status: 422, code: 14220 },
   TooManyRequests: { status: 429, code: 14290 },

@@ -129,7 +129,7 @@ export const intendedDifferences: readonly { readonly matches: RegExp; readonly 
     reason: 'The contract lists no answer to an id that cannot be, or to a body that is no JSON.',
   },
   {
-    matches: /^\w+ \S+ (?:408|431)\S*(?: \w+)?: published none, /,
+    matches: /^\w+ \S+ (?:408|415|431)\S*(?: \w+)?: published none, /,
     reason:
       'What the server answers to a request that is too slow, or whose headers are too large, before it reads it.',
   },

@@ -1,5 +1,6 @@
 import { request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApp } from '../../../src/http/server/app.ts'
 import { guardHosts } from '../../../src/http/server/hosts.ts'
@@ -30,6 +31,32 @@ async function ask(
   asking.on('error', reject).end()
   return await promise
 }
+
+/** The status of what is sent as it is written. */
+async function statusOf(head: readonly string[]): Promise<number> {
+  const socket = connect(port, '127.0.0.1')
+  socket.end(`${[...head, 'connection: close', '', ''].join('\r\n')}`)
+  return Number(/^HTTP\/1\.1 (\d+)/.exec(await text(socket))?.[1])
+}
+
+describe('a request that names two hosts', () => {
+  test.each([
+    { head: ['GET /open HTTP/1.1', 'host: localhost', 'host: evil.example'] },
+    { head: ['GET /open HTTP/1.1', 'Host: localhost', 'HOST: localhost'] },
+    { head: ['GET /guarded HTTP/1.1', 'host: localhost', 'host: evil.example'] },
+    { head: ['GET http://evil.example/open HTTP/1.1', 'host: localhost'] },
+    { head: ['GET http://evil.example/guarded HTTP/1.1', 'host: localhost'] },
+    { head: ['GET http://localhost:1/open HTTP/1.1', 'host: localhost'] },
+    { head: ['GET localhost HTTP/1.1', 'host: localhost'] },
+  ])('is a bad one: $head', async ({ head }) => {
+    expect(await statusOf(head)).toBe(400)
+  })
+
+  test('is served where both are the same', async () => {
+    expect(await statusOf(['GET /open HTTP/1.1', 'host: localhost'])).toBe(200)
+    expect(await statusOf(['GET http://localhost/open HTTP/1.1', 'host: localhost'])).toBe(200)
+  })
+})
 
 describe('a request', () => {
   test.each([
