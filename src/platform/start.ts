@@ -18,6 +18,7 @@ import { openPlatformDatabase } from './core/database.ts'
 import { platformDocument } from './core/document.ts'
 import { SchemaJudge } from './core/json-schema/judge.ts'
 import type { PlatformSchema } from './core/schema.ts'
+import { refusalOfUnknown } from './core/unserved.ts'
 import { mountAreas } from './handlers.ts'
 import { type SyncSchedule, startNightlySync } from './identity-sync/nightly.ts'
 import { operatorPrefix } from './operators/contract.ts'
@@ -77,6 +78,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const app = await createApp({
     ...(options.logger && { logger: options.logger }),
     ...(options.trustedProxies && { trustedProxies: options.trustedProxies }),
+    refusalOfUnknown,
   })
   opening.defer(() => app.close())
   serveHealth(app, database.db)
@@ -120,7 +122,7 @@ async function servePublic(
   const document = platformDocument(options.baseAddresses)
   app.get(documentPath, { compress: compressed }, async () => document)
   serveReferencePage(app, { documentPath, title: 'Compliance Management Public API' })
-  app.get('/', async (_request, reply) => reply.redirect(`${referencePath}/`))
+  for (const path of ['/', '/docs']) app.get(path, async (_request, reply) => reply.redirect(`${referencePath}/`))
 }
 
 function serveHealth(app: FastifyInstance, db: Kysely<PlatformSchema>): void {

@@ -31,6 +31,8 @@ export type AppOptions = {
   readonly slowRequestTimeoutMs?: number
   /** The addresses and networks of reverse proxies, whose `X-Forwarded-For` names the caller. */
   readonly trustedProxies?: readonly string[]
+  /** What to answer under a path, or with a method, that nothing is served with; null: the usual. */
+  readonly refusalOfUnknown?: (request: Pick<FastifyRequest, 'method' | 'url'>) => Refusal | null
 }
 
 /**
@@ -54,6 +56,7 @@ export async function createApp({
   requestTimeoutMs = defaultRequestTimeoutMs,
   slowRequestTimeoutMs = requestTimeoutMs,
   trustedProxies = [],
+  refusalOfUnknown = () => null,
 }: AppOptions = {}): Promise<FastifyInstance> {
   const app = Fastify({
     ...(logger && { loggerInstance: logger }),
@@ -78,7 +81,9 @@ export async function createApp({
   if (slowRequestTimeoutMs > requestTimeoutMs) limitArrival(app, requestTimeoutMs)
   endConnectionsOnClose(app)
   app.setErrorHandler(sendError)
-  app.setNotFoundHandler((request, reply) => sendRefusal(reply, notServed(methodsAt(request.url))))
+  app.setNotFoundHandler((request, reply) =>
+    sendRefusal(reply, refusalOfUnknown(request) ?? notServed(methodsAt(request.url))),
+  )
   acceptJsonOnly(app)
   // Only routes that are added afterwards can be compressed, so this is waited for.
   await app.register(compress, { globalCompression: false, globalDecompression: false })

@@ -29,6 +29,7 @@ export const refusalKinds = {
   TooManyRequests: { status: 429, code: 14290 },
   HeadersTooLarge: { status: 431, code: 14310 },
   InternalError: { status: 500, code: 15000 },
+  NotImplemented: { status: 501, code: 15010 },
   Unavailable: { status: 503, code: 15030 },
 } as const satisfies Readonly<Record<string, { status: number; code: number }>>
 

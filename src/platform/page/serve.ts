@@ -33,6 +33,8 @@ export async function servePersonnelPage(app: FastifyInstance, options: PageOpti
         reply.headers(pageHeaders({ scripts: false }))
       })
       const assets = await serveAssets(page, { prefix: pagePrefix, names: ['style.css', 'icon.svg'] })
+      // Browsers ask for it on every page that names none, such as the reference page.
+      app.get('/favicon.ico', async (_request, reply) => reply.redirect(assets.href('icon.svg')))
       const send: Send = (reply, what, visit) => {
         const visitor = visit && { name: visit.operator.name, formToken: visit.formToken }
         const loaded = { style: assets.href('style.css'), icon: assets.href('icon.svg') }

@@ -51,3 +51,44 @@ test('the document that it shows is there without a key', async () => {
 
   expect(await document.json()).toMatchObject({ openapi: '3.1.0', servers: [{ url: '/public/v2' }] })
 })
+
+test('what people look for by habit leads to the reference page, and a browser finds an icon', async () => {
+  const [docs, icon] = [await fetch(`${origin}/docs`), await fetch(`${origin}/favicon.ico`)]
+
+  expect([docs.status, docs.url]).toEqual([200, `${origin}/reference/`])
+  expect([icon.status, icon.headers.get('content-type')]).toEqual([200, 'image/svg+xml'])
+})
+
+test.each([
+  ['GET', '/risk-registers/7/risks?size=2', 'List Risks'],
+  ['PUT', '/personnel/7', 'Update Personnel'],
+  ['POST', '/vendors', 'Create Vendor'],
+])('%s %s is answered with 501 and the name of the operation', async (method, path, name) => {
+  const answer = await fetch(`${opened.platform.baseUrl}${path}`, { method })
+
+  expect(answer.status).toBe(501)
+  expect(await answer.json()).toMatchObject({
+    statusCode: 501,
+    name: 'NotImplemented',
+    message: `"${name}" is an operation of the contract that this platform does not serve`,
+  })
+})
+
+test('a path or a method that no contract has is answered as before', async () => {
+  const answers = [
+    await fetch(`${opened.platform.baseUrl}/risk-registers/7/nothing`),
+    await fetch(`${opened.platform.baseUrl}/personnel`, { method: 'PUT' }),
+  ]
+
+  expect(answers.map(({ status }) => status)).toEqual([404, 405])
+})
+
+test.each(['/public/personnel', '/public/v1/personnel', '/public', '/public/'])(
+  '%s is answered with 404 and the address of version 2',
+  async (path) => {
+    const answer = await fetch(`${origin}${path}`)
+
+    expect(answer.status).toBe(404)
+    expect(await answer.json()).toMatchObject({ message: expect.stringContaining('below /public/v2') })
+  },
+)

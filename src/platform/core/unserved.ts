@@ -1,0 +1,26 @@
+import { platformPrefix } from '../../contract/platform/platform.ts'
+import { unservedOperations } from '../../contract/platform/unserved-operations.ts'
+import { type Refusal, refuse } from '../../http/server/refusal.ts'
+
+const patterns = Object.entries(unservedOperations).map(([operation, name]) => {
+  const [method, path = ''] = operation.split(' ')
+  return { method, name, path: new RegExp(`^${platformPrefix}${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }
+})
+
+/** What to say of a path that nothing is served under, to a caller who may have read the published contract; null: nothing better. */
+export function refusalOfUnknown({ method, url }: { readonly method: string; readonly url: string }): Refusal | null {
+  const [path = ''] = url.split('?', 1)
+  const asked = method === 'HEAD' ? 'GET' : method
+  const unserved = patterns.find((pattern) => pattern.method === asked && pattern.path.test(path))
+  if (unserved) {
+    return refuse(
+      'NotImplemented',
+      `"${unserved.name}" is an operation of the contract that this platform does not serve`,
+    )
+  }
+  const isOtherVersion =
+    /^\/public(?:\/|$)/.test(path) && !path.startsWith(`${platformPrefix}/`) && path !== platformPrefix
+  return isOtherVersion
+    ? refuse('UnknownPath', `this platform serves version 2 of the interface alone, below ${platformPrefix}`)
+    : null
+}
