@@ -4,7 +4,7 @@ import { bytesType, type Example, type FirstOf, type Operation, type OperationTa
 import { ExceptionResponse, NamedExceptionResponse } from '../contract/platform/common.ts'
 import { isNamedStatus } from './server/refusal.ts'
 
-export type Area = { readonly tag: string; readonly operations: OperationTable }
+export type Area = { readonly tag: string; readonly description?: string; readonly operations: OperationTable }
 
 export type DocumentInfo = {
   readonly title: string
@@ -73,7 +73,7 @@ export function openapi(
     openapi: '3.1.0',
     info,
     ...(servers.length > 0 && { servers: servers.map((url) => ({ url })) }),
-    tags: areas.map(({ tag }) => ({ name: tag })),
+    tags: areas.map(({ tag, description }) => ({ name: tag, ...(description !== undefined && { description }) })),
     paths,
     components: {
       schemas: Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),

@@ -158,7 +158,8 @@ export const assets = operations({
   listAssets: {
     method: 'GET',
     path: '/assets',
-    summary: 'The assets of the account.',
+    summary: 'List Assets',
+    description: 'The assets of the account.',
     permission: 'assets-get',
     query: z.object({
       ...listQuery,
@@ -177,7 +178,8 @@ export const assets = operations({
   createAsset: {
     method: 'POST',
     path: '/assets',
-    summary: 'Add an asset by hand.',
+    summary: 'Create Asset',
+    description: 'Add an asset by hand.',
     permission: 'assets-post',
     body: AssetCreate,
     success: { 201: Asset },
@@ -186,7 +188,8 @@ export const assets = operations({
   getAsset: {
     method: 'GET',
     path: '/assets/:assetId',
-    summary: 'One asset.',
+    summary: 'Get Asset',
+    description: 'One asset.',
     permission: 'assets-get',
     params,
     query: z.object(expand),
@@ -196,8 +199,8 @@ export const assets = operations({
   updateAsset: {
     method: 'PUT',
     path: '/assets/:assetId',
-    summary: 'Change an asset.',
-    description: 'The answer has no body where nothing changes.',
+    summary: 'Update Asset',
+    description: 'Change an asset. The answer has no body where nothing changes.',
     permission: 'assets-put',
     params,
     body: AssetUpdate,
@@ -207,8 +210,8 @@ export const assets = operations({
   deleteAsset: {
     method: 'DELETE',
     path: '/assets/:assetId',
-    summary: 'Remove an asset for good.',
-    description: 'The asset of a device goes with its device only.',
+    summary: 'Remove Asset',
+    description: 'Remove an asset for good. The asset of a device goes with its device only.',
     permission: 'assets-delete',
     params,
     success: { 204: null },

@@ -55,8 +55,9 @@ export const auditRequests = operations({
   listAuditRequests: {
     method: 'GET',
     path: '/workspaces/:workspaceId/audits/:auditId/requests',
-    summary: 'The requests of an audit.',
-    description: 'Several values of one filter are alternatives; the two filters together narrow the list.',
+    summary: 'List Audit Requests',
+    description:
+      'The requests of an audit. Several values of one filter are alternatives; the two filters together narrow the list.',
     permission: 'customer-request-get-requests',
     params: z.object({ workspaceId: Id, auditId: AuditId }),
     query: z.object({
@@ -71,7 +72,8 @@ export const auditRequests = operations({
   getAuditRequest: {
     method: 'GET',
     path: '/workspaces/:workspaceId/audits/:auditId/requests/:requestId',
-    summary: 'One request of an audit.',
+    summary: 'Get Audit Request',
+    description: 'One request of an audit.',
     permission: 'customer-request-get-requests',
     params: z.object({ workspaceId: Id, auditId: AuditId, requestId: Id }),
     query: z.object(expandQuery(AuditRequestExpand)),

@@ -118,7 +118,8 @@ export const audits = operations({
   listAudits: {
     method: 'GET',
     path: '/workspaces/:workspaceId/audits',
-    summary: 'The audits of a workspace.',
+    summary: 'List Audits',
+    description: 'The audits of a workspace.',
     permission: 'audit-get',
     params: z.object({ workspaceId: Id }),
     query: z.object({ ...uncountedListQuery, ...expandQuery(AuditListExpand) }),
@@ -128,7 +129,8 @@ export const audits = operations({
   getAudit: {
     method: 'GET',
     path: '/workspaces/:workspaceId/audits/:auditId',
-    summary: 'One audit of a workspace.',
+    summary: 'Get Audit',
+    description: 'One audit of a workspace.',
     permission: 'audit-get',
     params: z.object({ workspaceId: Id, auditId: AuditId }),
     query: z.object(expandQuery(AuditExpand)),

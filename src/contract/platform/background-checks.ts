@@ -75,8 +75,9 @@ export const backgroundChecks = operations({
   createBackgroundCheck: {
     method: 'POST',
     path: '/background-checks',
-    summary: 'Record that the background of a person was checked.',
-    description: 'The person counts as compliant with the requirement from then on.',
+    summary: 'Create Manual Background Check',
+    description:
+      'Record that the background of a person was checked. The person counts as compliant with the requirement from then on.',
     permission: 'background-check-post',
     body: BackgroundCheckCreate,
     success: { 201: PersonCompact },

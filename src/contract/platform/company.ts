@@ -37,7 +37,8 @@ export const company = operations({
   getCompany: {
     method: 'GET',
     path: '/company',
-    summary: 'The company that the account belongs to.',
+    summary: 'Get Company',
+    description: 'The company that the account belongs to.',
     permission: 'company-settings-get-info',
     success: { 200: Company },
     errors: [400, 401, 403, 404, 412, 500],

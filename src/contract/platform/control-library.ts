@@ -107,7 +107,8 @@ export const controlLibrary = operations({
   listControlLibrary: {
     method: 'GET',
     path: '/control-library',
-    summary: 'The templates that controls are made from.',
+    summary: 'List Control Library',
+    description: 'The templates that controls are made from.',
     permission,
     entitlement,
     query: z.object({
@@ -131,7 +132,8 @@ export const controlLibrary = operations({
   getControlLibraryItem: {
     method: 'GET',
     path: '/control-library/:templateId',
-    summary: 'One template.',
+    summary: 'Get Control Library Item',
+    description: 'One template.',
     permission,
     entitlement,
     params: z.object({ templateId: Id }),

@@ -35,7 +35,8 @@ export const controlNotes = operations({
   listControlNotes: {
     method: 'GET',
     path: '/workspaces/:workspaceId/controls/:controlId/notes',
-    summary: 'The notes of a control.',
+    summary: 'List Control Notes',
+    description: 'The notes of a control.',
     permission: 'controls-notes-get',
     params: listParams,
     query: z.object({
@@ -49,8 +50,8 @@ export const controlNotes = operations({
   createControlNote: {
     method: 'POST',
     path: '/workspaces/:workspaceId/controls/:controlId/notes',
-    summary: 'Write a note about a control.',
-    description: 'Its author is the user who stands for the key.',
+    summary: 'Create Control Note',
+    description: 'Write a note about a control. Its author is the user who stands for the key.',
     permission: 'controls-notes-post',
     params: listParams,
     body: ControlNoteCreate,
@@ -60,7 +61,8 @@ export const controlNotes = operations({
   getControlNote: {
     method: 'GET',
     path: '/workspaces/:workspaceId/controls/:controlId/notes/:noteId',
-    summary: 'One note of a control.',
+    summary: 'Get Control Note',
+    description: 'One note of a control.',
     permission: 'controls-notes-get',
     params,
     query: z.object(expand),
@@ -70,8 +72,8 @@ export const controlNotes = operations({
   updateControlNote: {
     method: 'PUT',
     path: '/workspaces/:workspaceId/controls/:controlId/notes/:noteId',
-    summary: 'Replace the text of a note.',
-    description: 'Its author stays the one who wrote it first.',
+    summary: 'Update Control Note',
+    description: 'Replace the text of a note. Its author stays the one who wrote it first.',
     permission: 'controls-notes-put',
     params,
     body: ControlNoteUpdate,
@@ -81,7 +83,8 @@ export const controlNotes = operations({
   deleteControlNote: {
     method: 'DELETE',
     path: '/workspaces/:workspaceId/controls/:controlId/notes/:noteId',
-    summary: 'Delete a note.',
+    summary: 'Delete Control Note',
+    description: 'Delete a note.',
     permission: 'controls-notes-delete',
     params,
     success: { 200: null },

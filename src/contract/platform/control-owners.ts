@@ -25,7 +25,8 @@ export const controlOwners = operations({
   listControlOwners: {
     method: 'GET',
     path: '/workspaces/:workspaceId/controls/:controlId/owners',
-    summary: 'The owners of a control.',
+    summary: 'List Control Owners',
+    description: 'The owners of a control.',
     permission: 'controls-get-control',
     params,
     query: z.object({
@@ -47,8 +48,8 @@ export const controlOwners = operations({
   addControlOwner: {
     method: 'POST',
     path: '/workspaces/:workspaceId/controls/:controlId/owners',
-    summary: 'Make a user an owner of a control.',
-    description: 'A user who owns it already stays its owner.',
+    summary: 'Add Control Owner',
+    description: 'Make a user an owner of a control. A user who owns it already stays its owner.',
     permission: 'controls-put-owners',
     params,
     body: ControlOwnerCreate,
@@ -58,7 +59,8 @@ export const controlOwners = operations({
   modifyControlOwners: {
     method: 'PUT',
     path: '/workspaces/:workspaceId/controls/:controlId/owners',
-    summary: 'Replace all owners of a control.',
+    summary: 'Modify Control Owners',
+    description: 'Replace all owners of a control.',
     permission: 'controls-put-owners',
     params,
     body: ControlOwnersModify,
@@ -68,8 +70,8 @@ export const controlOwners = operations({
   deleteControlOwner: {
     method: 'DELETE',
     path: '/workspaces/:workspaceId/controls/:controlId/owners/:ownerId',
-    summary: 'Take a control away from an owner.',
-    description: 'Answers the first page of the owners that remain.',
+    summary: 'Delete Control Owner',
+    description: 'Take a control away from an owner. Answers the first page of the owners that remain.',
     permission: 'controls-delete-owners',
     params: z.object({ workspaceId: Id, controlId: Id, ownerId: Id }),
     success: { 200: ControlOwnerPage },

@@ -180,7 +180,8 @@ export const controls = operations({
   listControls: {
     method: 'GET',
     path: '/workspaces/:workspaceId/controls',
-    summary: 'The controls of a workspace.',
+    summary: 'List Controls',
+    description: 'The controls of a workspace.',
     permission: 'controls-get',
     params: z.object({ workspaceId: Id }),
     query: z.object({
@@ -196,7 +197,8 @@ export const controls = operations({
   createControl: {
     method: 'POST',
     path: '/workspaces/:workspaceId/controls',
-    summary: 'Create a control in a workspace.',
+    summary: 'Create Control',
+    description: 'Create a control in a workspace.',
     permission: 'controls-post',
     params: z.object({ workspaceId: Id }),
     body: ControlCreate,
@@ -207,7 +209,8 @@ export const controls = operations({
   getControl: {
     method: 'GET',
     path: '/workspaces/:workspaceId/controls/:controlId',
-    summary: 'One control.',
+    summary: 'Get Control',
+    description: 'One control.',
     permission: 'controls-get-control',
     params: z.object({ workspaceId: Id, controlId: ControlRef }),
     query: z.object(expandQuery(ControlExpand)),

@@ -51,12 +51,15 @@ export const CustomConnectionCreate = z
     name: text(shortTextLimit).min(1).describe('What people see; answers carry it as `clientAlias`.'),
     providerTypes: z
       .array(CreatableProviderType)
+      .length(1, { error: 'must hold exactly one of CUSTOM, MDM and HRIS' })
       .describe('Exactly one type: `HRIS` for people, `MDM` for devices, `CUSTOM` for records of any shape.'),
     workspaceIds: z
       .array(Id)
       .optional()
       .describe('The workspaces of a `CUSTOM` connection, at least one. The other types belong to the whole account.'),
-    schema: JsonObject.optional().describe('JSON Schema of the records of a `CUSTOM` connection.'),
+    schema: JsonObject.optional().describe(
+      'JSON Schema of the records of a `CUSTOM` connection, which needs this or `sampleData`.',
+    ),
     sampleData: JsonObject.optional().describe(
       'One typical record, in place of `schema`: the schema is inferred from it.',
     ),
@@ -118,7 +121,8 @@ export const customConnections = operations({
   listCustomConnections: {
     method: 'GET',
     path: '/custom-connections',
-    summary: 'The custom connections of the account.',
+    summary: 'List Custom Connections',
+    description: 'The custom connections of the account.',
     permission: 'custom-connections-get',
     entitlement,
     query: z.object({ ...listQuery, ...expand }),
@@ -128,7 +132,9 @@ export const customConnections = operations({
   createCustomConnection: {
     method: 'POST',
     path: '/custom-connections',
-    summary: 'Create a custom connection.',
+    summary: 'Create Custom Connection',
+    description:
+      'Create a custom connection. `CUSTOM` needs `workspaceIds`, `displayNameKey`, and either `schema` or `sampleData`; `MDM` and `HRIS` take none of these.',
     permission: ['custom-connections-post', 'custom-connections-data-post'],
     entitlement,
     body: CustomConnectionCreate,
@@ -138,7 +144,8 @@ export const customConnections = operations({
   getCustomConnection: {
     method: 'GET',
     path: '/custom-connections/:connectionId',
-    summary: 'One custom connection.',
+    summary: 'Get Custom Connection',
+    description: 'One custom connection.',
     permission: 'custom-connections-get',
     entitlement,
     params,
@@ -149,8 +156,8 @@ export const customConnections = operations({
   updateCustomConnection: {
     method: 'PUT',
     path: '/custom-connections/:connectionId',
-    summary: 'Rename or describe a custom connection.',
-    description: 'Type, workspaces and schema stay as they were created.',
+    summary: 'Update Custom Connection',
+    description: 'Rename or describe a custom connection. Type, workspaces and schema stay as they were created.',
     permission: ['custom-connections-put', 'custom-connections-data-put'],
     entitlement,
     params,
@@ -161,8 +168,9 @@ export const customConnections = operations({
   deleteCustomConnection: {
     method: 'DELETE',
     path: '/custom-connections/:connectionId',
-    summary: 'Delete a custom connection with everything it holds.',
-    description: 'A connection that is not there counts as deleted.',
+    summary: 'Delete Custom Connection',
+    description:
+      'Delete a custom connection with everything it holds. A connection that is not there counts as deleted.',
     permission: 'custom-connections-delete',
     entitlement,
     params,

@@ -84,7 +84,8 @@ export const customDataRecords = operations({
   listCustomDataRecords: {
     method: 'GET',
     path: '/custom-connections/:connectionId/resources/:resourceId/records',
-    summary: 'The live records of a resource, or those of one session.',
+    summary: 'List Custom Data Records',
+    description: 'The live records of a resource, or those of one session.',
     permission: 'custom-connections-get',
     entitlement,
     params: ofResource,
@@ -98,9 +99,9 @@ export const customDataRecords = operations({
   upsertCustomDataRecords: {
     method: 'POST',
     path: '/custom-connections/:connectionId/resources/:resourceId/records',
-    summary: 'Create or replace live records.',
+    summary: 'Upsert Custom Data Records',
     description:
-      'Of a list every record is judged by itself, so a bad one does not stop the others. Where a session is active, the records join it.',
+      'Create or replace live records. Of a list every record is judged by itself, so a bad one does not stop the others. Where a session is active, the records join it.',
     permission: 'custom-connections-data-post',
     entitlement,
     params: ofResource,
@@ -111,7 +112,8 @@ export const customDataRecords = operations({
   updateCustomDataRecord: {
     method: 'PUT',
     path: '/custom-connections/:connectionId/resources/:resourceId/records/:recordId',
-    summary: 'Change properties of one live record.',
+    summary: 'Update Custom Data Record',
+    description: 'Change properties of one live record.',
     permission: 'custom-connections-data-put',
     entitlement,
     params: ofRecord,
@@ -122,7 +124,8 @@ export const customDataRecords = operations({
   deleteCustomDataRecord: {
     method: 'DELETE',
     path: '/custom-connections/:connectionId/resources/:resourceId/records/:recordId',
-    summary: 'Delete one live record.',
+    summary: 'Delete Custom Connection Data Record',
+    description: 'Delete one live record.',
     permission: 'custom-connections-data-delete',
     entitlement,
     params: ofRecord,

@@ -54,7 +54,8 @@ export const customDataSessions = operations({
   listCustomDataSessions: {
     method: 'GET',
     path: '/custom-connections/:connectionId/resources/:resourceId/sessions',
-    summary: 'The sessions of a resource.',
+    summary: 'List Custom Data Sessions',
+    description: 'The sessions of a resource.',
     permission: 'custom-connections-get',
     entitlement,
     params: ofResource,
@@ -65,8 +66,9 @@ export const customDataSessions = operations({
   uploadSessionRecords: {
     method: 'POST',
     path: '/custom-connections/:connectionId/resources/:resourceId/sessions/:sessionId',
-    summary: 'Create or replace records that become live together once the session is completed.',
-    description: 'The first upload under a new key begins the session. A resource has one session in progress at most.',
+    summary: 'Upsert Custom Data Records with Session Management',
+    description:
+      'Create or replace records that become live together once the session is completed. The first upload under a new key begins the session. A resource has one session in progress at most.',
     permission: 'custom-connections-data-post',
     entitlement,
     params: ofSession,
@@ -77,7 +79,8 @@ export const customDataSessions = operations({
   performSessionAction: {
     method: 'POST',
     path: '/custom-connections/:connectionId/resources/:resourceId/sessions/:sessionId/actions',
-    summary: 'Complete or cancel a session.',
+    summary: 'Perform Session Action',
+    description: 'Complete or cancel a session.',
     permission: 'custom-connections-data-post',
     entitlement,
     params: ofSession,

@@ -218,7 +218,8 @@ export const devices = operations({
   listDevices: {
     method: 'GET',
     path: '/devices',
-    summary: 'The devices of the account.',
+    summary: 'List Devices',
+    description: 'The devices of the account.',
     permission: 'devices-get',
     query: z.object({ ...commonQuery, sourceType, personnelId }),
     success: { 200: DevicePage },
@@ -227,7 +228,8 @@ export const devices = operations({
   listDevicesForPersonnel: {
     method: 'GET',
     path: '/personnel/:personnelId/devices',
-    summary: 'The devices of a person.',
+    summary: 'List Devices for Personnel',
+    description: 'The devices of a person.',
     permission: 'devices-get',
     params: z.object({ personnelId: Id }),
     query: z.object({ ...commonQuery, sourceType }),
@@ -237,7 +239,8 @@ export const devices = operations({
   getDevice: {
     method: 'GET',
     path: '/devices/:deviceId',
-    summary: 'One device.',
+    summary: 'Get Device',
+    description: 'One device.',
     permission: 'devices-get',
     params: ofDevice,
     query: z.object(expandQuery(DeviceDetailExpand)),
@@ -247,7 +250,8 @@ export const devices = operations({
   listDevicesForConnection: {
     method: 'GET',
     path: '/connections/:connectionId/devices',
-    summary: 'The devices that a connection reports.',
+    summary: 'List Devices for Connection',
+    description: 'The devices that a connection reports.',
     permission: 'devices-get',
     params: ofConnection,
     query: z.object({ ...commonQuery, personnelId }),
@@ -257,7 +261,8 @@ export const devices = operations({
   listDeviceApps: {
     method: 'GET',
     path: '/devices/:deviceId/apps',
-    summary: 'The apps on a device.',
+    summary: 'List Apps for Device',
+    description: 'The apps on a device.',
     permission: 'devices-get',
     params: ofDevice,
     query: z.object(listQuery),
@@ -267,9 +272,9 @@ export const devices = operations({
   upsertDevice: {
     method: 'POST',
     path: '/custom-connections/:connectionId/devices',
-    summary: 'Report a device of a custom connection.',
+    summary: 'Create or update Device for Custom Connection',
     description:
-      'A device of the connection with the same serial number, MAC address or external id is updated; otherwise there is a new one.',
+      'Report a device of a custom connection. A device of the connection with the same serial number, MAC address or external id is updated; otherwise there is a new one.',
     permission: 'devices-post',
     params: ofConnection,
     body: DeviceUpload,
@@ -279,7 +284,8 @@ export const devices = operations({
   deleteDevice: {
     method: 'DELETE',
     path: '/custom-connections/:connectionId/devices/:deviceId',
-    summary: 'Delete a device of a custom connection, together with its asset.',
+    summary: 'Delete Device',
+    description: 'Delete a device of a custom connection, together with its asset.',
     permission: 'devices-delete-from-custom-connection',
     params: z.object({ connectionId: Id, deviceId: Id }),
     success: { 204: null },

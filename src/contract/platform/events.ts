@@ -128,7 +128,8 @@ export const events = operations({
   listEvents: {
     method: 'GET',
     path: '/events',
-    summary: 'What was written to the account.',
+    summary: 'List Events',
+    description: 'What was written to the account.',
     permission: 'event-tracking-get',
     query: z.object({
       ...listQuery,
@@ -151,7 +152,8 @@ export const events = operations({
   getEvent: {
     method: 'GET',
     path: '/events/:eventId',
-    summary: 'One event.',
+    summary: 'Get Event',
+    description: 'One event.',
     permission: 'event-tracking-get-event',
     params: z.object({ eventId: z.uuid({ error: 'must be a UUID' }) }),
     query: z.object(expand),

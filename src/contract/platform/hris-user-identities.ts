@@ -118,7 +118,8 @@ export const hrisUserIdentities = operations({
   listHrisUserIdentities: {
     method: 'GET',
     path: '/custom-connections/:connectionId/hris-user-identities',
-    summary: 'The people of a connection, leavers included, deleted ones left out.',
+    summary: 'List HRIS User Identities',
+    description: 'The people of a connection, leavers included, deleted ones left out.',
     permission: 'user-identities-hris-get',
     entitlement,
     params: ofConnection,
@@ -129,9 +130,9 @@ export const hrisUserIdentities = operations({
   upsertHrisUserIdentities: {
     method: 'POST',
     path: '/custom-connections/:connectionId/hris-user-identities',
-    summary: 'Create or update up to 1000 people.',
+    summary: 'Create or Update HRIS User Identities',
     description:
-      'Every item is judged by itself, so a bad one does not stop the others. The answer is 201 when all were created, 200 when none failed, 207 otherwise.',
+      'Create or update up to 1000 people. Every item is judged by itself, so a bad one does not stop the others. The answer is 201 when all were created, 200 when none failed, 207 otherwise.',
     permission: 'user-identity-hris-post',
     entitlement,
     params: ofConnection,
@@ -143,7 +144,8 @@ export const hrisUserIdentities = operations({
   getHrisUserIdentity: {
     method: 'GET',
     path: '/custom-connections/:connectionId/hris-user-identities/:userIdentityId',
-    summary: 'One person of a connection.',
+    summary: 'Get HRIS User Identity',
+    description: 'One person of a connection.',
     permission: 'user-identity-hris-get',
     entitlement,
     params: ofIdentity,
@@ -153,7 +155,8 @@ export const hrisUserIdentities = operations({
   updateHrisUserIdentity: {
     method: 'PUT',
     path: '/custom-connections/:connectionId/hris-user-identities/:userIdentityId',
-    summary: 'Update one person, for example to record that they left.',
+    summary: 'Update HRIS User Identity',
+    description: 'Update one person, for example to record that they left.',
     permission: 'user-identity-hris-put',
     entitlement,
     params: ofIdentity,
@@ -164,8 +167,9 @@ export const hrisUserIdentities = operations({
   deleteHrisUserIdentity: {
     method: 'DELETE',
     path: '/custom-connections/:connectionId/hris-user-identities/:userIdentityId',
-    summary: 'Take back a person who was sent in error.',
-    description: 'For wrong data, never for leavers. Sending the same key again brings the record back.',
+    summary: 'Delete HRIS User Identity',
+    description:
+      'Take back a person who was sent in error. For wrong data, never for leavers. Sending the same key again brings the record back.',
     permission: 'user-identity-hris-delete',
     entitlement,
     params: ofIdentity,

@@ -131,7 +131,8 @@ export const personnel = operations({
   listPersonnel: {
     method: 'GET',
     path: '/personnel',
-    summary: 'The people of the account.',
+    summary: 'List Personnel',
+    description: 'The people of the account.',
     permission: 'personnel-get',
     query: z.object({
       ...listQuery,
@@ -148,7 +149,8 @@ export const personnel = operations({
   getPersonnel: {
     method: 'GET',
     path: '/personnel/:personnelId',
-    summary: 'One person.',
+    summary: 'Get Personnel',
+    description: 'One person.',
     permission: 'personnel-get-personnel-details',
     params: z.object({ personnelId: PersonRef }),
     query: z.object(expand),
@@ -158,7 +160,8 @@ export const personnel = operations({
   resetPersonnelSync: {
     method: 'POST',
     path: '/personnel/actions',
-    summary: 'Let identity sync look after people again whose status was set by hand.',
+    summary: 'Reset Personnel Sync',
+    description: 'Let identity sync look after people again whose status was set by hand.',
     permission: 'personnel-put-reset-resync',
     body: PersonnelReset,
     success: { 201: PersonnelResetResult },

@@ -23,25 +23,70 @@ export const platformPrefix = '/public/v2'
 
 /** Every area of the platform, by the tag under which its document shows it. */
 export const platformAreas = [
-  { tag: 'Assets', operations: assets },
-  { tag: 'Custom Connections', operations: customConnections },
-  { tag: 'Devices', operations: devices },
-  { tag: 'Background Checks', operations: backgroundChecks },
-  { tag: 'Company', operations: company },
-  { tag: 'Events', operations: events },
-  { tag: 'Custom Data Records', operations: customDataRecords },
-  { tag: 'Custom Data Sessions', operations: customDataSessions },
-  { tag: 'HRIS User Identities', operations: hrisUserIdentities },
-  { tag: 'Personnel', operations: personnel },
-  { tag: 'Users', operations: users },
-  { tag: 'Workspaces', operations: workspaces },
-  { tag: 'Controls', operations: controls },
-  { tag: 'Control Notes', operations: controlNotes },
-  { tag: 'Control Owners', operations: controlOwners },
-  { tag: 'Control Library', operations: controlLibrary },
-  { tag: 'Audits', operations: audits },
-  { tag: 'Audit Requests', operations: auditRequests },
-] as const satisfies readonly { readonly tag: string; readonly operations: OperationTable }[]
+  { tag: 'Assets', description: 'Inventory of policies, people and computer infrastructure.', operations: assets },
+  {
+    tag: 'Custom Connections',
+    description:
+      'Connections to systems that the platform has no ready integration for: free records (`CUSTOM`), devices (`MDM`) or people from HR (`HRIS`).',
+    operations: customConnections,
+  },
+  {
+    tag: 'Devices',
+    description: 'The devices of people, and those that custom `MDM` connections report.',
+    operations: devices,
+  },
+  {
+    tag: 'Background Checks',
+    description: 'Checks of the background of people, recorded by hand.',
+    operations: backgroundChecks,
+  },
+  { tag: 'Company', description: 'The company that the account belongs to.', operations: company },
+  { tag: 'Events', description: 'The trail of what users and automated processes did.', operations: events },
+  {
+    tag: 'Custom Data Records',
+    description: 'Records of a `CUSTOM` connection, sent directly.',
+    operations: customDataRecords,
+  },
+  {
+    tag: 'Custom Data Sessions',
+    description: 'Uploads whose records of a `CUSTOM` connection become live together.',
+    operations: customDataSessions,
+  },
+  {
+    tag: 'HRIS User Identities',
+    description: 'HR records of an `HRIS` connection. The identity sync folds them into personnel.',
+    operations: hrisUserIdentities,
+  },
+  {
+    tag: 'Personnel',
+    description: 'People who work for the organization; the target of the identity sync.',
+    operations: personnel,
+  },
+  {
+    tag: 'Users',
+    description: 'The users of the account, and the identities that are linked to them.',
+    operations: users,
+  },
+  {
+    tag: 'Workspaces',
+    description: 'Products or business lines with frameworks and controls of their own.',
+    operations: workspaces,
+  },
+  {
+    tag: 'Controls',
+    description: 'What a workspace does to meet the requirements of its frameworks.',
+    operations: controls,
+  },
+  { tag: 'Control Notes', description: 'Notes about a control.', operations: controlNotes },
+  { tag: 'Control Owners', description: 'The users who answer for a control.', operations: controlOwners },
+  { tag: 'Control Library', description: 'Templates that controls are made from.', operations: controlLibrary },
+  { tag: 'Audits', description: 'Audits of a workspace by a framework and a period.', operations: audits },
+  { tag: 'Audit Requests', description: 'What an audit asks the organization to show.', operations: auditRequests },
+] as const satisfies readonly {
+  readonly tag: string
+  readonly description: string
+  readonly operations: OperationTable
+}[]
 
 /** The operations of all areas in one table, for a client. */
 export const platformOperations = {

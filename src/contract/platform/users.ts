@@ -117,7 +117,8 @@ export const users = operations({
   listUsers: {
     method: 'GET',
     path: '/users',
-    summary: 'The users of the account.',
+    summary: 'List Users',
+    description: 'The users of the account.',
     permission: 'users-get',
     query: z.object({
       ...listQuery,
@@ -131,7 +132,8 @@ export const users = operations({
   getUser: {
     method: 'GET',
     path: '/users/:userId',
-    summary: 'One user.',
+    summary: 'Get User',
+    description: 'One user.',
     permission: 'user-get',
     params: z.object({ userId: PersonRef }),
     query: z.object(expand),

@@ -44,7 +44,8 @@ export const workspaces = operations({
   listWorkspaces: {
     method: 'GET',
     path: '/workspaces',
-    summary: 'The workspaces of the account.',
+    summary: 'List Workspaces',
+    description: 'The workspaces of the account.',
     permission: 'workspaces-get',
     query: z.object({
       ...listQuery,
