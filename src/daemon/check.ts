@@ -60,7 +60,7 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
     yield failed('configuration', new Failure('config_invalid', `${config.file} has no connection yet: ${help}`))
   } else yield passed('configuration', `${config.file}: ${[...config.connections.keys()].join(', ')}`)
   if (config.platform.isReadable)
-    yield passed('configuration', 'warning: what is sent to the platform can be read and changed on the way', 'warning')
+    yield warned('configuration', 'what is sent to the platform can be read and changed on the way')
   await using closing = new AsyncDisposableStack()
   const place = await openPlace(config)
   if (place instanceof Failure) {
@@ -112,7 +112,7 @@ async function* checkPermissions(
     if (vital.length > 0) throw new Failure('blocked', `the key lacks ${vital.map(namedPermission).join('; ')}`)
     return 'the key may read and write what runs need'
   })
-  for (const one of lacking) yield passed('permissions', `warning: the key lacks ${namedPermission(one)}`)
+  for (const one of lacking) yield warned('permissions', `the key lacks ${namedPermission(one)}`)
 }
 
 function namedPermission({ permissions, purpose }: TriedPermission): string {
@@ -223,7 +223,7 @@ async function* checkSource(
   for (const end of ends) yield passed(name, `end of the list: ${end}`)
   for (const [kind, count] of faults)
     yield passed(name, `${count} ${kind}`, kind.startsWith('rejected') ? 'rejected' : 'warning')
-  for (const warning of warnings) yield passed(name, `warning: ${warning}`, 'warning')
+  for (const warning of warnings) yield warned(name, warning)
 }
 
 async function checkWebhook(connection: string, { secrets }: WebhookConfig): Promise<Check> {
@@ -306,6 +306,10 @@ async function tested(name: string, test: () => Promise<string>): Promise<Check>
 
 function passed(name: string, message: string, level: Check['level'] = 'ok'): Check {
   return { name, message, code: null, level }
+}
+
+function warned(name: string, text: string): Check {
+  return { name, message: `warning: ${text}`, code: null, level: 'warning' }
 }
 
 function failed(name: string, { message, code }: Failure): Check {

@@ -2,9 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deliveryOperations } from '../../src/contract/platform/delivery-operations.ts'
+import { checkAll } from '../../src/daemon/check.ts'
+import { loadConfig } from '../../src/daemon/config/config.ts'
 import { neededPermissions, tryPermissions } from '../../src/daemon/key-permissions.ts'
 import { createClient } from '../../src/http/client/client.ts'
+import { silentEvents } from '../../src/telemetry/events.ts'
 import { postgresPlace } from '../helpers/servers/databases.ts'
+import { openWorkplace } from '../helpers/workplace.ts'
 import { openTestPlatform, type TestPlatform } from '../platform/helpers/platforms.ts'
 
 let at: TestPlatform
@@ -76,6 +80,20 @@ test('each permission that a key lacks is named, the writing ones as well', asyn
     ])
   }
   expect(vital.length).toBe(5)
+})
+
+test('what a key lacks that only some runs need is a warning of check, and not well', async () => {
+  const { name } = await at.newAccount()
+  await using work = await openWorkplace({ baseUrl: at.platform.baseUrl, key: await keyOf(name, vital) })
+  await work.drop('people.csv', 'Employee ID,Email\n1,ana@acme.example\n')
+  const config = await loadConfig(work.configFile, process.env)
+  const { signal } = new AbortController()
+  const options = { findDaemon: async () => null, events: silentEvents(), now: () => new Date(), signal }
+
+  const checks = await Array.fromAsync(checkAll(config, options))
+
+  const lacking = checks.filter(({ message }) => message.includes('lacks'))
+  expect(lacking.map(({ level }) => level)).toEqual(ofPeople.filter(({ isVital }) => !isVital).map(() => 'warning'))
 })
 
 test('of a connection of records, each permission that a key lacks is named, and nothing of people is asked', async () => {
