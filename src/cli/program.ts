@@ -132,7 +132,7 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .option('--out <file>', 'keep the plan in a file instead, for "sync --plan"')
     .action(ends(async (options: PlanOptions) => (await import('./commands/plan.ts')).plan(options)))
 
-  waiting(deciding(one(common(add(program, 'sync', 'Read the source and deliver every difference')))))
+  strict(waiting(deciding(one(common(add(program, 'sync', 'Read the source and deliver every difference'))))))
     .option(
       '--person <key>',
       'deliver this person alone, by key, e-mail address or name, and show row, decision and answer',
@@ -141,7 +141,7 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .option('--plan <file>', 'deliver exactly the plan that "plan --out" has kept, or nothing')
     .action(ends(async (options: SyncOptions) => (await import('./commands/sync.ts')).sync(options)))
 
-  waiting(deciding(one(common(add(program, 'resync', 'Run by hand, also what no difference asks for')))))
+  strict(waiting(deciding(one(common(add(program, 'resync', 'Run by hand, also what no difference asks for'))))))
     .option('--full', 'send everybody again')
     .option('--verify', 'read the list of the platform first and repair every difference')
     .action(ends(async (options: SyncOptions) => (await import('./commands/sync.ts')).sync(options)))
@@ -502,6 +502,10 @@ function waiting(command: Command): Command {
     wholeNumber,
     60,
   )
+}
+
+function strict(command: Command): Command {
+  return command.option('--strict', 'end with 70 also if people are blocked, in doubt or have rows that cannot be read')
 }
 
 /** Of a command that decides about a run that it names. */

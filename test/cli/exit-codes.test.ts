@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { startCommand } from '../helpers/cli.ts'
+import { openWorkplace } from '../helpers/workplace.ts'
+import { startHost } from '../helpers/world.ts'
 
 /** A folder that is gone afterwards. */
 async function folder() {
@@ -13,6 +15,24 @@ async function folder() {
 function run(...args: readonly string[]) {
   return startCommand(args).ended
 }
+
+test('with --strict, people whose rows cannot be read are no success', async () => {
+  await using host = await startHost()
+  const { key } = await host.tenant()
+  await using work = await openWorkplace({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
+  await work.drop(
+    'people.csv',
+    'Employee ID,Email,Termination Date\n1,ana@acme.example,\n2,ben@acme.example,31.02.2026\n',
+  )
+
+  const plain = await work.run('sync')
+  const strict = await work.run('sync', '--strict')
+  await work.drop('people.csv', 'Employee ID,Email,Termination Date\n1,ana@acme.example,\n2,ben@acme.example,\n')
+  const mended = await work.run('sync', '--strict')
+
+  expect([plain.exit, strict.exit, mended.exit]).toEqual([0, 70, 0])
+  expect(strict.stderr).toContain('! 1 person is not served as HR says')
+})
 
 describe('a command that cannot be understood ends with 2', () => {
   test.each([

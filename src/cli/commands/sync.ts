@@ -1,17 +1,20 @@
 import type { Pause } from '../../contract/control/pauses.ts'
 import type { KeptPlan, PersonAccount, Run } from '../../contract/control/shapes.ts'
-import { Failure } from '../../errors.ts'
+import { Failure, failures } from '../../errors.ts'
 import { exitOf, settle, settledRun } from '../follow-run.ts'
 import { personInSource } from '../person-name.ts'
 import { readPlanFile } from '../plan-file.ts'
 import { renderPersonAccount } from '../render/person-account.ts'
 import { renderOutcome } from '../render/run.ts'
+import { peopleNotInStep } from '../render/tallies.ts'
 import { moment, type Paint } from '../render/text.ts'
 import { accountOf } from '../run-account.ts'
 import { type CommonOptions, connectionNamed, type Session, withSession } from '../session.ts'
 
 export type SyncOptions = CommonOptions & {
   readonly full?: boolean
+  /** Whether people who are not on the platform as HR says count as a failure. */
+  readonly strict?: boolean
   readonly verify?: boolean
   readonly person?: string
   readonly showValues?: boolean
@@ -33,8 +36,22 @@ export async function sync({ plan: file, ...options }: SyncOptions): Promise<num
     const run = await session.control.startRun({ params: { connection }, body })
     const { paused } = await session.control.getPause({ params: { connection } })
     if (paused) session.output.note(pausedNote(connection, paused))
-    return await settle(session, run, options.wait, { withOthers: true })
+    const exit = await settle(session, run, options.wait, { withOthers: true })
+    return exit === 0 && options.strict ? await exitOfPeople(session, connection) : exit
   })
+}
+
+/** With --strict: 70 if somebody of the connection, or of one that is read with it, is not on the platform as HR says. */
+async function exitOfPeople({ control, config, output }: Session, connection: string): Promise<number> {
+  const { connections } = await control.status({})
+  const lines = connections
+    .filter(({ name }) => name === connection || config.connections.get(name)?.rides === connection)
+    .flatMap((one) => [
+      ...(one.blocked === null ? [] : [`${one.name} is blocked: ${one.blocked.reason}`]),
+      ...peopleNotInStep(one),
+    ])
+  for (const line of lines) output.note(`! ${line}`)
+  return lines.length === 0 ? 0 : failures.finished_with_problems.exit
 }
 
 /** A person may run what is paused, and is told that nothing else does. */

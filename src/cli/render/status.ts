@@ -2,7 +2,7 @@ import { processRoles } from '../../contract/control/process-roles.ts'
 import type { ProcessRole } from '../../contract/control/processes.ts'
 import type { ConnectionStatus, Problem, Run, Status, Unserved } from '../../contract/control/shapes.ts'
 import { alertLines } from './alerts.ts'
-import { countsText, doubtText, unservedText } from './tallies.ts'
+import { countsText, peopleNotInStep } from './tallies.ts'
 import { age, aligned, counted, moment, number, type Paint, roomIn, shortId, shown } from './text.ts'
 
 /** What runs here and how every connection stands. */
@@ -109,13 +109,11 @@ export function renderUnserved(unserved: readonly Unserved[], paint: Paint): str
 }
 
 function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
-  const { people, problems, inbox, blocked, paused, active, last } = connection
+  const { people, inbox, blocked, paused, active, last } = connection
   return [
     `${paint('bold', shown(connection.name))} → ${shown(connection.target)}`,
     `  ${counted(people.wanted, 'person', 'people')}, ${number(people.separated)} of them left, ${number(people.due)} not delivered yet`,
-    ...problemLines(problems).map((line) => `  ${paint('yellow', line)}`),
-    ...unservedText(connection.unserved).map((line) => `  ${paint('yellow', line)}`),
-    ...doubtText(connection.inDoubt).map((line) => `  ${paint('yellow', line)}`),
+    ...peopleNotInStep(connection).map((line) => `  ${paint('yellow', line)}`),
     ...(inbox && inbox.pending > 0
       ? [
           `  ${counted(inbox.pending, 'event')} waiting${inbox.held > 0 ? `, ${number(inbox.held)} of them for a decision` : ''}`,
@@ -129,18 +127,6 @@ function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
     ...(active ? [`  now   ${runText(active)}`] : []),
     ...(last ? [`  last  ${runText(last)}`] : []),
   ]
-}
-
-function problemLines({ refused, undelivered }: ConnectionStatus['problems']): string[] {
-  const told = [
-    [refused, 'refused by the platform'],
-    [undelivered, 'cannot be delivered'],
-  ] as const
-  return told.flatMap(([{ people, leavers }, what]) => {
-    if (people === 0) return []
-    const among = leavers === 0 ? '' : `, among them ${counted(leavers, 'leaver')}`
-    return [`${counted(people, 'person', 'people')} ${what}${among}`]
-  })
 }
 
 function blockedLines({ since, reason, probeAt }: NonNullable<ConnectionStatus['blocked']>, paint: Paint): string[] {

@@ -1,4 +1,4 @@
-import type { Counts, DoubtTally, UnservedTally } from '../../contract/control/shapes.ts'
+import type { ConnectionStatus, Counts, DoubtTally, UnservedTally } from '../../contract/control/shapes.ts'
 import { counted, moment, number } from './text.ts'
 
 const countNames = {
@@ -40,6 +40,23 @@ export function doubtText(tally: DoubtTally | null): string[] {
     `${some} ${people === 1 ? 'is' : 'are'} in doubt${among}: a request about them got no clear answer and may ` +
       `still arrive; the daemon or the next sync reads them back until ${moment(until)} at least`,
   ]
+}
+
+/** The people whom the platform does not have as HR says, or of whom that is not known: a line for each reason. */
+export function peopleNotInStep({ problems, unserved, inDoubt }: ConnectionStatus): string[] {
+  return [...problemText(problems), ...unservedText(unserved), ...doubtText(inDoubt)]
+}
+
+function problemText({ refused, undelivered }: ConnectionStatus['problems']): string[] {
+  const told = [
+    [refused, 'refused by the platform'],
+    [undelivered, 'cannot be delivered'],
+  ] as const
+  return told.flatMap(([{ people, leavers }, what]) => {
+    if (people === 0) return []
+    const among = leavers === 0 ? '' : `, among them ${counted(leavers, 'leaver')}`
+    return [`${counted(people, 'person', 'people')} ${what}${among}`]
+  })
 }
 
 /** `2 people`, `1 row without a readable key`, or both. */
