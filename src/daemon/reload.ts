@@ -36,7 +36,7 @@ async function placeOf(address: Secret | null): Promise<string | null> {
   return url && `${url.protocol}//${url.host}${url.pathname}`
 }
 
+/** Why a configuration is not taken up. An error that nobody expected refuses it as well: what works goes on. */
 export function reasonOf(error: unknown): string {
-  if (error instanceof Failure) return error.message
-  throw error
+  return error instanceof Failure ? error.message : 'an unexpected error; the log has it'
 }

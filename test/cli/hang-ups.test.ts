@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
-import { nextLife } from '../../src/cli/commands/serve.ts'
+import { askedOnce, nextLife } from '../../src/cli/commands/serve.ts'
 import { listenForHangUp } from '../../src/cli/hang-ups.ts'
 import type { Config } from '../../src/daemon/config/config.ts'
+import { reasonOf } from '../../src/daemon/reload.ts'
+import { Failure } from '../../src/errors.ts'
 
 const request = { id: 'r1', file: '/backup', replace: true, by: 'ada', reason: 'lost' }
 
@@ -23,4 +25,17 @@ test('a hang-up that comes during a restore has the configuration read in the ne
   stop.abort()
 
   expect([first, second, await third, rereads]).toEqual([request, { config: { folder: '/1' } }, null, 1].flat())
+})
+
+test('a second restore in the same life is refused, and the first is done', async () => {
+  const { asked, ask } = askedOnce<string>()
+  ask('first')
+
+  expect(() => ask('second')).toThrow('a restore was asked for just now')
+  expect(await asked).toBe('first')
+})
+
+test('an error that nobody expected refuses a reload, and does not end what works', () => {
+  expect(reasonOf(new TypeError('x of undefined'))).toBe('an unexpected error; the log has it')
+  expect(reasonOf(new Failure('config_invalid', 'database cannot change'))).toBe('database cannot change')
 })

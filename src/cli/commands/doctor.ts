@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { ZipFile } from 'yazl'
 import { type Check, checkAll } from '../../daemon/check.ts'
 import type { Config } from '../../daemon/config/config.ts'
-import type { Secret } from '../../daemon/config/secret.ts'
+import { Secret } from '../../daemon/config/secret.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { silentEvents } from '../../telemetry/events.ts'
 import { visibleJson, visibleLines } from '../../text/visible.ts'
@@ -40,7 +40,7 @@ export async function doctor(file: string | undefined, options: CommonOptions): 
     [config.folder]: '(folder of the configuration)',
     [homedir()]: '(home)',
   }
-  const scrub = createScrub(await secretsOf(config), places)
+  const scrub = createScrub(await secretTexts(config), places)
   const parts = await gather(config, scrub, stop.signal)
   const target = file ?? `rollcall-doctor-${new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}.zip`
   await write(target, await zip(parts, scrub))
@@ -150,31 +150,19 @@ function machine() {
 }
 
 /** The secrets that can be read, so that none of them leaves in whatever text it stands. */
-async function secretsOf({ platform, database, queue, server, audit, alerts, connections }: Config): Promise<string[]> {
-  const ofChannels = alerts.channels.flatMap((channel) => Object.values(channel).flatMap(secretsIn))
-  const ofConnections = [...connections.values()].flatMap(({ source, webhook }) => [
-    ...(source?.secrets.values() ?? []),
-    ...(webhook?.secrets ?? []),
-  ])
-  const all = [platform.apiKey, database, queue, server.token, audit.signingKey, ...ofChannels, ...ofConnections]
-  const read = await Promise.all(
-    all.map(async (secret) => {
-      try {
-        return (await secret?.read()) ?? ''
-      } catch {
-        return ''
-      }
-    }),
-  )
+async function secretTexts(config: Config): Promise<string[]> {
+  const read = await Promise.all(secretsIn(config).map((secret) => secret.read().catch(() => '')))
   // What stands in a file ends with a line break, which is none of the secret.
   return read.flatMap((secret) => [secret, secret.trim()])
 }
 
-function secretsIn(value: unknown): Secret[] {
-  if (typeof value !== 'object' || value === null) return []
-  return 'read' in value && typeof value.read === 'function'
-    ? [value as Secret]
-    : Object.values(value).flatMap(secretsIn)
+/** All secrets below a value, wherever they stand: a setting that is added later is covered as well. */
+export function secretsIn(value: unknown, seen = new Set<unknown>()): Secret[] {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return []
+  seen.add(value)
+  if (value instanceof Secret) return [value]
+  const parts = value instanceof Map || value instanceof Set ? [...value.values()] : Object.values(value)
+  return parts.flatMap((part) => secretsIn(part, seen))
 }
 
 async function zip(parts: readonly Part[], scrub: Scrub): Promise<Buffer> {

@@ -42,9 +42,9 @@ export async function serve(options: ServeOptions): Promise<number> {
   const reloads: Reloads & { last: Reload | null } = { last: null, ask: () => setTimeout(hangUps.ask, askedAfterMs) }
   let lastGood: Config | null = null
   for (;;) {
-    const asked = Promise.withResolvers<AskedRestore>()
+    const { asked, ask } = askedOnce<AskedRestore>()
     const check = async (request: RestoreRequest) => (await checkRestore(config, request)).size
-    const restorations = { last: restoration, check, ask: asked.resolve }
+    const restorations = { last: restoration, check, ask }
     const former = lastGood
     const daemon = await begun(
       () => startDaemon(config, { events, restorations, reloads, roles, metrics, env: process.env }),
@@ -66,7 +66,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     }
     lastGood = config
     giveBackMemory()
-    const next = await nextLife({ asked: asked.promise, stop: stop.signal, hangUps, reread })
+    const next = await nextLife({ asked, stop: stop.signal, hangUps, reread })
     if (next === null) return await ended(daemon, { events, reason: stop.received() ?? 'stopped' })
     events.daemonStopping({ reason: 'config' in next ? 'reload' : 'restore' })
     // While what is under way comes to rest, requests are still answered.
@@ -91,6 +91,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   }
 
   function refused(error: unknown): void {
+    if (!(error instanceof Failure)) events.unexpected({ during: 'reload', error })
     const reason = reasonOf(error)
     reloads.last = { at: new Date().toISOString(), refused: reason }
     events.configRefused({ reason })
@@ -122,6 +123,21 @@ async function begun(
       const isOver = await pause(seconds * 1000, false, { signal: stop }).catch(() => true)
       if (isOver) return null
     }
+  }
+}
+
+/** What one life of the daemon can be asked for once. */
+export function askedOnce<T>(): { readonly asked: Promise<T>; ask(request: T): void } {
+  const { promise, resolve } = Promise.withResolvers<T>()
+  let isAsked = false
+  return {
+    asked: promise,
+    ask(request) {
+      if (isAsked)
+        throw new Failure('already_active', 'a restore was asked for just now: the daemon starts again for it')
+      isAsked = true
+      resolve(request)
+    },
   }
 }
 

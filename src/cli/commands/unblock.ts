@@ -37,7 +37,7 @@ async function probed(session: Session, before: ConnectionStatus, waitSeconds: n
   for (;;) {
     const now = await standing(session, before.name)
     if (now.blocked) throw new Failure('blocked', `${now.name} is blocked again: ${now.blocked.reason}`)
-    if (markOf(now) !== markOf(before)) return now.active?.remaining ?? 0
+    if (hasAnswered(now, before)) return now.active?.remaining ?? 0
     if (performance.now() - startedAt > waitSeconds * 1000) {
       const tried = `nothing of ${now.name} got through within ${counted(waitSeconds, 'second')}`
       throw new Failure('platform_unreachable', `${tried}; it is tried again, and "rollcall problems" says when`)
@@ -46,9 +46,12 @@ async function probed(session: Session, before: ConnectionStatus, waitSeconds: n
   }
 }
 
-/** Changes whenever the platform has taken or refused a person of the run at work. */
-function markOf({ active }: ConnectionStatus): string {
-  return JSON.stringify([active?.id, active?.state, active?.confirmed, active?.problems])
+/** Whether the platform has taken or refused a person since. A run that begins, or goes from one state to another, says nothing of that. */
+export function hasAnswered(now: ConnectionStatus, before: ConnectionStatus): boolean {
+  if (now.people.due < before.people.due) return true
+  const was = before.active
+  const is = [now.active, now.last].find((run) => run !== null && run.id === was?.id)
+  return was !== null && is != null && is.confirmed + is.problems > was.confirmed + was.problems
 }
 
 async function standing({ control }: Session, name: string): Promise<ConnectionStatus> {

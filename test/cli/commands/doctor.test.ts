@@ -4,8 +4,10 @@ import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { type Entry, fromBuffer, type ZipFile } from 'yauzl'
+import { secretsIn } from '../../../src/cli/commands/doctor.ts'
 import { shownConfiguration } from '../../../src/cli/doctor/configuration.ts'
 import { createScrub } from '../../../src/cli/doctor/scrub.ts'
+import { Secret } from '../../../src/daemon/config/secret.ts'
 import { call } from '../../helpers/called.ts'
 import { install } from '../../helpers/installation.ts'
 import { staff } from '../../helpers/world.ts'
@@ -119,4 +121,15 @@ test('the same person has one name in a file, and another one in the next', () =
   expect(one.text('line 3: "a "b" c" of https://u:p@x.example/v2?key=1 is no date, ask ana@acme.example')).toBe(
     'line 3: "…" of https://x.example/v2 is no date, ask (e-mail)',
   )
+})
+
+test('every secret of a configuration is known, wherever it stands', () => {
+  const [client, header, key] = ['client', 'header', 'key'].map((text) => new Secret([{ text }]))
+  const config = {
+    server: { oidc: { clientSecret: client } },
+    traces: { headers: new Map([['authorization', header]]) },
+    connections: new Map([['acme', { webhook: { secrets: [key, key] } }]]),
+  }
+
+  expect(secretsIn(config)).toEqual([client, header, key])
 })

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hasAnswered } from '../../../src/cli/commands/unblock.ts'
+import type { ConnectionStatus } from '../../../src/contract/control/shapes.ts'
+import { runDocument } from '../../helpers/control-documents.ts'
 import { type Installation, install } from '../../helpers/installation.ts'
 import { type Host, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
@@ -71,4 +74,19 @@ test('a platform that does not answer is told from one that turns us away', asyn
 
   expect(exit).toBe(69)
   expect(stderr).toContain('nothing of acme got through within 1 second; it is tried again')
+})
+
+test('a run that only begins or ends says nothing of what the platform answered', () => {
+  const status = (given: object) =>
+    ({ people: { wanted: 5, separated: 0, due: 5 }, active: null, last: null, ...given }) as unknown as ConnectionStatus
+  const run = (given: object) => runDocument({ id: 'r1', state: 'delivering', confirmed: 1, problems: 0, ...given })
+  const before = status({ active: run({}) })
+
+  expect(hasAnswered(status({ active: run({ state: 'reading' }) }), before)).toBe(false)
+  expect(hasAnswered(status({ active: run({ id: 'r2', confirmed: 0 }) }), before)).toBe(false)
+  expect(hasAnswered(status({ last: run({ state: 'cancelled' }) }), before)).toBe(false)
+  expect(hasAnswered(status({ active: run({ confirmed: 2 }) }), before)).toBe(true)
+  expect(hasAnswered(status({ active: run({ problems: 1 }) }), before)).toBe(true)
+  expect(hasAnswered(status({ last: run({ state: 'finished', confirmed: 5 }) }), before)).toBe(true)
+  expect(hasAnswered(status({ people: { wanted: 5, separated: 0, due: 4 } }), status({}))).toBe(true)
 })
