@@ -47,7 +47,8 @@ export async function verifyTrail(db: Db, { publicKey, kept, key }: Trusted): Pr
     upTo.entry > upTo.head && (await lastOrdinals(db)).head === upTo.head
       ? wrong(upTo.head + 1, `entry ${upTo.head + 1} stands behind the last signed head: it was put in without the key`)
       : null
-  const { finding = null, ordinal = null } = walked.wrong ?? beyond ?? pending.wrong ?? {}
+  const found = walked.wrong ?? beyond ?? pending.wrong ?? (await lookForUnaccounted(db))
+  const { finding = null, ordinal = null } = found ?? {}
   const { entries, heads, untiedUpTo, restored } = walked
   return { entries, heads, pending: pending.count, finding, ordinal, untiedUpTo, restored }
 }
@@ -158,6 +159,24 @@ async function lookAtPending(db: Db, key: AuditKey | null): Promise<{ count: num
   const what = foreign === 1 ? 'an act that waits' : `${foreign} acts that wait`
   const finding = `${what} for a place in the trail came from elsewhere, or from a process without the key`
   return { count: rows.length, wrong: wrong(null, finding) }
+}
+
+/** Runs whose plan was accepted, though no act says so: somebody has removed it before it was signed, or has put the run in. */
+async function lookForUnaccounted(db: Db): Promise<Wrong | null> {
+  const { rows } = await sql<{ id: string; runs: number }>`
+    with accounted as (
+      select substring(entry from '"runId":"([^"]+)"') as id
+      from (select entry from audit_trail union all select entry from audit_pending) acts
+      where entry like '%"act":"run.passed"%' or entry like '%"act":"run.approved"%'
+    )
+    select id, (count(*) over ())::int as runs from runs
+    where state in ('delivering', 'finished', 'finished_with_problems')
+      and not exists (select 1 from accounted where accounted.id = runs.id::text)
+    order by created_at, id limit 1`.execute(db)
+  const [first] = rows
+  if (!first) return null
+  const others = first.runs === 1 ? '' : `, and ${first.runs - 1} more`
+  return wrong(null, `no act says who or what accepted the plan of run ${first.id}${others}`)
 }
 
 async function lastOrdinals(db: Db): Promise<{ readonly head: number; readonly entry: number }> {

@@ -196,6 +196,30 @@ describe('a trail that somebody with the database but without the key has edited
     expect(unaware).toBeNull()
   })
 
+  test('is found where the acts of an accepted run are missing, and not where they wait to be signed', async () => {
+    const kept = await smallTrail()
+    const other = '0198c5d1-1a2b-7c3d-8e4f-000000000000'
+    const run = { connection: 'acme', trigger: 'operator', options: '{}', created_at: now }
+    await opened.db.insertInto('connections').values({ name: 'acme' }).execute()
+    await opened.db
+      .insertInto('runs')
+      .values([
+        { ...run, id: runId, state: 'finished' },
+        { ...run, id: other, state: 'delivering' },
+        { ...run, id: '0198c5d1-1a2b-7c3d-8e4f-000000000001', state: 'unchanged' },
+      ])
+      .execute()
+
+    const missing = await finding(kept)
+    await record(db, { act: 'run.passed', connection: 'acme', by: 'rollcall', runId: other, details: {}, now })
+    const waiting = await finding(kept)
+    await seal(db, { key, kept, now })
+
+    expect(missing).toBe(`no act says who or what accepted the plan of run ${other}`)
+    expect(waiting).toBeNull()
+    expect(await finding(await lastHead(db))).toBeNull()
+  })
+
   test('is not signed any further, so that nothing is vouched for by the next act', async () => {
     const kept = await smallTrail()
     const rows = await rowsOf('audit_trail')
