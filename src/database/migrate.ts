@@ -87,9 +87,17 @@ function refuseOtherHistory(
     const difference = expected === undefined ? 'which this version does not know' : 'with a different text'
     throw new Failure(
       'config_invalid',
-      `${target.place} has migration "${name}" of schema "${target.schema}" applied, ${difference}; use the version of Rollcall that last wrote this database, or a newer one`,
+      `${target.place} has migration "${name}" of schema "${target.schema}" applied, ${difference}; ${helpAgainst(name, migrations)}`,
     )
   }
+}
+
+/** Released migrations never change, so one that is missing or different among ours comes from before the release. */
+export function helpAgainst(name: string, migrations: readonly Migration[]): string {
+  const isNewer = name > (migrations.at(-1)?.name ?? '')
+  return isNewer
+    ? 'use the version of Rollcall that last wrote it, or a newer one'
+    : 'a development version from before the first release wrote it, and no upgrade leads from there: begin with an empty database, or use that version'
 }
 
 async function apply(client: PoolClient, migration: Migration, { schema, place }: Target): Promise<void> {

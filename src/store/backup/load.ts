@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
-import { type Migration, migrationDigest } from '../../database/migrate.ts'
+import { helpAgainst, type Migration, migrationDigest } from '../../database/migrate.ts'
 import { Failure } from '../../errors.ts'
 import { migrations } from '../migrations/index.ts'
 import type { Db } from '../schema.ts'
@@ -15,7 +15,7 @@ export function refuseOtherVersion({ migrations: applied, version }: BackupHeade
   if (foreign)
     throw new Failure(
       'config_invalid',
-      `${from} was written by version ${version} of Rollcall, whose tables this version does not know ("${foreign.name}"); use that version, or a newer one`,
+      `${from} was written by version ${version} of Rollcall, whose tables this version does not know ("${foreign.name}"); ${helpAgainst(foreign.name, migrations)}`,
     )
 }
 

@@ -195,7 +195,9 @@ test('a backup of an older version is brought up to this one, and that of a newe
   expect(kept).toHaveLength(lines.length - 6)
   expect(await store.db.selectFrom('pauses').selectAll().execute()).toEqual([])
   const unknown = { ...header, migrations: [...header.migrations, { name: '0999-later', sha256: 'x' }] }
-  expect(() => refuseOtherVersion(unknown, file)).toThrow('use that version, or a newer one')
+  expect(() => refuseOtherVersion(unknown, file)).toThrow('that last wrote it, or a newer one')
+  const early = { ...header, migrations: [{ name: '0001-connections', sha256: 'x' }] }
+  expect(() => refuseOtherVersion(early, file)).toThrow('a development version from before the first release wrote it')
 })
 
 test('a backup that somebody wrote by hand brings no statement of its own', async () => {
