@@ -4,7 +4,7 @@ import type { Events } from '../telemetry/events.ts'
 // Errors that ioredis, node-postgres and pg-pool tell by their message only, and those of a Redis that is there but refuses us.
 const awayMessages = [
   /^connection (is closed|terminated|ended)/i,
-  /^command timed out/i,
+  /^(command timed out|socket timeout)/i,
   /max retries per request/i,
   /timeout exceeded when trying to connect/i,
   /cannot use a pool after calling end/i,

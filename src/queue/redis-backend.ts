@@ -20,11 +20,21 @@ const slowestReconnectMs = 2000
 const producing = { lazyConnect: true, maxRetriesPerRequest: 1, commandTimeout: 5000 }
 const consuming = { maxRetriesPerRequest: null }
 
+/**
+ * A command that Redis has not answered for so long will not be: the server is gone, and only the socket is still open. A consumer's longest
+ * command waits ten seconds for a job.
+ */
+const silenceMs = 30_000
+
 /** Jobs kept in Redis. Refuses a server that is not there (`queue_unreachable`) or may evict jobs (`config_invalid`). */
-export async function openRedisBackend(url: string, events: Events): Promise<Backend> {
+export async function openRedisBackend(
+  url: string,
+  events: Events,
+  { socketTimeout = silenceMs }: { readonly socketTimeout?: number } = {},
+): Promise<Backend> {
   const place = redisPlace(url)
   const report = createConnectionReport(place, events)
-  const client = connectionTo(url, producing)
+  const client = connectionTo(url, { ...producing, socketTimeout })
   try {
     await connect(client, place)
     await checkSettings(client, place, events)
@@ -40,7 +50,9 @@ export async function openRedisBackend(url: string, events: Events): Promise<Bac
       return new BullQueue(name, { ...producerOptions(retry), prefix, connection: client }).on('error', report.failed)
     },
     createConsumer(name, processor, settings) {
-      const connection = connectionTo(url, consuming).on('error', report.failed).on('ready', report.connected)
+      const connection = connectionTo(url, { ...consuming, socketTimeout })
+        .on('error', report.failed)
+        .on('ready', report.connected)
       const worker = new BullWorker(name, processor, { ...consumerOptions(settings), prefix, connection })
       worker.on('error', report.failed)
       return { worker, [Symbol.dispose]: () => connection.disconnect() }
@@ -58,7 +70,10 @@ export async function openRedisBackend(url: string, events: Events): Promise<Bac
   }
 }
 
-function connectionTo(at: string, options: typeof producing | typeof consuming): Redis {
+function connectionTo(
+  at: string,
+  options: (typeof producing | typeof consuming) & { readonly socketTimeout: number },
+): Redis {
   const url = new URL(at)
   const authority = url.searchParams.get('ca')
   url.searchParams.delete('ca')

@@ -7,6 +7,8 @@ export type Link = AsyncDisposable & {
   /** Drops every connection and refuses new ones. */
   cut(): Promise<void>
   mend(): Promise<void>
+  /** Lets nothing through the connections that there are, and leaves them open, whatever the server does. New ones work. */
+  freeze(): void
 }
 
 /** A link on the loopback to the server of an address like `redis://host:port`. */
@@ -42,6 +44,13 @@ export async function openLink(address: string): Promise<Link> {
     url: Object.assign(new URL(address), { host: `127.0.0.1:${port}` }).href,
     cut,
     mend: async () => void (await listen(server, port)),
+    freeze() {
+      for (const socket of sockets) {
+        socket.unpipe()
+        socket.removeAllListeners('close').removeAllListeners('error')
+        socket.on('close', () => sockets.delete(socket)).on('error', () => {})
+      }
+    },
     [Symbol.asyncDispose]: cut,
   }
 }

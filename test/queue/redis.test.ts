@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { Failure } from '../../src/errors.ts'
 import { openQueue } from '../../src/queue/queue.ts'
+import { openRedisBackend } from '../../src/queue/redis-backend.ts'
 import { type Event, silentEvents } from '../../src/telemetry/events.ts'
 import { installServer, startBinary } from '../helpers/servers/binaries.ts'
 import { startContainer } from '../helpers/servers/containers.ts'
@@ -323,4 +324,20 @@ describe('a Redis that answers and takes no jobs', () => {
 
     await expect(queue.check()).resolves.toBeUndefined()
   })
+})
+
+test('a connection whose server is gone though its socket is open is given up, and works again', async () => {
+  await using link = await openLink(await redisUrl())
+  await using backend = await openRedisBackend(link.url, silentEvents(), { socketTimeout: 300 })
+  const probe = () =>
+    backend.probe().then(
+      () => 'fine',
+      () => 'away',
+    )
+  const before = await probe()
+
+  link.freeze()
+
+  expect(before).toBe('fine')
+  await expect.poll(probe, { timeout: 30_000 }).toBe('fine')
 })

@@ -12,6 +12,8 @@ const lockClass = 0x524f4c4c
 
 const renewMs = 10_000
 const retakeMs = 1000
+/** How soon the session of the lock answers, unless its server is gone and only the socket is still open. */
+const answerMs = 8000
 /** A process that has not renewed its lease for so long may be stopped for good: others take its work. */
 const stoppedSeconds = 60
 const forgottenSeconds = 24 * 60 * 60
@@ -59,14 +61,24 @@ export function isAtWork({ atWork }: Lease, work: Work): boolean {
   return atWork.values().some((one) => isDeepStrictEqual(one, work))
 }
 
+/** How often a lease is renewed, and how soon its lock's session has to answer then. */
+type Times = { readonly renewMs: number; readonly answerMs: number }
+
 /** Takes a lease for this process and keeps it, also over a lost database connection. `card`: what a daemon says of itself. */
-export async function takeLease({ db, pool }: Database<StoreSchema>, card: ProcessCard | null = null): Promise<Lease> {
+export async function takeLease(
+  { db, pool }: Database<StoreSchema>,
+  card: ProcessCard | null = null,
+  times: Times = { renewMs, answerMs },
+): Promise<Lease> {
   const id = randomInt(1, 2 ** 31 - 1)
   await sql`delete from leases where seen_at < now() - make_interval(secs => ${forgottenSeconds})`.execute(db)
   await renew()
-  const lock = await keepLock(pool, id)
+  const lock = await keepLock(pool, { id, answerMs: times.answerMs })
   // A renewal that the database does not answer comes again; until then another process may take the work over.
-  const renewing = setInterval(() => renew().catch(() => undefined), renewMs)
+  const renewing = setInterval(() => {
+    renew().catch(() => undefined)
+    lock.check().catch(() => undefined)
+  }, times.renewMs)
 
   async function renew(): Promise<void> {
     await sql`
@@ -90,31 +102,42 @@ export async function takeLease({ db, pool }: Database<StoreSchema>, card: Proce
   }
 }
 
+type Lock = AsyncDisposable & {
+  /** Asks the session whether it still holds the lock. If it does not, or does not answer, another one takes it. Never fails. */
+  check(): Promise<void>
+}
+
 /**
  * Holds the advisory lock of a lease in a session of its own, and takes it again in another one when that breaks. Meanwhile another
  * process may take the work over; what this one then writes is fenced off by the numbers of attempts. Disposing never fails.
  */
-async function keepLock(pool: Pool, id: number): Promise<AsyncDisposable> {
+async function keepLock(pool: Pool, { id, answerMs: withinMs }: { id: number; answerMs: number }): Promise<Lock> {
   let isOver = false
   let retaking: NodeJS.Timeout | undefined
+  let checking: Promise<void> | null = null
   /** Null while there is none: each session is released once. */
   let session: PoolClient | null = await take()
 
   async function take(): Promise<PoolClient> {
     const client = await pool.connect()
     try {
-      await client.query('select pg_advisory_lock($1, $2)', [lockClass, id])
+      // It does not wait: a session whose end the server has not noticed yet holds the lock for this lease as well.
+      const taken = client.query('select pg_try_advisory_lock($1, $2) as taken', [lockClass, id])
+      const { rows } = await answeredWithin(withinMs, taken)
+      if (!rows[0]?.taken) throw new Error('an earlier session of this lease still has its lock')
     } catch (error) {
       client.release(true)
       throw error
     }
-    client.on('error', () => {
-      if (client !== session) return
-      session = null
-      client.release(true)
-      retake()
-    })
+    client.on('error', () => drop(client))
     return client
+  }
+
+  function drop(client: PoolClient): void {
+    if (client !== session) return
+    session = null
+    client.release(true)
+    if (!isOver) retake()
   }
 
   function retake(): void {
@@ -129,15 +152,52 @@ async function keepLock(pool: Pool, id: number): Promise<AsyncDisposable> {
     )
   }
 
+  async function checkSession(): Promise<void> {
+    const asked = session
+    if (asked === null) return
+    try {
+      const { rows } = await answeredWithin(withinMs, asked.query(holdsLock, [lockClass, id]))
+      if (rows[0]?.holds) return
+    } catch {
+      // The same as if the lock were gone.
+    }
+    drop(asked)
+  }
+
   return {
+    check() {
+      checking ??= checkSession().finally(() => {
+        checking = null
+      })
+      return checking
+    },
     async [Symbol.asyncDispose]() {
       isOver = true
+      await checking
       clearTimeout(retaking)
       const last = session
       session = null
-      await last?.query('select pg_advisory_unlock($1, $2)', [lockClass, id]).catch(() => undefined)
-      last?.release()
+      if (last === null) return
+      const unlocked = last.query('select pg_advisory_unlock($1, $2)', [lockClass, id])
+      const isUnlocked = await answeredWithin(withinMs, unlocked).then(
+        () => true,
+        () => false,
+      )
+      last.release(!isUnlocked)
     },
+  }
+}
+
+const holdsLock = `select exists (
+  select 1 from pg_locks where locktype = 'advisory' and classid = $1 and objid = $2 and granted and pid = pg_backend_pid()) as holds`
+
+async function answeredWithin<T>(ms: number, answer: Promise<T>): Promise<T> {
+  const { promise: silence, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms)
+  try {
+    return await Promise.race([answer, silence])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -42,7 +42,7 @@ import { type AttemptEnd, closeRun, type EndedAttempt, endAttempt, isDue } from 
 import { forgetAnsweredOf } from '../../store/deliveries/outcomes.ts'
 import { type PendingChange, pendingChanges } from '../../store/deliveries/pending.ts'
 import { getRun } from '../../store/runs/runs.ts'
-import { workingOn } from '../../store/workers/leases.ts'
+import { isAtWork, workingOn } from '../../store/workers/leases.ts'
 import { noteSpans } from '../../telemetry/traces.ts'
 import type { SyncContext } from '../context.ts'
 import { digestAnswered } from '../digests.ts'
@@ -77,7 +77,10 @@ export async function deliver(
   signal: AbortSignal,
 ): Promise<void> {
   await ctx.giveWay?.()
-  await workingOn(ctx.lease, { kind: 'batch', runId, batch }, () => deliverBatch(ctx, { runId, batch }, signal))
+  const work = { kind: 'batch', runId, batch } as const
+  // While the lock of its lease is taken again, this process would take its own batch for that of a dead one.
+  if (isAtWork(ctx.lease, work)) return
+  await workingOn(ctx.lease, work, () => deliverBatch(ctx, { runId, batch }, signal))
 }
 
 async function deliverBatch(ctx: SyncContext, { runId, batch }: Payload<'upsert'>, signal: AbortSignal): Promise<void> {

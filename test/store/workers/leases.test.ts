@@ -8,12 +8,12 @@ import { takeLease } from '../../../src/store/workers/leases.ts'
 import { postgresPlace } from '../../helpers/servers/databases.ts'
 import { openLink } from '../../queue/link.ts'
 
-async function open() {
+async function open(...times: [{ renewMs: number; answerMs: number }?]) {
   await using opening = new AsyncDisposableStack()
   const { at } = opening.use(await postgresPlace())
   const link = opening.use(await openLink(at))
   const store = await openDatabase<StoreSchema>({ at: link.url, schemas: ['rollcall'], migrations })
-  const lease = await takeLease(store)
+  const lease = await takeLease(store, null, ...times)
   const opened = opening.move()
   return { at, link, store, lease, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
@@ -67,5 +67,28 @@ test('a lease whose session broke is live again once the database is back', asyn
     )
     .toBe(1)
   await lease[Symbol.asyncDispose]()
+  await store[Symbol.asyncDispose]()
+})
+
+test('a lease whose session is gone though its socket is open takes its lock again', async () => {
+  await using opened = await open({ renewMs: 50, answerMs: 300 })
+  const { at, link, store, lease } = opened
+  await using other = await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations })
+  const holders = async (): Promise<number[]> => {
+    const { rows } = await sql<{
+      pid: number
+    }>`select pid from pg_locks where locktype = 'advisory' and objid = ${lease.id}
+      and database = (select oid from pg_database where datname = current_database())`.execute(other.db)
+    return rows.map(({ pid }) => pid)
+  }
+  const before = await holders()
+
+  link.freeze()
+  await sql`select pg_terminate_backend(${before[0]})`.execute(other.db)
+
+  await expect.poll(holders, { timeout: 30_000 }).toEqual([expect.any(Number)])
+  expect(await holders()).not.toEqual(before)
+  await lease[Symbol.asyncDispose]()
+  await link.cut()
   await store[Symbol.asyncDispose]()
 })
