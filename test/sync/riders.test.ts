@@ -7,6 +7,7 @@ import { compileShape } from '../../src/identity/shape/shape.ts'
 import { claimRun } from '../../src/store/runs/claims.ts'
 import { addWaitingRun, ensureConnection, listRuns } from '../../src/store/runs/runs.ts'
 import type { SyncConnection } from '../../src/sync/context.ts'
+import { settleSources } from '../../src/sync/plan/feeds.ts'
 import { requestRun } from '../../src/sync/sync.ts'
 import { liveRecords, workspaceOf } from '../helpers/custom-records.ts'
 import { type Host, openWorld, peopleOn, staff, startHost } from '../helpers/world.ts'
@@ -154,6 +155,35 @@ test('what one fails with does not concern the other, and is made up for', async
   expect((await peopleOn(client)).size).toBe(31)
   expect(between).toBe(30)
   expect((await liveRecords(client)).size).toBe(31)
+})
+
+test('an export stays where it is while the last run of one that rides along has failed: it has not read it', async () => {
+  await using opened = await open()
+  const { world, client } = opened
+  const { db } = world.sync.store
+  const people = world.sync.connections.get('acme')
+  if (!people) throw new Error('no connection')
+  await world.night(staff(30))
+  const before = opened.settled.length
+  await db.schema
+    .alterTable('changes')
+    .addCheckConstraint('broken', sql`record ->> '.title' is null or identity_id <> 'E0031'`)
+    .execute()
+
+  await world.night(staff(31), { asOf: '2026-11-21T01:00:00.000Z' })
+  while ((await opened.lastOf('records'))?.state === 'reading') await world.minute()
+  const failed = await opened.lastOf('records')
+  await settleSources(world.sync, people)
+  const meanwhile = opened.settled.length
+  await db.schema.alterTable('changes').dropConstraint('broken').execute()
+  world.clock.now = new Date(world.clock.now.getTime() + 60_000)
+  await requestRun(world.sync, { connection: 'records', trigger: 'operator' })
+  await world.drain()
+
+  expect(failed?.state).toBe('failed')
+  expect(meanwhile).toBe(before)
+  expect((await liveRecords(client)).size).toBe(31)
+  expect(opened.settled.length).toBe(before + 1)
 })
 
 test('one that is asked for by itself reads the source of the other and leaves it alone', async () => {

@@ -158,17 +158,23 @@ export async function addWaitingRun(
   return row.id
 }
 
-/** Whether any run of these connections is still to read its source, or waits for a decision about it. */
+/**
+ * Whether any run of these connections is still to read its source, or waits for a decision about it. If the newest run of a connection
+ * failed, it still has to read what it could not.
+ */
 export async function areUndecided(db: Db, connections: readonly string[]): Promise<boolean> {
-  const run = await db
-    .selectFrom('runs')
-    .select('id')
-    .where('connection', 'in', connections)
-    .where('feed', '=', 'source')
-    .where('state', 'in', ['waiting', 'reading', 'planned', 'held'])
-    .limit(1)
-    .executeTakeFirst()
-  return run !== undefined
+  const { rows } = await sql`
+    select 1 from runs
+    where connection = any(${connections}) and feed = 'source' and (
+      state in ('waiting', 'reading', 'planned', 'held')
+      or state = 'failed' and not exists (
+        select 1 from runs newer
+        where newer.connection = runs.connection and newer.feed = 'source' and newer.state <> 'cancelled'
+          and newer.created_at > runs.created_at
+      )
+    )
+    limit 1`.execute(db)
+  return rows.length > 0
 }
 
 /** Adds a waiting run that is about people of its own, so that no other request joins it. Null if one of this feed waits already. */
