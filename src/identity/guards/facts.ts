@@ -56,7 +56,7 @@ export type GuardFacts = PeopleCounts & {
   readonly endMissing: boolean
   /** People employed according to the roster before this run. */
   readonly headcount: number
-  /** What passed by events within the last day and no person approved: many small plans are no way around the limit of a large one. */
+  /** What passed by the same feed within a day and no person approved: many small plans are no way around the limit of a large one. */
   readonly recent: PeopleCounts
   /** By what it passed; left out for events. */
   readonly recentBy?: string

@@ -1,46 +1,45 @@
 import { sql } from 'kysely'
 import { type FieldCounts, noPeople, type PeopleCounts, peopleLimits, type Usual } from '../../identity/guards/facts.ts'
 import { otherFieldsOf } from '../../identity/guards/limits.ts'
-import type { FieldName } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 import type { FeedName } from './runs.ts'
 
-/** What the limits of people count of small runs, of one feed, that passed since then without a person's approval. */
-export async function passedSince(
-  db: Db,
-  { connection, feed, since }: { connection: string; feed: FeedName; since: Date },
-): Promise<PeopleCounts> {
-  const passed = sql`
-    select id, counts from runs
-    where connection = ${connection} and feed = ${feed} and state in ('delivering', 'finished', 'finished_with_problems')
-      and decided_by is null and created_at > ${since}`
-  const kinds = await sql<{ kind: string; people: number }>`
-    with passed as (${passed})
-    select kind, sum(people::int)::int as people from passed, json_each_text(passed.counts) as counted(kind, people) group by kind`.execute(
-    db,
-  )
-  const fields = await sql<{ field: FieldName; all: number; blanked: number }>`
-    with passed as (${passed})
-    select field, count(*)::int as "all", (count(*) filter (where value ->> 'to' is null))::int as blanked
-    from passed join changes on changes.run_id = passed.id, jsonb_each(changes.fields) as told(field, value)
-    where not changes.carried and value ->> 'from' is not null
-    group by field`.execute(db)
+const hourMs = 60 * 60_000
+/** Less than a day, so that a nightly export that comes some hours earlier than the last one is of another day. */
+const exportHours = 20
+/** No export waits longer than this before it is read; only so many days of runs are looked through. */
+const daysLookedAt = 30
 
-  const byKind = new Map(kinds.rows.map(({ kind, people }) => [kind, people]))
-  const byField = new Map(fields.rows.map((row) => [row.field, row]))
-  const named = otherFieldsOf(Object.fromEntries(byField))
-  const each = (count: (row: { all: number; blanked: number }) => number) =>
-    Object.fromEntries(named.map((field) => [field, count(byField.get(field) ?? { all: 0, blanked: 0 })]))
-  return {
-    leavers: byKind.get('leave') ?? 0,
-    joiners: byKind.get('join') ?? 0,
-    returns: byKind.get('return') ?? 0,
-    redates: byKind.get('correct') ?? 0,
-    contractorFlips: byField.get('isContractor')?.all ?? 0,
-    emailChanges: byField.get('email')?.all ?? 0,
-    changed: each(({ all, blanked }) => all - blanked),
-    blanked: each(({ blanked }) => blanked),
-  }
+/**
+ * What the limits of people counted of runs of one feed that passed without a person's approval: of the exports, the runs that read one of
+ * about the same time as `asOf`, however late they are read; of other feeds, the runs of the last day. What a run carried from an earlier one
+ * counts with that one, and the first plan of a connection counts nowhere.
+ */
+export async function recentlyPassed(
+  db: Db,
+  { connection, feed, asOf, now }: { connection: string; feed: FeedName; asOf: string; now: Date },
+): Promise<PeopleCounts> {
+  const hoursFrom = (time: number, hours: number) => new Date(time + hours * hourMs)
+  const at = Date.parse(asOf)
+  const isRecent =
+    feed === 'source'
+      ? sql`as_of > ${hoursFrom(at, -exportHours)} and as_of < ${hoursFrom(at, exportHours)}
+          and created_at > ${hoursFrom(now.getTime(), -24 * daysLookedAt)}`
+      : sql`created_at > ${hoursFrom(now.getTime(), -24)}`
+  const { rows } = await sql<{ of: string; name: string; people: number }>`
+    with passed as (
+      select people_counts as counts from runs
+      where connection = ${connection} and feed = ${feed} and state in ('delivering', 'finished', 'finished_with_problems')
+        and decided_by is null and people_counts is not null and ${isRecent}
+        and coalesce((known_people ->> 'people')::int, 1) > 0
+    ), counted as (
+      select 'people' as of, key as name, value from passed, json_each_text(counts) where json_typeof(counts -> key) = 'number'
+      union all select 'changed', key, value from passed, json_each_text(counts -> 'changed')
+      union all select 'blanked', key, value from passed, json_each_text(counts -> 'blanked'))
+    select of, name, sum(value::int)::int as people from counted group by of, name`.execute(db)
+  const sums = (of: string) =>
+    Object.fromEntries(rows.flatMap((row) => (row.of === of ? [[row.name, row.people]] : [])))
+  return { ...noPeople, ...sums('people'), changed: sums('changed'), blanked: sums('blanked') }
 }
 
 /** So many runs say what is usual. */

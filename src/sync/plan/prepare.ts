@@ -4,7 +4,7 @@ import type { Verdict } from '../../identity/change.ts'
 import { dateIn, type PlanContext } from '../../identity/decide.ts'
 import { createDecider, type Decider, isStale } from '../../identity/decider.ts'
 import { isEmployed } from '../../identity/employment.ts'
-import { type GuardFacts, noPeople } from '../../identity/guards/facts.ts'
+import type { GuardFacts } from '../../identity/guards/facts.ts'
 import { judge } from '../../identity/guards/judge.ts'
 import { withTaints } from '../../identity/guards/taints.ts'
 import { withClassed } from '../../identity/mapping/classed.ts'
@@ -18,7 +18,8 @@ import type { SetAside } from '../../store/plans/set-aside.ts'
 import { knownFaults } from '../../store/rejects/standing.ts'
 import { hasEmployed, headcount, knowsAnybody, rosterEntries } from '../../store/roster/roster.ts'
 import { valueDigests } from '../../store/roster/value-digests.ts'
-import { passedSince, usualOf } from '../../store/runs/passed.ts'
+import { recentlyPassed, usualOf } from '../../store/runs/passed.ts'
+import type { FeedName } from '../../store/runs/runs.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
 import { type AcceptedSource, acceptedSource } from '../../store/sources.ts'
 import { step } from '../../telemetry/traces.ts'
@@ -35,8 +36,6 @@ import { setAside, verdictsOnRest } from './set-aside.ts'
 import type { Stage } from './stage.ts'
 import { seeDue, waitingAfter } from './waiting-rows.ts'
 import type { PersonWatch } from './watch-person.ts'
-
-const dayMs = 24 * 60 * 60 * 1000
 
 /** What an export says night after night. An event that cannot be understood is kept by itself with its reason, and stops no other. */
 const ofRowsThatStand: ReadonlySet<string> = new Set(['rejectedRows', 'unlistedValues'])
@@ -181,7 +180,6 @@ async function prepareOnce(
 
   const isMeant = ({ former, identityId }: Pair) => !only || only.isAsked(former) || only.isAsked(identityId)
   const pairs = (await pairsIn(db, connection.name, decider)).filter(isMeant)
-  const aDayAgo = new Date(ctx.now().getTime() - dayMs)
   const fields = mapping.ok && !sparse && !nothingNew ? Object.keys(mapping.columns) : null
   const { employed, ...known } = await counting
   const facts = decider.facts({
@@ -200,7 +198,12 @@ async function prepareOnce(
       },
     }),
     pairs,
-    ...(await recentOf(db, connection.name, { since: aDayAgo, inOrder, ofOne: only !== undefined })),
+    ...(await recentOf(db, {
+      connection: connection.name,
+      feed: only ? 'person' : feed.name,
+      asOf: reading.asOf,
+      now: ctx.now(),
+    })),
     usual: await usualOf(db, { connection: connection.name, feed: feed.name }),
     missingColumns: missingColumns(mapping, { accepted: accepted.fields, fields, rules, nothingNew, sparse }),
     absence: rules.absence,
@@ -249,18 +252,21 @@ async function prepareOnce(
   }
 }
 
-/** What passed within a day by small runs of the same kind: many of them are no way around the limit of a large one. */
-async function recentOf(
+/** By what the people of earlier runs were carried, where a sum of the last day goes too far. */
+const passedBy: Readonly<Record<FeedName, string>> = {
+  source: 'by exports',
+  webhook: 'by events',
+  roster: 'by leaving dates that have come',
+  person: 'by runs of one person each',
+  revert: 'by reverts',
+}
+
+/** What passed within a day by runs of the same kind: many small ones are no way around the limit of a large one. */
+export async function recentOf(
   db: Db,
-  connection: string,
-  { since, inOrder, ofOne }: { since: Date; inOrder: boolean; ofOne: boolean },
+  recent: { connection: string; feed: FeedName; asOf: string; now: Date },
 ): Promise<Pick<GuardFacts, 'recent' | 'recentBy'>> {
-  if (inOrder) return { recent: await passedSince(db, { connection, feed: 'webhook', since }) }
-  if (!ofOne) return { recent: noPeople }
-  return {
-    recent: await passedSince(db, { connection, feed: 'person', since }),
-    recentBy: 'by runs of one person each',
-  }
+  return { recent: await recentlyPassed(db, recent), recentBy: passedBy[recent.feed] }
 }
 
 /** The rules and the times under which the people of a reading are decided. */

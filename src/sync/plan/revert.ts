@@ -1,7 +1,6 @@
 import type { Change } from '../../identity/change.ts'
 import { decideSide } from '../../identity/decide.ts'
 import { type PlannedPerson, withPin } from '../../identity/decider.ts'
-import { noPeople } from '../../identity/guards/facts.ts'
 import { judge } from '../../identity/guards/judge.ts'
 import { tally } from '../../identity/guards/tally.ts'
 import type { RosterEntry } from '../../identity/record.ts'
@@ -15,7 +14,7 @@ import { getRun } from '../../store/runs/runs.ts'
 import type { RevertAccount, RunOptions } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
 import { mainRules } from './feeds.ts'
-import { contextOf } from './prepare.ts'
+import { contextOf, recentOf } from './prepare.ts'
 import type { Stage } from './stage.ts'
 
 /** So many people of each kind are named; all of them are counted. */
@@ -73,7 +72,7 @@ export async function prepareRevert(
     size: null,
     endMissing: false,
     headcount: employed,
-    recent: noPeople,
+    ...(await recentOf(db, { connection: connection.name, feed: 'revert', asOf, now })),
     usual: null,
     missingColumns: [],
     pairs: [],

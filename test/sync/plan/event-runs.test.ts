@@ -29,7 +29,18 @@ import {
   webhookFeed,
 } from '../../helpers/events.ts'
 import { databases } from '../../helpers/servers/databases.ts'
-import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
+import {
+  between,
+  change,
+  type Host,
+  type HrPerson,
+  openWorld,
+  peopleOn,
+  staff,
+  startHost,
+  type World,
+  without,
+} from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
@@ -396,6 +407,49 @@ describe.each(databases)('on $name', ({ place }) => {
       })
       const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
       expect(left.length).toBe(5)
+    })
+
+    test('a departure that the platform refuses counts for the day once, however many runs carry it', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+      between(world, (real) => ({
+        updateHrisUserIdentity: async (input, options) =>
+          input.params.userIdentityId === 'identity-id:E0001'
+            ? ({ status: 400, error: { message: 'no', code: null, name: null }, headers: {} } as const)
+            : await real.updateHrisUserIdentity(input, options),
+      }))
+      const at = (minute: number) => `2026-11-20T02:${String(minute).padStart(2, '0')}:00.000Z`
+      await receive(world, terminated('E0001', '2026-11-19', at(1)))
+      await later(world, 6)
+      for (let i = 2; i <= 7; i++) {
+        await receive(world, updated(`E001${i}`, 'Lead', at(i)))
+        await later(world, 6)
+      }
+
+      await receive(world, terminated('E0009', '2026-11-19', at(20)))
+      await later(world, 6)
+
+      expect(await lastRun(world)).toMatchObject({ counts: { leave: 2 } })
+      expect((await peopleOn(client)).get('E0009')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+    })
+
+    test('the joiners of a first plan do not count for the day', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      const hired = ({ id, first, start }: HrPerson): HrEvent => ({
+        type: 'hired',
+        at: '2026-11-20T02:01:00.000Z',
+        employee: { id, first: first ?? null, start: start ?? null },
+      })
+      await receive(world, ...staff(30).map(hired))
+      await later(world, 6)
+
+      await receive(world, ...staff(31).slice(30).map(hired))
+      await later(world, 6)
+
+      expect((await lastRun(world)).state).toBe('finished')
+      expect((await peopleOn(client)).size).toBe(31)
     })
 
     test('nor for e-mail addresses', async () => {

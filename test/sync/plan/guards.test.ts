@@ -4,7 +4,7 @@ import type { Run } from '../../../src/store/runs/runs.ts'
 import { approveRun, rejectRun } from '../../../src/sync/sync.ts'
 import { later, receive, updated, webhookFeed } from '../../helpers/events.ts'
 import { databases } from '../../helpers/servers/databases.ts'
-import { type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
+import { type Host, type HrPerson, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
@@ -13,6 +13,15 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 const failed = ({ guards }: Run) => guards?.filter(({ ok }) => !ok) ?? []
+/** From now on the source holds changes alone. */
+function readDeltas({ connection }: World): void {
+  const { connector } = connection.feeds.source ?? {}
+  const open = connector?.open
+  if (connector && open)
+    Object.assign(connector, {
+      open: async (...asked: Parameters<typeof open>) => ({ ...(await open(...asked)), mode: 'delta' }),
+    })
+}
 const decision = ({ id, digest }: Run) => ({ runId: id, digest: digest ?? '', by: 'ops' })
 
 describe.each(databases)('the guards of a run on $name', ({ place }) => {
@@ -125,6 +134,53 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
       await later(world, 6)
 
       expect((await peopleOn(opened.client)).get('E0009')?.jobTitle).toBe('Lead')
+    })
+  })
+
+  describe('add what passed by exports of about the same time', () => {
+    const gone = (world: World, people: readonly HrPerson[], asOf: string) => {
+      const left = people.map((person) => ({ ...person, left: '2026-11-18', status: 'Inactive' }))
+      return world.night(left, { asOf })
+    }
+    const separated = async (client: Parameters<typeof peopleOn>[0]) =>
+      [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt).length
+
+    test('so that small delta files are no way around the limit of a large one', async () => {
+      await using opened = await open(Guards.parse({}))
+      const { world, client } = opened
+      await world.night(many, { asOf: '2026-11-19T01:00:00.000Z' })
+      readDeltas(world)
+
+      const states = []
+      for (const file of [0, 1, 2]) {
+        const run = await gone(world, many.slice(file * 3, file * 3 + 3), `2026-11-20T01:1${file}:00.000Z`)
+        states.push([run.state, run.reason])
+      }
+      const nextDay = await gone(world, many.slice(12, 15), '2026-11-21T01:00:00.000Z')
+
+      const said = /^leavers: \d+ of \d+ people would be separated within a day by exports; the limit is 5$/
+      expect(states).toEqual([
+        ['finished', null],
+        ['held', expect.stringMatching(said)],
+        ['held', expect.stringMatching(said)],
+      ])
+      expect(nextDay.state).toBe('finished')
+      expect(await separated(client)).toBe(6)
+    })
+
+    test('also of whole exports, and not of one that a person approved', async () => {
+      await using opened = await open(Guards.parse({}))
+      const { world, client } = opened
+      await world.night(many, { asOf: '2026-11-19T01:00:00.000Z' })
+
+      const first = await world.night(many.slice(6), { asOf: '2026-11-20T01:00:00.000Z' })
+      await approveRun(world.sync, decision(first))
+      await world.drain()
+      const second = await world.night(many.slice(10), { asOf: '2026-11-20T09:00:00.000Z' })
+      const third = await world.night(many.slice(14), { asOf: '2026-11-20T17:00:00.000Z' })
+
+      expect([first, second, third].map(({ state }) => state)).toEqual(['held', 'finished', 'held'])
+      expect(await separated(client)).toBe(10)
     })
   })
 
