@@ -17,6 +17,7 @@ import {
 import type { Asker, Db } from '../store/schema.ts'
 import { noteSpans } from '../telemetry/traces.ts'
 import { connectionOf, type SyncContext } from './context.ts'
+import { enqueueWaiting } from './enqueue.ts'
 import { basisOf } from './plan/basis.ts'
 import { endRun, runOf } from './requests.ts'
 import { afterCommit, commit } from './run.ts'
@@ -94,6 +95,7 @@ export async function rejectRun(ctx: SyncContext, decision: Decision): Promise<R
   await heldRun(ctx, decision)
   const run = await endRun(ctx, { runId, by, because, to: 'rejected' })
   ctx.events.runRejected({ runId, connection: run.connection, by })
+  await enqueueWaiting(ctx, run.connection)
   return run
 }
 

@@ -414,7 +414,7 @@ function deliveredBy({ mode }: Run, { records }: SyncConnection): DeliveredBy {
   return mode === 'snapshot' ? 'session' : 'direct'
 }
 
-/** Notes with what a run read that it was decided about, by the plan's verdicts or by a person. */
+/** Notes with what a run read that it was decided about, by the plan's verdicts or by a person, and asks for a run of what waits behind it. */
 export async function decideSource(
   tx: Db,
   run: Run,
@@ -423,6 +423,9 @@ export async function decideSource(
   if (run.feed !== 'source' && run.feed !== 'webhook') return
   if (run.feed === 'source') {
     if (run.source) await takeSource(tx, { connection: run.connection, source: run.source, outcome, now })
+    // Further exports wait behind this one.
+    if (run.source?.more)
+      await addWaitingRun(tx, { connection: run.connection, feed: 'source', trigger: 'file', options: {}, now })
     // Events that had the source read hold nothing that could be read again.
     await settleEvents(tx, { runId: run.id })
     return
@@ -440,7 +443,6 @@ export async function afterCommit(ctx: SyncContext, run: Run, batches: number): 
   if (connection) await settleSources(ctx, connection)
   const ridden = connection?.rides === undefined ? undefined : ctx.connections.get(connection.rides)
   if (ridden) await settleSources(ctx, ridden)
-  if (run.source?.more) await askForNext(ctx, run)
   if (batches === 0) {
     ctx.events.runUnchanged({ ...about, people: run.records ?? 0 })
     ctx.traces.ended({ ...run, state: 'unchanged' })
@@ -453,11 +455,6 @@ export async function afterCommit(ctx: SyncContext, run: Run, batches: number): 
     found: (enqueued) => ({ facts: { 'rollcall.jobs': enqueued } }),
   })
   ctx.events.deliveriesEnqueued({ ...about, jobs })
-}
-
-/** Further exports wait behind that of a run. */
-async function askForNext(ctx: SyncContext, { connection }: Run): Promise<void> {
-  await addWaitingRun(ctx.store.db, { connection, feed: 'source', trigger: 'file', options: {}, now: ctx.now() })
 }
 
 async function failRun(ctx: SyncContext, claim: ClaimedRun, failure: Failure): Promise<void> {

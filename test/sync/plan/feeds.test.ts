@@ -224,6 +224,36 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(folder.settled.at(-1)).toEqual(['02.csv', 'refused'])
     })
 
+    test('that wait behind a rejected one are read, also where the process ends as soon as it is decided', async () => {
+      await using opened = await openDeltas()
+      const { world, client, folder, ask } = opened
+      folder.files.push({ name: '02.csv', asOf: '2026-11-20T01:00:00.000Z', rows: [{ id: 'E0003', action: 'X' }] })
+      folder.files.push({ name: '03.csv', asOf: '2026-11-20T02:00:00.000Z', rows: [{ id: 'E0004', action: 'X' }] })
+      folder.files.push({ name: '04.csv', asOf: '2026-11-20T03:00:00.000Z', rows: [{ id: 'E0009', title: 'Lead' }] })
+      const { id, digest } = await ask()
+      const waiting = async () =>
+        (await listRuns(world.sync.store.db, { connection: 'acme', states: ['waiting'], limit: 5 })).length
+
+      await rejectRun(world.sync, { runId: id, by: 'ops' })
+      await world.drain()
+      const [second] = await listRuns(world.sync.store.db, { connection: 'acme', states: ['held'], limit: 1 })
+      const dies = {
+        ...world.sync.events,
+        runApproved: () => {
+          throw new Error('the process ends')
+        },
+      }
+      const decision = { runId: second?.id ?? '', digest: second?.digest ?? '', by: 'ops' }
+      await expect(approveRun({ ...world.sync, events: dies }, decision)).rejects.toThrow('the process ends')
+      const asked = await waiting()
+      await world.minute()
+
+      expect([id, digest]).not.toEqual([second?.id, second?.digest])
+      expect(second?.source?.name).toBe('03.csv')
+      expect(asked).toBe(1)
+      expect((await peopleOn(client)).get('E0009')?.jobTitle).toBe('Lead')
+    })
+
     test('that are held are read again, and those behind them, once an event was accepted about their people', async () => {
       await using opened = await openDeltas({}, webhookFeed())
       const { world, client, folder, ask } = opened
