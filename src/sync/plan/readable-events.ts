@@ -1,5 +1,6 @@
 import type { Reading } from '../../connectors/connector.ts'
 import { readEvents } from '../../connectors/webhook/events.ts'
+import { normaliseHeader } from '../../identity/mapping/headers.ts'
 import { compileMapping } from '../../identity/mapping/mapping.ts'
 import type { StoredEvent } from '../../identity/record.ts'
 import type { WebhookFeed } from '../context.ts'
@@ -21,18 +22,28 @@ export function readReadable(
   const reading = readEvents(events, settings, { now, mayLeave })
   if (missingOf(reading.headers).length === 0) return { reading, left: reading.left }
 
-  const headers = new Set<string>()
+  const spellings = new Map<string, Set<string>>()
   const unusable = new Map<string, string>()
-  const left: string[] = []
+  const left = new Set<string>()
   for (const event of events) {
     const own = readEvents([event], settings, { now }).headers
-    const together = missingOf([...headers, ...own.filter((header) => !headers.has(header))])
-    const missing = mayLeave ? missingOf(own) : together
-    if (missing.length > 0) unusable.set(event.id, missing.join('; '))
-    else if (together.length > 0) left.push(event.id)
-    else for (const header of own) headers.add(header)
+    const missing = missingOf(own)
+    // Only paths that differ by case or signs can be ambiguous: the others need not be looked at with each event.
+    const twins = own.flatMap((header) => [...(spellings.get(normaliseHeader(header)) ?? [])])
+    const together = twins.some((twin) => !own.includes(twin)) ? missingOf([...new Set([...twins, ...own])]) : missing
+    const why = mayLeave ? missing : together
+    if (why.length > 0) unusable.set(event.id, why.join('; '))
+    else if (together.length > 0) left.add(event.id)
+    else for (const header of own) spell(spellings, header)
   }
-  const read = events.filter(({ id }) => !left.includes(id))
+  const read = events.filter(({ id }) => !left.has(id))
   const readable = readEvents(read, settings, { now, unusable, mayLeave })
   return { reading: readable, left: [...left, ...readable.left] }
+}
+
+function spell(spellings: Map<string, Set<string>>, header: string): void {
+  const name = normaliseHeader(header)
+  const known = spellings.get(name)
+  if (known) known.add(header)
+  else spellings.set(name, new Set([header]))
 }
