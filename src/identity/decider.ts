@@ -326,7 +326,8 @@ export function createDecider({
         const entry = known.get(identityId)
         const isRejected = departures.has(identityId)
         if (isRejected && !mayDepart(entry, context.today)) return []
-        const decision = withPin(identityId, decideInOrder(entry, sightings, context), pinned)
+        const decided = countingDeparture(entry, sightings, decideInOrder(entry, sightings, context))
+        const decision = withPin(identityId, decided, pinned)
         standing.counted = tallied.add(decision, isRejected ? 'untouched' : first)
         watchTold(entry, decision)
         overtaken.push(...overtakenIn(identityId, decision))
@@ -444,6 +445,20 @@ export function createDecider({
         .keys()
         .filter((key) => !isUnusable(key) || isEmployed(known.get(key), context.today))
         .slice(-endKeysKept),
+  }
+
+  /** A person who leaves and is taken back by one plan counts as a leaver too: the departure goes on while the retraction waits. */
+  function countingDeparture(
+    entry: RosterEntry | undefined,
+    sightings: readonly Sighting[],
+    decision: Decision,
+  ): Decision {
+    if (decision.change?.kind !== 'retract') return decision
+    const departures = departuresOf(sightings)
+    if (departures.length === 0) return decision
+    const { kinds } = decideInOrder(entry, departures, context).news
+    if (!kinds.includes('leavers')) return decision
+    return { ...decision, news: { ...decision.news, kinds: [...decision.news.kinds, 'leavers'] } }
   }
 
   function watchTold(entry: RosterEntry | undefined, { entry: side, news: { kinds } }: Decision): void {

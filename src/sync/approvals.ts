@@ -56,12 +56,12 @@ async function approve(ctx: SyncContext, decision: Decision & { readonly digest:
   const connection = connectionOf(ctx, run.connection)
   const now = ctx.now()
   refuseExpired(run, now)
-  if (connection.approvals.twoPeople) await refuseSamePerson(db, run, { by, principal })
-  const basis = await basisOf(ctx, connection)
   const committed = await db.transaction().execute(async (tx) => {
     const active = await lockActiveRun(tx, run.connection)
     if (active !== null)
       throw new Failure('conflict', `run ${active} of "${run.connection}" is active; approve when it has ended`)
+    if (connection.approvals.twoPeople) await refuseSamePerson(tx, run, { by, principal })
+    const basis = await basisOf({ ...ctx, store: { ...ctx.store, db: tx } }, connection)
     await noteMovedBasis(tx, { runId, basis })
     const { moved = null } = (await getRun(tx, runId)) ?? {}
     const said = { digest, ...(because !== null && { reason: because }) }
@@ -162,20 +162,15 @@ function alike(one: Asker, other: Asker): string {
 /** Asks for the run that makes a held plan again. The held run stays until the new plan is stored, so that nothing of it is lost. */
 async function askAgain(
   tx: Db,
-  { id: runId, connection, feed, options: { full, verify, person, revert } }: Run,
+  { id: runId, connection, feed, options: asked }: Run,
   { digest, by, because, now }: { digest: string; by: string; because: string | null; now: Date },
 ): Promise<string> {
   const waiting = await waitingRun(tx, { connection, feed })
   const other =
     waiting?.options.again?.runId ?? (waiting && (feed === 'person' || feed === 'revert') ? waiting.id : runId)
   if (other !== runId) throw new Failure('conflict', `run ${other} is being planned again; approve when that has ended`)
-  const options = {
-    ...(full !== undefined && { full }),
-    ...(verify !== undefined && { verify }),
-    ...(person !== undefined && { person }),
-    ...(revert !== undefined && { revert }),
-    again: { runId, digest, by, because },
-  }
+  const { plan: _, joined: __, held: ___, ...kept } = asked
+  const options = { ...kept, again: { runId, digest, by, because } }
   const requestedBy = await askersOfRun(tx, runId)
   return await addWaitingRun(tx, { connection, feed, trigger: 'operator', options, requestedBy, now })
 }

@@ -195,6 +195,19 @@ describe.each(databases)('an approval on $name', ({ place }) => {
       expect(await separated()).toBe(10)
     })
 
+    test('with all that the run was asked for', async () => {
+      await using opened = await open()
+      const { world } = opened
+      world.hrSays(staff(10), '2026-11-20T01:00:00.000Z')
+      const asked = await requestRun(world.sync, { connection: 'acme', trigger: 'operator', options: { sample: true } })
+      await world.drain()
+      reconfigure(world, { configuration: 'mended' })
+
+      const again = await approveRun(world.sync, decision(await world.runOf(asked.id)))
+
+      expect(again.options).toMatchObject({ sample: true, again: { runId: asked.id } })
+    })
+
     test('where a value was classed since, and holds what is another plan by then', async () => {
       await using opened = await open()
       const { world, separated } = opened

@@ -149,6 +149,20 @@ describe.each(databases)('on $name', ({ place }) => {
     expect(aside).toMatchObject({ part: { counts: { update: 7 } } })
   })
 
+  test('too many people who leave and are to be deleted at once wait, and nobody of them is separated', async () => {
+    await using opened = await open()
+    const { world, person } = opened
+    const people = staff(6)
+    await receive(world, ...people.map(({ id }) => terminated(id, '2026-11-19', at)))
+    await receive(world, ...people.map(({ id }) => ({ ...purged(id), at: '2026-11-20T02:20:00.000Z' })))
+
+    await later(world, 6)
+
+    const held = await heldRun(world)
+    expect(held.reason).toContain('leavers: 6 of 20 people would be separated')
+    expect((await person('E0001'))?.separatedAt).toBeNull()
+  })
+
   test('too many e-mail changes wait, and neither departures nor other changes do', async () => {
     await using opened = await open({ guards: twoEmails })
     const { world, person } = opened
