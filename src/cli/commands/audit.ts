@@ -3,6 +3,7 @@ import type { AuditKeyReplaced, AuditVerification } from '../../contract/control
 import { errorCode, Failure, failures } from '../../errors.ts'
 import { standardOutput } from '../../text/print.ts'
 import { visibleJson } from '../../text/visible.ts'
+import { momentOf } from '../dates.ts'
 import { personFound } from '../person-name.ts'
 import { counted, type Paint, shown } from '../render/text.ts'
 import { runNamed } from '../run-name.ts'
@@ -51,8 +52,8 @@ function renderPutBack({ ordinal, at, lost }: NonNullable<AuditVerification['res
 export async function auditExport(options: AuditExportOptions): Promise<number> {
   const { from, to, run, person, connection } = options
   const query = {
-    ...(from !== undefined && { from: timeOf(from, '--from') }),
-    ...(to !== undefined && { to: timeOf(to, '--to') }),
+    ...(from !== undefined && { from: momentOf('--from', from) }),
+    ...(to !== undefined && { to: momentOf('--to', to) }),
     ...(connection !== undefined && { connection }),
   }
   // Acts may concern a connection that the configuration no longer has.
@@ -94,13 +95,6 @@ export function renderNewKey({ tied, ordinal, publicKey }: AuditKeyReplaced, pai
   if (tied) return done
   const before = `the former key did not sign this, so what stands before entry ${ordinal} is proven only from now on`
   return `${done}\n${paint('yellow', '!')} ${before}`
-}
-
-function timeOf(text: string, option: string): string {
-  const time = new Date(text)
-  if (Number.isNaN(time.getTime()))
-    throw new Failure('usage', `${option} "${text}" is no time: write 2026-11-20 or 2026-11-20T18:00:00Z`)
-  return time.toISOString()
 }
 
 async function readText(path: string): Promise<string> {

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { ZipFile } from 'yazl'
 import type { LeaverPack } from '../../contract/control/leavers.ts'
@@ -7,6 +7,7 @@ import { leaversPage } from '../../daemon/reports/leavers-page.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { standardOutput } from '../../text/print.ts'
 import { jsonText } from '../../text/visible.ts'
+import { dayOf } from '../dates.ts'
 import { renderLeaverReport } from '../render/leavers.ts'
 import { type CommonOptions, withSession } from '../session.ts'
 
@@ -27,7 +28,8 @@ export async function reportLeavers(options: ReportLeaversOptions): Promise<numb
   const { from, to } = periodOf(options)
   const { pack } = options
   if (pack !== undefined) return await packLeavers({ ...options, pack }, { from, to })
-  const { format = options.out?.match(/\.(csv|json|html)$/)?.[1] as ReportFormat | undefined, out } = options
+  const { out } = options
+  const format = options.format ?? formatOf(out)
   return await withSession(options, { looks: true }, async ({ control, output }) => {
     // Who names a file, or asks for JSON, has a place for values; a terminal has one too.
     const values = out === undefined ? output.mayShowValues(options) : (options.showValues ?? false)
@@ -41,6 +43,15 @@ export async function reportLeavers(options: ReportLeaversOptions): Promise<numb
     else standardOutput.print(whole[format](report))
     return 0
   })
+}
+
+/** The format that the ending of a file names. */
+function formatOf(out: string | undefined): ReportFormat | undefined {
+  if (out === undefined) return undefined
+  const ending = /\.(csv|json|html)$/i.exec(out)?.[1]?.toLowerCase()
+  if (ending === undefined)
+    throw new Failure('usage', `${out} names no format: end it with .csv, .json or .html, or give --format`)
+  return ending as ReportFormat
 }
 
 /** Writes the report with what proves it as one zip. */
@@ -71,27 +82,19 @@ async function zip(files: LeaverPack['files']): Promise<Buffer> {
 
 /** The period that the options name; the last ninety days where they name none. */
 function periodOf(options: ReportLeaversOptions): { from: string; to: string } {
-  const to = dayOf('--to', options.to) ?? Temporal.Now.plainDateISO('UTC')
-  const from = dayOf('--from', options.from) ?? to.subtract({ days: defaultDays })
+  const to = options.to === undefined ? Temporal.Now.plainDateISO('UTC') : dayOf('--to', options.to)
+  const from = options.from === undefined ? to.subtract({ days: defaultDays }) : dayOf('--from', options.from)
   if (Temporal.PlainDate.compare(from, to) > 0)
     throw new Failure('usage', `the period ends before it begins: ${from} to ${to}`)
   return { from: from.toString(), to: to.toString() }
 }
 
-function dayOf(option: string, text: string | undefined): Temporal.PlainDate | null {
-  if (text === undefined) return null
-  try {
-    if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return Temporal.PlainDate.from(text, { overflow: 'reject' })
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-  }
-  throw new Failure('usage', `${option} takes a day such as 2026-01-31, not "${text}"`)
-}
-
-/** Only its owner may read what is about people. */
+/** Only its owner may read what is about people, also where the file was there before and others could read it. */
 async function writeReport(file: string, content: string | Uint8Array): Promise<void> {
   try {
-    await writeFile(file, content, { mode: 0o600 })
+    await using opened = await open(file, 'w', 0o600)
+    if ((await opened.stat()).isFile()) await opened.chmod(0o600)
+    await opened.writeFile(content)
   } catch (error) {
     throw new Failure('usage', `${file} cannot be written (${errorCode(error)})`, { cause: error })
   }

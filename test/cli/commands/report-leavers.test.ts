@@ -93,10 +93,23 @@ test('the script in the pack is short, and shares no code with the rest', async 
   expect([...script.matchAll(/from '(.*)'/g)].map(([, from]) => from)).toEqual(['node:crypto', 'node:fs'])
 })
 
+test('a report is for its owner alone, also where others could read the file before', async () => {
+  const { key } = await host.tenant()
+  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
+  const file = join(at.dataDir, 'report.csv')
+  await writeFile(file, 'old', { mode: 0o644 })
+
+  const { exit } = await at.run('report', 'leavers', '--out', file)
+
+  expect([exit, ((await stat(file)).mode & 0o777).toString(8)]).toEqual([0, '600'])
+  expect(await readFile(file, 'utf8')).not.toContain('old')
+})
+
 test.each([
   [['--from', '2026-02-30'], '--from takes a day such as 2026-01-31, not "2026-02-30"'],
   [['--from', '2026-12-01', '--to', '2026-11-01'], 'the period ends before it begins'],
   [['--pack', 'a.zip', '--out', 'b.csv'], '--pack holds every format'],
+  [['--out', 'report.txt'], 'report.txt names no format: end it with .csv, .json or .html, or give --format'],
   [['--out', '/nowhere/at/all.csv'], '/nowhere/at/all.csv cannot be written (ENOENT)'],
   [['--connection', 'beta'], 'there is no connection "beta"'],
 ])('what makes no sense is refused: %j', async (args, sentence) => {
