@@ -69,6 +69,8 @@ async function openPages(documentPath: string, pageTitle: string): Promise<Fasti
       layout: 'modern',
       theme: 'default',
       withDefaultFonts: false,
+      // The page would break the words of a narrow first column, such as "Status".
+      customCss: '.markdown th, .markdown td:first-child { white-space: nowrap }',
       telemetry: false,
       hideClientButton: true,
       showDeveloperTools: 'never',
