@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { personView } from '../../../src/daemon/control/views.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { personOf } from '../../../src/store/audit/history.ts'
 import { auditKey, newKeyPem, Signing } from '../../../src/store/audit/key.ts'
@@ -92,7 +93,15 @@ describe('a row that takes effect on a later day', () => {
 
     expect(run).toMatchObject({ state: 'finished', counts: { join: 20 } })
     expect(run.warnings).toContain('2 rows take effect on a later day, and wait for it')
-    expect(known?.waiting).toMatchObject([{ effectiveOn: '2026-11-30', sighting: { leavingDate: '2026-11-30' } }])
+    const shown = known && personView({ connection: 'acme', identityId: 'E0003' }, known, { values: false })
+    expect(shown?.waiting).toEqual([
+      {
+        effectiveOn: '2026-11-30',
+        leaves: true,
+        leavingDate: '2026-11-30',
+        fields: ['email', 'jobTitle', 'firstName', 'startedAt'],
+      },
+    ])
     expect(before).toMatchObject([{ separatedAt: null }, { jobTitle: 'Engineer' }])
     expect(left).toMatchObject([{ separatedAt: '2026-11-30T00:00:00.000Z' }, { jobTitle: 'Engineer' }])
     expect(await on('E0004')).toMatchObject({ jobTitle: 'Head of Payments', separatedAt: null })
