@@ -212,7 +212,7 @@ test('the overview says what needs a person, how each connection stands, and how
   expect(shown).toMatch(/A plan waits for a decision since 21 Nov 2026, 03:0\d UTC \./)
   expect(shown.split('of 38 people would be separated')).toHaveLength(2)
   expect(shown).toContain('38 people employed in 1 connection')
-  expect(shown).toMatch(/14 last days of employment in the last 7 days: 1 acknowledged, half of them within \d+ s/)
+  expect(shown).toMatch(/ 2 last days of employment in the last 7 days: 1 acknowledged, half of them within \d+ s/)
   expect(text).toContain('<title id="changes-acme-title">Changes a day, the last 90 days</title>')
   expect(text).toContain('<th scope="row">20 Nov 2026</th>')
 })
