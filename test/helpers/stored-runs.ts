@@ -70,6 +70,8 @@ export type StoredBatch = {
   readonly batch: number
   /** What kind of change is due for whom; joins and updates travel in batches of their own. */
   readonly people: Readonly<Record<string, string>>
+  /** By which kind of request; left out: by that of an HRIS connection. */
+  readonly kind?: string
   readonly state?: string
   readonly dueAt: Date
   readonly lease?: number
@@ -81,14 +83,14 @@ export type StoredBatch = {
 /** Writes a batch with its changes, as it stands in the store while a run delivers. */
 export async function storeBatch(
   db: Db,
-  { runId, batch, people, state = 'due', dueAt, lease, failingSince, lastCode, lastFailure }: StoredBatch,
+  { runId, batch, people, kind, state = 'due', dueAt, lease, failingSince, lastCode, lastFailure }: StoredBatch,
 ): Promise<void> {
   const about = { run_id: runId, batch }
   await db
     .insertInto('deliveries')
     .values({
       ...about,
-      kind: Object.values(people).some((kind) => ['join', 'update'].includes(kind)) ? 'upsert' : 'update',
+      kind: kind ?? (Object.values(people).some((change) => ['join', 'update'].includes(change)) ? 'upsert' : 'update'),
       state,
       due_at: dueAt,
       attempts: 0,
@@ -103,10 +105,10 @@ export async function storeBatch(
   await db
     .insertInto('changes')
     .values(
-      Object.entries(people).map(([identityId, kind]) => ({
+      Object.entries(people).map(([identityId, change]) => ({
         ...about,
         identity_id: identityId,
-        kind,
+        kind: change,
         state: 'due',
         inferred: false,
         carried: false,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { backoffMs, type Retry } from '../../queue/backoff.ts'
 import { type ChannelFilter, noteConditions } from '../../store/alerts/alerts.ts'
-import { type ConditionKind, conditions } from '../../store/alerts/conditions.ts'
+import { type ConditionKind, conditionKinds, findConditions } from '../../store/alerts/conditions.ts'
 import {
   type ClaimedNotification,
   claimNotifications,
@@ -93,8 +93,11 @@ export function createAlerting(context: AlertContext, { timeoutMs }: { timeoutMs
   return {
     async turn() {
       const at = now()
-      const found = await conditions(db, conditionSettings(watched, settings, at))
-      await noteConditions(db, found, { channels: filters, now: at })
+      const { found, failures } = await findConditions(db, conditionSettings(watched, settings, at))
+      // A store that does not answer is one failure and not one of each kind.
+      if (failures.length === conditionKinds.length) throw failures[0]?.error
+      for (const { error } of failures) events.unexpected({ during: 'alerts', error })
+      await noteConditions(db, found, { channels: filters, unknownKinds: failures.map(({ kind }) => kind), now: at })
       for (const line of lines) line.start()
     },
     async idle() {

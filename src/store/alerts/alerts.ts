@@ -34,6 +34,13 @@ export type ChannelFilter = {
   readonly kinds: readonly ConditionKind[] | null
 }
 
+type Noting = {
+  readonly channels: readonly ChannelFilter[]
+  /** The kinds that could not be looked for: their alerts stay as they are. */
+  readonly unknownKinds?: readonly ConditionKind[]
+  readonly now: Date
+}
+
 /**
  * Raises, updates and clears alerts, so that the open ones are what is wrong now, and makes due what each channel is to be notified of.
  * Called twice, by two processes, or killed at any point and called again, it does the same.
@@ -41,7 +48,7 @@ export type ChannelFilter = {
 export async function noteConditions(
   db: Db,
   found: readonly Condition[],
-  { channels, now }: { channels: readonly ChannelFilter[]; now: Date },
+  { channels, unknownKinds = [], now }: Noting,
 ): Promise<void> {
   const conditions = JSON.stringify(found.map((condition) => ({ ...condition, id: randomUUID() })))
   await sql`
@@ -57,7 +64,7 @@ export async function noteConditions(
         null::timestamptz)`.execute(db)
   // Before an alert can be cleared, so that each channel hears of every alert from its beginning.
   await addNotifications(db, channels, now)
-  const isAbsent = sql`cleared_at is null and not exists (
+  const isAbsent = sql`cleared_at is null and kind <> all(${unknownKinds}) and not exists (
     select 1 from jsonb_to_recordset(${conditions}::jsonb) as t(connection text, kind text)
     where t.connection = alerts.connection and t.kind = alerts.kind)`
   await sql`

@@ -76,23 +76,50 @@ const finders: Readonly<Record<ConditionKind, Find>> = {
   settings_differ: settingsDiffer,
 }
 
-/** What is wrong now, by connection and kind. It is read from the store, so that no event can be missed. */
-export async function conditions(db: Db, settings: ConditionSettings): Promise<Condition[]> {
+/** What was found, and the kinds of which nothing is known, because looking for them failed. */
+export type FoundConditions = {
+  readonly found: readonly Condition[]
+  readonly failures: readonly { readonly kind: ConditionKind; readonly error: unknown }[]
+}
+
+/**
+ * What is wrong now, by connection and kind. It is read from the store, so that no event can be missed. A kind that cannot be looked for
+ * hides no other one.
+ */
+export async function findConditions(db: Db, settings: ConditionSettings): Promise<FoundConditions> {
   const found: Condition[] = []
-  for (const kind of conditionKinds) found.push(...(await finders[kind](db, settings)))
-  return found.toSorted(
-    (a, b) => byName(a.connection, b.connection) || conditionKinds.indexOf(a.kind) - conditionKinds.indexOf(b.kind),
-  )
+  const failures: { kind: ConditionKind; error: unknown }[] = []
+  for (const kind of conditionKinds) {
+    try {
+      found.push(...(await finders[kind](db, settings)))
+    } catch (error) {
+      failures.push({ kind, error })
+    }
+  }
+  const order = (a: Condition, b: Condition) =>
+    byName(a.connection, b.connection) || conditionKinds.indexOf(a.kind) - conditionKinds.indexOf(b.kind)
+  return { found: found.toSorted(order), failures }
+}
+
+/** The same. Fails if a kind cannot be looked for, because what was found would pass for all of it. */
+export async function conditions(db: Db, settings: ConditionSettings): Promise<Condition[]> {
+  const { found, failures } = await findConditions(db, settings)
+  const [failure] = failures
+  if (failure) throw failure.error
+  return [...found]
 }
 
 const leaverKinds = sql`('leave', 'correct')`
 
 type Waiting = { readonly people: number; readonly leavers: number }
 
-/** Sums over batches, as `people` and `leavers`. Leavers are in batches of updates only, so the people of others are not looked at. */
+/**
+ * Sums over batches, as `people` and `leavers`. Batches of joiners hold no leavers, so their people are not looked at. The record of a
+ * leaver is deleted, or left out of an upload.
+ */
 const tally = sql`
   coalesce(sum(deliveries.people - deliveries.confirmed - deliveries.refused), 0)::int as people,
-  coalesce(sum(case when deliveries.kind = 'update' then (
+  coalesce(sum(case when deliveries.kind <> 'upsert' then (
     select count(*) from changes
     where changes.run_id = deliveries.run_id and changes.batch = deliveries.batch and changes.state = 'due'
       and changes.kind in ${leaverKinds}) end), 0)::int as leavers`

@@ -160,6 +160,47 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 })
 
+test('what cannot be looked for keeps no other alert back, and the alert about it stays as it is', async () => {
+  await using receiver = await startAlertReceiver()
+  await using opened = await open(settingsFor(receiver))
+  const at = new Date('2026-11-20T03:00:00.000Z')
+  await ensureConnection(opened.db, 'acme')
+  const id = await storeRun(opened.db, { state: 'held', at, counts: { leave: 2 } })
+  await opened.look()
+  await sql`update runs set counts = '{"leave": "a damaged value"}' where id = ${id}`.execute(opened.db)
+  await block(opened.db)
+  await opened.look(10)
+  await opened.look(60)
+  const damaged = await openAlerts(opened.db)
+  await sql`update runs set counts = '{"leave": 3}' where id = ${id}`.execute(opened.db)
+  await opened.look(10)
+
+  expect(summary(receiver)).toEqual(['alert.raised acme held', 'alert.raised acme blocked'])
+  expect(damaged).toMatchObject([{ kind: 'blocked' }, { kind: 'held', people: 2 }])
+  expect(await openAlerts(opened.db)).toMatchObject([{ kind: 'blocked' }, { kind: 'held', people: 3 }])
+  expect(opened.told).toMatchObject([
+    { event: 'alert.raised', kind: 'held' },
+    ...[
+      { event: 'unexpected', during: 'alerts' },
+      { event: 'alert.raised', kind: 'blocked' },
+    ],
+    { event: 'unexpected', during: 'alerts' },
+  ])
+})
+
+test('a store that cannot be looked at at all is one failure, and leaves the alerts as they are', async () => {
+  await using opened = await open(settingsFor(null))
+  await block(opened.db)
+  await opened.look()
+  await sql`alter schema rollcall rename to away`.execute(opened.db)
+
+  await expect(opened.look(60)).rejects.toThrow()
+  await sql`alter schema away rename to rollcall`.execute(opened.db)
+
+  expect(await openAlerts(opened.db)).toMatchObject([{ kind: 'blocked', clearedAt: null }])
+  expect(opened.told.map(({ event }) => event)).toEqual(['alert.raised'])
+})
+
 describe('a receiver', () => {
   test('that is down for a while is told when it is back, under the same id, and the log has one line', async () => {
     const port = await freePort()

@@ -74,6 +74,19 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     ])
   })
 
+  test.each(['delete', 'session', 'update'])(
+    'the leavers among records that wait in a batch of the kind "%s" are counted',
+    async (kind) => {
+      const runId = await run({ state: 'delivering', at: ago(10) })
+      await batch({ runId, batch: 1, kind, people: { E1: 'leave', E2: 'join' }, dueAt: ago(-10) })
+      await block('acme')
+
+      const found = await look()
+
+      expect(found).toMatchObject([{ kind: 'blocked', people: 2, leavers: 1 }])
+    },
+  )
+
   test('a connection that is no longer configured counts only while a run of it is blocked', async () => {
     await run({ connection: 'acme', state: 'delivering', at: ago(10) })
     await run({ connection: 'beta', state: 'failed', at: ago(10) })
