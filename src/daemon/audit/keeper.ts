@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.ts'
 import { Failure } from '../../errors.ts'
 import type { Head } from '../../store/audit/chain.ts'
 import { type AuditKey, auditKey, publicKeyOf, publicPem, Signing } from '../../store/audit/key.ts'
-import { lastHead, replaceKey, seal } from '../../store/audit/seal.ts'
+import { lastHead, replaceKey, seal, type Waiting } from '../../store/audit/seal.ts'
 import { readEntry, record, rollcall } from '../../store/audit/trail.ts'
 import { type Verified, verifyTrail } from '../../store/audit/verify.ts'
 import type { Db, StoreSchema } from '../../store/schema.ts'
@@ -74,13 +74,16 @@ export async function keepAudit(
   }
   await noteConfiguration(db, config, now())
 
-  /** One signature after the other, until nothing is left that waits. */
+  let unsigned: Waiting | null = null
+
+  /** One signature after the other, until nothing is left that can be signed. */
   async function sealNow(): Promise<void> {
     const { key } = signing
     if (key === null) return
     for (;;) {
-      const sealed = await seal(db, { key, kept: await readHead(dataDir), now: now() })
+      const sealed = await seal(db, { key, kept: await readHead(dataDir), unsigned, now: now() })
       if (sealed.kind === 'broken') tell(`${sealed.reason}; see "rollcall audit verify"`)
+      if (sealed.kind === 'sealed') unsigned = sealed.waiting
       if (sealed.kind !== 'sealed' || sealed.head === null) return
       await writeHead(dataDir, sealed.head)
       told = null
@@ -128,6 +131,7 @@ export async function keepAudit(
       const replaced = await replaceKey(db, { former, next, kept, by, reason, now: now() })
       if (!configured) await takeNextKey(dataDir)
       signing.key = next
+      unsigned = null
       await writePublicKey(dataDir, next.publicKey)
       await writeHead(dataDir, replaced.head)
       told = null

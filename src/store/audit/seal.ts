@@ -11,8 +11,13 @@ type End = { readonly ordinal: number; readonly hash: string; readonly head: Hea
 export type Broken = { readonly kind: 'broken'; readonly reason: string }
 
 export type Sealed =
-  /** `foreign`: entries that stay outside, because no process with the key wrote them. */
-  | { readonly kind: 'sealed'; readonly entries: number; readonly head: Head | null; readonly foreign: number }
+  | {
+      readonly kind: 'sealed'
+      readonly entries: number
+      readonly head: Head | null
+      /** What waits where nothing is left that can be signed: entries that no process with the key wrote, or copies. */
+      readonly waiting: Waiting | null
+    }
   /** Another process is at it. */
   | { readonly kind: 'busy' }
   | Broken
@@ -23,15 +28,21 @@ const lockKey = 0x5345414c
 const atOnce = 1000
 const pageSize = 1000
 
+/** What waits for its place. While it is the same, nobody has added an entry. */
+export type Waiting = { readonly count: number; readonly newest: string | null }
+
 /**
  * Gives entries that were committed their place in the chain and signs its new end. One process at a time does so; others answer
- * `busy` and do not wait. `kept` is the head that this installation signed last, as it is kept outside the database.
+ * `busy` and do not wait. `kept` is the head that this installation signed last, as it is kept outside the database. `unsigned` is what
+ * waited when there was nothing to sign; those entries are not looked at again until another one comes.
  */
 export async function seal(
   db: Db,
-  { key, kept, now }: { key: AuditKey; kept: Head | null; now: Date },
+  { key, kept, unsigned = null, now }: { key: AuditKey; kept: Head | null; unsigned?: Waiting | null; now: Date },
 ): Promise<Sealed> {
-  if (!(await hasPending(db))) return { kind: 'sealed', entries: 0, head: null, foreign: 0 }
+  const waiting = await whatWaits(db)
+  const isKnown = unsigned !== null && waiting.count === unsigned.count && waiting.newest === unsigned.newest
+  if (waiting.count === 0 || isKnown) return { kind: 'sealed', entries: 0, head: null, waiting }
   return await db.transaction().execute(async (tx): Promise<Sealed> => {
     const { rows } = await sql<{ isOurs: boolean }>`select pg_try_advisory_xact_lock(${lockKey}) as "isOurs"`.execute(
       tx,
@@ -41,15 +52,14 @@ export async function seal(
     const reason = await whyBroken(tx, { end, key: key.publicKey, kept })
     if (reason !== null) return { kind: 'broken', reason }
     const own: PendingEntry[] = []
-    let foreign = 0
-    for await (const waiting of pendingEntries(tx)) {
-      if (waiting.isKnown || waiting.mac !== key.mac(waiting.entry)) foreign += 1
-      else if (own.push(waiting) === atOnce) break
+    for await (const pending of pendingEntries(tx)) {
+      const isOwn = !pending.isKnown && pending.mac === key.mac(pending.entry)
+      if (isOwn && own.push(pending) === atOnce) break
     }
-    if (own.length === 0) return { kind: 'sealed', entries: 0, head: null, foreign }
+    if (own.length === 0) return { kind: 'sealed', entries: 0, head: null, waiting }
     const head = await append(tx, { end, entries: own.map(({ entry }) => entry), keys: [key], now })
     await sql`delete from audit_pending where id = any(${own.map(({ id }) => id)}::bigint[])`.execute(tx)
-    return { kind: 'sealed', entries: own.length, head, foreign }
+    return { kind: 'sealed', entries: own.length, head, waiting: null }
   })
 }
 
@@ -185,9 +195,10 @@ async function append(
   return head
 }
 
-async function hasPending(db: Db): Promise<boolean> {
-  const row = await db.selectFrom('audit_pending').select('id').limit(1).executeTakeFirst()
-  return row !== undefined
+async function whatWaits(db: Db): Promise<Waiting> {
+  const { rows } = await sql<Waiting>`
+    select count(*)::int as count, max(id)::text as newest from audit_pending`.execute(db)
+  return rows[0] ?? { count: 0, newest: null }
 }
 
 type PendingEntry = {

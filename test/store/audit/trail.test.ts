@@ -257,9 +257,38 @@ describe('acts that wait for their place', () => {
     await opened.db.insertInto('audit_pending').values(replayed).execute()
     const second = await seal(db, { key, kept: null, now })
 
-    expect(first).toMatchObject({ kind: 'sealed', entries: 1, foreign: 2 })
-    expect(second).toMatchObject({ kind: 'sealed', entries: 0, foreign: 3 })
+    expect(first).toMatchObject({ kind: 'sealed', entries: 1, waiting: null })
+    expect(second).toMatchObject({ kind: 'sealed', entries: 0, waiting: { count: 3 } })
     expect(await finding(null)).toContain('an act that waits for a place in the trail came from elsewhere')
+  })
+
+  test('and cannot be signed are looked at once, until another one comes, also one that commits late', async () => {
+    const looked: string[] = []
+    const counting: AuditKey = {
+      ...key,
+      mac(entry) {
+        looked.push(entry)
+        return key.mac(entry)
+      },
+    }
+    await act(db, 'run.requested', 'Ada')
+    const { rows: late } = await sql<Row>`delete from audit_pending returning id::float8, entry, mac`.execute(opened.db)
+    await act(opened.db, 'run.approved', 'Eve')
+    await act(opened.db, 'run.approved', 'Eve')
+
+    const first = await seal(db, { key: counting, kept: null, now })
+    const unsigned = first.kind === 'sealed' ? first.waiting : null
+    const again = await seal(db, { key: counting, kept: null, unsigned, now })
+    const lookedAtFirst = looked.length
+    await sql`
+      insert into audit_pending (id, entry, mac) overriding system value
+      values (${late[0]?.id}, ${late[0]?.entry}, ${late[0]?.mac})`.execute(opened.db)
+    const whole = await seal(db, { key: counting, kept: null, unsigned, now })
+
+    expect(unsigned).toMatchObject({ count: 2 })
+    expect(again).toEqual(first)
+    expect(lookedAtFirst).toBe(2)
+    expect(whole).toMatchObject({ kind: 'sealed', entries: 1 })
   })
 
   test('are taken in the order in which they came, however many there are', async () => {
@@ -295,7 +324,7 @@ describe('acts that wait for their place', () => {
 
     const sealed = await seal(db, { key, kept: null, now })
 
-    expect(sealed).toMatchObject({ entries: 2, foreign: 0 })
+    expect(sealed).toMatchObject({ entries: 2 })
     expect((await rowsOf('audit_trail')).map(({ entry }) => JSON.parse(String(entry)).by)).toEqual(['Ada', 'Ben'])
     expect(await finding(await lastHead(db))).toBeNull()
   })
