@@ -12,7 +12,7 @@ export type KeyAnswer = {
   readonly answeredAt: Date
 }
 
-/** What people have said of the keys of a connection, the oldest first. */
+/** What people have said of the keys of a connection, the oldest first. Of one person, `former` is the key that the platform has. */
 export async function listKeyAnswers(db: Db, connection: string): Promise<KeyAnswer[]> {
   const rows = await db
     .selectFrom('key_answers')
@@ -22,13 +22,20 @@ export async function listKeyAnswers(db: Db, connection: string): Promise<KeyAns
     .orderBy('former')
     .orderBy('identity_id')
     .execute()
+  const formers = new Map(rows.flatMap(({ former, identity_id, same }) => (same ? [[identity_id, former]] : [])))
   return rows.map(({ former, identity_id, same, answered_by, answered_at }) => ({
-    former,
+    former: same ? firstKeyOf(former, formers) : former,
     identityId: identity_id,
     same,
     by: answered_by,
     answeredAt: answered_at,
   }))
+}
+
+/** Each answer names the key before it, so that one that is taken back takes none of the later ones with it. */
+function firstKeyOf(key: string, formers: ReadonlyMap<string, string>): string {
+  const former = formers.get(key)
+  return former === undefined ? key : firstKeyOf(former, formers)
 }
 
 /** The same as rows are read by it. */
@@ -46,14 +53,14 @@ export async function personNamed(
   db: Db,
   { connection, identityId }: { connection: string; identityId: string },
 ): Promise<string> {
-  const alias = await db
-    .selectFrom('key_answers')
-    .select('former')
-    .where('connection', '=', connection)
-    .where('identity_id', '=', identityId)
-    .where('same', '=', true)
-    .executeTakeFirst()
-  return alias?.former ?? identityId
+  const { rows } = await sql<{ key: string }>`
+    with recursive keys as (
+      select ${identityId}::text collate "C" as key, 0 as place
+      union all
+      select answer.former, keys.place + 1 from keys join key_answers answer
+        on answer.connection = ${connection} and answer.identity_id = keys.key and answer.same)
+    select key from keys order by place desc limit 1`.execute(db)
+  return rows[0]?.key ?? identityId
 }
 
 /** The keys that name a person since, besides their own, the oldest first. */
@@ -61,19 +68,20 @@ export async function laterKeys(
   db: Db,
   { connection, identityId }: { connection: string; identityId: string },
 ): Promise<string[]> {
-  const rows = await db
-    .selectFrom('key_answers')
-    .select('identity_id')
-    .where('connection', '=', connection)
-    .where('former', '=', identityId)
-    .where('same', '=', true)
-    .orderBy('answered_at')
-    .orderBy('identity_id')
-    .execute()
-  return rows.map(({ identity_id }) => identity_id)
+  const { rows } = await sql<{ key: string }>`
+    with recursive keys as (
+      select ${identityId}::text collate "C" as key, null::timestamptz as answered_at
+      union all
+      select answer.identity_id, answer.answered_at from keys join key_answers answer
+        on answer.connection = ${connection} and answer.former = keys.key and answer.same)
+    select key from keys where answered_at is not null order by answered_at, key`.execute(db)
+  return rows.map(({ key }) => key)
 }
 
-/** Keeps answers. What was said of the same two keys before is replaced. Further keys of a former person go along to the new one. */
+/** Two keys of which a person says something. `firstKey`: the one under which the platform has whoever `former` names. */
+type AnsweredKeys = Pick<Pair, 'former' | 'identityId'> & { readonly firstKey: string }
+
+/** Keeps answers. What was said of the same two keys before is replaced. */
 export async function keepKeyAnswers(
   tx: Db,
   {
@@ -82,40 +90,40 @@ export async function keepKeyAnswers(
     same,
     by,
     now,
-  }: {
-    connection: string
-    pairs: readonly Pick<Pair, 'former' | 'identityId'>[]
-    same: boolean
-    by: string
-    now: Date
-  },
+  }: { connection: string; pairs: readonly AnsweredKeys[]; same: boolean; by: string; now: Date },
 ): Promise<void> {
+  const answered = sql`jsonb_to_recordset(${JSON.stringify(pairs)}::jsonb) as p(former text, "identityId" text, "firstKey" text)`
+  if (same)
+    await sql`
+      delete from key_answers using ${answered}
+      where connection = ${connection} and key_answers.former = p."firstKey" and identity_id = p."identityId"
+        and not key_answers.same`.execute(tx)
+  // A run asks whether two keys are two people by the first key. An answer that is there already keeps the key that it names.
+  const former = same
+    ? sql`coalesce((
+        select known.former from key_answers known
+        where known.connection = ${connection} and known.identity_id = p."identityId" and known.same), p.former)`
+    : sql`p."firstKey"`
   await sql`
     insert into key_answers (connection, former, identity_id, same, answered_by, answered_at)
-    select ${connection}, former, "identityId", ${same}, ${by}, ${now}
-    from jsonb_to_recordset(${JSON.stringify(pairs)}::jsonb) as p(former text, "identityId" text)
+    select ${connection}, ${former}, "identityId", ${same}, ${by}, ${now} from ${answered}
     on conflict (connection, former, identity_id) do update set same = excluded.same, answered_by = excluded.answered_by,
       answered_at = excluded.answered_at`.execute(tx)
-  if (!same) return
-  await sql`
-    update key_answers further set former = p.former
-    from jsonb_to_recordset(${JSON.stringify(pairs)}::jsonb) as p(former text, "identityId" text)
-    where further.connection = ${connection} and further.former = p."identityId" and further.same`.execute(tx)
 }
 
-/** Takes an answer back; null if there was none. */
+/** Takes back what was said of a key and the person whom the platform has under `former`; null if nothing was. */
 export async function dropKeyAnswer(
   tx: Db,
   { connection, former, identityId }: { connection: string; former: string; identityId: string },
 ): Promise<{ readonly same: boolean } | null> {
-  const dropped = await tx
+  const isOnePerson = (await personNamed(tx, { connection, identityId })) === former
+  let query = tx
     .deleteFrom('key_answers')
     .where('connection', '=', connection)
-    .where('former', '=', former)
     .where('identity_id', '=', identityId)
-    .returning('same')
-    .executeTakeFirst()
-  return dropped ?? null
+    .where('same', '=', isOnePerson)
+  if (!isOnePerson) query = query.where('former', '=', former)
+  return (await query.returning('same').executeTakeFirst()) ?? null
 }
 
 /** Keeps the pairs of a plan for as long as the plan waits. */
@@ -138,19 +146,17 @@ export async function openPairs(
   db: Db,
   { connection, runId, limit }: { connection: string; runId?: string; limit?: number },
 ): Promise<OpenPair[]> {
+  const isOpen = sql<boolean>`not exists (
+    select 1 from key_answers answer
+    where answer.connection = runs.connection and answer.identity_id = key_pairs.identity_id
+      and (answer.same or answer.former = key_pairs.former))`
   let query = db
     .selectFrom('key_pairs')
     .innerJoin('runs', 'runs.id', 'key_pairs.run_id')
-    .leftJoin('key_answers', (join) =>
-      join
-        .onRef('key_answers.connection', '=', 'runs.connection')
-        .onRef('key_answers.former', '=', 'key_pairs.former')
-        .onRef('key_answers.identity_id', '=', 'key_pairs.identity_id'),
-    )
     .select(['run_id', 'key_pairs.former', 'key_pairs.identity_id', 'in_common', 'clear'])
     .where('runs.connection', '=', connection)
     .where('runs.state', '=', 'held')
-    .where('key_answers.former', 'is', null)
+    .where(isOpen)
     .orderBy('key_pairs.former')
     .orderBy('key_pairs.identity_id')
   if (runId !== undefined) query = query.where('run_id', '=', runId)

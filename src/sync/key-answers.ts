@@ -114,11 +114,11 @@ async function keep(
     if (former === identityId) throw new Failure('usage', `${former} is one key, and takes no answer`)
     if (personOf(former) === identityId)
       throw new Failure('conflict', `${former} names the person ${identityId} already: an alias back would be a circle`)
-    return { former: personOf(former), identityId }
+    return { former, identityId, firstKey: personOf(former) }
   })
-  const identityIds = pairs.flatMap(({ former, identityId }) => [former, identityId])
+  const identityIds = pairs.flatMap(({ firstKey, identityId }) => [firstKey, identityId])
   const people = await rosterEntries(tx, { connection, identityIds })
-  for (const { former, identityId } of pairs) {
+  for (const { firstKey: former, identityId } of pairs) {
     const person = people.get(former)
     if (!person || (person.wanted ?? person.confirmed) === null)
       throw new Failure(
@@ -149,7 +149,11 @@ async function keep(
       ? `1 answer about its keys was given since, by ${by}`
       : `${pairs.length} answers about its keys were given since, by ${by}`
   const moved = await noteKeysMoved(tx, { connection, identityIds, what })
-  const details = { same, former: pairs.map(({ former }) => former), keys: pairs.map(({ identityId }) => identityId) }
+  const details = {
+    same,
+    former: pairs.map(({ firstKey }) => firstKey),
+    keys: pairs.map(({ identityId }) => identityId),
+  }
   await record(tx, { act: 'keys.answered', connection, by, details, now })
   ctx.events.keysAnswered({ connection, by, keys: pairs.length, answer: same ? 'one person' : 'two people' })
   return { answered: pairs.length, moved }

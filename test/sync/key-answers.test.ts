@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listKeyAnswers, openPairs } from '../../src/store/key-answers.ts'
+import { laterKeys, listKeyAnswers, openPairs, personNamed } from '../../src/store/key-answers.ts'
 import { listUnserved } from '../../src/store/rejects/unserved.ts'
 import type { Run } from '../../src/store/runs/runs.ts'
 import { answerKeys, answerPairs, withdrawAnswer } from '../../src/sync/key-answers.ts'
@@ -116,6 +116,48 @@ describe('one person under a new key', () => {
     const run = await world.night(reissued(1), { asOf: '2026-11-20T01:00:00.000Z' })
 
     expect(failed(run)).toMatchObject([{ name: 'rekeyed', actual: 1 }])
+  })
+})
+
+describe('an answer that is taken back', () => {
+  const listed = async (world: World) =>
+    (await listKeyAnswers(world.sync.store.db, 'acme')).map(({ former, identityId }) => `${former} ${identityId}`)
+
+  test('takes none of the later ones with it, each of which names the key before it again', async () => {
+    await using opened = await open()
+    const { world } = opened
+    const named = (identityId: string) => personNamed(world.sync.store.db, { connection: 'acme', identityId })
+    await answerKeys(world.sync, { ...acme, former: 'E0001', identityId: 'N1', same: true })
+    world.clock.now = new Date(world.clock.now.getTime() + 1000)
+    await answerKeys(world.sync, { ...acme, former: 'N1', identityId: 'M1', same: true })
+    const before = [await listed(world), await named('M1')]
+    const keys = await laterKeys(world.sync.store.db, { connection: 'acme', identityId: 'E0001' })
+
+    await withdrawAnswer(world.sync, { ...acme, former: 'E0001', identityId: 'N1' })
+
+    expect([...before, keys]).toEqual([['E0001 N1', 'E0001 M1'], 'E0001', ['N1', 'M1']])
+    expect([await listed(world), await named('M1')]).toEqual([['N1 M1'], 'N1'])
+    const run = await world.night([{ ...company[0], id: 'M1' }, ...company.slice(1)], {
+      asOf: '2026-11-20T01:00:00.000Z',
+    })
+    expect(failed(run)).toMatchObject([{ name: 'rekeyed', people: ['E0001', 'N1'] }])
+    expect(await openPairs(world.sync.store.db, { connection: 'acme' })).toMatchObject([{ identityId: 'N1' }])
+  })
+
+  test('and that names a key by the first one of its person is found, and the keys before it stay', async () => {
+    await using opened = await open()
+    const { world } = opened
+    await answerKeys(world.sync, { ...acme, former: 'E0001', identityId: 'N1', same: true })
+    await answerKeys(world.sync, { ...acme, former: 'N1', identityId: 'M1', same: true })
+    await answerKeys(world.sync, { ...acme, former: 'E0001', identityId: 'M1', same: true })
+
+    await withdrawAnswer(world.sync, { ...acme, former: 'E0001', identityId: 'M1' })
+
+    expect(await listed(world)).toEqual(['E0001 N1'])
+    await answerKeys(world.sync, { ...acme, former: 'N1', identityId: 'M1', same: false })
+    await expect(withdrawAnswer(world.sync, { ...acme, former: 'E0002', identityId: 'M1' })).rejects.toThrow('no one')
+    await answerKeys(world.sync, { ...acme, former: 'N1', identityId: 'M1', same: true })
+    expect(await listed(world)).toEqual(['E0001 N1', 'E0001 M1'])
   })
 })
 
