@@ -145,9 +145,13 @@ async function* parsed(
 async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = ''
   for await (const piece of pieces) {
-    const lines = (rest + piece).split('\n')
-    rest = lines.pop() ?? ''
-    yield* lines
+    // Only the new piece is looked through: a row of megabytes comes in hundreds of them.
+    const [first = '', ...others] = piece.split('\n')
+    rest += first
+    for (const next of others) {
+      yield rest
+      rest = next
+    }
   }
   if (rest !== '') yield rest
 }
