@@ -71,18 +71,20 @@ ${leavers.length === 0 ? html`<p>No last day of employment lies in this period.<
 
 function verdict(connections: readonly LeaverSummary[]): Html {
   const sum = (of: (summary: LeaverSummary) => number): number => connections.reduce((all, each) => all + of(each), 0)
-  const [people, late, open, ineffective] = [
+  const [people, late, open, ineffective, held] = [
     sum((each) => each.people),
     sum((each) => each.late),
     sum((each) => each.lateOpen),
     sum((each) => each.notEffective),
+    sum((each) => each.held),
   ]
-  const kind = late > 0 || ineffective > 0 ? 'bad' : 'good'
+  const kind = late > 0 || ineffective > 0 || held > 0 ? 'bad' : 'good'
   const leavers = people === 1 ? '1 leaver' : `${people} leavers`
   const lateText = late === 0 ? 'none was late' : `${late} ${late === 1 ? 'was' : 'were'} late`
   const openText = open > 0 ? html`, of which ${open} ${open === 1 ? 'is' : 'are'} still not acknowledged` : ''
   const notText = ineffective > 0 ? html`; ${ineffective} acknowledged but not effective` : ''
-  return html`<p class="verdict ${kind}"><strong>${leavers}</strong>: ${lateText}${openText}${notText}.</p>`
+  const heldText = held > 0 ? html`; ${held} more ${held === 1 ? 'waits' : 'wait'} for an approval` : ''
+  return html`<p class="verdict ${kind}"><strong>${leavers}</strong>: ${lateText}${openText}${notText}${heldText}.</p>`
 }
 
 function countsRow({

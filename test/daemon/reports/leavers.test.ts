@@ -95,6 +95,20 @@ describe('the page', () => {
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202a-\u202e]/)
   })
 
+  test('says first how many departures wait for an approval, and is not green meanwhile', () => {
+    const verdictOf = (held: number) => {
+      const { connections, ...rest } = reportDocument([leaverDocument()])
+      const page = leaversPage({ ...rest, connections: connections.map((each) => ({ ...each, held })) })
+      return /<p class="(verdict \w+)">(.*?)<\/p>/.exec(page)?.slice(1)
+    }
+
+    expect(verdictOf(0)).toEqual(['verdict good', '<strong>1 leaver</strong>: none was late.'])
+    expect(verdictOf(2)).toEqual([
+      'verdict bad',
+      '<strong>1 leaver</strong>: none was late; 2 more wait for an approval.',
+    ])
+  })
+
   test('counts in its chart every departure that stands, by how long it took', () => {
     const took = (ourSeconds: number | null, late = false) =>
       leaverDocument({ ourSeconds, late, acknowledgedAt: ourSeconds === null ? null : '2026-11-20T03:05:00.000Z' })
