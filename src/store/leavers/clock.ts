@@ -169,15 +169,14 @@ export async function settleLeavers(tx: Db, { runId, connection, now }: Omit<Sta
   )
 }
 
-// A change may be about a person whose date only waits: then it holds none.
-
 /** Notes which of these people's departures were sent, and which of them the platform has taken. */
 export async function noteLeaverOutcomes(
   tx: Db,
   { runId, connection }: Batch,
   { people, sentAt, answeredAt }: Answered,
 ): Promise<void> {
-  // The request that clears a date to be corrected tells the platform of no departure.
+  // The request that clears a date to be corrected tells the platform of no departure, nor does a change without a leaving date, as of a
+  // person whose date waits for its day.
   const told = people.filter(({ step }) => step === undefined).map(({ identityId, state }) => ({ identityId, state }))
   await sql`
     update leavers set sent_at = coalesce(leavers.sent_at, ${sentAt}),

@@ -74,7 +74,7 @@ const onlyLeaving = sql`case when wanted is null then null
 async function refuseUnlessGone(tx: Db, { connection, identityId, today }: Forgetting): Promise<void> {
   const entry = await rosterEntry(tx, { connection, identityId })
   if (!entry) throw new Failure('not_found', `"${connection}" has no person ${identityId}`)
-  const { rows } = await sql<{ runId: string; uncertain: boolean }>`
+  const { rows } = await sql<{ runId: string }>`
     select runs.id as "runId" from runs join changes on changes.run_id = runs.id
     where runs.connection = ${connection} and runs.state = 'held' and changes.identity_id = ${identityId} limit 1`.execute(
     tx,
