@@ -45,15 +45,15 @@ export async function takenVersions(
 /** How often it is written down that a source still lists what was decided about. */
 const listedMs = 24 * 60 * 60_000
 
-/** Notes which versions a source lists, so that retention does not forget one that could be read again. */
+/** Notes which versions the source of these connections lists, so that retention does not forget one that could be read again. */
 export async function noteListed(
   db: Db,
-  { connection, versions, now }: { connection: string; versions: readonly string[]; now: Date },
+  { connections, versions, now }: { connections: readonly string[]; versions: readonly string[]; now: Date },
 ): Promise<void> {
   await db
     .updateTable('taken_sources')
     .set({ listed_at: now })
-    .where('connection', '=', connection)
+    .where('connection', 'in', connections)
     .where(sql<boolean>`version = any(${versions})`)
     .where(sql<boolean>`(listed_at is null or listed_at < ${new Date(now.getTime() - listedMs)})`)
     .execute()

@@ -27,6 +27,7 @@ async function open() {
   const { client, name } = await host.tenant()
   const workspaceId = await workspaceOf(host, name)
   const settled: string[] = []
+  const listed: string[] = []
   let opens = 0
   const world = opening.use(await openWorld({ client }))
   const source = world.connection.feeds.source
@@ -34,6 +35,7 @@ async function open() {
   const connector = {
     open: async (options: Parameters<typeof source.connector.open>[0]) => {
       opens += 1
+      await options.taken(listed)
       return await source.connector.open(options)
     },
   }
@@ -72,6 +74,7 @@ async function open() {
     client,
     world,
     settled,
+    listed,
     opens: () => opens,
     lastOf: async (connection: string) => (await listRuns(world.sync.store.db, { connection, limit: 1 }))[0] ?? null,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
@@ -91,6 +94,20 @@ test('an export is read once for all that ride along, and each of them is planne
   expect((await peopleOn(client)).size).toBe(30)
   expect([...(await liveRecords(client)).values()][0]).toEqual({ id: 'E0001', name: 'Person 1', title: 'Engineer' })
   expect(opened.settled).toEqual(['people.csv'])
+})
+
+test('what the source still lists is noted for all that ride along, so that none of them reads it again', async () => {
+  await using opened = await open()
+  const { world, listed } = opened
+  const { db } = world.sync.store
+  await world.night(staff(3))
+  const rows = await db.selectFrom('taken_sources').select('version').distinct().execute()
+  listed.push(...rows.map(({ version }) => version))
+
+  await world.night(staff(3), { asOf: '2026-11-21T01:00:00.000Z' })
+
+  const noted = await db.selectFrom('taken_sources').select('connection').where('listed_at', 'is not', null).execute()
+  expect(noted.map(({ connection }) => connection).toSorted()).toEqual(['acme', 'records'])
 })
 
 test('the one is held while the other goes on, and the export is put away only when both are decided', async () => {

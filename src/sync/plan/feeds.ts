@@ -14,6 +14,7 @@ import type { Db } from '../../store/schema.ts'
 import { markSettled, noteListed, takenVersions, unsettledSources } from '../../store/sources.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
+import { ridersOf } from '../riders.ts'
 import { readReadable } from './readable-events.ts'
 import { Overtaken } from './stage.ts'
 
@@ -40,7 +41,7 @@ export function mainRules({ name, feeds }: SyncConnection): FeedRules {
  * that something changed belong to the run that reads the source after them, so that they are done with as its plan is.
  */
 export async function openFeed(
-  ctx: Pick<SyncContext, 'store' | 'now'>,
+  ctx: Pick<SyncContext, 'store' | 'now' | 'connections'>,
   connection: SyncConnection,
   { name, claim, signal }: { name: FeedName; claim: ClaimedRun | null; signal: AbortSignal },
 ): Promise<OpenedFeed> {
@@ -51,7 +52,8 @@ export async function openFeed(
       await whileHeld(db, claim, (tx, runId) => takeAllPending(tx, { connection: connection.name, runId }))
     }
     const taken = async (versions: readonly string[]) => {
-      if (claim) await noteListed(db, { connection: connection.name, versions, now: ctx.now() })
+      const connections = [connection, ...ridersOf(ctx, connection.name)].map((one) => one.name)
+      if (claim) await noteListed(db, { connections, versions, now: ctx.now() })
       return await takenVersions(db, { connection: connection.name, versions })
     }
     return { name, rules: source, reading: await source.connector.open({ now: ctx.now, signal, taken }) }
@@ -120,7 +122,7 @@ export function settleSources(ctx: SyncContext, connection: SyncConnection): Pro
 async function settleNow(ctx: SyncContext, connection: SyncConnection): Promise<void> {
   const { db } = ctx.store
   // A run that rides along, and has not read or decided yet, may have to read the source by itself.
-  const riders = [...ctx.connections.values()].filter(({ rides }) => rides === connection.name).map(({ name }) => name)
+  const riders = ridersOf(ctx, connection.name).map(({ name }) => name)
   if (riders.length > 0 && (await areUndecided(db, riders))) return
   const connector = connection.feeds.source?.connector
   for (const { source, outcome } of await unsettledSources(db, connection.name)) {
