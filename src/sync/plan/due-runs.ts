@@ -12,23 +12,32 @@ const retryAfterMs = 5 * 60_000
  * that HR has announced does not wait for an export that is late, held or broken. While a person decides about such a run, or after
  * they rejected it, it is asked for again only when the day of another date comes.
  */
-export async function requestDueRuns(ctx: SyncContext, only?: { readonly connection: string }): Promise<void> {
-  if (await addDueRuns(ctx, only)) await sweep(ctx)
+export async function requestDueRuns(ctx: SyncContext): Promise<void> {
+  const all = await connectionsWithDueLeavers(ctx.store.db, { now: ctx.now() })
+  let added = 0
+  await eachApart(ctx, { during: 'due leavers', all }, async (due) => {
+    if (await addDueRun(ctx, due)) added++
+  })
+  if (added > 0) await sweep(ctx)
 }
 
-/** Adds the runs without starting them. Answers whether there are any. */
-export async function addDueRuns(ctx: SyncContext, only?: { readonly connection: string }): Promise<boolean> {
+/** Adds the run of one connection without starting it. Fails if that cannot be: whoever waits for the run would miss it. */
+export async function addDueRuns(ctx: SyncContext, only: { readonly connection: string }): Promise<void> {
+  const found = await connectionsWithDueLeavers(ctx.store.db, { now: ctx.now(), ...only })
+  for (const due of found) await addDueRun(ctx, due)
+}
+
+/** Answers whether a run is asked for now. */
+async function addDueRun(
+  ctx: SyncContext,
+  { connection, since }: { readonly connection: string; readonly since: Date },
+): Promise<boolean> {
   const { db } = ctx.store
   const now = ctx.now()
   const failedBefore = new Date(now.getTime() - retryAfterMs)
-  let added = false
-  const all = await connectionsWithDueLeavers(db, { now, ...only })
-  await eachApart(ctx, { during: 'due leavers', all }, async ({ connection, since }) => {
-    if (!ctx.connections.has(connection)) return
-    if (await hasRosterRunSince(db, { connection, since, failedBefore, now })) return
-    const runId = await addWaitingRun(db, { connection, feed: 'roster', trigger: 'schedule', options: {}, now })
-    ctx.events.runRequested({ runId, connection, trigger: 'schedule' })
-    added = true
-  })
-  return added
+  if (!ctx.connections.has(connection)) return false
+  if (await hasRosterRunSince(db, { connection, since, failedBefore, now })) return false
+  const runId = await addWaitingRun(db, { connection, feed: 'roster', trigger: 'schedule', options: {}, now })
+  ctx.events.runRequested({ runId, connection, trigger: 'schedule' })
+  return true
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Failure } from '../../../src/errors.ts'
 import { personOf } from '../../../src/store/audit/history.ts'
@@ -6,6 +7,7 @@ import type { SourceFeed } from '../../../src/sync/context.ts'
 import { approveRun, rejectRun, requestDueRuns, requestRun } from '../../../src/sync/sync.ts'
 import { lastRun, later, receive, webhookFeed } from '../../helpers/events.ts'
 import { databases } from '../../helpers/servers/databases.ts'
+import { refuse } from '../../helpers/servers/refuse.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
 
 let host: Host
@@ -48,6 +50,23 @@ describe.each(databases)('on $name', ({ place }) => {
     )
 
   const runsOf = (world: World) => listRuns(world.sync.store.db, { connection: 'acme', limit: 20 })
+
+  test('who asks for a run is told where that of the due leaving dates cannot be added, instead of missing it', async () => {
+    await using opened = await open()
+    const { world, separatedAt } = opened
+    const { db } = world.sync.store
+    await world.night(leaving('E0003'))
+    world.clock.now = new Date('2026-11-23T23:00:00.000Z')
+    await refuse(db, 'insert on runs', sql`new.feed = 'roster'`)
+
+    await expect(requestRun(world.sync, { connection: 'acme', trigger: 'operator' })).rejects.toThrow('refused')
+    await requestDueRuns(world.sync)
+    await sql`drop trigger refused on runs`.execute(db)
+    await tick(world, '2026-11-23T23:01:00.000Z')
+
+    expect(world.events.filter((event) => 'during' in event)).toMatchObject([{ during: 'due leavers' }])
+    expect(await separatedAt('E0003')).toBe('2026-11-23T00:00:00.000Z')
+  })
 
   describe('a leaving date that waits for its day', () => {
     test('is sent in the first minute of that day in the zone of the source, without a file', async () => {
