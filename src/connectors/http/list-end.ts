@@ -1,17 +1,10 @@
 import { unreadable } from '../file/failures.ts'
 import { type JsonValue, pointer } from '../json/cells.ts'
 import type { AnswerHeaders } from './fetch.ts'
+import { plainName, type Statement, statedByHeaders, statedByMembers } from './list-statements.ts'
 import type { HttpSource } from './settings.ts'
 
-const maxDepth = 4
-const maxLinks = 50
 const maxPlaceCharacters = 100
-
-/** What an answer states besides its records: how many there are, that there are more, or that there are no more. */
-type Statement = { readonly place: string } & (
-  | { readonly kind: 'records' | 'pages'; readonly count: number; readonly isTotal: boolean }
-  | { readonly kind: 'next' | 'more' | 'noMore' }
-)
 
 /** The last page of a list that was read, and how much was read with it. */
 export type LastPage = {
@@ -27,17 +20,20 @@ export type LastPage = {
  * would pass for the whole company.
  */
 export function endOfList(source: HttpSource, last: LastPage): string {
-  const { page, headers, records, pages, where } = last
-  const statements = [...statedByMembers(page, source.records), ...statedByHeaders(headers)]
-  const more = statements.find((statement) => saysMore(statement, last))
+  const { page, headers, pages, where } = last
+  const statements = [...statedByMembers(page, source.records), ...statedByHeaders(headers)].filter(
+    isConsidered(source),
+  )
+  const proofs = statements.filter((statement) => provesEnd(statement, last))
+  const more = statements.find((statement) => saysMore(statement, { ...last, proofs, url: source.url }))
   if (more) throw unreadable(`${where}: ${textOf(more, last)}, so this is not the whole list`, helpFor(more, source))
-  const proof = statements.filter((statement) => provesEnd(statement, last)).map((statement) => textOf(statement, last))
+  const proof = proofs.map((statement) => textOf(statement, last))
   const missing = missingNext(source, last)
   if (missing && proof.length === 0 && source.pages !== 'single') {
     const help = 'check next; if a list of one page comes without it, write pages: single'
     throw unreadable(`${where} holds nothing at ${source.next}, and nothing says that it is the only page`, help)
   }
-  if (proof.length === 0) checkNotFull(source, { records, pages, where })
+  if (proof.length === 0) checkNotFull(source, last)
   if (source.next === undefined)
     return `the only page: ${proof.join('; ') || 'nothing in the answer says that there is more'}`
   const rule =
@@ -46,9 +42,20 @@ export function endOfList(source: HttpSource, last: LastPage): string {
 }
 
 /** Refuses an answer that is not read as a list of pages, if a header of it names a next page. */
-export function checkNoNextPage(headers: AnswerHeaders, where: string): void {
-  const more = statedByHeaders(headers).find(({ kind }) => kind === 'next' || kind === 'more')
-  if (more) throw unreadable(`${where}: ${textOf(more)}, so this is not the whole list`, 'ask for all of it at once')
+export function checkNoNextPage(source: HttpSource, headers: AnswerHeaders, where: string): void {
+  const statements = [...statedByHeaders(headers)].filter(isConsidered(source))
+  const more = statements.find(({ kind }) => kind === 'next' || kind === 'more')
+  if (!more) return
+  const help = `ask for all of it at once; ${helpIfUnrelated(more)}`
+  throw unreadable(`${where}: ${textOf(more)}, so this is not the whole list`, help)
+}
+
+/** Whether a statement is about the list, as far as the configuration says. */
+function isConsidered({ ignoredStatements = [] }: HttpSource): (statement: Statement) => boolean {
+  return ({ place }) =>
+    !ignoredStatements.some((ignored) =>
+      ignored.startsWith('/') ? `${place}/`.startsWith(`${ignored}/`) : place === ignored.toLowerCase(),
+    )
 }
 
 function missingNext({ next }: HttpSource, { page, pages }: LastPage): string | null {
@@ -63,121 +70,32 @@ function emptyNext({ next = '' }: HttpSource, page: JsonValue): string {
 /** A page that holds as many records as were asked for may have others behind it. */
 function checkNotFull(
   { url, next, pages: allowed }: HttpSource,
-  { records, where }: Pick<LastPage, 'records' | 'pages' | 'where'>,
+  { records, where }: Pick<LastPage, 'records' | 'where'>,
 ): void {
   if (next !== undefined || allowed === 'single') return
   for (const [name, value] of new URL(url).searchParams) {
-    if (!sizeName.test(plain(name)) || Number(value) !== records || records === 0) continue
+    if (!sizeName.test(plainName(name)) || Number(value) !== records || records === 0) continue
     const help =
       'ask for more at once, or say with next where the next page is named; if it never has others, write pages: single'
     throw unreadable(`${where} holds ${records} records, as many as ${name} asks for, so others may follow`, help)
   }
 }
 
+/** What senders call the size of a page in an address. */
 const sizeName = /^(limit|top|per|perpage|size|pagesize|count|rows|take|first|results|maxresults|limitpagelength)$/
-const pagesName = /^(total(num|number|numberof)?(of)?pages?|totalpagecount|pagecount|pages|numpages|lastpage)$/
-// Times, sums of money and the like are no numbers of records.
-const recordsName =
-  /^((odata|search|record|row|item|result)?count|numfound|total(?!.*(time|ms$|milli|second|duration|byte|cost|amount|salary|hours|pay)).*)$/
-// A plain count may be that of the page alone, which says nothing about the end.
-const totalName = /^(total|odatacount|searchcount|numfound)/
-const moreName = /^((has|is|are)?more(items|records|results|pages|data|available)?|hasnext(page)?)$/
-const lastName = /^((is)?last(page)?|complete(indicator)?)$/
-const nextName = /^(odata)?next(?!.*(run|sync|update|refresh|change|time|date|at$)).*$/
-const nextHeader = /^next(page|link|url|cursor|token|offset)?$/
+type Context = LastPage & { readonly proofs: readonly Statement[]; readonly url: string }
 
-/** A name without the case and the signs, in which senders differ. */
-function plain(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, '')
-}
-
-/** What the members of a page state around its records. */
-function* statedByMembers(page: JsonValue, recordsPath: string, path = '', depth = 0): Generator<Statement> {
-  if (typeof page !== 'object' || page === null || depth > maxDepth) return
-  if (isList(page)) {
-    for (const [index, link] of page.slice(0, maxLinks).entries())
-      if (isNextLink(link)) yield { place: `${path}/${index}`, kind: 'next' }
-    return
-  }
-  for (const [name, value] of Object.entries(page)) {
-    const place = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
-    if (place === recordsPath) continue
-    const statement = statementOf(plain(name), value)
-    if (statement) yield { place, ...statement }
-    else yield* statedByMembers(value, recordsPath, place, depth + 1)
-  }
-}
-
-function isList(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value)
-}
-
-function isNextLink(link: JsonValue): boolean {
-  const rel = pointer(link, '/rel')
-  return typeof rel === 'string' && rel.toLowerCase() === 'next' && !isEmpty(pointer(link, '/href'))
-}
-
-type Stated = Statement extends infer S ? (S extends Statement ? Omit<S, 'place'> : never) : never
-
-function statementOf(name: string, value: JsonValue): Stated | null {
-  const count = countOf(value)
-  const isTotal = totalName.test(name)
-  if (count !== null && pagesName.test(name)) return { kind: 'pages', count, isTotal: true }
-  if (count !== null && recordsName.test(name)) return { kind: 'records', count, isTotal }
-  if (moreName.test(name) && isFlag(value)) return { kind: isTrue(value) ? 'more' : 'noMore' }
-  if (lastName.test(name) && isFlag(value)) return { kind: isTrue(value) ? 'noMore' : 'more' }
-  if (nextName.test(name) && !isEmpty(value)) return { kind: 'next' }
-  return null
-}
-
-function countOf(value: JsonValue | undefined): number | null {
-  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : null
-}
-
-function isFlag(value: JsonValue): boolean {
-  return typeof value === 'boolean' || value === 'true' || value === 'false'
-}
-
-function isTrue(value: JsonValue): boolean {
-  return value === true || value === 'true'
-}
-
-/** Whether nothing is named: also by an object of which all members are empty, or by the number 0. */
-function isEmpty(value: JsonValue | undefined): boolean {
-  if (value === undefined || value === null || value === false) return true
-  if (typeof value === 'object') return Object.values(value).every((member) => isEmpty(member))
-  return value === '' || value === '0' || value === 'false'
-}
-
-function* statedByHeaders(headers: AnswerHeaders): Generator<Statement> {
-  for (const [name, value] of Object.entries(headers)) {
-    const text = String(value ?? '')
-    const place = `the header ${name}`
-    if (name === 'link' && namesNext(text)) yield { place, kind: 'next' }
-    const range = name === 'content-range' ? /\/(\d{1,15})\s*$/.exec(text)?.[1] : undefined
-    if (range !== undefined) yield { place, kind: 'records', count: Number(range), isTotal: true }
-    if (!name.startsWith('x-')) continue
-    const said = plain(name.slice(2))
-    const statement = said.startsWith('next') && !nextHeader.test(said) ? null : statementOf(said, text.trim())
-    if (statement) yield { place, ...statement }
-  }
-}
-
-/** Whether a Link header (RFC 8288) holds a link with the relation `next`. */
-function namesNext(header: string): boolean {
-  return [...header.matchAll(/<[^>]*>((?:"[^"]*"|[^,"])*)/g)].some(([, parameters = '']) => {
-    const [, quoted, bare] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters) ?? []
-    return (quoted ?? bare ?? '').toLowerCase().split(/\s+/).includes('next')
-  })
-}
-
-function saysMore(statement: Statement, { records, pages }: LastPage): boolean {
+function saysMore(statement: Statement, { records, pages, proofs, url }: Context): boolean {
   switch (statement.kind) {
     case 'records':
-      return statement.count > records
+      if (statement.count <= records) return false
+      // The size of a full page is no number of records.
+      return statement.isTotal || !(proofs.some(({ kind }) => kind !== 'pages') || isAskedFor(statement, url))
     case 'pages':
       return statement.count > pages
     case 'next':
+      // Some servers also name a place behind the last page.
+      return !proofs.some(({ kind }) => kind === 'noMore')
     case 'more':
       return true
     case 'noMore':
@@ -187,6 +105,12 @@ function saysMore(statement: Statement, { records, pages }: LastPage): boolean {
   }
 }
 
+/** Whether a count only repeats what the address asks for. */
+function isAskedFor({ place, count }: { readonly place: string; readonly count: number }, url: string): boolean {
+  const name = plainName(place.split('/').at(-1) ?? '')
+  return [...new URL(url).searchParams].some(([asked, value]) => plainName(asked) === name && Number(value) === count)
+}
+
 function provesEnd(statement: Statement, last: LastPage): boolean {
   if (statement.kind === 'noMore') return true
   return 'count' in statement && statement.isTotal && statement.count === last[statement.kind]
@@ -194,7 +118,7 @@ function provesEnd(statement: Statement, last: LastPage): boolean {
 
 function textOf(statement: Statement, read: Pick<LastPage, 'records' | 'pages'> = { records: 0, pages: 0 }): string {
   const { kind } = statement
-  const place = statement.place.slice(0, maxPlaceCharacters)
+  const place = `${statement.place.startsWith('/') ? '' : 'the header '}${shown(statement)}`
   switch (kind) {
     case 'records':
     case 'pages':
@@ -210,9 +134,21 @@ function textOf(statement: Statement, read: Pick<LastPage, 'records' | 'pages'> 
   }
 }
 
-function helpFor({ place, kind }: Statement, { next }: HttpSource): string {
+function shown({ place }: Statement): string {
+  return place.slice(0, maxPlaceCharacters)
+}
+
+function helpFor(statement: Statement, { next }: HttpSource): string {
+  return `${helpForMore(statement, next)}; ${helpIfUnrelated(statement)}`
+}
+
+function helpForMore({ place, ...statement }: Statement, next: string | undefined): string {
   if (next !== undefined) return 'check next, or run it again if the list changed meanwhile'
-  if (kind === 'next' && place.startsWith('/'))
+  if (statement.kind === 'next' && place.startsWith('/'))
     return `set next: ${place.slice(0, maxPlaceCharacters)}, and nextParameter if it holds a token; or ask for all records at once`
   return 'ask for all records at once in url (with limit, for example), or say with next where the next page is named'
+}
+
+function helpIfUnrelated(statement: Statement): string {
+  return `if it is not about this list, write ignoredStatements: ["${shown(statement)}"]`
 }

@@ -51,7 +51,7 @@ async function readExport(source: HttpSource, fetched: Fetched): Promise<Reading
   const { place, first, where, name, signal } = fetched
   checkContentType(first, { where, format: 'csv' })
   checkEnds(first, where)
-  checkNoNextPage(first.headers, where)
+  checkNoNextPage(source, first.headers, where)
   const asOf = asOfAnswer(source, { ...fetched, headers: first.headers })
   await using opening = new AsyncDisposableStack()
   const spool = opening.use(await openSpool(place.spoolDir))

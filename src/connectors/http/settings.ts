@@ -101,6 +101,15 @@ export const HttpSource = z
         'json: single allows a first page that holds nothing at next, or as many records as url asks for. An answer that states that ' +
           'there is more is refused all the same.',
       ),
+    ignoredStatements: z
+      .array(z.union([JsonPointer.min(1), HeaderName]))
+      .min(1)
+      .max(100)
+      .optional()
+      .describe(
+        'Pointers to members of an answer, and names of headers, that read as if they spoke of the list and do not, such as ' +
+          '/statistics/total. They and what is below them say nothing about the end of the list.',
+      ),
     maxPages: z
       .int()
       .min(1)

@@ -91,7 +91,7 @@ const firstPages: readonly Shape[] = [
       ],
     }),
     { records: '/items' },
-    '/links/1 names a next page',
+    '/links/1/href names a next page',
   ],
   [
     'as many records as were asked for',
@@ -104,6 +104,37 @@ const firstPages: readonly Shape[] = [
     json({ items: two, links: { next: '?page=2' }, nxt: null }),
     { records: '/items', next: '/nxt' },
     '/links/next names a next page',
+  ],
+  [
+    'an address in a link object',
+    json({ _data: two, _meta: { links: { next: { href: '/v2/persons?cursor=b' } } } }),
+    { records: '/_data' },
+    '/_meta/links/next/href names a next page',
+  ],
+  [
+    'a count in a header of the sender’s own',
+    json(two, { 'x-pcty-total-count': '5' }),
+    {},
+    'the header x-pcty-total-count counts 5 records, and 2 were read',
+  ],
+  [
+    'a flag about pages',
+    json({ employees: two, page_context: { page: 1, per_page: 2, has_more_page: true } }),
+    { records: '/employees' },
+    '/page_context/has_more_page says that there is more',
+  ],
+  ['a mark that it was cut', json({ items: two, isTruncated: true }), { records: '/items' }, '/isTruncated says that'],
+  [
+    'a total, whatever the page counts',
+    json({ items: two, paging: { start: 0, count: 2, total: 3 } }),
+    { records: '/items' },
+    '/paging/total counts 3 records, and 2 were read',
+  ],
+  [
+    'another statement than the ignored one',
+    json({ items: two, statistics: { total: 9 }, total: 5 }),
+    { records: '/items', ignoredStatements: ['/statistics', '/tot'] },
+    '/total counts 5 records, and 2 were read',
   ],
   [
     'a count for which the only page is too short',
@@ -152,6 +183,150 @@ describe('a first page never passes for the list', () => {
     )
 
     expect(failure).toMatchObject({ message: expect.stringContaining('/total counts 4 records, and 3 were read') })
+  })
+})
+
+/** Whole lists as documented HR APIs answer them, or with members that only read as if there were more. */
+const wholeLists: readonly (readonly [list: string, answer: Answer, settings: HttpSettings])[] = [
+  ['a report without a page', json({ Report_Entry: two }), { records: '/Report_Entry' }],
+  [
+    'fewer workers than were asked for',
+    json({ workers: two, meta: { startSequence: 1, completeIndicator: true, totalNumber: 2 } }),
+    { url: '?$top=100&$skip=0', records: '/workers' },
+  ],
+  [
+    'a total beside the names of fields',
+    json({
+      fields: [{ id: 'next', name: 'Next' }],
+      data: two,
+      pagination: { total_records: 2, total_pages: 1, current_page: 1, next_page: null, prev_page: null },
+    }),
+    { records: '/data', next: '/pagination/next_page' },
+  ],
+  [
+    'one page, counted from 0',
+    json({
+      success: true,
+      metadata: { total_elements: 2, current_page: 0, total_pages: 1 },
+      offset: 0,
+      limit: 200,
+      data: two,
+    }),
+    { records: '/data' },
+  ],
+  [
+    'links without a next one',
+    json({ _data: two, _meta: { links: { self: { href: '/v2/persons' } } } }),
+    { records: '/_data', next: '/_meta/links/next/href', pages: 'single' },
+  ],
+  ['all employees at once', json({ employees: two }), { records: '/employees' }],
+  [
+    'a next link that is null',
+    json({ results: two, next_link: null, __meta: { redacted_fields: [] } }),
+    { records: '/results', next: '/next_link' },
+  ],
+  [
+    'one page in headers',
+    json(two, { 'x-page': '1', 'x-per-page': '25', 'x-total-pages': '1', 'x-total-count': '2', 'x-next-page': '' }),
+    { url: '?page=1&per=25' },
+  ],
+  ['a list of a data service', json({ d: { __count: '2', results: two } }), { records: '/d/results' }],
+  [
+    'links to the first and the last page',
+    json(two, { link: '<?page=1>; rel="first", <?page=1>; rel="last"', 'x-ratelimit-remaining': '59' }),
+    { url: '?page=1&per_page=100' },
+  ],
+  [
+    'a cursor beside the total',
+    json({ data: two, page: { cursor: 'b', offset: 0, total_rows: 2, items_per_page: 99 } }),
+    { records: '/data' },
+  ],
+  [
+    'a count of the page beside a flag',
+    json({ items: two, count: 2, hasMore: false, limit: 500, offset: 0, links: [{ rel: 'self', href: '/a' }] }),
+    { records: '/items' },
+  ],
+  [
+    'a cursor that is set on the last page too',
+    json({ data: two, meta: { has_next_page: false, has_previous_page: false, start_cursor: 'a', end_cursor: 'b' } }),
+    { records: '/data' },
+  ],
+  [
+    'fewer documents than were asked for',
+    json({ data: two }),
+    { url: '?limit_start=0&limit_page_length=500', records: '/data' },
+  ],
+  ['a token that is null', json({ next: null, previous: null, results: two }), { records: '/results', next: '/next' }],
+  [
+    'a token below its data',
+    json({ status: 'success', data: { results: two, next: null } }),
+    { records: '/data/results' },
+  ],
+  ['a count of all', json({ paging: { count: 2, offset: 0 }, individuals: two }), { records: '/individuals' }],
+  [
+    'results in total',
+    json({ Resources: two, totalResults: 2, itemsPerPage: 100, startIndex: 1 }),
+    { url: '?startIndex=1&count=100', records: '/Resources' },
+  ],
+  [
+    'the size of a page as its count',
+    json({ elements: two, paging: { start: 0, count: 10, total: 2, links: [] } }),
+    { records: '/elements' },
+  ],
+  [
+    'the size that was asked for as its count',
+    json({ items: two, query: { count: 100 } }),
+    { url: '?count=100', records: '/items' },
+  ],
+  [
+    'a place behind the last page',
+    json({ users: two, meta: { has_more: false }, links: { next: '?after=b' } }),
+    { records: '/users' },
+  ],
+  [
+    'members of another meaning',
+    json({
+      items: two,
+      totalLatency: 512,
+      total_requests: 5000,
+      nextPayroll: { date: '2026-12-01' },
+      next_sync_at: 'noon',
+      nextDeltaLink: '?delta=b',
+      complete: false,
+    }),
+    { records: '/items' },
+  ],
+  ['a range of bytes', json(two, { 'content-range': 'bytes 0-19/20' }), {}],
+  ['people with links of their own', json([{ id: '1', rel: 'next', href: '/people/1' }]), {}],
+  [
+    'statements that the configuration knows better',
+    json({ items: two, _shards: { total: 5 }, departments: { count: 12, next: '?b' } }, { 'x-total-mailboxes': '9' }),
+    { records: '/items', ignoredStatements: ['/_shards/total', '/departments', 'X-Total-Mailboxes'] },
+  ],
+]
+
+test.each(wholeLists)('a whole list is read: %s', async (_list, answer, { url = '', ...settings }) => {
+  await using server = await startHrServer(answer)
+  await using folder = await temporaryFolder()
+
+  const reading = await openHttp({ url: `${server.url}/people${url}`, ...settings }, { folder: folder.path })
+
+  expect((await rowsOf(reading)).length).toBeGreaterThan(0)
+})
+
+test('a header that is about something else says nothing about a CSV export', async () => {
+  await using server = await startHrServer(csv('id\n1\n', { link: '<?page=2>; rel=next' }))
+  await using folder = await temporaryFolder()
+  const settings: HttpSettings = { url: `${server.url}/people`, format: 'csv', ignoredStatements: ['Link'] }
+
+  expect(await rowsOf(await openHttp(settings, { folder: folder.path }))).toHaveLength(1)
+})
+
+test('a refusal says how to go on where the statement is about something else', async () => {
+  const { failure } = await failureOf(json({ items: two, _shards: { total: 5 } }), { records: '/items' })
+
+  expect(failure).toMatchObject({
+    message: expect.stringContaining('if it is not about this list, write ignoredStatements: ["/_shards/total"]'),
   })
 })
 
