@@ -9,6 +9,8 @@ import { compareNames } from '../file/names.ts'
 import { type Apart, checkFolder, type ExportPattern, exportPattern, findMatches, type Match } from './matches.ts'
 
 const sampleBytes = 64 * 1024
+/** File systems date changes by up to two seconds. */
+const newMs = 10_000
 
 export type FolderSettings = {
   readonly path: string
@@ -59,16 +61,39 @@ export async function newestExport(folder: Folder): Promise<Choice> {
 export async function nextExport(
   folder: Folder,
   taken: (versions: readonly string[]) => Promise<ReadonlySet<string>>,
+  findVersions: FindVersions,
 ): Promise<Choice | null> {
-  const candidates: (Match & { readonly version: string })[] = []
-  for (const match of await exportsIn(folder)) {
-    const version = await versionIfThere(match.file)
-    if (version !== null) candidates.push({ ...match, version })
-  }
+  const candidates = await findVersions(await exportsIn(folder))
   const known = await taken(candidates.map(({ version }) => version))
   const fresh = candidates.filter(({ version }) => !known.has(version))
   const [next] = fresh.sort((a, b) => timeOf(a, folder) - timeOf(b, folder) || compareNames(a.file.path, b.file.path))
   return next ? { ...next, more: fresh.length > 1 } : null
+}
+
+/** The exports that are still there, each with its version. */
+export type FindVersions = (matches: readonly Match[]) => Promise<(Match & { readonly version: string })[]>
+
+/**
+ * Finds the versions of exports, and remembers those of the last look, so that old exports are not read at each look. Any change of a file
+ * changes its change time, which nobody can set. It may be too coarse for a change that follows at once, so a new file is not remembered.
+ */
+export function rememberVersions({ read = versionIfThere, nowMs = Date.now } = {}): FindVersions {
+  let last = new Map<string, { readonly state: string; readonly version: string }>()
+  return async (matches) => {
+    const found: (Match & { readonly version: string })[] = []
+    const seen: typeof last = new Map()
+    for (const match of matches) {
+      const { file, stats } = match
+      const state = `${file.version} ${stats.ctimeNs}`
+      const remembered = last.get(file.path)
+      const version = remembered?.state === state ? remembered.version : await read(file)
+      if (version === null) continue
+      found.push({ ...match, version })
+      if (nowMs() - Number(stats.ctimeMs) > newMs) seen.set(file.path, { state, version })
+    }
+    last = seen
+    return found
+  }
 }
 
 /** The companions of an export with these suffixes. Only regular files count. */

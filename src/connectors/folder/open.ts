@@ -5,7 +5,17 @@ import { type Completeness, whenQuiet } from '../file/completeness.ts'
 import { checkRegular, type ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import { checkSum, countedRows, type Expected, readSideFile } from '../file/side-file.ts'
-import { type Choice, companionsOf, type Folder, folderOf, newestExport, nextExport, versionIfThere } from './choice.ts'
+import {
+  type Choice,
+  companionsOf,
+  type FindVersions,
+  type Folder,
+  folderOf,
+  newestExport,
+  nextExport,
+  rememberVersions,
+  versionIfThere,
+} from './choice.ts'
 import type { CsvSource } from './settings.ts'
 
 /**
@@ -14,9 +24,10 @@ import type { CsvSource } from './settings.ts'
  */
 export function csvConnector(source: CsvSource, place: ConnectorPlace): Connector {
   const folder = folderOf(source, place.baseDir)
+  const findVersions = rememberVersions()
   const { watch: by, pollSeconds } = source
   return {
-    open: (options) => openNext(source, { folder, place, options }),
+    open: (options) => openNext(source, { folder, findVersions, place, options }),
     settle: async (identity, decision) => (await import('./settle.ts')).settleExport(folder, identity, decision),
     ...(by === 'off'
       ? {}
@@ -29,12 +40,17 @@ export function csvConnector(source: CsvSource, place: ConnectorPlace): Connecto
   }
 }
 
-type Opening = { readonly folder: Folder; readonly place: ConnectorPlace; readonly options: OpenOptions }
+type Opening = {
+  readonly folder: Folder
+  readonly findVersions: FindVersions
+  readonly place: ConnectorPlace
+  readonly options: OpenOptions
+}
 
-async function openNext(source: CsvSource, { folder, place, options }: Opening): Promise<Reading> {
+async function openNext(source: CsvSource, { folder, findVersions, place, options }: Opening): Promise<Reading> {
   const { now, signal, taken } = options
   const choose = (): Promise<Choice | null> =>
-    source.take === 'each' ? nextExport(folder, taken) : newestExport(folder)
+    source.take === 'each' ? nextExport(folder, taken, findVersions) : newestExport(folder)
   const quietSeconds = source.complete.marker === undefined ? source.complete.quietSeconds : 0
   const choice = await whenQuiet(choose, { quietSeconds, signal })
   if (!choice) return nothingNew(now())

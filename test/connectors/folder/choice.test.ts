@@ -2,10 +2,15 @@ import { appendFile, mkdir, rename, rm, symlink, utimes, writeFile } from 'node:
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Reading } from '../../../src/connectors/connector.ts'
+import { folderOf, nextExport, rememberVersions, versionIfThere } from '../../../src/connectors/folder/choice.ts'
+import { CsvSource } from '../../../src/connectors/folder/settings.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 import { identityOf, openIn, refusalOf, rowsOf } from '../../helpers/sources/folder-source.ts'
 
 const header = 'id,name\n'
+/** More than the beginning and the end that are compared. */
+const people = header.repeat(52_500)
+const hourMs = 60 * 60 * 1000
 const monday = new Date('2026-11-16T01:00:00Z')
 const tuesday = new Date('2026-11-17T01:00:00Z')
 const wednesday = new Date('2026-11-18T01:00:00Z')
@@ -133,19 +138,51 @@ describe('every export in turn', () => {
     expect(again.source?.name).toBe('people.csv')
   })
 
-  test.for<[string, (file: string) => Promise<unknown>]>([
-    ['the first byte', (file) => writeFile(file, `I${'d,name\n'.repeat(60_000)}`)],
-    ['the last byte', (file) => writeFile(file, `${'id,name\n'.repeat(52_500).slice(0, -1)}\r`)],
-    ['the size', (file) => appendFile(file, 'x\n')],
-  ])('tells exports apart by %s, also where the time is the same', async ([, change]) => {
+  test.for<[string, (file: string) => Promise<unknown>, bytes: number]>([
+    ['the first byte', (file) => writeFile(file, `I${people.slice(1)}`), people.length],
+    ['the last byte', (file) => writeFile(file, `${people.slice(0, -1)}\r`), people.length],
+    ['the size', (file) => appendFile(file, 'x\n'), people.length + 2],
+  ])('tells exports apart by %s, also where the time is the same', async ([, change, bytes]) => {
     await using folder = await exportFolder()
-    const file = await folder.write('people.csv', 'id,name\n'.repeat(52_500), { modifiedAt: monday })
+    const file = await folder.write('people.csv', people, { modifiedAt: monday })
     const before = identityOf(await openIn(folder)).version
 
     await change(file)
     await utimes(file, monday, monday)
+    const after = identityOf(await openIn(folder))
 
-    expect(identityOf(await openIn(folder)).version).not.toBe(before)
+    expect(after.bytes).toBe(bytes)
+    expect(after.version).not.toBe(before)
+  })
+
+  test('is read at the first look alone, as long as it stays as it is', async () => {
+    await using folder = await exportFolder()
+    const look = watchedLooks(folder, () => Date.now() + hourMs)
+    const old = await folder.write('old.csv', 'id\n1\n', { modifiedAt: monday })
+    await folder.write('other.csv', 'id\n2\n', { modifiedAt: monday })
+
+    const first = await look()
+    const second = await look()
+    await writeFile(old, 'id\n3\n')
+    await utimes(old, monday, monday)
+    await folder.write('fresh.csv', 'id\n4\n', { modifiedAt: tuesday })
+    const third = await look()
+
+    expect(first.read.toSorted()).toEqual(['old.csv', 'other.csv'])
+    expect(second).toEqual({ read: [], versions: first.versions })
+    expect(third.read.toSorted()).toEqual(['fresh.csv', 'old.csv'])
+    expect(third.versions).toHaveLength(3)
+    expect(third.versions.filter((version) => first.versions.includes(version))).toHaveLength(1)
+  })
+
+  test('is read again where it came just now, since it may change unnoticed', async () => {
+    await using folder = await exportFolder()
+    const look = watchedLooks(folder, () => Date.now())
+    await folder.write('people.csv', header, { modifiedAt: monday })
+
+    const looks = [await look(), await look()]
+
+    expect(looks.map(({ read }) => read)).toEqual([['people.csv'], ['people.csv']])
   })
 
   test('an empty folder holds nothing new; a folder that is missing is refused', async () => {
@@ -242,5 +279,28 @@ function reader(folder: ExportFolder, settings = {}): () => Promise<Reading> {
     const reading = await openIn(folder, { take: 'each', ...settings }, options)
     if (reading.source) taken.add(reading.source.version)
     return reading
+  }
+}
+
+/** Looks for the next export again and again, and says which files were read for it, and the versions that were found. */
+function watchedLooks({ path }: ExportFolder, nowMs: () => number) {
+  const folder = folderOf(CsvSource.parse({ type: 'csv', path: '*.csv', mode: 'delta' }), path)
+  let read: string[] = []
+  const findVersions = rememberVersions({
+    nowMs,
+    read: async (file) => {
+      read.push(file.name)
+      return await versionIfThere(file)
+    },
+  })
+  return async () => {
+    read = []
+    let found: readonly string[] = []
+    const taken = async (versions: readonly string[]): Promise<ReadonlySet<string>> => {
+      found = versions.toSorted()
+      return new Set()
+    }
+    await nextExport(folder, taken, findVersions)
+    return { read, versions: found }
   }
 }
