@@ -62,7 +62,8 @@ export function watchNotPeople({
   const hasTelling = tellingFields.some((name) => columns[name] !== undefined)
   const hasOwn = Object.keys(columns).some(isOwnField)
   const mapped = [...new Set(Object.values(columns).flatMap(indexesFor))]
-  const words = new Set([...headers, ...namesIn(mapping)].map(normaliseHeader))
+  // A name of signs alone is no word: cells that hold nothing but a dash would be that word.
+  const words = new Set([...headers, ...namesIn(mapping)].map(normaliseHeader).filter((word) => word !== ''))
   const keyWords = new Set(
     [...key.map((index) => headers[index] ?? ''), ...namesOf(mapping.fields.identityId)].map(normaliseHeader),
   )

@@ -38,10 +38,10 @@ function look({ rows, headers: names = headers, rules = mapping, results = [] }:
 }
 
 /** Whether a row names the columns in another order than the header. */
-function isReordered(cells: readonly string[], rules = mapping): boolean {
-  const compiled = compileMapping(rules, headers)
+function isReordered(cells: readonly string[], rules = mapping, names: readonly string[] = headers): boolean {
+  const compiled = compileMapping(rules, names)
   if (!compiled.ok) throw new Error(compiled.missing.join())
-  const watch = watchNotPeople({ headers, columns: compiled.columns, mapping: rules })
+  const watch = watchNotPeople({ headers: names, columns: compiled.columns, mapping: rules })
   return watch.isReorderedHeader({ values: cells, origin: { file: 'people.csv', line: 2 } })
 }
 
@@ -304,6 +304,13 @@ describe('a second header in another order', () => {
     ['a person without a key', ['', 'Status', '', '', '', 'Name', '']],
   ])('is not %s', (_what, cells) => {
     expect(isReordered(cells)).toBe(false)
+  })
+
+  test.each(['#', ''])('is not a row of signs alone below a column called "%s"', (sign) => {
+    const names = [sign, ...headers]
+
+    expect(isReordered(['', '', '-', '-', '', '', '-', ''], mapping, names)).toBe(false)
+    expect(isReordered(['', 'Name', 'Worker ID', '', '', '', '', ''], mapping, names)).toBe(true)
   })
 })
 
