@@ -429,9 +429,8 @@ export function createDecider({
     /** The rows that take effect on a later day than that of the source. A person with no other row stays as known until then. */
     later: (): readonly Sighting[] => later,
 
-    /** Whether a row of this person could be used, or waits. */
-    isUsable: (identityId: string): boolean =>
-      laterKeys.has(identityId) || (index.get(identityId)?.counted ?? null) !== null,
+    /** Whether a row of this person that has taken effect could be used. */
+    isUsable: (identityId: string): boolean => (index.get(identityId)?.counted ?? null) !== null,
 
     /** Whether no row named this person. */
     lacks: (identityId: string): boolean => !isNamed(identityId),

@@ -18,7 +18,7 @@ export function inTime(map: RowMap, timeZone: string): RowMap {
     const { statedAt, effectiveAt, reason } = timing
     if (speaksOfLeaving(told) && effectiveAt !== null) {
       const leavingDate = told.leavingDate ?? dateIn(told.timeZone ?? timeZone, effectiveAt)
-      return { ...told, left: false, leavingDate, unsure: told.action !== 'join', asOf: statedAt }
+      return { ...told, left: false, leavingDate, unsure: true, asOf: statedAt }
     }
     if (reason === null) return told
     const mayLeave = speaksOfLeaving(told) || (told.badCells?.some((bad) => bad.mayLeave) ?? false)

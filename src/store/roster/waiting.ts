@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import type { Sighting } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 
-/** A row that takes effect on a later day (`YYYY-MM-DD`), which begins at `dueAt` (ISO instant). */
+/** A row that takes effect on a later day (`YYYY-MM-DD`), which begins at `dueAt` (ISO instant). Its `asOf` is that of its export. */
 export type WaitingRow = { readonly effectiveOn: string; readonly dueAt: string; readonly sighting: Sighting }
 
-/** People of whom nothing waits any more once a plan is accepted: up to that day, or at all where it is null. */
+/** People of whom nothing waits any more once a plan is accepted: for that day, or at all where it is null. */
 export type EndOfWaiting = { readonly identityId: string; readonly effectiveOn: string | null }
 
 /** What a plan makes of the rows that wait. */
@@ -32,17 +32,20 @@ export async function storeWaiting(
   }
 }
 
-/** Makes what a plan says of waiting rows true. Belongs where its people become the roster. */
+/**
+ * Makes what a plan says of waiting rows true. What a newer export said goes on waiting. Belongs where its people become the roster.
+ */
 export async function acceptWaiting(
   tx: Db,
   { runId, connection }: { runId: string; connection: string },
 ): Promise<void> {
   await sql`
-    delete from waiting_rows using waiting_rows ended
+    delete from waiting_rows using waiting_rows ended join runs on runs.id = ended.run_id
     where ended.run_id = ${runId} and ended.sighting is null
+      and ((waiting_rows.sighting ->> 'asOf')::timestamptz > runs.as_of) is not true
       and waiting_rows.connection = ${connection} and waiting_rows.run_id is null
       and waiting_rows.identity_id = ended.identity_id
-      and (ended.effective_on is null or waiting_rows.effective_on <= ended.effective_on)`.execute(tx)
+      and (ended.effective_on is null or waiting_rows.effective_on = ended.effective_on)`.execute(tx)
   await sql`
     delete from waiting_rows where run_id = ${runId} and (sighting is null or exists (
       select 1 from roster where roster.connection = waiting_rows.connection

@@ -3,6 +3,7 @@ import { type Decider, isStale, speaksOfAll } from '../../identity/decider.ts'
 import type { Sighting } from '../../identity/record.ts'
 import {
   dueWaiting,
+  type EndOfWaiting,
   type PlannedWaiting,
   type WaitingRow,
   waitingKeys,
@@ -14,7 +15,8 @@ type Place = { readonly db: Db; readonly connection: string; readonly decider: D
 
 /**
  * What the rows of an export leave waiting. What waited before ends for the people of whom the export speaks: those with a row that can
- * be used, and those whom an export of everybody lacks. A row that cannot be used ends nothing.
+ * be used, and those whom an export of everybody lacks. A row that cannot be used ends nothing. Where an export holds changes alone, a row
+ * of another day to come takes the place of those of its own day, and says nothing about other days.
  */
 export async function waitingAfter(
   { db, connection, decider }: Place,
@@ -24,9 +26,14 @@ export async function waitingAfter(
   // An export that is older than the accepted one has no say in what is still to come.
   if (isStale(context)) return null
   const isOfAll = speaksOfAll(context)
-  const ended = (await waitingKeys(db, connection))
-    .filter((identityId) => decider.isUsable(identityId) || (isOfAll && decider.lacks(identityId)))
-    .map((identityId) => ({ identityId, effectiveOn: null }))
+  const later = Map.groupBy(decider.later(), ({ identityId }) => identityId)
+  const endOf = (identityId: string): EndOfWaiting[] => {
+    const own = later.get(identityId) ?? []
+    const isStated = decider.isUsable(identityId) || (context.mode === 'snapshot' && own.length > 0)
+    if (isStated || (isOfAll && decider.lacks(identityId))) return [{ identityId, effectiveOn: null }]
+    return own.map(({ effectiveOn = null }) => ({ identityId, effectiveOn }))
+  }
+  const ended = (await waitingKeys(db, connection)).flatMap(endOf)
   const rows = decider
     .later()
     .map((sighting) => (keepsValues ? sighting : { ...sighting, ...withoutValues }))
@@ -43,9 +50,12 @@ export async function seeDue({ db, connection, decider }: Place, now: Date): Pro
 }
 
 // A cell that cannot be read is listed with the plan that met it, and quotes what it holds.
-function toWaiting({ badCells: _, ...sighting }: Sighting, { timeZone: ofSource }: PlanContext): WaitingRow {
-  const { effectiveOn = '', timeZone = ofSource } = sighting
+function toWaiting(
+  { badCells: _, ...sighting }: Sighting,
+  { timeZone: ofSource, asOf: ofExport }: PlanContext,
+): WaitingRow {
+  const { effectiveOn = '', timeZone = ofSource, asOf = ofExport } = sighting
   const dueAt = Temporal.PlainDate.from(effectiveOn).toZonedDateTime(timeZone).toInstant().toString()
   // On its day the row is read by itself, without the source and its zone.
-  return { effectiveOn, dueAt, sighting: { ...sighting, timeZone } }
+  return { effectiveOn, dueAt, sighting: { ...sighting, timeZone, asOf } }
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OpenOptions } from '../../../src/connectors/connector.ts'
 import { personView } from '../../../src/daemon/control/views.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { personOf } from '../../../src/store/audit/history.ts'
@@ -58,9 +59,9 @@ function person(number: number): HrPerson {
   return staff(number).at(-1) ?? { id: '' }
 }
 
-/** One night: HR states these rows on that day at 01:00, and they are read at 03:00. */
-async function night(world: World, day: string, rows: readonly HrRow[]) {
-  world.hrSays(rows, `${day}T01:00:00.000Z`)
+/** One night: HR states these rows on that day at 01:00, or at another time, and they are read at 03:00. */
+async function night(world: World, day: string, rows: readonly HrRow[], asOf = `${day}T01:00:00.000Z`) {
+  world.hrSays(rows, asOf)
   world.source.rows = world.source.rows.map((row, i) => ({
     ...row,
     values: [...row.values, rows[i]?.from ?? '2024-01-01'],
@@ -69,6 +70,14 @@ async function night(world: World, day: string, rows: readonly HrRow[]) {
   const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
   await world.drain()
   return await world.runOf(id)
+}
+
+/** From now on the source holds changes alone. */
+function readDeltas({ connection }: World): void {
+  const connector = connection.feeds.source?.connector
+  if (!connector) throw new Error('a world without a source')
+  const { open: openAll } = connector
+  Object.assign(connector, { open: async (options: OpenOptions) => ({ ...(await openAll(options)), mode: 'delta' }) })
 }
 
 /** Moves the clock to an instant, and does what the daemon does every few seconds. */
@@ -193,6 +202,40 @@ describe('a row that takes effect on a later day', () => {
       },
     ])
     expect(await db.selectFrom('waiting_rows').selectAll().execute()).toEqual([])
+  })
+})
+
+describe('a delta', () => {
+  test.each<[string, HrRow, asOf: string | undefined, separatedAt: string | null]>([
+    [
+      'with a row of another day to come alone leaves it waiting',
+      { ...person(3), title: 'Lead', from: '2026-12-15' },
+      undefined,
+      '2026-11-30T00:00:00.000Z',
+    ],
+    [
+      'with another row of its day takes its place',
+      { ...person(3), title: 'Lead', from: '2026-11-30' },
+      undefined,
+      null,
+    ],
+    ['with a row of today ends it', { ...person(3), title: 'Lead', from: '2026-11-21' }, undefined, null],
+    [
+      'that is older and comes late leaves it waiting',
+      { ...person(3), title: 'Lead', from: '2026-11-19' },
+      '2026-11-19T01:00:00.000Z',
+      '2026-11-30T00:00:00.000Z',
+    ],
+  ])('%s', async (_what, row, asOf, separatedAt) => {
+    await using opened = await open()
+    const { world, on } = opened
+    await night(world, '2026-11-20', [...staff(20), leaving])
+    readDeltas(world)
+
+    await night(world, '2026-11-22', [row], asOf)
+    await tick(world, '2026-11-30T00:00:00.000Z')
+
+    expect((await on('E0003'))?.separatedAt).toBe(separatedAt)
   })
 })
 
