@@ -22,7 +22,7 @@ export type RowTiming = {
   readonly reason: string | null
 }
 
-/** What was read. It goes into the record of the run, and to the next reading. */
+/** What was read. It goes into the record of the run, and back to the connector once the plan is decided. */
 export type SourceIdentity = {
   /** Tells an operator which export it was: the base name of the file, for example. It holds no personal value. */
   readonly name: string

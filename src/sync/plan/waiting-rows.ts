@@ -1,6 +1,7 @@
 import type { PlanContext } from '../../identity/decide.ts'
 import { type Decider, isStale, speaksOfAll } from '../../identity/decider.ts'
 import type { Sighting } from '../../identity/record.ts'
+import { type KeyAnswers, underFirstKey } from '../../identity/rekeyed.ts'
 import {
   dueWaiting,
   type EndOfWaiting,
@@ -41,10 +42,16 @@ export async function waitingAfter(
   return { rows, ended }
 }
 
-/** Shows the decider the rows whose day has come, as if an export of that day held them. They wait no more. */
-export async function seeDue({ db, connection, decider }: Place, now: Date): Promise<PlannedWaiting> {
+/**
+ * Shows the decider the rows whose day has come, as if an export of that day held them. They wait no more. A key that is known by now to be
+ * another one of a known person names that person.
+ */
+export async function seeDue(
+  { db, connection, decider }: Place,
+  { now, aliases }: { readonly now: Date; readonly aliases: KeyAnswers['aliases'] },
+): Promise<PlannedWaiting> {
   const due = await dueWaiting(db, { connection, now })
-  for (const { sighting, dueAt } of due) decider.see({ ...sighting, asOf: dueAt })
+  for (const { sighting, dueAt } of due) decider.see(underFirstKey({ ...sighting, asOf: dueAt }, aliases))
   const ended = due.map(({ sighting: { identityId }, effectiveOn }) => ({ identityId, effectiveOn }))
   return { rows: [], ended }
 }

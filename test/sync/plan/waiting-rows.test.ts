@@ -8,6 +8,7 @@ import { listUnserved } from '../../../src/store/rejects/unserved.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import { waitingKeys, waitingOf } from '../../../src/store/roster/waiting.ts'
 import type { SourceFeed, SyncConnection } from '../../../src/sync/context.ts'
+import { answerKeys } from '../../../src/sync/key-answers.ts'
 import { approveRun, rejectRun, requestDueRuns, requestRun } from '../../../src/sync/sync.ts'
 import { lastRun } from '../../helpers/events.ts'
 import {
@@ -255,6 +256,20 @@ describe('a person', () => {
 
     expect(states).toEqual([null, '2026-11-25T00:00:00.000Z', '2026-11-25T00:00:00.000Z', null])
     expect((await on('E0003'))?.jobTitle).toBe('Lead')
+  })
+
+  test('whose new key is known by the time that its row takes effect is not created again', async () => {
+    await using opened = await open()
+    const { world, on } = opened
+    await night(world, '2026-11-20', [...staff(20), { ...promoted, id: 'N4' }])
+    const answer = { connection: 'acme', former: 'E0004', identityId: 'N4', same: true, by: 'ops' }
+    await answerKeys(world.sync, answer)
+
+    await tick(world, '2026-12-01T00:00:00.000Z')
+
+    expect(await on('N4')).toBeUndefined()
+    expect(await on('E0004')).toMatchObject({ jobTitle: 'Head of Payments' })
+    expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
   test('of whom there are only later rows stays as known, and joins on that day if not known', async () => {
