@@ -1,3 +1,4 @@
+import { visible } from '../../text/visible.ts'
 import { unreadable } from '../file/failures.ts'
 import { type JsonValue, pointer } from '../json/cells.ts'
 import type { AnswerHeaders } from './fetch.ts'
@@ -134,18 +135,19 @@ function textOf(statement: Statement, read: Pick<LastPage, 'records' | 'pages'> 
   }
 }
 
-function shown({ place }: Statement): string {
-  return place.slice(0, maxPlaceCharacters)
+/** A place in messages and in the record of a run. The name of a member may hold anything. */
+function shown({ place }: Pick<Statement, 'place'>): string {
+  return visible(place).slice(0, maxPlaceCharacters)
 }
 
 function helpFor(statement: Statement, { next }: HttpSource): string {
   return `${helpForMore(statement, next)}; ${helpIfUnrelated(statement)}`
 }
 
-function helpForMore({ place, ...statement }: Statement, next: string | undefined): string {
+function helpForMore(statement: Statement, next: string | undefined): string {
   if (next !== undefined) return 'check next, or run it again if the list changed meanwhile'
-  if (statement.kind === 'next' && place.startsWith('/'))
-    return `set next: ${place.slice(0, maxPlaceCharacters)}, and nextParameter if it holds a token; or ask for all records at once`
+  if (statement.kind === 'next' && statement.place.startsWith('/'))
+    return `set next: ${shown(statement)}, and nextParameter if it holds a token; or ask for all records at once`
   return 'ask for all records at once in url (with limit, for example), or say with next where the next page is named'
 }
 

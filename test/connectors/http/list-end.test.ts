@@ -370,6 +370,12 @@ describe('a list states how its end was recognised', () => {
       'the only page: the header x-total counts 2 records, and 2 were read',
     ],
     [
+      'a name of a member holds what no terminal and no database may be given',
+      json({ items: two, 'to\u0000tal\u001b': 2 }),
+      { records: '/items' },
+      'the only page: /to\\u0000tal\\u001b counts 2 records, and 2 were read',
+    ],
+    [
       'words in the records and other numbers say nothing',
       json({ items: [{ id: '1', next: '?page=2', total: 9 }], took: 512, total_time_ms: 512, next_run_at: 'noon' }),
       { records: '/items' },
