@@ -432,6 +432,9 @@ export function createDecider({
     /** Whether a row of this person that has taken effect could be used. */
     isUsable: (identityId: string): boolean => (index.get(identityId)?.counted ?? null) !== null,
 
+    /** Whether the row that counts for this person says anything of leaving. */
+    speaksOfLeaving: (identityId: string): boolean => (index.get(identityId)?.leaving ?? false) !== false,
+
     /** Whether no row named this person. */
     lacks: (identityId: string): boolean => !isNamed(identityId),
 

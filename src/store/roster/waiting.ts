@@ -8,8 +8,12 @@ export type WaitingRow = { readonly effectiveOn: string; readonly dueAt: string;
 /** People of whom nothing waits any more once a plan is accepted: for that day, or at all where it is null. */
 export type EndOfWaiting = { readonly identityId: string; readonly effectiveOn: string | null }
 
-/** What a plan makes of the rows that wait. */
-export type PlannedWaiting = { readonly rows: readonly WaitingRow[]; readonly ended: readonly EndOfWaiting[] }
+/** What a plan makes of the rows that wait. `withdrawn`: the people whose departure waited, and waits no more. */
+export type PlannedWaiting = {
+  readonly rows: readonly WaitingRow[]
+  readonly ended: readonly EndOfWaiting[]
+  readonly withdrawn: readonly string[]
+}
 
 /** So many rows are written with one statement. */
 const written = 1000
@@ -113,6 +117,20 @@ export async function waitingKeys(db: Db, connection: string): Promise<readonly 
     .orderBy('identity_id')
     .execute()
   return rows.map((row) => row.identity_id)
+}
+
+/** Those of these people for whom a departure waits that an export of that time, or of an earlier one, has stated. */
+export async function waitingDepartures(
+  db: Db,
+  { connection, identityIds, asOf }: { connection: string; identityIds: readonly string[]; asOf: string },
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ identityId: string }>`
+    select distinct identity_id as "identityId" from waiting_rows
+    where connection = ${connection} and run_id is null and identity_id = any(${identityIds})
+      and (sighting ->> 'left' = 'true' or sighting ->> 'leavingDate' is not null)
+      and ((sighting ->> 'asOf')::timestamptz > ${asOf}) is not true
+    order by identity_id`.execute(db)
+  return rows.map(({ identityId }) => identityId)
 }
 
 type StoredRow = { readonly effectiveOn: string; readonly dueAt: Date; readonly sighting: Sighting }

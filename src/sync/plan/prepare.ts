@@ -34,7 +34,7 @@ import { type MappedRows, mapRows } from './map-rows.ts'
 import { type Progress, readRows } from './read-rows.ts'
 import { setAside, verdictsOnRest } from './set-aside.ts'
 import type { Stage } from './stage.ts'
-import { seeDue, waitingAfter } from './waiting-rows.ts'
+import { seeDue, waitingAfter, withdrawnWarning } from './waiting-rows.ts'
 import type { PersonWatch } from './watch-person.ts'
 
 /** What an export says night after night. An event that cannot be understood is kept by itself with its reason, and stops no other. */
@@ -212,6 +212,9 @@ async function prepareOnce(
   const verdicts = withTaints([...judged, ...staleExport(planContext)].map(decider.explain))
   const aside = inOrder && splits ? await setAside(place, { verdicts, pairs, ...splits }) : null
   const part = aside && 'part' in aside ? aside.part : null
+  const isExport = feed.name === 'source' && mapping.ok && !nothingNew
+  const waiting =
+    isExport && !only ? await waitingAfter(place, planContext, { keepsValues: connection.keepValues }) : due
   const leave = async () =>
     spared && sparing?.leaving ? await spared.watch.made(spared.rules, sparing.leaving.keep) : null
   const [digest, index] = await Promise.all([stage.digest(), leave()])
@@ -228,26 +231,20 @@ async function prepareOnce(
     pairs: part ? [] : pairs,
     digest,
     fields,
-    ...(feed.name === 'source' &&
-      mapping.ok &&
-      !nothingNew && { header: { headers: feed.reading.headers, columns: mapping.columns } }),
+    ...(isExport && { header: { headers: feed.reading.headers, columns: mapping.columns } }),
     endKeys: decider.endKeys(
       await rosterEntries(db, { connection: connection.name, identityIds: decider.unusableEnd() }),
     ),
     warnings: [
       ...warningsOf(reading, mapping, decider),
-      ...(feed.name === 'source' && mapping.ok && !nothingNew
-        ? await strayPins(db, connection, { decider, answers })
-        : []),
+      ...withdrawnWarning(waiting),
+      ...(isExport ? await strayPins(db, connection, { decider, answers }) : []),
     ],
     rejects: decider.rejects.toSorted((a, b) => a.line - b.line),
     setAside: part,
-    waiting:
-      feed.name === 'source' && mapping.ok && !nothingNew && !only
-        ? await waitingAfter(place, planContext, { keepsValues: connection.keepValues })
-        : due,
+    waiting,
     index,
-    standing: feed.name === 'source' && mapping.ok && !nothingNew ? decider.standing() : null,
+    standing: isExport ? decider.standing() : null,
     overtaken: decider.overtaken,
   }
 }

@@ -7,6 +7,7 @@ import {
   type EndOfWaiting,
   type PlannedWaiting,
   type WaitingRow,
+  waitingDepartures,
   waitingKeys,
   withoutValues,
 } from '../../store/roster/waiting.ts'
@@ -39,7 +40,22 @@ export async function waitingAfter(
     .later()
     .map((sighting) => (keepsValues ? sighting : { ...sighting, ...withoutValues }))
     .map((sighting) => toWaiting(sighting, context))
-  return { rows, ended }
+  const leaves = (identityId: string): boolean =>
+    decider.lacks(identityId) ||
+    decider.speaksOfLeaving(identityId) ||
+    (later.get(identityId) ?? []).some(({ left, leavingDate }) => left || typeof leavingDate === 'string')
+  const identityIds = ended.flatMap((end) => (end.effectiveOn || leaves(end.identityId) ? [] : end.identityId))
+  return { rows, ended, withdrawn: await waitingDepartures(db, { connection, identityIds, asOf: context.asOf }) }
+}
+
+/** What an operator should know of departures that wait no more. */
+export function withdrawnWarning(waiting: PlannedWaiting | null): readonly string[] {
+  const { withdrawn = [] } = waiting ?? {}
+  if (withdrawn.length === 0) return []
+  const people = withdrawn.length === 1 ? '1 person' : `${withdrawn.length} people`
+  return [
+    `departures of ${people} that waited for their day wait no more, as newer rows state the person without them (the first is ${withdrawn[0]})`,
+  ]
 }
 
 /**
@@ -53,7 +69,7 @@ export async function seeDue(
   const due = await dueWaiting(db, { connection, now })
   for (const { sighting, dueAt } of due) decider.see(underFirstKey({ ...sighting, asOf: dueAt }, aliases))
   const ended = due.map(({ sighting: { identityId }, effectiveOn }) => ({ identityId, effectiveOn }))
-  return { rows: [], ended }
+  return { rows: [], ended, withdrawn: [] }
 }
 
 // A cell that cannot be read is listed with the plan that met it, and quotes what it holds.

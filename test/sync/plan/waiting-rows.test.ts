@@ -44,6 +44,7 @@ const mapping = Mapping.parse({
 })
 
 const promoted: HrRow = { ...person(4), title: 'Head of Payments', from: '2026-12-01' }
+const leavingDay = '2026-11-30T00:00:00.000Z'
 const leaving: HrRow = { ...person(3), left: '2026-11-30', status: 'Inactive', from: '2026-11-30' }
 
 async function open(feed: Partial<SourceFeed> = {}, connection: Partial<Omit<SyncConnection, 'feeds'>> = {}) {
@@ -207,36 +208,55 @@ describe('a row that takes effect on a later day', () => {
 })
 
 describe('a delta', () => {
-  test.each<[string, HrRow, asOf: string | undefined, separatedAt: string | null]>([
+  test.each<[string, HrRow, asOf: string | undefined, separatedAt: string | null, warnings: readonly string[]]>([
     [
       'with a row of another day to come alone leaves it waiting',
       { ...person(3), title: 'Lead', from: '2026-12-15' },
       undefined,
-      '2026-11-30T00:00:00.000Z',
+      leavingDay,
+      [],
     ],
     [
       'with another row of its day takes its place',
       { ...person(3), title: 'Lead', from: '2026-11-30' },
       undefined,
       null,
+      [],
     ],
-    ['with a row of today ends it', { ...person(3), title: 'Lead', from: '2026-11-21' }, undefined, null],
+    [
+      'with a row of today ends it, and says so',
+      { ...person(3), title: 'Lead', from: '2026-11-21' },
+      undefined,
+      null,
+      [
+        'departures of 1 person that waited for their day wait no more, as newer rows state the person without them (the first is E0003)',
+      ],
+    ],
+    [
+      'with a row of today that states the leaving date ends it, and the date waits',
+      { ...leaving, status: 'Active', from: '2026-11-21' },
+      undefined,
+      leavingDay,
+      [],
+    ],
     [
       'that is older and comes late leaves it waiting',
       { ...person(3), title: 'Lead', from: '2026-11-19' },
       '2026-11-19T01:00:00.000Z',
-      '2026-11-30T00:00:00.000Z',
+      leavingDay,
+      [],
     ],
-  ])('%s', async (_what, row, asOf, separatedAt) => {
+  ])('%s', async (_what, row, asOf, separatedAt, warnings) => {
     await using opened = await open()
     const { world, on } = opened
     await night(world, '2026-11-20', [...staff(20), leaving])
     readDeltas(world)
 
-    await night(world, '2026-11-22', [row], asOf)
+    const run = await night(world, '2026-11-22', [row], asOf)
     await tick(world, '2026-11-30T00:00:00.000Z')
 
     expect((await on('E0003'))?.separatedAt).toBe(separatedAt)
+    expect(run.warnings?.filter((warning) => warning.includes('wait no more'))).toEqual(warnings)
   })
 })
 
