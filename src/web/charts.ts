@@ -4,6 +4,8 @@ import { type Html, html, type Shown } from './html.ts'
 
 // Charts are drawn here as pictures in the page. They need no script, and their colours come from the style sheet of the page.
 
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+
 export type Bar = { readonly label: string; readonly value: number; readonly kind: 'good' | 'wait' | 'bad' }
 
 const barRow = 34
@@ -24,7 +26,7 @@ export function bars(title: string, given: readonly Bar[]): Html {
     const middle = (row(at) ?? 0) + row.bandwidth() / 2
     return html`<g><text class="label" x="${barLabelWidth - 12}" y="${middle}">${label}</text>
 <rect class="bar ${kind}" x="${barLabelWidth}" y="${middle - 10}" width="${Math.max(value === 0 ? 1 : 3, long(value)).toFixed(1)}" height="20" rx="3"/>
-<text class="value" x="${(barLabelWidth + long(value) + 10).toFixed(1)}" y="${middle}">${value}</text></g>
+<text class="value" x="${(barLabelWidth + long(value) + 10).toFixed(1)}" y="${middle}">${whole.format(value)}</text></g>
 `
   })
   return html`<svg class="bars" viewBox="0 0 ${barsWidth} ${height}" role="img" aria-label="${title}">
@@ -46,9 +48,8 @@ const width = 340
 const height = 100
 const margin = { top: 8, right: 6, bottom: 22, left: 46 }
 const inside = { right: width - margin.right, bottom: height - margin.bottom }
-const months = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
-const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
-const days = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' })
+const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const datesInFull = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' })
 
 /** A line over time with the area below it. The scale of the values begins where the values do, so that a small change is seen. */
 export function lineChart({ points, unit, ...chart }: Chart & { points: readonly Point[]; unit: string }): Html {
@@ -129,7 +130,7 @@ ${picture}</svg>${legend}
 <details><summary>Figures<span class="unseen"> of ${title}</span></summary><div class="scrolled" role="region" tabindex="0" aria-label="${title}"><table class="plain">
 <caption class="unseen">${title}</caption>
 <thead><tr><th scope="col">Day</th>${columns.map((name) => html`<th scope="col" class="figure">${name}</th>`)}</tr></thead>
-<tbody>${rows.toReversed().map(({ at, values }) => html`<tr><th scope="row">${days.format(at)}</th>${values.map((value) => html`<td class="figure">${whole.format(value)}</td>`)}</tr>`)}</tbody>
+<tbody>${rows.toReversed().map(({ at, values }) => html`<tr><th scope="row">${datesInFull.format(at)}</th>${values.map((value) => html`<td class="figure">${whole.format(value)}</td>`)}</tr>`)}</tbody>
 </table></div></details></figure>`
 }
 
@@ -144,6 +145,9 @@ function valueAxis(ticks: readonly number[], y: (value: number) => number): Html
   )
 }
 
+/** Names the first and the last day; a single day once. */
 function timeAxis([from, to]: readonly [Date, Date], x: (at: Date) => number): Html {
-  return html`<text class="tick from" x="${x(from).toFixed(1)}" y="${height - 9}">${months.format(from)}</text><text class="tick" x="${x(to).toFixed(1)}" y="${height - 9}">${months.format(to)}</text>`
+  const last = html`<text class="tick" x="${x(to).toFixed(1)}" y="${height - 9}">${days.format(to)}</text>`
+  if (from.getTime() === to.getTime()) return last
+  return html`<text class="tick from" x="${x(from).toFixed(1)}" y="${height - 9}">${days.format(from)}</text>${last}`
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lineChart, stackedBars } from '../../src/web/charts.ts'
+import { bars, lineChart, stackedBars } from '../../src/web/charts.ts'
 
 const on = (day: string) => new Date(`${day}T00:00:00.000Z`)
 const about = { id: 'people', title: 'People', description: 'How many people there are.' }
@@ -45,6 +45,18 @@ test('no figures, one figure and equal figures are drawn without a number that i
 
   expect(charts[0]).toContain('Nothing to draw yet.')
   for (const chart of charts) expect(chart).not.toMatch(/NaN|Infinity|undefined/)
+})
+
+test('a single day is named once below its chart', () => {
+  const chart = String(lineChart({ ...about, unit: 'People', points: [{ at: on('2026-03-01'), value: 12 }] }))
+
+  expect([...chart.matchAll(/<text class="tick[^>]*>(\d+ \w+)<\/text>/g)].map(([, day]) => day)).toEqual(['1 Mar'])
+})
+
+test('the numbers beside bars are written as everywhere else', () => {
+  const chart = String(bars('Leavers', [{ label: 'up to 1 h', value: 12_345, kind: 'good' }]))
+
+  expect(chart).toContain('>12,345</text>')
 })
 
 function cells(chart: string): string[] {
