@@ -44,6 +44,7 @@ test('what may stand in a place is completed: commands, options, choices, connec
   expect(await wordsFor('webhook', 'test', 'gl')).toEqual(['globex'])
   expect(await wordsFor('pause', '')).toEqual(['acme', 'globex'])
   expect(await wordsFor('token', 'revoke', '')).toEqual([])
+  expect(await wordsFor('platform', 'keys', 'revoke', '')).toEqual([])
   expect(await wordsFor('completion', '')).toEqual(['bash', 'zsh', 'fish'])
   expect(await complete('backup', '')).toMatchObject({ files: true })
   expect(await complete('plan', '--out', './')).toMatchObject({ files: true })

@@ -86,7 +86,9 @@ async function argumentValues(
   known: Known,
 ): Promise<Candidates> {
   if (argument.argChoices) return words(argument.argChoices)
-  if (argument.name() === 'id') return { files: false, candidates: [...runNames, ...(await known.runs(config))] }
+  // Commands below another one, such as `platform keys revoke`, have ids of their own.
+  const isRun = argument.name() === 'id' && command.parent?.parent === null
+  if (isRun) return { files: false, candidates: [...runNames, ...(await known.runs(config))] }
   if (argument.name() === 'connection' || command.parent?.name() === 'webhook')
     return words(await known.connections(config))
   return /^(?:file|folder|path)$/.test(argument.name()) ? filesOnly : none
