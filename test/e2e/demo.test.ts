@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
 import type { DemoSummary } from '../../src/cli/demo/report.ts'
-import { rollcall } from '../helpers/cli.ts'
+import { rollcall, startCommand } from '../helpers/cli.ts'
 
 const left = async (): Promise<string[]> =>
   (await readdir(tmpdir())).filter((name) => name.startsWith('rollcall-demo-'))
@@ -56,4 +56,17 @@ test('told for people, the demo begins at once, and says what happened to whom a
   expect(stdout).toMatch(/W\d{5} +is missing from the export.*FORMER_(EMPLOYEE|CONTRACTOR), left \d{4}-\d{2}-\d{2}/)
   expect(stdout).toMatch(/W\d{5} +has a leaving date ahead: it waits until that day +CURRENT_/)
   expect(stdout).toMatch(/✔ all 256 people are on the platform as HR says/)
+})
+
+test('stopped by Ctrl-C, the demo says so and leaves nothing behind', async () => {
+  const before = await left()
+  await using demo = startCommand(['demo', '--once'])
+  await demo.says('The platform listens on')
+
+  demo.child.kill('SIGINT')
+  const { exit, stderr } = await demo.ended
+
+  expect(exit).toBe(130)
+  expect(stderr.trim().split('\n').at(-1)).toBe('stopped; the folder of the demo is removed')
+  expect(await left()).toEqual(before)
 })

@@ -14,7 +14,7 @@ import { standardOutput } from '../../text/print.ts'
 import type { Control } from '../control-client.ts'
 import { followRun } from '../follow-run.ts'
 import { openHere } from '../here.ts'
-import { createOutput } from '../output.ts'
+import { createOutput, type Output } from '../output.ts'
 import { listenForStop } from '../stop-signal.ts'
 import { arrivedAt } from './arrival.ts'
 import { company, nextNight, toCsv } from './company.ts'
@@ -36,10 +36,29 @@ const waitSeconds = 60
  * lives in a folder of its own, which goes with the demo. Exits with 0 when everybody arrived.
  */
 export async function play(options: DemoOptions): Promise<number> {
-  const startedMs = performance.now()
   const output = createOutput(options)
   const stays = !options.once && !output.json && standardOutput.isTerminal
   using stop = listenForStop()
+  try {
+    return await playThrough({ output, stays, signal: stop.signal })
+  } catch (error) {
+    const exit = stop.exit()
+    if (exit === null) throw error
+    output.note('stopped; the folder of the demo is removed')
+    return exit
+  }
+}
+
+async function playThrough({
+  output,
+  stays,
+  signal,
+}: {
+  readonly output: Output
+  readonly stays: boolean
+  readonly signal: AbortSignal
+}): Promise<number> {
+  const startedMs = performance.now()
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-demo-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
@@ -58,7 +77,7 @@ export async function play(options: DemoOptions): Promise<number> {
   const config = await configure(folder, { baseUrl: platform.baseUrl, key })
   output.note(`The platform listens on ${platform.baseUrl}, everything lives in ${folder}.`)
 
-  const summary = await withControl(config, stop.signal, async (control) => {
+  const summary = await withControl(config, signal, async (control) => {
     const today = Temporal.Now.plainDateISO('UTC')
     const yesterday = today.subtract({ days: 1 })
     const first = company({ seed, size, today: yesterday.toString() })
@@ -71,20 +90,20 @@ export async function play(options: DemoOptions): Promise<number> {
       const name = await dropExport(folder, { date, content: toCsv(people) })
       const night = {
         export: name,
-        ...(await oneNight(control, stop.signal)),
+        ...(await oneNight(control, signal)),
         identitySync: await operator.syncIdentities({ body: { account: account } }),
       }
       nights.push(night)
       output.piece(`${renderNight(night, nights.length, output.paint)}\n`)
     }
-    const again = await oneNight(control, stop.signal)
+    const again = await oneNight(control, signal)
     output.piece(renderAgain(again.run, output.paint))
     const cut = await secondAct(control, {
       drop: (which) => {
         const content = which === 'cut' ? cutShort(second.people) : toCsv(second.people)
         return dropExport(folder, { date: today.toString(), content, time: which })
       },
-      night: async () => (await oneNight(control, stop.signal)).run,
+      night: async () => (await oneNight(control, signal)).run,
     })
     output.piece(renderSecondAct(cut, output.paint))
     const arrival = await arrivedAt({ baseUrl: platform.baseUrl, key }, { before: first, now: second })
@@ -94,7 +113,7 @@ export async function play(options: DemoOptions): Promise<number> {
   const document: DemoSummary = { ...summary, durationMs: Math.round(performance.now() - startedMs) }
   output.result(document, renderDemo)
   if (document.arrival.missing.length > 0) return failures.finished_with_problems.exit
-  if (stays) await stayForALook(config, { platform: platform.baseUrl, folder, signal: stop.signal })
+  if (stays) await stayForALook(config, { platform: platform.baseUrl, folder, signal })
   return 0
 }
 
