@@ -26,7 +26,9 @@ export async function tellTrail(
   const known = told.get(db) ?? new Map<string, number>()
   told.set(db, known)
   const key = JSON.stringify([principal, name, act, operation, connection, runId, identityId])
-  if (now.getTime() - (known.get(key) ?? Number.NEGATIVE_INFINITY) < minuteMs) return
+  // A time ahead of now comes from a clock that has been set back since.
+  const agoMs = now.getTime() - (known.get(key) ?? Number.NEGATIVE_INFINITY)
+  if (agoMs >= 0 && agoMs < minuteMs) return
   if (known.size >= mostRemembered) known.clear()
   const about = { connection: connection ?? null, ...(runId && { runId }), ...(identityId && { identityId }) }
   await record(db, { act, ...about, by: name, details: { operation, role, principal }, now })

@@ -114,6 +114,25 @@ describe('who may', () => {
     expect(later).toHaveLength(within.length + 1)
   })
 
+  test('the audit trail is told of a look also after the clock was a year ahead', async () => {
+    await store.db.deleteFrom('audit_pending').execute()
+    const before = clock.now
+    const look = () => {
+      const who = asked({ ...caller('operator'), name: 'ahead', principal: 'token:ahead' })
+      return outcome(guarded.look(who, { params: { connection: 'acme' }, query: { values: true } }))
+    }
+
+    clock.now = new Date('2027-11-20T10:00:00.000Z')
+    await look()
+    clock.now = before
+    await look()
+
+    expect(await acts()).toMatchObject([
+      { act: 'values.seen', by: 'ahead' },
+      { act: 'values.seen', by: 'ahead' },
+    ])
+  })
+
   test('every operation says the least role, and lists 403 where a role may be too little', () => {
     const wrong = Object.entries<Operation>(control).filter(([, { permission, query, errors }]) => {
       const isKnown = roles.some((role) => role === permission)
