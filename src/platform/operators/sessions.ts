@@ -17,6 +17,9 @@ const tokenBytes = 32
 /** A working day; after it an operator signs in again. */
 export const sessionSeconds = 12 * 60 * 60
 
+/** How far the clocks of several processes may differ. What began later than that began by a clock that has been set back since. */
+const clocksDifferMs = 60_000
+
 /**
  * Begins a session and returns its token, which is stored nowhere; null if name and password do not belong together. An unknown name
  * takes as long as a wrong password.
@@ -51,6 +54,7 @@ export async function findSession(db: Kysely<PlatformSchema>, token: string, now
     .select(['operators.id', 'operators.name', 'operators.account_id'])
     .where('operator_sessions.hash', '=', hashToken(token))
     .where('operator_sessions.expires_at', '>', now)
+    .where('operator_sessions.created_at', '<=', new Date(now.getTime() + clocksDifferMs))
     .executeTakeFirst()
   return row ? { id: row.id, name: row.name, accountId: row.account_id } : null
 }

@@ -22,6 +22,12 @@ export type SessionLimits = {
 const secretBytes = 32
 const minuteMs = 60_000
 
+/** Between which times a session that goes on was used last. A later use is one by a clock that has been set back since. */
+function goingOn(limits: SessionLimits, now: Date): { readonly since: Date; readonly until: Date } {
+  const idleMs = limits.idleMinutes * minuteMs
+  return { since: new Date(now.getTime() - idleMs), until: new Date(now.getTime() + idleMs) }
+}
+
 /** Begins a session and returns its secret, which is stored nowhere. What has ended is removed. */
 export async function beginSession(
   tx: Db,
@@ -31,10 +37,10 @@ export async function beginSession(
   const secret = randomBytes(secretBytes).toString('base64url')
   const { name, role, principal, tokenId, how } = session
   const latest = new Date(now.getTime() + limits.hours * 60 * minuteMs)
-  const idleSince = new Date(now.getTime() - limits.idleMinutes * minuteMs)
+  const { since, until } = goingOn(limits, now)
   await tx
     .deleteFrom('access_sessions')
-    .where((is) => is.or([is('expires_at', '<=', now), is('seen_at', '<=', idleSince)]))
+    .where((is) => is.or([is('expires_at', '<=', now), is('seen_at', '<=', since), is('seen_at', '>=', until)]))
     .execute()
   await tx
     .insertInto('access_sessions')
@@ -59,13 +65,12 @@ export async function findSession(
   secret: string,
   { limits, isUse, now }: { limits: SessionLimits; isUse: boolean; now: Date },
 ): Promise<Session | null> {
-  const idleSince = new Date(now.getTime() - limits.idleMinutes * minuteMs)
+  const { since, until } = goingOn(limits, now)
   const { rows } = await sql<Session & { readonly seenAt: Date; readonly revokedAt: Date | null }>`${sql.raw(prepared)}
     select session.name, session.role, session.principal, session.seen_at as "seenAt", token.revoked_at as "revokedAt"
     from access_sessions session left join access_tokens token on token.id = session.token_id
-    where session.hash = ${hashOf(secret)} and session.expires_at > ${now} and session.seen_at > ${idleSince}`.execute(
-    db,
-  )
+    where session.hash = ${hashOf(secret)} and session.expires_at > ${now}
+      and session.seen_at > ${since} and session.seen_at < ${until}`.execute(db)
   const [row] = rows
   // Revoking a token ends its sessions, but for one that begins at that very moment.
   if (!row || row.revokedAt !== null) return null

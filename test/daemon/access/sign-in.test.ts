@@ -229,6 +229,19 @@ describe('a session of the console ends', () => {
     expect(seen).toEqual([...Array<[boolean, boolean]>(13).fill([true, false]), [false, false]])
   })
 
+  test('where it was begun by a clock that was ahead and has been set back', async () => {
+    await using opened = await open()
+    const visitor = opened.visitor()
+    later(365 * 24 * 60)
+    await visitor.signIn(await make())
+    const before = await visitor.who()
+
+    later(-365 * 24 * 60)
+
+    expect(before).not.toBeNull()
+    expect(await visitor.who()).toBeNull()
+  })
+
   test('not while it is used, also if it may rest for a minute only', async () => {
     await using opened = await open({ idleMinutes: 1 })
     const visitor = opened.visitor()

@@ -125,6 +125,17 @@ describe.each(bothDatabases)('signing in to the Personnel page on $name', ({ pla
     expect((await ana.get('/personnel')).status).toBe(200)
   })
 
+  test('a session that began by a clock that was a day ahead ends when the clock is set back', async () => {
+    opened.clock.advance(2 * halfDayMs)
+    const ana = await signedIn(opened)
+    const before = await ana.get('/personnel')
+
+    opened.clock.advance(-2 * halfDayMs)
+    const after = await ana.get('/personnel')
+
+    expect([before.status, after.status]).toEqual([200, 303])
+  })
+
   test('a session ends after half a day', async () => {
     const ana = await signedIn(opened)
     opened.clock.advance(halfDayMs - 1)
