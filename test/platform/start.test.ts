@@ -240,6 +240,30 @@ describe.each(databases)('the nightly sync on $name', ({ place }) => {
     expect(await startsOf(opened, id)).toEqual(['2026-10-28T02:00:00.000Z'])
   })
 
+  test('stops after the account that it is at, and the next process goes on with the others', async () => {
+    await using opened = await openTestPlatform(place)
+    const [first, second] = [await opened.newAccount(), await opened.newAccount()]
+    const { db } = opened.platform.database
+    const now = () => new Date('2026-10-28T02:00:00.000Z')
+    const synced: number[] = []
+    const stopping = Promise.withResolvers<void>()
+    const report = {
+      done: (account: number) => {
+        synced.push(account)
+        stopping.resolve(sync[Symbol.asyncDispose]())
+      },
+      failed: (_account: number | null, error: unknown) => stopping.reject(error),
+    }
+
+    const sync = startNightlySync(db, { schedule: nightly, report, now })
+    await stopping.promise
+    const atStop = [...synced]
+    await restart(opened, '2026-10-28T02:00:10.000Z')
+
+    expect(atStop).toEqual([first.id])
+    expect(await startsOf(opened, second.id)).toEqual(['2026-10-28T02:00:10.000Z'])
+  })
+
   test('follows a clock that is set to another time while it runs', async () => {
     await using opened = await openTestPlatform(place)
     const { id } = await opened.newAccount()

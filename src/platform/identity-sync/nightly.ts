@@ -32,7 +32,7 @@ type Looking = NightlyOptions & {
 }
 
 /**
- * Runs the identity sync of every account at the scheduled times until disposed; a look under way ends first. It looks again every minute:
+ * Runs the identity sync of every account at the scheduled times until disposed; a sync under way ends first. It looks again every minute:
  * the newest scheduled time stays due until a sync for it has finished, whatever stopped it before. Times that passed while no process ran
  * are due as well, for accounts that were there at that time. Several processes sync an account once for each time.
  */
@@ -73,21 +73,22 @@ async function keepLooking(looking: Looking, cron: Cron, signal: AbortSignal): P
     const slot = cron.previousRuns(1, new Date(at.getTime() + 1))[0]
     if (slot?.getTime() !== lastSlotMs) delays.clear()
     lastSlotMs = slot?.getTime() ?? 0
-    if (slot) await syncDueAccounts(looking, slot)
+    if (slot) await syncDueAccounts(looking, slot, signal)
     const next = cron.nextRun(at)?.getTime() ?? Number.POSITIVE_INFINITY
     const waitMs = Math.max(1, Math.min(lookMs, next - now().getTime()))
     await pause(waitMs, undefined, { signal }).catch(() => undefined)
   }
 }
 
-/** Syncs the accounts that lack the sync of this time, one after the other; one that fails does not stop the others. */
-async function syncDueAccounts(looking: Looking, slot: Date): Promise<void> {
+/** Syncs the accounts that lack the sync of this time, one after the other; one that fails does not stop the others, but `signal` does. */
+async function syncDueAccounts(looking: Looking, slot: Date, signal: AbortSignal): Promise<void> {
   const { db, report, now, delays } = looking
   try {
     for (const accountId of await dueAccounts(db, { slot, now: now() })) {
       const delay = delays.get(accountId)
       if (delay && delay.looksToSkip > 0) delays.set(accountId, { ...delay, looksToSkip: delay.looksToSkip - 1 })
       else await syncAccount(looking, { accountId, slot })
+      if (signal.aborted) return
     }
   } catch (error) {
     report.failed(null, error)
