@@ -18,6 +18,7 @@ import { createOutput, type Output } from '../output.ts'
 import { listenForStop } from '../stop-signal.ts'
 import { arrivedAt } from './arrival.ts'
 import { company, nextNight, toCsv } from './company.ts'
+import { type ExportTime, exportedAt, lastNight } from './nights.ts'
 import { type DemoNight, type DemoSummary, renderAgain, renderDemo, renderNight, renderSecondAct } from './report.ts'
 import { cutShort, secondAct } from './second-act.ts'
 
@@ -27,8 +28,6 @@ const account = 'Acme GmbH'
 const connection = 'acme'
 const size = 250
 const seed = 20_261
-/** HR exported it at one in the morning; the export that was cut short came later, and the whole one after it. */
-const exportTimes = { nightly: '01:00:00Z', cut: '01:20:00Z', whole: '01:40:00Z' } as const
 const waitSeconds = 60
 
 /**
@@ -78,7 +77,7 @@ async function playThrough({
   output.note(`The platform listens on ${platform.baseUrl}, everything lives in ${folder}.`)
 
   const summary = await withControl(config, signal, async (control) => {
-    const today = Temporal.Now.plainDateISO('UTC')
+    const today = lastNight(Temporal.Now.instant())
     const yesterday = today.subtract({ days: 1 })
     const first = company({ seed, size, today: yesterday.toString() })
     const second = nextNight(first, { seed: seed + 1, today: today.toString() })
@@ -157,13 +156,13 @@ connections:
 
 async function dropExport(
   folder: string,
-  { date, content, time = 'nightly' }: { date: string; content: string; time?: keyof typeof exportTimes },
+  { date, content, time = 'nightly' }: { date: string; content: string; time?: ExportTime },
 ): Promise<string> {
   const name = time === 'nightly' ? `people-${date}.csv` : `people-${date}-${time}.csv`
   const file = join(folder, 'exports', name)
   await writeFile(file, content)
-  const exportedAt = new Date(`${date}T${exportTimes[time]}`)
-  await utimes(file, exportedAt, exportedAt)
+  const writtenAt = exportedAt(date, time)
+  await utimes(file, writtenAt, writtenAt)
   return name
 }
 
