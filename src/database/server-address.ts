@@ -60,7 +60,7 @@ const shape = /^(?<before>[a-z]+:\/\/(?:[^/?#]*@)?)(?<hosts>[^/?#@]*)(?<after>.*
 function withoutHosts(at: string): URL {
   const { before = '', after = '' } = shape.exec(at)?.groups ?? {}
   const url = before === '' ? null : URL.parse(`${before}localhost${after}`)
-  if (url === null) throw unreadable()
+  if (url === null || decoded(url.pathname) === null) throw unreadable()
   return url
 }
 
@@ -73,15 +73,27 @@ function hostsOf(at: string, { searchParams }: URL): Host[] {
     const port = fallback[index] || fallback[0] || defaultPort
     if (hosts === '') return { host: text, port }
     const parsed = URL.parse(`postgres://${text}`)
-    if (parsed === null || parsed.hostname === '') throw unreadable()
-    return { host: decodeURIComponent(parsed.hostname), port: parsed.port || port }
+    const host = parsed && decoded(parsed.hostname)
+    if (!parsed || !host) throw unreadable()
+    return { host, port: parsed.port || port }
   })
+}
+
+/** Null for what is not percent-encoded correctly. */
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
 }
 
 function withHost(url: URL, { host, port }: Host): string {
   const own = new URL(url)
   if (host.startsWith('/')) own.searchParams.set('host', host)
   else own.hostname = host
+  // A host that cannot stand in a URL is left out in silence.
+  if (own.hostname === 'localhost' && host !== 'localhost' && !host.startsWith('/')) throw unreadable()
   own.port = port
   return own.href
 }

@@ -113,8 +113,13 @@ test('a host that does not exist is refused with its name', async () => {
   })
 })
 
-test('an address that cannot be read is refused without repeating it', async () => {
-  const refused = open(`postgres://u:${secret}#@:x/`)
+test.each([
+  `postgres://u:${secret}#@:x/`,
+  `postgres://u:${secret}@%zz/x`,
+  `postgres://u:${secret}@a%20b/x`,
+  `postgres://u:${secret}@127.0.0.1:1/%`,
+])('an address that cannot be read is refused without repeating it: %s', async (at) => {
+  const refused = open(at)
 
   await expect(refused).rejects.toMatchObject({ code: 'config_invalid' })
   await expect(refused).rejects.not.toThrow(secret)
