@@ -19,7 +19,15 @@ import { listenForStop } from '../stop-signal.ts'
 import { arrivedAt } from './arrival.ts'
 import { company, nextNight, toCsv } from './company.ts'
 import { type ExportTime, exportedAt, lastNight } from './nights.ts'
-import { type DemoNight, type DemoSummary, renderAgain, renderDemo, renderNight, renderSecondAct } from './report.ts'
+import {
+  type DemoNight,
+  type DemoSummary,
+  renderAgain,
+  renderDemo,
+  renderNight,
+  renderSecondAct,
+  troubleOf,
+} from './report.ts'
 import { cutShort, secondAct } from './second-act.ts'
 
 export type DemoOptions = { readonly once?: boolean; readonly json?: boolean }
@@ -111,7 +119,7 @@ async function playThrough({
 
   const document: DemoSummary = { ...summary, durationMs: Math.round(performance.now() - startedMs) }
   output.result(document, renderDemo)
-  if (document.arrival.missing.length > 0) return failures.finished_with_problems.exit
+  if (troubleOf(document) !== null) return failures.finished_with_problems.exit
   if (stays) await stayForALook(config, { platform: platform.baseUrl, folder, signal })
   return 0
 }

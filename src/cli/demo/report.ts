@@ -98,14 +98,22 @@ function requestsOf({ sent }: Run): number {
   return sent.upsert.requests + sent.update.requests + sent.delete.requests
 }
 
+/** What did not go as the demo says; null if all did. */
+export function troubleOf({ arrival, cut }: Pick<DemoSummary, 'arrival' | 'cut'>): string | null {
+  if (cut.held.state !== 'held') return 'the export that was cut short was not held'
+  return arrival.missing.length === 0 ? null : `the platform differs from HR for ${arrival.missing.join(', ')}`
+}
+
 /** What the demo showed, told at its end. */
-export function renderDemo({ arrival, nights, durationMs }: DemoSummary, paint: Paint): string {
+export function renderDemo(summary: DemoSummary, paint: Paint): string {
+  const { arrival, nights, durationMs } = summary
+  const trouble = troubleOf(summary)
   const rows = arrival.story.map((told) => [told.identityId, meanings[told.event], outcome(told)])
   const badCells = nights.reduce((sum, { run }) => sum + (run.counts?.incomplete ?? 0), 0)
   const verdict =
-    arrival.missing.length === 0
+    trouble === null
       ? `${paint('green', '✔')} all ${number(arrival.arrived)} people are on the platform as HR says; ${counted(badCells, 'cell')} could not be read, with the reason`
-      : `${paint('red', '✖')} the platform differs from HR for ${arrival.missing.join(', ')}`
+      : `${paint('red', '✖')} ${trouble}`
   return [
     paint('bold', 'What happened to whom, and why'),
     ...aligned(rows, (cell, _row, column) => (column === 1 ? paint('dim', cell) : cell)).map((line) => `  ${line}`),
