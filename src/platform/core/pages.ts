@@ -36,7 +36,11 @@ type Listing<T extends Listed> = {
   /** What distinguishes this list from others of the same operation: path parameters and filters. */
   readonly filter?: Readonly<Record<string, unknown>>
   readonly query: ListQuery
+  /** For a list whose rows may be large: how much a row holds, and how much a page may hold, unless it is a single row. */
+  readonly byteLimit?: ByteLimit
 }
+
+type ByteLimit = { readonly rowBytes: RawBuilder<number>; readonly maxBytes: number }
 
 /**
  * One page of a walk by sort value and id. A walk meets every row that is there from its first page to its last, also while
@@ -44,17 +48,19 @@ type Listing<T extends Listed> = {
  */
 export async function listPage<T extends Listed>(
   ctx: PlatformContext,
-  { table, where, filter = {}, query }: Listing<T>,
+  { table, where, filter = {}, query, byteLimit }: Listing<T>,
 ): Promise<{ rows: Row<T>[]; pagination: Pagination }> {
   const order: Order = { column: columns[query.sort ?? 'createdAt'], dir: query.sortDir ?? 'ASC' }
   const scope = JSON.stringify([ctx.accountId, ctx.operation.method, ctx.operation.path, filter, order])
   const from = query.cursor === undefined ? null : knownPosition(ctx, scope, query.cursor)
   const snapshot = from ? from.snapshot : await snapshotFor(ctx, order)
 
-  const found = await rowsAfter<T>(ctx, { table, where, order, from, snapshot, limit: query.size + 1 })
-  const given = found.slice(0, query.size)
+  const step = { table, where, order, from, snapshot, limit: query.size + 1 }
+  const size = byteLimit ? await fittingRows(ctx, step, byteLimit) : query.size
+  const found = await rowsAfter<T>(ctx, { ...step, limit: size + 1 })
+  const given = found.slice(0, size)
   const last = given.at(-1)
-  const next = found.length > query.size && last ? positionOf(last, order, snapshot) : null
+  const next = found.length > size && last ? positionOf(last, order, snapshot) : null
   const counted = query.includeTotalCount && !from ? { totalCount: await count(ctx, table, where) } : {}
 
   return {
@@ -65,7 +71,7 @@ export async function listPage<T extends Listed>(
 
 type Column = (typeof columns)[keyof typeof columns]
 type Order = { readonly column: Column; readonly dir: 'ASC' | 'DESC' }
-type Found<T extends Listed> = { readonly row: Row<T>; readonly late: boolean }
+type Found<R> = { readonly row: R; readonly late: boolean }
 type Step<T extends Listed> = {
   readonly table: T
   readonly where: RawBuilder<unknown>
@@ -89,37 +95,60 @@ async function snapshotFor(ctx: PlatformContext, order: Order): Promise<string |
   return rows[0]?.snapshot
 }
 
-async function rowsAfter<T extends Listed>(ctx: PlatformContext, step: Step<T>): Promise<Found<T>[]> {
-  const { from, snapshot, limit } = step
-  const inOrder = from?.late ? [] : await orderedRows(ctx, step)
-  if (snapshot === undefined || from === null || inOrder.length === limit) return inOrder
-  return [...inOrder, ...(await lateRows(ctx, step, snapshot, limit - inOrder.length))]
+/** How many of the rows that follow a page may hold: as many as fit, and one in any case. */
+async function fittingRows<T extends Listed>(
+  ctx: PlatformContext,
+  step: Step<T>,
+  { rowBytes, maxBytes }: ByteLimit,
+): Promise<number> {
+  const sizes = await rowsAfter<T, { readonly bytes: number }>(ctx, step, sql`${rowBytes} as bytes`)
+  let left = maxBytes
+  const end = sizes.findIndex(({ row }) => {
+    left -= row.bytes
+    return left < 0
+  })
+  const most = step.limit - 1
+  return end < 0 ? most : Math.max(1, Math.min(end, most))
 }
 
-async function orderedRows<T extends Listed>(ctx: PlatformContext, step: Step<T>): Promise<Found<T>[]> {
+async function rowsAfter<T extends Listed, R = Row<T>>(
+  ctx: PlatformContext,
+  step: Step<T>,
+  selected: RawBuilder<unknown> = sql`*`,
+): Promise<Found<R>[]> {
+  const { from, snapshot, limit } = step
+  const inOrder = from?.late ? [] : await orderedRows<T, R>(ctx, step, selected)
+  if (snapshot === undefined || from === null || inOrder.length === limit) return inOrder
+  return [...inOrder, ...(await lateRows<T, R>(ctx, step, { selected, snapshot, limit: limit - inOrder.length }))]
+}
+
+async function orderedRows<T extends Listed, R>(
+  ctx: PlatformContext,
+  step: Step<T>,
+  selected: RawBuilder<unknown>,
+): Promise<Found<R>[]> {
   const { table, where, order, from, limit } = step
   const column = sql.ref(order.column.name)
   const dir = sql.raw(order.dir)
   const after = from
     ? sql`and (${column}, id) ${sql.raw(order.dir === 'ASC' ? '>' : '<')} (${sortValue(from.at, order.column)}, ${from.id}::bigint)`
     : sql``
-  const { rows } = await sql<Row<T>>`${sql.raw(prepared)}
-    select * from ${sql.table(table)} where ${where} ${after} order by ${column} ${dir}, id ${dir} limit ${limit}
+  const { rows } = await sql<R>`${sql.raw(prepared)}
+    select ${selected} from ${sql.table(table)} where ${where} ${after} order by ${column} ${dir}, id ${dir} limit ${limit}
   `.execute(ctx.db)
   return rows.map((row) => ({ row, late: false }))
 }
 
-async function lateRows<T extends Listed>(
+async function lateRows<T extends Listed, R>(
   ctx: PlatformContext,
   { table, where, from }: Step<T>,
-  snapshot: string,
-  limit: number,
-): Promise<Found<T>[]> {
+  { selected, snapshot, limit }: { selected: RawBuilder<unknown>; snapshot: string; limit: number },
+): Promise<Found<R>[]> {
   const after = from?.late
     ? sql`and (updated_at, id) > (${sortValue(from.at, columns.updatedAt)}, ${from.id}::bigint)`
     : sql``
-  const { rows } = await sql<Row<T>>`
-    select * from ${sql.table(table)}
+  const { rows } = await sql<R>`
+    select ${selected} from ${sql.table(table)}
     where ${where} and not pg_visible_in_snapshot(changed_in, ${snapshot}::pg_snapshot) ${after}
     order by updated_at, id limit ${limit}
   `.execute(ctx.db)
@@ -133,7 +162,11 @@ async function count(ctx: PlatformContext, table: Listed, where: RawBuilder<unkn
   return rows[0]?.total ?? 0
 }
 
-function positionOf<T extends Listed>({ row, late }: Found<T>, order: Order, snapshot: string | undefined): Position {
+function positionOf<T extends Listed>(
+  { row, late }: Found<Row<T>>,
+  order: Order,
+  snapshot: string | undefined,
+): Position {
   const value = (row as Readonly<Record<string, unknown>>)[order.column.name]
   if (value instanceof Date) return { at: value.getTime(), id: row.id, snapshot, late: late || undefined }
   if (typeof value === 'string' || typeof value === 'number') return { at: value, id: row.id }

@@ -13,6 +13,9 @@ import { isTooLarge, recordLimitBytes } from './items.ts'
 import { deleteRecords, findLiveRecord, liveSet, mergeAttributes, presentRecord, setOf } from './rows.ts'
 import { judgeRecords, mismatch, uploadRecords } from './upload.ts'
 
+/** What the records of a page may hold together: with records of the largest size, an answer would otherwise exhaust the memory. */
+const maxPageBytes = 16 * 1024 * 1024
+
 type RecordPath = { readonly connectionId: number; readonly resourceId: number; readonly recordId: string }
 
 export const customDataRecordHandlers: Handlers<typeof customDataRecords, PlatformContext> = {
@@ -23,6 +26,7 @@ export const customDataRecordHandlers: Handlers<typeof customDataRecords, Platfo
       where: sql`resource_id = ${id} and session_id = ${setOf(id, query.sessionId)}`,
       filter: { ...params, sessionId: query.sessionId },
       query,
+      byteLimit: { rowBytes: sql`octet_length(attributes::text)`, maxBytes: maxPageBytes },
     })
     return { status: 200, body: { data: rows.map(presentRecord), pagination } }
   },

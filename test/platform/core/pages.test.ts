@@ -1,4 +1,8 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hrisUserIdentities } from '../../../src/contract/platform/hris-user-identities.ts'
+import type { PlatformContext } from '../../../src/platform/core/context.ts'
+import { listPage } from '../../../src/platform/core/pages.ts'
 import { bothDatabases } from '../../helpers/servers/databases.ts'
 import {
   bodyOf,
@@ -86,6 +90,39 @@ describe.each(bothDatabases)('pages on $name', ({ place }) => {
 
       expect(pages.map((found) => found.length)).toEqual([5, 5, 5, 5, 3])
       expect(pages.flat().toSorted()).toEqual(keys)
+    },
+  )
+
+  test.each(orders)(
+    'a page by $name holds no more bytes than it may, and one row in any case',
+    async ({ name: _, ...order }) => {
+      const { connectionId, keys } = await connectionWith(7, { apart: true })
+      opened.clock.advance(1)
+      await send(connectionId, [{ identityId: 'p004', jobTitle: 'x'.repeat(100) }])
+      const ctx: Partial<PlatformContext> = {
+        db: opened.platform.database.db,
+        accountId: 1,
+        operation: hrisUserIdentities.listHrisUserIdentities,
+        cursorSecret: 'secret',
+      }
+      const byteLimit = { rowBytes: sql<number>`10 + length(coalesce(job_title, ''))`, maxBytes: 25 }
+
+      const pages: string[][] = []
+      let cursor: string | undefined
+      do {
+        const { rows, pagination } = await listPage(ctx as PlatformContext, {
+          table: 'hris_user_identities',
+          where: sql`connection_id = ${connectionId}`,
+          query: { ...order, size: 3, cursor },
+          byteLimit,
+        })
+        pages.push(rows.map(({ identity_id }) => identity_id))
+        cursor = pagination.cursor
+      } while (cursor !== undefined)
+
+      expect(pages.flat().toSorted()).toEqual(keys)
+      expect(pages.filter((page) => page.length > 1).flat()).not.toContain('p004')
+      expect(Math.max(...pages.map((page) => page.length))).toBe(2)
     },
   )
 
