@@ -4,6 +4,7 @@ import { configIn } from './hints.ts'
 import { missingPackage } from './missing-package.ts'
 import { createOutput } from './output.ts'
 import { addPlatformCommands, createProgram } from './program.ts'
+import { exitOfStop } from './stop-signal.ts'
 
 const bugExit = 1
 
@@ -30,6 +31,12 @@ function report(error: unknown, { json, config }: { json: boolean; config: strin
     if (error.exitCode === 0) return 0
     if (json) output.result(errorDocument('usage', error.message.replace(/^error: /, '')), () => '')
     return failures.usage.exit
+  }
+  const stopExit = exitOfStop(error)
+  if (stopExit !== null) {
+    output.note('stopped')
+    if (json) output.result(errorDocument('stopped', 'a signal asked the command to stop'), () => '')
+    return stopExit
   }
   const failure = error instanceof Failure ? error : missingPackage(error)
   if (failure !== null) {

@@ -3,6 +3,22 @@ import { constants } from 'node:os'
 const stops = ['SIGINT', 'SIGTERM'] as const
 type Stop = (typeof stops)[number]
 
+/** What a stop throws at everything that waits or reads. */
+class StoppedBySignal extends Error {
+  readonly exit: number
+
+  constructor(stop: Stop) {
+    super(`stopped by ${stop}`)
+    this.exit = exitOf(stop)
+  }
+}
+
+/** The exit code for an error that a stop caused, itself or behind what a library made of it; null for every other error. */
+export function exitOfStop(error: unknown): number | null {
+  if (error instanceof StoppedBySignal) return error.exit
+  return error instanceof Error && error.cause !== undefined ? exitOfStop(error.cause) : null
+}
+
 export type StopSignal = Disposable & {
   /** Aborted by the first signal that asks the process to stop. A second one ends it at once. */
   readonly signal: AbortSignal
@@ -20,7 +36,7 @@ export function listenForStop(): StopSignal {
   function onStop(stop: Stop): void {
     if (received !== null) process.exit(exitOf(stop))
     received = stop
-    controller.abort(new Error(`stopped by ${stop}`))
+    controller.abort(new StoppedBySignal(stop))
   }
 
   for (const stop of stops) process.on(stop, onStop)

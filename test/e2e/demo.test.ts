@@ -67,6 +67,6 @@ test('stopped by Ctrl-C, the demo says so and leaves nothing behind', async () =
   const { exit, stderr } = await demo.ended
 
   expect(exit).toBe(130)
-  expect(stderr.trim().split('\n').at(-1)).toBe('stopped; the folder of the demo is removed')
+  expect(stderr.trim().split('\n').at(-1)).toBe('stopped')
   expect(await left()).toEqual(before)
 })

@@ -20,6 +20,8 @@ export async function check(options: CommonOptions): Promise<number> {
   const events = silentEvents()
   const about = { connection, findDaemon: () => askedDaemon(config), events, now, signal: stop.signal }
   for await (const result of checkAll(config, about)) {
+    // What failed because of a stop says nothing about the installation.
+    stop.signal.throwIfAborted()
     checks.push(result)
     if (!output.json) output.result(result, renderCheck)
   }

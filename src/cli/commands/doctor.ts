@@ -42,6 +42,7 @@ export async function doctor(file: string | undefined, options: CommonOptions): 
   }
   const scrub = createScrub(await secretTexts(config), places)
   const parts = await gather(config, scrub, stop.signal)
+  stop.signal.throwIfAborted()
   const target = file ?? `rollcall-doctor-${new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}.zip`
   await write(target, await zip(parts, scrub))
   const document: Doctored = { file: target, parts: parts.map(({ name, failed }) => ({ name, failed })) }

@@ -14,7 +14,7 @@ import { standardOutput } from '../../text/print.ts'
 import type { Control } from '../control-client.ts'
 import { followRun } from '../follow-run.ts'
 import { openHere } from '../here.ts'
-import { createOutput, type Output } from '../output.ts'
+import { createOutput } from '../output.ts'
 import { listenForStop } from '../stop-signal.ts'
 import { arrivedAt } from './arrival.ts'
 import { company, nextNight, toCsv } from './company.ts'
@@ -43,29 +43,11 @@ const waitSeconds = 60
  * lives in a folder of its own, which goes with the demo. Exits with 0 when everybody arrived.
  */
 export async function play(options: DemoOptions): Promise<number> {
+  const startedMs = performance.now()
   const output = createOutput(options)
   const stays = !options.once && !output.json && standardOutput.isTerminal
   using stop = listenForStop()
-  try {
-    return await playThrough({ output, stays, signal: stop.signal })
-  } catch (error) {
-    const exit = stop.exit()
-    if (exit === null) throw error
-    output.note('stopped; the folder of the demo is removed')
-    return exit
-  }
-}
-
-async function playThrough({
-  output,
-  stays,
-  signal,
-}: {
-  readonly output: Output
-  readonly stays: boolean
-  readonly signal: AbortSignal
-}): Promise<number> {
-  const startedMs = performance.now()
+  const { signal } = stop
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-demo-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
