@@ -14,6 +14,7 @@ type BodyOf<O extends Operation> = {
 }[keyof O['success']]
 
 type Reply = { readonly status: number; readonly body?: unknown }
+
 /** The operations done in this process, with the checks of a server. */
 export function localCalls<T extends OperationTable, Ctx>(
   table: T,

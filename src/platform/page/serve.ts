@@ -19,6 +19,7 @@ export type PageOptions = ActsOptions & {
 }
 
 const mostFormBytes = 16 * 1024
+
 /** Serves the Personnel page below `/personnel`, apart from the interfaces beside it: they take JSON, and it takes forms. */
 export async function servePersonnelPage(app: FastifyInstance, options: PageOptions): Promise<void> {
   const acts = createActs(options)
