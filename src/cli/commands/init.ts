@@ -116,6 +116,7 @@ async function write(options: InitOptions, { output, prompts, signal }: Asking):
   const name = options.name ?? (await prompts?.text('What is the connection called?', 'HR')) ?? 'HR'
   const timeZone = await timeZoneOf(proposal, options, prompts)
   const tried = await tryKey({ platform, key, signal })
+  signal.throwIfAborted()
   const apiKey = `\${file:${pathFrom(folder, resolve(keyFile))}}`
   const text = configurationOf(proposal, {
     platform,
