@@ -91,15 +91,42 @@ export async function keepAudit(
     }
   }
 
-  /** Waits for a sealing of this process that is under way, and then seals again: acts that were committed before the call have their place afterwards. */
-  let last = Promise.resolve()
-  function sealOrTell(): Promise<void> {
-    const sealing = last.then(sealNow).catch((error) => {
+  /** What adds to the trail in this process, one after the other: the head kept in the data folder is then always the newest. */
+  let last: Promise<unknown> = Promise.resolve()
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = last.then(work)
+    last = done.catch(() => {})
+    return done
+  }
+
+  /** Seals after what is under way: acts that were committed before the call have their place afterwards. */
+  async function sealOrTell(): Promise<void> {
+    try {
+      await inTurn(sealNow)
+    } catch (error) {
       if (!(error instanceof Failure)) throw error
       tell(error.message)
-    })
-    last = sealing.catch(() => {})
-    return sealing
+    }
+  }
+
+  async function replaceKeyNow({ by, reason }: { by: string; reason: string }) {
+    const configured = await configuredKey(config)
+    const former = configured ? signing.key : (signing.key ?? (await readKeyFile(dataDir)))
+    if (configured && configured.publicKey === signing.key?.publicKey)
+      throw new Failure(
+        'conflict',
+        'audit.signingKey is the key that signs already: configure the new one, start again, and repeat this',
+      )
+    const next = configured ?? (await makeNextKey(dataDir))
+    const kept = await readHead(dataDir).catch(() => null)
+    const replaced = await replaceKey(db, { former, next, kept, by, reason, now: now() })
+    if (!configured) await takeNextKey(dataDir)
+    signing.key = next
+    unsigned = null
+    await writePublicKey(dataDir, next.publicKey)
+    await writeHead(dataDir, replaced.head)
+    told = null
+    return replaced
   }
 
   await using starting = new AsyncDisposableStack()
@@ -118,25 +145,7 @@ export async function keepAudit(
         throw new Failure('conflict', 'there is no key to verify with: name its public half with --public-key')
       return await verifyTrail(db, { publicKey: publicKeyOf(pem), kept: await readHead(dataDir), key: signing.key })
     },
-    async replaceKey({ by, reason }) {
-      const configured = await configuredKey(config)
-      const former = configured ? signing.key : (signing.key ?? (await readKeyFile(dataDir)))
-      if (configured && configured.publicKey === signing.key?.publicKey)
-        throw new Failure(
-          'conflict',
-          'audit.signingKey is the key that signs already: configure the new one, start again, and repeat this',
-        )
-      const next = configured ?? (await makeNextKey(dataDir))
-      const kept = await readHead(dataDir).catch(() => null)
-      const replaced = await replaceKey(db, { former, next, kept, by, reason, now: now() })
-      if (!configured) await takeNextKey(dataDir)
-      signing.key = next
-      unsigned = null
-      await writePublicKey(dataDir, next.publicKey)
-      await writeHead(dataDir, replaced.head)
-      told = null
-      return replaced
-    },
+    replaceKey: (asked) => inTurn(() => replaceKeyNow(asked)),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
   return { store, keeper }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 import { keepAudit } from '../../../src/daemon/audit/keeper.ts'
+import { makeNextKey } from '../../../src/daemon/audit/key-file.ts'
 import type { Config } from '../../../src/daemon/config/config.ts'
 import { Secret } from '../../../src/daemon/config/secret.ts'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
@@ -28,7 +29,7 @@ beforeEach(async () => {
   )
   await emptyTables(opened, 'rollcall')
   return async () => {
-    await rm(folders.pop() ?? '', { recursive: true, force: true })
+    for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
   }
 })
 
@@ -219,12 +220,15 @@ test('a key that is none is refused at the start without being shown', async () 
   )
 })
 
-test('an act that was committed is in its place for whoever asks, also while the process is signing others', async () => {
-  await using place = await postgresPlace()
-  await using database = await openDatabase<StoreSchema>({ at: place.at, schemas: ['rollcall'], migrations })
-  await using process = await start(await dataFolder(), { database })
+/** A process that waits in the middle of a signature until it is let go. */
+async function startSigning(stack: AsyncDisposableStack) {
+  const place = stack.use(await postgresPlace())
+  const database = stack.use(await openDatabase<StoreSchema>({ at: place.at, schemas: ['rollcall'], migrations }))
+  const folder = await dataFolder()
+  const process = stack.use(await start(folder, { database }))
   await process.seal()
   const letGo = Promise.withResolvers<void>()
+  stack.defer(letGo.resolve)
   const isLocked = Promise.withResolvers<void>()
   const locking = database.db.transaction().execute(async (tx) => {
     await sql`lock table audit_trail in access exclusive mode`.execute(tx)
@@ -233,20 +237,46 @@ test('an act that was committed is in its place for whoever asks, also while the
   })
   await isLocked.promise
   await process.act()
-  const waits = async () => {
-    const { rows } = await sql`select 1 from pg_locks where not granted and relation = 'audit_trail'::regclass`.execute(
-      database.db,
-    )
+  const waiting = async (kind: 'relation' | 'advisory') => {
+    const { rows } = await sql`
+      select 1 from pg_locks where not granted and locktype = ${kind}
+        and database = (select oid from pg_database where datname = current_database())`.execute(database.db)
     return rows.length
   }
   const first = process.seal()
-  await expect.poll(waits).toBe(1)
+  await expect.poll(() => waiting('relation')).toBe(1)
+  return { process, database, folder, waiting, first, locking, letGo: letGo.resolve }
+}
+
+test('an act that was committed is in its place for whoever asks, also while the process is signing others', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { process, database, first, locking, letGo } = await startSigning(stack)
 
   await process.act()
   const found = process.seal().then(() => actsOf(database))
   await process.act()
-  letGo.resolve()
+  letGo()
 
   expect((await found).filter((act) => act === 'run.requested').length).toBeGreaterThanOrEqual(2)
   await Promise.all([first, locking])
+})
+
+test('a new key takes over after the signature that is under way, and the head that is kept is the newest', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { process, database, folder, waiting, first, locking, letGo } = await startSigning(stack)
+
+  const replacing = process.replaceKey({ by: 'Ada', reason: 'yearly' })
+  // As long as it takes to make a key several times over, which is how the takeover begins.
+  const elsewhere = await dataFolder()
+  for (let look = 0; look < 5; look++) {
+    await makeNextKey(elsewhere)
+    expect(await waiting('advisory')).toBe(0)
+  }
+  letGo()
+  const { head } = await replacing
+  await Promise.all([first, locking])
+
+  expect(await actsOf(database)).toEqual(['audit.key_made', 'config.used', 'run.requested', 'audit.key_replaced'])
+  expect(JSON.parse(await readFile(join(folder, 'audit-head.json'), 'utf8'))).toMatchObject({ ordinal: head.ordinal })
+  expect(process.told).toEqual([])
 })
