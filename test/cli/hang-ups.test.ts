@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
-import { askedOnce, nextLife } from '../../src/cli/commands/serve.ts'
+import { askedOnce, ended, nextLife } from '../../src/cli/commands/serve.ts'
 import { listenForHangUp } from '../../src/cli/hang-ups.ts'
 import type { Config } from '../../src/daemon/config/config.ts'
 import { reasonOf } from '../../src/daemon/reload.ts'
 import { Failure } from '../../src/errors.ts'
+import { silentEvents } from '../../src/telemetry/events.ts'
 
 const request = { id: 'r1', file: '/backup', replace: true, by: 'ada', reason: 'lost' }
 
@@ -38,4 +39,17 @@ test('a second restore in the same life is refused, and the first is done', asyn
 test('an error that nobody expected refuses a reload, and does not end what works', () => {
   expect(reasonOf(new TypeError('x of undefined'))).toBe('an unexpected error; the log has it')
   expect(reasonOf(new Failure('config_invalid', 'database cannot change'))).toBe('database cannot change')
+})
+
+test('a daemon that stops answers others until its work has come to rest', async () => {
+  const steps: string[] = []
+  const daemon = {
+    rest: async () => void steps.push('its work rests'),
+    [Symbol.asyncDispose]: async () => void steps.push('its servers close'),
+  }
+  const events = silentEvents(({ event }) => steps.push(event))
+
+  const exit = await ended(daemon, { events, reason: 'SIGTERM' })
+
+  expect([exit, ...steps]).toEqual([0, 'daemon.stopping', 'its work rests', 'its servers close', 'daemon.stopped'])
 })

@@ -186,7 +186,11 @@ async function restored(config: Config, { id, ...request }: AskedRestore, events
   }
 }
 
-async function ended(daemon: Daemon, { events, reason }: { events: Events; reason: string }): Promise<number> {
+/** Stops the daemon: first its work, then what answers others. */
+export async function ended(
+  daemon: Pick<Daemon, 'rest' | typeof Symbol.asyncDispose>,
+  { events, reason }: { events: Events; reason: string },
+): Promise<number> {
   const stoppingAt = performance.now()
   events.daemonStopping({ reason })
   // The store is the truth: ending hard loses nothing, and a stop does not take for ever.
@@ -194,8 +198,13 @@ async function ended(daemon: Daemon, { events, reason }: { events: Events; reaso
     events.daemonCutOff({ seconds: stopWithinMs / 1000 })
     process.exit(0)
   }, stopWithinMs)
-  await daemon[Symbol.asyncDispose]()
-  clearTimeout(deadline)
+  try {
+    // While what is under way comes to rest, webhooks, probes and commands are still answered.
+    await daemon.rest()
+    await daemon[Symbol.asyncDispose]()
+  } finally {
+    clearTimeout(deadline)
+  }
   events.daemonStopped({ durationMs: Math.round(performance.now() - stoppingAt) })
   return 0
 }
