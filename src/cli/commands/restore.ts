@@ -18,7 +18,7 @@ export type RestoreOptions = CommonOptions & {
 }
 
 const askAgainMs = 250
-const patienceMs = 600_000
+const maxWaitMs = 600_000
 
 /** Puts the store back from a backup: the daemon does so and starts again, or this process does if there is none. */
 export async function restore(file: string, options: RestoreOptions): Promise<number> {
@@ -39,13 +39,14 @@ export async function restore(file: string, options: RestoreOptions): Promise<nu
 }
 
 /** Waits until the daemon has started again and says what became of it. */
-async function byDaemon(
-  control: Control,
+export async function byDaemon(
+  control: Pick<Control, 'restoreStore'>,
   request: Parameters<Control['restoreStore']>[0]['body'],
   find: () => Promise<Control | null>,
+  waitMs = maxWaitMs,
 ): Promise<Restored> {
   const { id } = await control.restoreStore({ body: request })
-  const until = performance.now() + patienceMs
+  const until = performance.now() + waitMs
   while (performance.now() < until) {
     await pause(askAgainMs)
     const last = await outcomeAt(await find())
@@ -57,7 +58,11 @@ async function byDaemon(
       `${message}; the store is as it was, and the daemon works on`,
     )
   }
-  throw new Failure('already_active', 'the daemon has not started again; its log says why')
+  // Nothing is in the way that a second attempt could wait for, and the store may have been put back.
+  throw new Failure(
+    'run_failed',
+    'the daemon has not started again, and its log says why; the store may be put back already',
+  )
 }
 
 /** null as long as the daemon is on its way. */
