@@ -136,7 +136,7 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
   }
 
   async function connectNow(id: string, asked: Asked & Confirmed): Promise<Connected> {
-    const { connection, digest, text, source, makesFolder } = await drafted(id, asked)
+    const { connection, digest, before, text, source, makesFolder } = await drafted(id, asked)
     if (digest !== asked.digest)
       throw new Failure(
         'conflict',
@@ -155,6 +155,8 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
       const details = { file: config.file, configuration: digestOf(text) }
       await record(tx, { act: 'config.connected', connection: connection.name, by: asked.by, details, now: sync.now() })
       await replaceConfiguration(config.file, text)
+      // If the record is not committed, the file must not name a connection and a key that are then gone.
+      undoing.defer(() => replaceConfiguration(config.file, before))
     })
     undoing.move()
     await uploads.drop(id)
@@ -187,6 +189,8 @@ function provenAnswers({ fields = {}, ...said }: Said, { headers }: Table): Answ
 }
 
 type Drafted = Pick<Planned, 'upload' | 'digest' | 'text' | 'source' | 'makesFolder'> & {
+  /** The text of the configuration as it is now. */
+  readonly before: string
   readonly next: Config
   readonly connection: ConnectionConfig
 }
@@ -224,7 +228,8 @@ async function draft(
   if (connection === undefined) throw new Error('the connection is in the configuration')
   const makesFolder = (await isFolder(arrivals)) ? null : arrivals
   const digest = digestOf(JSON.stringify([before, text]))
-  return { upload, digest, text, source: join(arrivals, `*${suffixOf(upload.name)}`), makesFolder, next, connection }
+  const drawn = { upload, digest, before, text, next, connection }
+  return { ...drawn, source: join(arrivals, `*${suffixOf(upload.name)}`), makesFolder }
 }
 
 function digestOf(text: string): string {

@@ -1,10 +1,13 @@
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
 import { connect as connectTcp } from 'node:net'
+import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openDatabase } from '../../../src/database/database.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
 import { type EmptyDaemon, exportOf, openEmptyDaemon } from '../../helpers/first-visit.ts'
 import { type Host, startHost } from '../../helpers/world.ts'
 
@@ -149,5 +152,34 @@ describe('a visit', () => {
         details: expect.objectContaining({ file: own.file }),
       }),
     ])
+  })
+
+  test('whose record cannot be committed leaves the configuration as it was, and no key', async () => {
+    await using own = await openEmptyDaemon({ baseUrl: host.platform.baseUrl })
+    await using store = await openDatabase({
+      at: await readFile(join(own.folder, 'database'), 'utf8'),
+      schemas: ['rollcall'],
+      migrations,
+    })
+    await store.pool.query(`
+      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no commit'; end $$`)
+    await store.pool.query(`
+      create constraint trigger refuses after insert on audit_pending deferrable initially deferred
+      for each row execute function refuse()`)
+    const id = await own.upload('people.csv', exportOf(2))
+    const body = { reading: {}, ...place }
+    const { digest } = (await own.post(`/first-visit/exports/${id}/plan`, body)).body
+    const connect = () =>
+      own
+        .post(`/first-visit/exports/${id}/connection`, { ...body, digest, apiKey: tenant.key })
+        .then(({ status }) => status)
+
+    const failed = await connect()
+    const left = [await own.config(), await readdir(own.folder)]
+    await store.pool.query('drop trigger refuses on audit_pending')
+    const again = await connect()
+
+    expect([failed, again]).toEqual([500, 201])
+    expect(left).toEqual([own.text, expect.not.arrayContaining(['platform.key', 'exports'])])
   })
 })
