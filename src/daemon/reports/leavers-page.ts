@@ -121,24 +121,31 @@ function figureRows(summary: LeaverSummary): Html[] {
 
 const hour = 3600
 const steps = [
-  { label: 'at once, up to 15 min', below: hour / 4, kind: 'good' },
-  { label: 'up to 1 h', below: hour, kind: 'good' },
-  { label: 'up to 4 h', below: 4 * hour, kind: 'good' },
-  { label: 'up to 24 h', below: 24 * hour, kind: 'wait' },
-  { label: 'up to 3 d', below: 72 * hour, kind: 'wait' },
-  { label: 'longer', below: Number.POSITIVE_INFINITY, kind: 'wait' },
+  { label: 'at once, up to 15 min', maxSeconds: hour / 4, kind: 'good' },
+  { label: 'up to 1 h', maxSeconds: hour, kind: 'good' },
+  { label: 'up to 4 h', maxSeconds: 4 * hour, kind: 'good' },
+  { label: 'up to 24 h', maxSeconds: 24 * hour, kind: 'wait' },
+  { label: 'up to 3 d', maxSeconds: 72 * hour, kind: 'wait' },
+  { label: 'longer', maxSeconds: Number.POSITIVE_INFINITY, kind: 'wait' },
 ] as const
 
 /** How many took how long. A bar that holds a late one is marked, because the bound is not the same everywhere. */
 function buckets(leavers: readonly Leaver[]): Bar[] {
   const standing = leavers.filter(({ endedAt }) => endedAt === null)
-  const took = steps.map(({ label, below, kind }, at) => {
-    const above = steps[at - 1]?.below ?? -1
-    const held = standing.filter(({ ourSeconds }) => ourSeconds !== null && ourSeconds > above && ourSeconds <= below)
-    return { label, value: held.length, kind: held.some(({ late }) => late) ? ('bad' as const) : kind }
+  const took = steps.map(({ label, maxSeconds, kind }, at) => {
+    const above = steps[at - 1]?.maxSeconds ?? -1
+    const within = standing.filter(
+      ({ ourSeconds }) => ourSeconds !== null && ourSeconds > above && ourSeconds <= maxSeconds,
+    )
+    return { label, value: within.length, kind: within.some(({ late }) => late) ? ('bad' as const) : kind }
   })
-  const open = standing.filter(({ late, acknowledgedAt }) => late && acknowledgedAt === null)
-  return [...took, { label: 'late, not acknowledged', value: open.length, kind: 'bad' }]
+  const open = standing.filter(({ acknowledgedAt }) => acknowledgedAt === null)
+  const late = open.filter((leaver) => leaver.late)
+  return [
+    ...took,
+    { label: 'not acknowledged yet', value: open.length - late.length, kind: 'wait' },
+    { label: 'late, not acknowledged', value: late.length, kind: 'bad' },
+  ]
 }
 
 function listOf(leavers: readonly Leaver[], withNames: boolean): Html {

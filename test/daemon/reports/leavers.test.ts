@@ -119,11 +119,12 @@ describe('the page', () => {
         took(901),
         took(90_000, true),
         took(null, true),
+        took(null),
         { ...took(5), endedAt: '2026-11-21T00:00:00.000Z' },
       ]),
     )
 
     const values = [...page.matchAll(/class="value"[^>]*>(\d+)</g)].map(([, value]) => Number(value))
-    expect(values).toEqual([2, 1, 0, 0, 1, 0, 1])
+    expect(values).toEqual([2, 1, 0, 0, 1, 0, 1, 1])
   })
 })
