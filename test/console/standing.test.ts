@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
 import { standing } from '../../src/console/pages/standing.ts'
+import type { Alert } from '../../src/contract/control/alerts.ts'
 import type { ConnectionStatus, Run } from '../../src/contract/control/shapes.ts'
 
 const now = new Date('2026-11-21T03:00:00.000Z')
 const nobody = { people: 0, leavers: 0 }
 const lastRun = { id: 'r1', state: 'finished', reason: null, counts: null } as Run
 const settled = {
+  name: 'acme',
   people: { wanted: 40, separated: 2, due: 0 },
   problems: { refused: nobody, undelivered: nobody },
   unserved: { people: 0, leavers: 0, rows: 0 },
@@ -17,8 +19,14 @@ const settled = {
   last: lastRun,
 } as unknown as ConnectionStatus
 
-test('a connection is in step when nothing waits and nobody differs', () => {
-  expect(standing(settled, now, [])).toMatchObject({ state: 'In step', tone: 'good' })
+test('a connection is in step when nothing waits, nobody differs and no alert is open', () => {
+  const alert = (kind: Alert['kind'], connection: string) => ({ kind, connection, reason: 'a run failed' }) as Alert
+  const beside = [alert('run_failed', 'other'), alert('settings_differ', 'acme')]
+
+  expect(standing(settled, now, beside)).toMatchObject({ state: 'In step', tone: 'good' })
+  const failing = standing(settled, now, [...beside, alert('run_failed', 'acme')])
+  expect(failing).toMatchObject({ state: 'With problems', tone: 'wait' })
+  expect(String(failing.text)).toBe('Not in step: a run failed.')
 })
 
 test.each<[string, Partial<ConnectionStatus>]>([

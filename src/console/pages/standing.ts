@@ -7,7 +7,10 @@ import { changesIn, runHref, runStates } from '../words.ts'
 
 export type Standing = { readonly state: string; readonly tone: Tone; readonly text: Html }
 
-/** How a connection stands, in a sentence. It is in step only if nothing waits and nobody differs. */
+/** Alerts that say nothing about whether the platform has what HR says. */
+const besides: ReadonlySet<Alert['kind']> = new Set(['settings_differ'])
+
+/** How a connection stands, in a sentence. It is in step only if nothing waits, nobody differs and no alert is open. */
 export function standing(connection: ConnectionStatus, now: Date, alerts: readonly Alert[]): Standing {
   const { blocked, active, paused, last } = connection
   if (blocked) {
@@ -23,10 +26,11 @@ export function standing(connection: ConnectionStatus, now: Date, alerts: readon
   }
   return (
     lastStanding(last) ??
-    peopleStanding(connection) ?? {
+    peopleStanding(connection) ??
+    alertStanding(connection, alerts) ?? {
       state: 'In step',
       tone: 'good',
-      text: html`The platform has everybody as HR said last.`,
+      text: html`The platform has everybody as the last accepted facts of HR say.`,
     }
   )
 }
@@ -78,6 +82,12 @@ function peopleStanding({ people, problems, unserved, inDoubt, inbox }: Connecti
   if (inDoubt === null) return null
   const text = html`${counted(inDoubt.people, 'person is', 'people are')} read back: a request about them got no clear answer.`
   return { state: 'In doubt', tone: 'wait', text }
+}
+
+/** Null if no alert of the connection is open. A source may have failed though a run of events that came later ended well. */
+function alertStanding({ name }: ConnectionStatus, alerts: readonly Alert[]): Standing | null {
+  const open = alerts.find(({ connection, kind }) => connection === name && !besides.has(kind))
+  return open === undefined ? null : { state: 'With problems', tone: 'wait', text: html`Not in step: ${open.reason}.` }
 }
 
 function activeStanding(run: Run, alerts: readonly Alert[]): Standing {
