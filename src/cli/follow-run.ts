@@ -13,6 +13,8 @@ const pollMs = 250
 const slowPollMs = 1000
 /** How long nothing may move before it is worth asking why. */
 const standingMs = 2000
+/** States in which a run needs no answer of the platform to go on. */
+const ownWork: ReadonlySet<Run['state']> = new Set(['reading', 'planned'])
 
 type Settling = {
   /** Whether the other runs of the connection are waited for as well where no daemon does them, such as that of due leaving dates. */
@@ -119,8 +121,8 @@ function watchMovement(): { see(run: Run): number } {
   return {
     see(run) {
       const mark = JSON.stringify([run.id, run.state, run.confirmed, run.problems, run.remaining])
-      // How long a source takes to be read says nothing about the platform.
-      if (!seen.has(mark) || run.state === 'reading') movedAt = performance.now()
+      // How long a source takes to be read, and its plan to be stored, says nothing about the platform.
+      if (!seen.has(mark) || ownWork.has(run.state)) movedAt = performance.now()
       seen.add(mark)
       return performance.now() - movedAt
     },
