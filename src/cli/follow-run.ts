@@ -16,9 +16,12 @@ const standingMs = 2000
 /** States in which a run needs no answer of the platform to go on. */
 const ownWork: ReadonlySet<Run['state']> = new Set(['reading', 'planned'])
 
+/** How many of the newest runs of a connection are looked through for those of a command, and how many of them are waited for. */
+const maxOthers = 20
+
 type Settling = {
-  /** Whether the other runs of the connection are waited for as well where no daemon does them, such as that of due leaving dates. */
-  readonly withOthers?: boolean
+  /** What `restedRuns` answered before the run was asked for. The other runs that came since are reported as well, such as that of due leaving dates. */
+  readonly restedBefore?: ReadonlySet<string> | null
 }
 
 /** Stays with a run until it has come to rest, prints what became of it, and tells the exit code. */
@@ -26,7 +29,7 @@ export async function settle(
   session: Session,
   run: Run,
   waitSeconds: number,
-  { withOthers = false }: Settling = {},
+  { restedBefore = null }: Settling = {},
 ): Promise<number> {
   const { control, output } = session
   const settled = await settledRun(session, run, waitSeconds)
@@ -40,7 +43,9 @@ export async function settle(
     const other = await control.getRun({ params: { runId: id } })
     alongside.push(await settledRun(session, other, waitSeconds))
   }
-  const others = withOthers ? await settledOthers(session, [settled, ...alongside], waitSeconds) : nothingElse
+  const known = [settled, ...alongside]
+  const seen = new Set([...idsOf(known), ...(settled.wentOn === null ? [] : [settled.wentOn]), ...(restedBefore ?? [])])
+  const others = restedBefore === null ? nothingElse : await settledOthers(session, settled, seen, waitSeconds)
   const also = [...alongside, ...others.runs]
   output.result(also.length === 0 ? settled : { ...settled, alongside: also }, renderOutcomes)
   const exits = [settled, ...also].map(exitOf)
@@ -52,27 +57,53 @@ export async function settle(
 
 type Others = { readonly runs: readonly Run[]; readonly failure: Failure | null }
 const nothingElse: Others = { runs: [], failure: null }
-const atWork = ['waiting', 'reading', 'planned', 'delivering'] as const
 
-/** The other runs of the connection once they have come to rest. A daemon does them in any case; without one they would end with the command. */
-async function settledOthers(session: Session, known: readonly Run[], waitSeconds: number): Promise<Others> {
-  const { control } = session
-  const [{ connection } = { connection: '' }] = known
-  const seen = new Set(known.map(({ id }) => id))
+/**
+ * The runs of a connection, and of those linked to it, that have come to rest; null if a daemon does the others by itself. A command
+ * without one asks before it begins, and reports every run that has come since: one that ended at once may have failed.
+ */
+export async function restedRuns(session: Session, connection: string): Promise<ReadonlySet<string> | null> {
+  if ((await session.control.about({})).daemon !== null) return null
+  return new Set((await newestRuns(session, connection)).filter(isResting).map(({ id }) => id))
+}
+
+/** The runs that are not known yet, once they have come to rest. Without a daemon they would end with the command. */
+async function settledOthers(
+  session: Session,
+  { connection }: Run,
+  seen: Set<string>,
+  waitSeconds: number,
+): Promise<Others> {
   const runs: Run[] = []
-  if ((await control.about({})).daemon !== null) return nothingElse
   try {
     for (;;) {
-      const { data } = await control.listRuns({ query: { connection, state: [...atWork], limit: 20 } })
-      const next = data.findLast(({ id }) => !seen.has(id))
-      if (next === undefined) return { runs, failure: null }
-      seen.add(next.id)
-      runs.push(await settledRun(session, next, waitSeconds))
+      const next = (await newestRuns(session, connection)).find(({ id }) => !seen.has(id))
+      // Where a daemon of another machine works as well, new ones may come for ever.
+      if (next === undefined || runs.length === maxOthers) return { runs, failure: null }
+      const run = await settledRun(session, next, waitSeconds)
+      for (const id of [next.id, ...idsOf([run])]) seen.add(id)
+      runs.push(run)
     }
   } catch (error) {
     if (error instanceof Failure) return { runs, failure: error }
     throw error
   }
+}
+
+/** Of a connection, then of each that is linked to it; the oldest first. */
+async function newestRuns({ control, config }: Session, connection: string): Promise<Run[]> {
+  const linked = [...config.connections.values()].filter(({ rides }) => rides === connection)
+  const found: Run[] = []
+  for (const name of [connection, ...linked.map((one) => one.name)]) {
+    const { data } = await control.listRuns({ query: { connection: name, limit: maxOthers } })
+    found.push(...data.toReversed())
+  }
+  return found
+}
+
+/** The runs, and the held ones of people whom a guard stopped: those are told with the run that they were part of. */
+function idsOf(runs: readonly Run[]): string[] {
+  return runs.flatMap(({ id, setAside }) => (setAside === null ? [id] : [id, setAside]))
 }
 
 /** What became of a run, and of those that rode along with it. */

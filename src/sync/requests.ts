@@ -30,6 +30,7 @@ import { connectionOf, type FeedRules, type SyncConnection, type SyncContext } f
 import { enqueueDue, enqueueWaiting } from './enqueue.ts'
 import { addDueRuns } from './plan/due-runs.ts'
 import { mainFeed, settleSources } from './plan/feeds.ts'
+import { ridersOf } from './riders.ts'
 import { decideSource, expiryOf } from './run.ts'
 import { sweep } from './sweep.ts'
 
@@ -61,7 +62,10 @@ export async function requestRun(
   const { trigger, feed = mainFeed(connection), options = {}, by = 'operator' } = request
   // Also where the source then turns out to be missing: these departures are known without it.
   // A run that must come to a kept plan reads what the plan was made from, and nothing beside it.
-  if (trigger === 'operator' && !options.plan) await addDueRuns(ctx, { connection: connection.name })
+  // Those of linked connections too: nobody else asks for them where no daemon runs.
+  const isForAll = trigger === 'operator' && !options.plan
+  const concerned = [connection, ...(isForAll ? ridersOf(ctx, connection.name) : [])].map(({ name }) => name)
+  if (isForAll) for (const name of concerned) await addDueRuns(ctx, { connection: name })
   const plansHeld = trigger === 'operator' && feed === 'webhook'
   const asked = { ...options, ...(plansHeld && { held: true }) }
   const runId = await db.transaction().execute(async (tx) => {
@@ -86,8 +90,8 @@ export async function requestRun(
     return id
   })
   ctx.events.runRequested({ runId, connection: connection.name, trigger })
-  if (trigger === 'operator' && feed === 'source' && !options.plan) await requestEventsToo(ctx, connection, requestedBy)
-  await enqueueDue(ctx, connection.name)
+  if (isForAll && feed === 'source') await requestEventsToo(ctx, connection, requestedBy)
+  for (const name of concerned) await enqueueDue(ctx, name)
   return await runOf(ctx, runId)
 }
 

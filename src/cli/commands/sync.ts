@@ -1,7 +1,7 @@
 import type { Pause } from '../../contract/control/pauses.ts'
 import type { KeptPlan, PersonAccount, Run } from '../../contract/control/shapes.ts'
 import { Failure, failures } from '../../errors.ts'
-import { exitOf, settle, settledRun } from '../follow-run.ts'
+import { exitOf, restedRuns, settle, settledRun } from '../follow-run.ts'
 import { personInSource } from '../person-name.ts'
 import { readPlanFile } from '../plan-file.ts'
 import { renderPersonAccount } from '../render/person-account.ts'
@@ -33,10 +33,11 @@ export async function sync({ plan: file, ...options }: SyncOptions): Promise<num
     if (person !== undefined) return await syncPerson(session, { ...options, person })
     const connection = connectionNamed(plan ?? options, session.config)
     const body = { full, verify, by, ...(plan && { plan: plan.kept }) }
+    const restedBefore = await restedRuns(session, connection)
     const run = await session.control.startRun({ params: { connection }, body })
     const { paused } = await session.control.getPause({ params: { connection } })
     if (paused) session.output.note(pausedNote(connection, paused))
-    const exit = await settle(session, run, options.wait, { withOthers: true })
+    const exit = await settle(session, run, options.wait, { restedBefore })
     return exit === 0 && options.strict ? await exitOfPeople(session, connection) : exit
   })
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { settle } from '../../../src/cli/follow-run.ts'
+import { restedRuns, settle } from '../../../src/cli/follow-run.ts'
 import { controlHere } from '../../../src/cli/here.ts'
 import type { Session } from '../../../src/cli/session.ts'
 import { assemble, controlContext } from '../../../src/daemon/assembly.ts'
@@ -18,18 +18,26 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
+const linked = `    also:
+      other:
+        target: { name: Other HRIS }
+        verify: never
+    verify: never
+`
+
 /** A place where tomorrow's leaver was delivered, and whose export is now missing. */
-async function openWithDueLeaver() {
+async function openWithDueLeaver(connection = '') {
   const { client, key } = await host.tenant()
   await using opening = new AsyncDisposableStack()
   const work = opening.use(await openWorkplace({ baseUrl: host.platform.baseUrl, key }, { hasStore: true }))
   const tomorrow = new Date(Date.now() + dayMs).toISOString().slice(0, 10)
   const header = 'Employee ID,Email,First Name,Termination Date'
   await work.drop('people.csv', `${header}\n1,ana@acme.example,Ana,${tomorrow}\n2,ben@acme.example,Ben,\n`)
-  const first = await work.run('sync')
+  await work.configure({ connection })
+  const first = await work.run('sync', '--connection', 'acme')
   const leavingDate = async () => (await peopleOn(client)).get('1')?.separatedAt
   const before = await leavingDate()
-  await work.configure({ path: 'nothing/*.csv' })
+  await work.configure({ path: 'nothing/*.csv', connection })
   const config = await loadConfig(work.configFile, process.env)
   const opened = opening.move()
   return { config, first, before, leavingDate, tomorrow, [Symbol.asyncDispose]: () => opened.disposeAsync() }
@@ -38,22 +46,33 @@ async function openWithDueLeaver() {
 /** The clock of the day on which the leaving date has come. */
 const later = () => new Date(Date.now() + 2 * dayMs)
 
-test('without a daemon, a command waits for the leaving dates that are due, though the export is missing', async () => {
-  await using opened = await openWithDueLeaver()
-  const { config, leavingDate, tomorrow } = opened
+test('without a daemon, a command waits for the leaving dates that are due, also of linked connections, though the export is missing', async () => {
+  await using opened = await openWithDueLeaver(linked)
+  const { config, first, leavingDate, tomorrow } = opened
   await using assembly = await assemble(config, { events: silentEvents(() => {}), now: later, works: true })
   await using _work = await startWork(assembly)
   const { signal } = new AbortController()
   const control = controlHere(controlContext(assembly, { daemon: null, signal }))
   const results: unknown[] = []
   const output = { quiet: true, json: true, result: (document: unknown) => results.push(document), note: () => {} }
+  const session = { config, control, output, signal } as unknown as Session
+  const restedBefore = await restedRuns(session, 'acme')
   const run = await control.startRun({ params: { connection: 'acme' }, body: {} })
 
-  const exit = await settle({ config, control, output, signal } as unknown as Session, run, 60, { withOthers: true })
+  const exit = await settle(session, run, 60, { restedBefore })
 
-  expect(exit).toBe(66)
+  expect([first.exit, exit]).toEqual([0, 66])
   expect(await leavingDate()).toBe(`${tomorrow}T00:00:00.000Z`)
-  expect(results).toMatchObject([{ state: 'failed', alongside: [{ feed: 'roster', state: 'finished' }] }])
+  const due = { feed: 'roster', state: 'finished', confirmed: 1 }
+  expect(results).toMatchObject([
+    {
+      state: 'failed',
+      alongside: [
+        { connection: 'acme', ...due },
+        { connection: 'other', ...due },
+      ],
+    },
+  ])
 })
 
 test('a daemon that starts sends the leaving dates whose day came while it was down, though there is no export', async () => {
