@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { askedOnce, ended, nextLife } from '../../src/cli/commands/serve.ts'
+import { askedOnce, ended, endWithin, nextLife } from '../../src/cli/commands/serve.ts'
 import { listenForHangUp } from '../../src/cli/hang-ups.ts'
 import type { Config } from '../../src/daemon/config/config.ts'
 import { reasonOf } from '../../src/daemon/reload.ts'
@@ -52,4 +52,14 @@ test('a daemon that stops answers others until its work has come to rest', async
   const exit = await ended(daemon, { events, reason: 'SIGTERM' })
 
   expect([exit, ...steps]).toEqual([0, 'daemon.stopping', 'its work rests', 'its servers close', 'daemon.stopped'])
+})
+
+test('a stop cuts off what does not end, whatever the daemon does when the signal comes', async () => {
+  const stop = new AbortController()
+  const cut = Promise.withResolvers<string>()
+  endWithin(stop.signal, 1, () => cut.resolve('cut off'))
+
+  stop.abort()
+
+  expect(await cut.promise).toBe('cut off')
 })

@@ -37,6 +37,11 @@ export async function serve(options: ServeOptions): Promise<number> {
   const roles = rolesIn(options.roles ?? 'api,scheduler,worker')
   let config = await configToServe(options, roles)
   using stop = listenForStop()
+  // Also in the middle of a reload or a restore. The store is the truth: ending hard loses nothing.
+  endWithin(stop.signal, stopWithinMs, () => {
+    events.daemonCutOff({ seconds: stopWithinMs / 1000 })
+    process.exit(0)
+  })
   using hangUps = listenForHangUp(() => process.kill(process.pid, 'SIGTERM'))
   let restoration: Restoration | null = null
   const reloads: Reloads & { last: Reload | null } = { last: null, ask: () => setTimeout(hangUps.ask, askedAfterMs) }
@@ -186,6 +191,11 @@ async function restored(config: Config, { id, ...request }: AskedRestore, events
   }
 }
 
+/** Has a stop not take for ever: cuts off what has not ended by itself some time after the signal. */
+export function endWithin(stop: AbortSignal, limitMs: number, cutOff: () => void): void {
+  stop.addEventListener('abort', () => setTimeout(cutOff, limitMs).unref(), { once: true })
+}
+
 /** Stops the daemon: first its work, then what answers others. */
 export async function ended(
   daemon: Pick<Daemon, 'rest' | typeof Symbol.asyncDispose>,
@@ -193,18 +203,9 @@ export async function ended(
 ): Promise<number> {
   const stoppingAt = performance.now()
   events.daemonStopping({ reason })
-  // The store is the truth: ending hard loses nothing, and a stop does not take for ever.
-  const deadline = setTimeout(() => {
-    events.daemonCutOff({ seconds: stopWithinMs / 1000 })
-    process.exit(0)
-  }, stopWithinMs)
-  try {
-    // While what is under way comes to rest, webhooks, probes and commands are still answered.
-    await daemon.rest()
-    await daemon[Symbol.asyncDispose]()
-  } finally {
-    clearTimeout(deadline)
-  }
+  // While what is under way comes to rest, webhooks, probes and commands are still answered.
+  await daemon.rest()
+  await daemon[Symbol.asyncDispose]()
   events.daemonStopped({ durationMs: Math.round(performance.now() - stoppingAt) })
   return 0
 }
