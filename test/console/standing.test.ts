@@ -43,3 +43,11 @@ test.each<[string, Partial<ConnectionStatus>]>([
 ])('a connection is "%s", and not in step, with %o', (state, differing) => {
   expect(standing({ ...settled, ...differing }, now, [])).toMatchObject({ state })
 })
+
+test('people whose departure is held back are not called unreadable', () => {
+  const { text } = standing({ ...settled, unserved: { people: 2, leavers: 1, rows: 1 } }, now, [])
+
+  expect(String(text)).toBe(
+    '2 people and 1 row without a readable key are not served as HR says; the others are delivered.',
+  )
+})

@@ -1,7 +1,7 @@
 import type { Alert } from '../../contract/control/alerts.ts'
 import type { ConnectionStatus, Run } from '../../contract/control/shapes.ts'
 import { type Html, html } from '../../web/html.ts'
-import type { Tone } from '../../web/parts.ts'
+import { joined, type Tone } from '../../web/parts.ts'
 import { counted, moment, nearness, number } from '../../web/words.ts'
 import { changesIn, runHref, runStates } from '../words.ts'
 
@@ -62,9 +62,14 @@ function peopleStanding({ people, problems, unserved, inDoubt, inbox }: Connecti
     const text = html`${counted(refused, 'person is', 'people are')} not on the platform as HR says; the others are.`
     return { state: 'With problems', tone: 'wait', text }
   }
-  const unreadable = unserved.people + unserved.rows
-  if (unreadable > 0) {
-    const text = html`What HR says of ${counted(unreadable, 'person', 'people')} cannot be read; the others are delivered.`
+  const unservedCount = unserved.people + unserved.rows
+  if (unservedCount > 0) {
+    const subjects = [
+      unserved.people > 0 && counted(unserved.people, 'person', 'people'),
+      unserved.rows > 0 && counted(unserved.rows, 'row without a readable key', 'rows without a readable key'),
+    ]
+    const verb = unservedCount === 1 ? 'is' : 'are'
+    const text = html`${joined(subjects, ' and ')} ${verb} not served as HR says; the others are delivered.`
     return { state: 'With problems', tone: 'wait', text }
   }
   if (inbox !== null && inbox.rejected > 0) {
