@@ -505,7 +505,10 @@ function waiting(command: Command): Command {
 }
 
 function strict(command: Command): Command {
-  return command.option('--strict', 'end with 70 also if people are blocked, in doubt or have rows that cannot be read')
+  return command.option(
+    '--strict',
+    'end with 70 also if people are blocked, in doubt or have rows or events that cannot be read',
+  )
 }
 
 /** Of a command that decides about a run that it names. */

@@ -1,5 +1,5 @@
 import type { Pause } from '../../contract/control/pauses.ts'
-import type { KeptPlan, PersonAccount, Run } from '../../contract/control/shapes.ts'
+import type { ConnectionStatus, KeptPlan, PersonAccount, Run } from '../../contract/control/shapes.ts'
 import { Failure, failures } from '../../errors.ts'
 import { exitOf, restedRuns, settle, settledRun } from '../follow-run.ts'
 import { personInSource } from '../person-name.ts'
@@ -7,7 +7,7 @@ import { readPlanFile } from '../plan-file.ts'
 import { renderPersonAccount } from '../render/person-account.ts'
 import { renderOutcome } from '../render/run.ts'
 import { peopleNotInStep } from '../render/tallies.ts'
-import { moment, type Paint } from '../render/text.ts'
+import { counted, moment, type Paint } from '../render/text.ts'
 import { accountOf } from '../run-account.ts'
 import { type CommonOptions, connectionNamed, type Session, withSession } from '../session.ts'
 
@@ -47,12 +47,21 @@ async function exitOfPeople({ control, config, output }: Session, connection: st
   const { connections } = await control.status({})
   const lines = connections
     .filter(({ name }) => name === connection || config.connections.get(name)?.rides === connection)
-    .flatMap((one) => [
-      ...(one.blocked === null ? [] : [`${one.name} is blocked: ${one.blocked.reason}`]),
-      ...peopleNotInStep(one),
-    ])
+    .flatMap(strictFaults)
   for (const line of lines) output.note(`! ${line}`)
   return lines.length === 0 ? 0 : failures.finished_with_problems.exit
+}
+
+/** What --strict takes for a failure, a line each. */
+export function strictFaults(connection: ConnectionStatus): string[] {
+  const { name, blocked, inbox } = connection
+  return [
+    ...(blocked === null ? [] : [`${name} is blocked: ${blocked.reason}`]),
+    ...peopleNotInStep(connection),
+    ...(inbox === null || inbox.rejected === 0
+      ? []
+      : [`${counted(inbox.rejected, 'event')} of ${name} could not be understood: rollcall problems`]),
+  ]
 }
 
 /** A person may run what is paused, and is told that nothing else does. */
