@@ -238,10 +238,17 @@ function notes(person: Person): Html | null {
   return html`<ul class="notes" aria-label="To know about this person">${known.map((note) => html`<li>${note}</li>`)}</ul>`
 }
 
-function standingOf({ due, confirmed, retracted }: Person): Html {
+/** Whether what was accepted of a person is delivered. It says nothing of rows that cannot be read: those were never accepted. */
+export function standingOf({
+  due,
+  confirmed,
+  retracted,
+  heldBack,
+}: Pick<Person, 'due' | 'confirmed' | 'retracted' | 'heldBack'>): Html {
   if (retracted) return badge('Retracted', 'plain')
   if (confirmed === null) return badge('Not on the platform yet', 'wait')
-  return due.length === 0 ? badge('In step', 'good') : badge('Differs', 'wait')
+  if (due.length > 0) return badge('Differs', 'wait')
+  return heldBack?.leaving ? badge('Leaving held back', 'wait') : badge('Delivered', 'good')
 }
 
 function fieldsTable({ wanted, confirmed, due }: Person): Html {
