@@ -87,6 +87,22 @@ export function leavesUncertain(stop: Stop): boolean {
   return deliveryFailures[stop.code].uncertain
 }
 
+/**
+ * Which of several stops says how an attempt ended. A block, a pause that the platform asks for, and the end of this process concern
+ * everybody, so they go before the failure of one request. A failure goes before the break of the circuit that follows from it.
+ */
+export function decisiveStop(...stops: readonly (Stop | null)[]): Stop | null {
+  const [decisive = null] = stops.flatMap((stop) => stop ?? []).toSorted((a, b) => rankOf(b) - rankOf(a))
+  return decisive
+}
+
+function rankOf({ kind, code }: Stop): number {
+  if (code === 'stopped') return 4
+  if (kind === 'blocked') return 3
+  if (code === 'rate_limited') return 2
+  return kind === 'retry' ? 1 : 0
+}
+
 /** Whether the platform may have failed because of what was sent to it, so that another request need not fail as well. */
 export function isOfRequest(stop: Stop): boolean {
   return stop.kind === 'retry' && stop.code !== 'stopped' && leavesUncertain(stop)

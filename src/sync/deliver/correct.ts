@@ -13,7 +13,7 @@ import {
   record,
   recordOf,
 } from './attempt.ts'
-import type { Stop } from './classify-answers.ts'
+import { decisiveStop, type Stop } from './classify-answers.ts'
 import { exists, sameDate } from './look-up.ts'
 import { update, updateRecords, withoutMissing } from './one-by-one.ts'
 import { isPartial, upsert } from './upsert.ts'
@@ -35,7 +35,7 @@ export async function upsertOrCorrect(attempt: Attempt, pending: readonly Pendin
   if ((first.stop && !goesOn(attempt, first.stop)) || first.ignored.length === 0) return first.stop
   const again = { isCorrection: () => true, ifIgnored: { state: 'problem', code: 'date_kept' } } as const
   const second = await clearAndSet(attempt, first.ignored, again)
-  return second.stop ?? first.stop
+  return decisiveStop(first.stop, second.stop)
 }
 
 type Pass = {
@@ -49,13 +49,30 @@ async function clearAndSet(
   attempt: Attempt,
   people: readonly Person[],
   { isCorrection, ifIgnored }: Pass,
-): Promise<{ ignored: Person[]; stop: Stop | null }> {
-  const uncleared = people.filter((person) => isCorrection(person) && person.step !== 'cleared')
-  const cleared = await clearDates(attempt, uncleared)
-  if (cleared.stop && !goesOn(attempt, cleared.stop)) return { ignored: [], stop: cleared.stop }
+): Promise<Sent> {
+  const uncleared = new Set(people.filter((person) => isCorrection(person) && person.step !== 'cleared'))
+  const others = people.filter((person) => !uncleared.has(person))
+  // After a failure, by turns: as many people in a row as open the circuit must not keep the others back for ever.
+  const isClearingLast = uncleared.size > 0 && attempt.claim.failures % 2 === 1
+  const before = isClearingLast ? await sendRecords(attempt, others, ifIgnored) : nothingSent
+  if (before.stop && !goesOn(attempt, before.stop)) return before
 
-  const kept = new Set(uncleared.filter((person) => !cleared.done.has(person.identityId)))
-  const ready = people.filter((person) => !kept.has(person))
+  const cleared = await clearDates(attempt, [...uncleared])
+  const stop = decisiveStop(before.stop, cleared.stop)
+  if (stop && !goesOn(attempt, stop)) return { ignored: before.ignored, stop }
+  const ready = people.filter((person) =>
+    uncleared.has(person) ? cleared.done.has(person.identityId) : !isClearingLast,
+  )
+  const sent = await sendRecords(attempt, ready, ifIgnored)
+  return { ignored: [...before.ignored, ...sent.ignored], stop: decisiveStop(stop, sent.stop) }
+}
+
+type Sent = { readonly ignored: readonly Person[]; readonly stop: Stop | null }
+
+const nothingSent: Sent = { ignored: [], stop: null }
+
+/** Sends records as they are wanted. Answers of whom the platform ignores the date. */
+async function sendRecords(attempt: Attempt, ready: readonly Person[], ifIgnored: Pass['ifIgnored']): Promise<Sent> {
   const sentAt = attempt.ctx.now()
   const { results, stop } = await upsertOrUpdate(attempt, ready)
   const ignored: Person[] = []
@@ -78,7 +95,7 @@ async function clearAndSet(
     }
   }
   await record(attempt, outcomes, sentAt)
-  return { ignored, stop: stop ?? cleared.stop }
+  return { ignored, stop }
 }
 
 /** The first step of a correction: the stored date is cleared. The step is stored before the request, and its end with the answer. */
@@ -140,7 +157,7 @@ async function upsertOrUpdate(attempt: Attempt, people: readonly RecordText[]): 
 
   // A 404 says that the person is not there, or that the platform has no such operation: one look-up tells which.
   const there = await exists(attempt, probe.identityId)
-  if (typeof there !== 'boolean') return { ...withoutMissing(updated), stop: there }
+  if (typeof there !== 'boolean') return { ...withoutMissing(updated), stop: decisiveStop(updated.stop, there) }
   if (there) await setLacksUpdate(db, claim.connection)
   return await upsertMissing(attempt, updated, missing)
 }
@@ -149,6 +166,6 @@ async function upsertMissing(attempt: Attempt, updated: Results, missing: readon
   const upserted = await upsert(attempt, missing)
   return {
     results: new Map([...withoutMissing(updated).results, ...upserted.results]),
-    stop: upserted.stop ?? updated.stop,
+    stop: decisiveStop(updated.stop, upserted.stop),
   }
 }

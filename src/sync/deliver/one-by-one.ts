@@ -12,7 +12,7 @@ import {
   record,
   recordOf,
 } from './attempt.ts'
-import { classifyAnswer, type Stop } from './classify-answers.ts'
+import { classifyAnswer, decisiveStop, type Stop } from './classify-answers.ts'
 import { personParams, recordsOf } from './endpoint.ts'
 import { readBack } from './look-up.ts'
 import { isPartial, misshapen } from './upsert.ts'
@@ -144,7 +144,7 @@ async function forEach<P extends { readonly identityId: string }>(
       if (isStopped || attempt.isBrokenOff) return
       const result = await task(person)
       if (result.kind === 'wait' || result.kind === 'retry' || result.kind === 'blocked') {
-        stop ??= result
+        stop = decisiveStop(stop, result)
         isStopped ||= !goesOn(attempt, result)
       } else results.set(person.identityId, result)
     }

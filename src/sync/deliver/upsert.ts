@@ -9,9 +9,16 @@ import {
   type Results,
   recordOf,
 } from './attempt.ts'
-import { type AnswerClass, blockedBy, classifyAnswer, type Refused, type Stop } from './classify-answers.ts'
+import {
+  type AnswerClass,
+  blockedBy,
+  classifyAnswer,
+  decisiveStop,
+  type Refused,
+  type Stop,
+} from './classify-answers.ts'
 import { recordsOf } from './endpoint.ts'
-import { holdsAsideFromDate, readBack } from './look-up.ts'
+import { holdsAsideFromDate, readBack, sameDate } from './look-up.ts'
 import { storedDates } from './stored-dates.ts'
 
 /** How many refused batches may be sent again in halves in one attempt. */
@@ -45,7 +52,7 @@ export async function upsert(attempt: Attempt, people: readonly RecordText[]): P
   const into = { attempt, results, unsure, splits: 0, failed: 0 }
   const stop = fitting.length === 0 ? null : await upsertInto(into, fitting)
   const lookUpStop = await lookUpUnsure(attempt, unsure, results)
-  return { results, stop: stop ?? lookUpStop }
+  return { results, stop: decisiveStop(stop, lookUpStop) }
 }
 
 /** Why a record cannot be written as a whole; null if it can. What is written takes the place of everything that the platform has of it. */
@@ -89,8 +96,8 @@ async function upsertInto(into: Upserting, people: readonly RecordText[]): Promi
         else groups.unshift(...split(into, group, 2))
         break
       default:
-        if (!goesOn(attempt, classified)) return failure ?? classified
-        failure ??= classified
+        failure = decisiveStop(failure, classified)
+        if (!goesOn(attempt, classified)) return failure
         // After all others: several failures in a row open the circuit.
         if (group.length > 1 && into.splits < mostSplits)
           groups.push(...split(into, group, group === people ? firstParts(attempt) : 2))

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createPace } from '../../../src/sync/deliver/pace.ts'
 import { between, change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 const nextNight = '2026-11-21T01:00:00.000Z'
@@ -56,6 +57,32 @@ test('a date that can never be cleared keeps no other departure of its batch bac
     '2026-11-05T00:00:00.000Z',
   ])
 })
+
+test('dates that can never be cleared keep no other departure back, also where they open the circuit', async () => {
+  await using opened = await open()
+  const { world } = opened
+  Object.assign(world.sync, { platform: { ...world.sync.platform, inFlight: 1 } })
+  await world.night(change(staff(400), ...keys(1, 7).map((id) => ({ id, left: '2026-11-10' }))))
+  failingOn(world, keys(1, 7))
+  const run = await world.night(change(staff(400), ...keys(1, 12).map((id) => ({ id, left: '2026-11-05' }))), {
+    asOf: nextNight,
+  })
+
+  for (let hours = 0; hours < 4; hours++) {
+    breakLong(world)
+    await hour(world)
+  }
+
+  expect(await world.runOf(run.id)).toMatchObject({ state: 'delivering', confirmed: 5 })
+})
+
+/** A circuit that has just closed, and that stays open for longer than the next attempt takes. */
+function breakLong({ sync }: World): void {
+  const { baseUrl, inFlight } = sync.platform
+  const circuit = { failures: 5, firstMs: 60_000, mostMs: 60_000 }
+  const pace = createPace({ pool: null, platform: baseUrl, requestsPerMinute: 1_000_000, inFlight, circuit })
+  Object.assign(sync, { platform: { ...sync.platform, pace } })
+}
 
 test.each([
   { inFlight: 1, failing: 1 },

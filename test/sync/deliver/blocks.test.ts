@@ -117,6 +117,35 @@ test('a probe that gets somebody through frees the connection, though it stops a
   expect(await blocked(world)).toBeNull()
 })
 
+test.each([
+  { answer: answering(429, 600_000), pauses: [600_000], code: undefined },
+  { answer: answering(403), pauses: [], code: 'permission_missing' },
+])(
+  'an answer of $answer.httpStatus is heeded though a failure of one person came before it',
+  async ({ answer, pauses, code }) => {
+    await using opened = await open()
+    const { world } = opened
+    const paused: number[] = []
+    const pause = async (ms: number) => void paused.push(ms)
+    const { platform } = world.sync
+    Object.assign(world.sync, { platform: { ...platform, inFlight: 1, pace: { ...platform.pace, pause } } })
+    const answers = new Map([['identity-id:E0002', answering(500)]])
+    between(world, (real) => ({
+      updateHrisUserIdentity: async (input, options) =>
+        answers.get(String(input.params.userIdentityId)) ?? (await real.updateHrisUserIdentity(input, options)),
+    }))
+    for (const id of leavers) answers.set(`identity-id:${id}`, answering(500))
+    await world.night(afterwards, { asOf: nextNight })
+    // The second attempt begins with the second one of three.
+    for (const id of ['E0001', 'E0003']) answers.set(`identity-id:${id}`, answer)
+
+    await pass(world, 2)
+
+    expect(paused).toEqual(pauses)
+    expect((await blocked(world))?.code).toBe(code)
+  },
+)
+
 test('an error that comes after the request went out leaves its outcome open', () => {
   const tls = { status: 'unreachable', reason: 'tls', message: 'bad record', sent: true } as const
   expect(classifyAnswer(tls)).toMatchObject({ kind: 'retry', code: 'connection_lost' })
