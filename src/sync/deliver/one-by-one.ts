@@ -86,7 +86,7 @@ export async function deletePeople(attempt: Attempt, pending: readonly PendingCh
         return classified
     }
   })
-  const { results, stop } = await confirmMissing(attempt, answered)
+  const { results, stop } = await confirmMissing(attempt, pending, answered)
   const kinds = new Map(pending.map(({ identityId, kind }) => [identityId, kind]))
   const outcomes = [...results].map(([identityId, result]): PersonOutcome => {
     if (result.kind !== 'taken') return problemOf(identityId, result)
@@ -103,21 +103,27 @@ function notDeleted({ status, message }: { readonly status: number; readonly mes
 
 /**
  * Looks up in the platform's list who is said to be missing. A 404 alone says too little: a gateway that does not know the path, and a
- * platform without the connection, answer the same.
+ * platform without the connection, answer the same. Where requests failed again, those without an answer are looked up as well.
  */
-async function confirmMissing(attempt: Attempt, answered: Results): Promise<Results> {
-  const missing = [...answered.results].flatMap(([identityId, { kind }]) => (kind === 'missing' ? [identityId] : []))
-  if (missing.length === 0) return answered
+async function confirmMissing(
+  attempt: Attempt,
+  pending: readonly PendingChange[],
+  answered: Results,
+): Promise<Results> {
   const certain = withoutMissing(answered)
   if (certain.stop && !goesOn(attempt, certain.stop)) return certain
-  const { found, stop } = await readBack(attempt, missing, { mostOneByOne: 0 })
-  if (stop) return { ...certain, stop }
+  const isMissing = (identityId: string): boolean => answered.results.get(identityId)?.kind === 'missing'
+  const open = pending.map(({ identityId }) => identityId).filter((identityId) => !certain.results.has(identityId))
+  if (open.length === 0) return certain
+  const { found, stop } = await readBack(attempt, open, { mostOneByOne: 0 })
+  if (stop) return { ...certain, stop: decisiveStop(certain.stop, stop) }
   const message = 'the platform says that the person is not there (404), and lists the person'
-  const confirmed = missing.map((identityId): [string, PersonResult] => [
-    identityId,
-    found.has(identityId) ? notDeleted({ status: 404, message }) : { kind: 'taken', status: 404, stored: null },
-  ])
-  return { results: new Map([...certain.results, ...confirmed]), stop: certain.stop }
+  const lookedUp = open.flatMap((identityId): [string, PersonResult][] => {
+    if (!found.has(identityId)) return [[identityId, { kind: 'taken', status: 404, stored: null }]]
+    return isMissing(identityId) ? [[identityId, notDeleted({ status: 404, message })]] : []
+  })
+  const isSettled = lookedUp.length === open.length
+  return { results: new Map([...certain.results, ...lookedUp]), stop: isSettled ? null : certain.stop }
 }
 
 /** Leaves out who is said to be missing. */

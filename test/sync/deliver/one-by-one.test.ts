@@ -109,6 +109,24 @@ describe('a retraction', () => {
   })
 })
 
+test('a deletion whose answer never comes is done once the list no longer has the person', async () => {
+  await using opened = await open()
+  const { world, client } = opened
+  between(world, (real) => ({
+    deleteHrisUserIdentity: async (input, options) => {
+      await real.deleteHrisUserIdentity(input, options)
+      return { status: 'unreachable', reason: 'timeout', message: 'late', sent: true } as never
+    },
+  }))
+
+  const { id } = await retract(world, 'E0001')
+  world.clock.now = new Date(world.clock.now.getTime() + 60_000)
+  await world.minute()
+
+  expect(await world.runOf(id)).toMatchObject({ state: 'finished', confirmed: 1 })
+  expect((await peopleOn(client)).has('E0001')).toBe(false)
+})
+
 test('a record of a person who has left is not taken as removed when a gateway answers 404', async () => {
   const { client, name } = await host.tenant()
   await using world = await openRecordWorld(client, { workspaceId: await workspaceOf(host, name), deliver: 'direct' })
