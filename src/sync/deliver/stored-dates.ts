@@ -93,12 +93,25 @@ async function readPage(attempt: Attempt, reading: Reading): Promise<Stop | null
     client.listHrisUserIdentities({ params: { connectionId }, query }, options),
   )
   const classified = classifyAnswer(answer)
-  if (classified.kind !== 'done') return asStop(classified)
+  if (classified.kind === 'refused' || classified.kind === 'missing') {
+    // It may no longer know a cursor that it gave hours ago.
+    const { status, message } = classified
+    return reading.cursor === undefined ? asStop(classified) : beginAnew(reading, status, `refuses it: ${message}`)
+  }
+  if (classified.kind !== 'done') return classified
   const { data, pagination } = classified.body
   for (const { identityId, separatedAt } of data) if (separatedAt !== null) reading.dates.set(identityId, separatedAt)
   const cursor = pagination.cursor || undefined
-  reading.isComplete = cursor === undefined || reading.cursors.has(cursor)
+  if (cursor !== undefined && reading.cursors.has(cursor)) return beginAnew(reading, 200, 'repeats a page of it')
   if (cursor !== undefined) reading.cursors.add(cursor)
+  reading.isComplete = cursor === undefined
   reading.cursor = cursor
   return null
+}
+
+/** Has the next attempt read the list from its beginning. */
+function beginAnew(reading: Reading, status: number, why: string): Stop {
+  reading.cursor = undefined
+  reading.cursors.clear()
+  return { kind: 'retry', code: 'unreadable', status, message: `the platform does not go on with its list: it ${why}` }
 }

@@ -209,17 +209,21 @@ async function lookUpUnsure(
   unsure: readonly Unsure[],
   results: Map<string, PersonResult>,
 ): Promise<Stop | null> {
+  const isOpen = ({ person }: Unsure): boolean => !results.has(person.identityId)
   const known = unsure.filter(({ unchanged }) => unchanged && !attempt.hasCleared)
-  const others = unsure.filter((one) => !known.includes(one))
-  const stop = (await lookUpDates(attempt, known, results)) ?? (await lookUpWhole(attempt, others, results))
+  const stop =
+    (await lookUpDates(attempt, known, results)) ?? (await lookUpWhole(attempt, unsure.filter(isOpen), results))
   if (stop) return stop
-  const open = unsure.filter(({ person }) => !results.has(person.identityId)).length
+  const open = unsure.filter(isOpen).length
   if (open === 0) return null
   const message = `the platform's answer left open what became of ${open} people`
   return { kind: 'retry', code: 'results_unmatched', status: 'unknown', message }
 }
 
-/** Looks up the leaving dates of people of whom nothing else is open. */
+/**
+ * Looks up the leaving dates of people of whom nothing else is open. What was read may be older than a request whose answer was lost:
+ * whoever seems to have another date than the one sent is then left to be looked up anew.
+ */
 async function lookUpDates(
   attempt: Attempt,
   known: readonly Unsure[],
@@ -230,9 +234,11 @@ async function lookUpDates(
     attempt,
     known.map(({ person }) => person.identityId),
   )
+  const mayBeOld = attempt.claim.uncertain || attempt.uncertain
   for (const { person } of known) {
     const stored = dates.get(person.identityId)
-    if (stored !== undefined) results.set(person.identityId, { kind: 'taken', status: 200, stored })
+    if (stored !== undefined && (!mayBeOld || sameDate(stored, person.separatedAt)))
+      results.set(person.identityId, { kind: 'taken', status: 200, stored })
   }
   return stop
 }
