@@ -14,6 +14,8 @@ export type Address = { readonly connectionId: number; readonly records: RecordP
 export type Endpoint = {
   readonly platform: Platform
   readonly signal: AbortSignal
+  /** The platform does not have the connection, so that it holds nobody. */
+  readonly isMissing?: true
   connectionId: number
   records: RecordPlace | null
   requests: number

@@ -64,6 +64,7 @@ export async function readBack(
   { mostOneByOne: most = mostOneByOne }: { mostOneByOne?: number } = {},
 ): Promise<{ found: Map<string, Held>; stop: Stop | null }> {
   const found = new Map<string, Held>()
+  if (endpoint.isMissing) return { found, stop: null }
   if (endpoint.records === null && identityIds.length <= most) {
     for (const identityId of identityIds) {
       const read = await readOne(endpoint, identityId)
@@ -90,6 +91,7 @@ export async function listHeld(
   take: (identities: readonly Held[]) => Promise<unknown>,
   { newestFirst = false }: { newestFirst?: boolean } = {},
 ): Promise<Stop | null> {
+  if (endpoint.isMissing) return null
   let page: Held[] = []
   try {
     for await (const identity of endpoint.records === null

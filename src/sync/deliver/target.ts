@@ -36,15 +36,23 @@ export type Found = { readonly id: number; readonly resource: number | null }
 /** The look-ups under way in each process, by connection: its other workers wait for them instead of for their turn. */
 const lookUps = new WeakMap<Lease, Map<string, Promise<Found | Stop>>>()
 
-/** The platform's connection that this one feeds, to make requests to. */
+/** The platform's connection that this one feeds, to read from. It is not created: only a delivery does that. */
 export async function openEndpoint(
   ctx: SyncContext,
   connection: SyncConnection,
   signal: AbortSignal,
 ): Promise<Endpoint | Stop> {
-  const target = await resolveTarget(ctx, connection, { signal })
-  return 'kind' in target ? target : { ...target, platform: ctx.platform, signal, requests: 0 }
+  const { key, id, resource } = await noteTarget(ctx, connection)
+  if (id !== null) return endpointAt(ctx, connection, { id, resource, signal })
+  const found = await lookUpTarget(ctx, connection, signal)
+  if (found === null) return { ...endpointAt(ctx, connection, { ...nowhere, signal }), isMissing: true }
+  if ('kind' in found) return found
+  await setTarget(ctx.store.db, connection.name, { key: key ?? targetKey(ctx, connection), ...found })
+  return endpointAt(ctx, connection, { ...found, signal })
 }
+
+/** In place of a connection that the platform does not have. No request is made to it. */
+const nowhere = { id: 0, resource: 0 } as const
 
 /** The same of a connection whose place is known already. */
 export function endpointAt(

@@ -5,7 +5,7 @@ import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'
 import { noteTarget, resolveTarget } from '../../../src/sync/deliver/target.ts'
-import { between, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
+import { between, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
@@ -84,6 +84,25 @@ test('whoever waits for a look-up that fails comes again, and says nothing of it
     'being_looked_up',
     'key_refused',
   ])
+})
+
+test('reading back makes no connection: one that is missing holds nobody, and the delivery makes it', async () => {
+  await using opened = await open()
+  const { world, client } = opened
+  const made: string[] = []
+  between(world, (real) => ({
+    createCustomConnection: async (input, options) => {
+      const [run] = await world.sync.store.db.selectFrom('runs').select('state').execute()
+      made.push(run?.state ?? '')
+      return await real.createCustomConnection(input, options)
+    },
+  }))
+
+  const run = await world.night(staff(5), { verify: true })
+
+  expect(run).toMatchObject({ state: 'finished', verification: { listed: 0, lost: 0 } })
+  expect(made).toEqual(['delivering'])
+  expect((await peopleOn(client)).size).toBe(5)
 })
 
 test('a connection of the same name and another type is left alone, and one of the right type is made', async () => {
