@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { hash } from 'node:crypto'
 import type { RosterEntry } from '../../identity/record.ts'
 import { targetOf } from '../../store/connections.ts'
 import { claimDoubted, connectionsInDoubt, type Doubted, noteAnswers, repeatReading } from '../../store/in-doubt.ts'
@@ -6,16 +6,12 @@ import { restoredOf } from '../../store/installation.ts'
 import { lockEntries, noteReadBack, rosterEntries, rosterSize } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
 import type { SyncContext } from '../context.ts'
-import type { Stop } from '../deliver/classify-answers.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
-import { type Held, mostAskedOneByOne, readBack } from '../deliver/look-up.ts'
+import { type Held, mostAskedOneByOne } from '../deliver/look-up.ts'
 import { endpointAt } from '../deliver/target.ts'
 import { canCompare } from '../digests.ts'
-import { compareWith, isAsKnown, statedBy } from './read-back.ts'
+import { compareWith, isAsKnown, portionsOf, readPortions, statedBy } from './read-back.ts'
 import { addRepair, tellRepair } from './uncertain.ts'
-
-/** So many answers are written in one transaction. */
-const notedAtOnce = 1000
 
 type Wanted = {
   readonly connections: readonly string[]
@@ -52,13 +48,18 @@ async function readConnection(
   if (people.length === 0) return
   const endpoint = endpointAt(ctx, ctx.connections.get(connection), { id, resource, signal })
   const mostOneByOne = mostAskedOneByOne(endpoint, await rosterSize(db, connection))
+  const unread = new Set(people.map(({ identityId }) => identityId))
+  const reading = { ctx, endpoint, connection, repairs, before: await factsOf(db, connection, unread) }
   let differing = 0
+  const noteRead = async (identityIds: readonly string[], held: readonly Held[]): Promise<void> => {
+    differing += await note(reading, identityIds, held)
+    for (const identityId of identityIds) unread.delete(identityId)
+  }
   for (const group of inOrder(people, mostOneByOne)) {
-    const identityIds = group.map(({ identityId }) => identityId)
-    const { read, stop } = await readGroup(ctx, { endpoint, connection, identityIds, mostOneByOne, repairs })
-    differing += read
+    const identityIds = new Set(group.map(({ identityId }) => identityId))
+    const stop = await readPortions(endpoint, identityIds, { mostOneByOne, note: noteRead })
     if (stop === null) continue
-    await repeatReading(db, { connection, identityIds: people.map(({ identityId }) => identityId), now: ctx.now() })
+    await repeatReading(db, { connection, identityIds: [...unread], now: ctx.now() })
     break
   }
   ctx.events.doubtsRead({ connection, people: people.length, differing })
@@ -72,52 +73,30 @@ function inOrder(people: readonly Doubted[], mostOneByOne: number): readonly (re
   return groups.filter((group) => group.length > 0)
 }
 
-type Group = {
+type Reading = {
+  readonly ctx: SyncContext
   readonly endpoint: Endpoint
   readonly connection: string
-  readonly identityIds: readonly string[]
-  readonly mostOneByOne: number
   readonly repairs: Wanted['repairs']
+  /** What was known of people before they were read, as digests. */
+  readonly before: ReadonlyMap<string, string>
 }
 
-/** Reads some people back and notes the answers. Answers of how many the platform holds something new that is not wanted. */
-async function readGroup(
-  ctx: SyncContext,
-  { endpoint, connection, identityIds, mostOneByOne, repairs }: Group,
-): Promise<{ read: number; stop: Stop | null }> {
-  const { db } = ctx.store
-  const before = await rosterEntries(db, { connection, identityIds })
-  const { found, stop } = await readBack(endpoint, identityIds, { mostOneByOne })
-  if (stop) return { read: 0, stop }
-  let differing = 0
-  for (let start = 0; start < identityIds.length; start += notedAtOnce) {
-    const portion = identityIds.slice(start, start + notedAtOnce)
-    differing += await note(ctx, { connection, identityIds: portion, before, found, repairs, endpoint })
-  }
-  return { read: differing, stop: null }
-}
-
-/** Notes what was read, but of people of whom something else was accepted or delivered meanwhile: they are read again. */
+/**
+ * Notes what was read, but of people of whom something else was accepted or delivered meanwhile: they are read again. Answers of how many
+ * the platform holds something new that is not wanted.
+ */
 async function note(
-  ctx: SyncContext,
-  {
-    connection,
-    identityIds,
-    before,
-    found,
-    repairs,
-    endpoint,
-  }: Pick<Group, 'connection' | 'identityIds' | 'repairs'> & {
-    readonly before: ReadonlyMap<string, RosterEntry>
-    readonly found: ReadonlyMap<string, Held>
-    readonly endpoint: Endpoint
-  },
+  { ctx, endpoint, connection, repairs, before }: Reading,
+  identityIds: readonly string[],
+  held: readonly Held[],
 ): Promise<number> {
   const now = ctx.now()
+  const found = new Map(held.map((identity) => [identity.identityId, identity]))
   return await ctx.store.db.transaction().execute(async (tx) => {
     await lockEntries(tx, { connection, identityIds })
-    const unmoved = [...(await rosterEntries(tx, { connection, identityIds })).values()].filter((entry) =>
-      isUnmoved(entry, before.get(entry.identityId)),
+    const unmoved = [...(await rosterEntries(tx, { connection, identityIds })).values()].filter(
+      (entry) => factDigest(entry) === before.get(entry.identityId),
     )
     const quiet = await statedEntries(tx, connection, { entries: unmoved, found })
     const read = [...quiet.values()].map((entry) => {
@@ -144,7 +123,16 @@ async function statedEntries(
   return await rosterEntries(tx, { connection, identityIds, stated: statedBy(found.values()) })
 }
 
-function isUnmoved(entry: RosterEntry, before: RosterEntry | undefined): boolean {
-  const facts = ({ wanted, confirmed, retracted }: RosterEntry) => ({ wanted, confirmed, retracted })
-  return before !== undefined && isDeepStrictEqual(facts(entry), facts(before))
+/** A night may leave so many people in doubt that there is no room for all that is known of them. */
+async function factsOf(db: Db, connection: string, people: ReadonlySet<string>): Promise<Map<string, string>> {
+  const facts = new Map<string, string>()
+  for (const identityIds of portionsOf(people)) {
+    for (const entry of (await rosterEntries(db, { connection, identityIds })).values())
+      facts.set(entry.identityId, factDigest(entry))
+  }
+  return facts
+}
+
+function factDigest({ wanted, confirmed, retracted }: RosterEntry): string {
+  return hash('sha256', JSON.stringify([wanted, confirmed, retracted]), 'base64')
 }

@@ -6,7 +6,59 @@ import type { ReadBack } from '../../store/roster/roster.ts'
 import type { SyncConnection } from '../context.ts'
 import type { Stop } from '../deliver/classify-answers.ts'
 import { type Endpoint, isRemoved } from '../deliver/endpoint.ts'
-import { type Held, isHeld } from '../deliver/look-up.ts'
+import { type Held, isHeld, listHeld, readBack } from '../deliver/look-up.ts'
+
+/** So many people are read before what was found is noted. */
+const notedAtOnce = 100
+
+/**
+ * Reads people back and hands them to `note` portion by portion, each with those of them whom the platform holds. However many people there
+ * are, the list is read once at most, and what it says is held for one portion only. Answers what ended the reading early.
+ */
+export async function readPortions(
+  endpoint: Endpoint,
+  people: ReadonlySet<string>,
+  {
+    mostOneByOne,
+    note,
+  }: {
+    readonly mostOneByOne: number
+    readonly note: (identityIds: readonly string[], held: readonly Held[]) => Promise<void>
+  },
+): Promise<Stop | null> {
+  const unread = new Set(people)
+  const noteRead = async (identityIds: readonly string[], held: readonly Held[]): Promise<void> => {
+    if (identityIds.length > 0) await note(identityIds, held)
+    for (const identityId of identityIds) unread.delete(identityId)
+  }
+  if (people.size > mostOneByOne) {
+    const take = async (page: readonly Held[]): Promise<boolean> => {
+      const held = page.filter(({ identityId }) => unread.has(identityId))
+      await noteRead(
+        held.map(({ identityId }) => identityId),
+        held,
+      )
+      return unread.size > 0
+    }
+    const stop = await listHeld(endpoint, take, { newestFirst: true })
+    if (stop) return stop
+    for (const identityIds of portionsOf(unread)) await noteRead(identityIds, [])
+    return null
+  }
+  for (const identityIds of portionsOf(unread)) {
+    const { found, stop } = await readBack(endpoint, identityIds, { mostOneByOne: notedAtOnce })
+    if (stop) return stop
+    await noteRead(identityIds, [...found.values()])
+  }
+  return null
+}
+
+export function portionsOf(people: Iterable<string>): (readonly string[])[] {
+  const identityIds = [...people]
+  return Array.from({ length: Math.ceil(identityIds.length / notedAtOnce) }, (_, at) =>
+    identityIds.slice(at * notedAtOnce, (at + 1) * notedAtOnce),
+  )
+}
 
 /** Where a person is read back from. */
 type From = Pick<Endpoint, 'records'>

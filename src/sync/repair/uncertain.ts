@@ -8,18 +8,16 @@ import type { Db } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
 import type { Stop } from '../deliver/classify-answers.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
-import { type Held, listHeld, mostAskedOneByOne, readBack } from '../deliver/look-up.ts'
+import { type Held, mostAskedOneByOne } from '../deliver/look-up.ts'
 import { openEndpoint } from '../deliver/target.ts'
 import { canCompare } from '../digests.ts'
 import { eachApart } from '../each-apart.ts'
 import { enqueueWaiting } from '../enqueue.ts'
 import { Overtaken } from '../plan/stage.ts'
-import { compareWith, statedBy } from './read-back.ts'
+import { compareWith, readPortions, statedBy } from './read-back.ts'
 
 /** A run that could not read people back is asked for again after this time. */
 const retryAfterMs = 60 * 60_000
-/** So many people are read before what was found is written. */
-const notedAtOnce = 100
 
 /**
  * Marks the people of an attempt that was overtaken. What it sent since then may have undone newer facts on the platform, where nothing
@@ -89,9 +87,12 @@ export async function readBackUncertain(
   if (uncertain.size === 0) return null
   const endpoint = await openEndpoint(ctx, connection, signal)
   if ('kind' in endpoint) return endpoint
-  const reading = { ctx, connection: connection.name, claim, endpoint, uncertain }
-  const isMany = uncertain.size > mostAskedOneByOne(endpoint, await rosterSize(db, connection.name))
-  return isMany ? await readFromList(reading) : await readOneByOne(reading)
+  const mostOneByOne = mostAskedOneByOne(endpoint, await rosterSize(db, connection.name))
+  const reading = { ctx, connection: connection.name, claim, endpoint }
+  return await readPortions(endpoint, uncertain, {
+    mostOneByOne,
+    note: (identityIds, held) => noteRead(reading, identityIds, held),
+  })
 }
 
 type Reading = {
@@ -99,57 +100,20 @@ type Reading = {
   readonly connection: string
   readonly claim: ClaimedRun
   readonly endpoint: Endpoint
-  /** Who has not been read yet. */
-  readonly uncertain: Set<string>
 }
 
-/** However many people are uncertain, the list is read once at most. */
-async function readFromList(reading: Reading): Promise<Stop | null> {
-  const { endpoint, uncertain } = reading
-  const take = async (identities: readonly Held[]): Promise<boolean> => {
-    const asked = identities.filter(({ identityId }) => uncertain.has(identityId))
-    await noteRead(
-      reading,
-      asked.map(({ identityId }) => identityId),
-      asked,
-    )
-    return uncertain.size > 0
-  }
-  const stop = await listHeld(endpoint, take, { newestFirst: true })
-  if (stop) return stop
-  for (const identityIds of portions(uncertain)) await noteRead(reading, identityIds, [])
-  return null
-}
-
-async function readOneByOne(reading: Reading): Promise<Stop | null> {
-  for (const identityIds of portions(reading.uncertain)) {
-    const { found, stop } = await readBack(reading.endpoint, identityIds, { mostOneByOne: notedAtOnce })
-    if (stop) return stop
-    await noteRead(reading, identityIds, [...found.values()])
-  }
-  return null
-}
-
-/** Notes what was read of people. Whoever is not among `identities` is not there. */
+/** Notes what was read of people. Whoever is not among `held` is not there. */
 async function noteRead(
-  { ctx, connection, claim, endpoint, uncertain }: Reading,
+  { ctx, connection, claim, endpoint }: Reading,
   identityIds: readonly string[],
-  identities: readonly Held[],
+  held: readonly Held[],
 ): Promise<void> {
   const { db } = ctx.store
-  const found = new Map(identities.map((identity) => [identity.identityId, identity]))
-  const entries = await rosterEntries(db, { connection, identityIds, stated: statedBy(identities) })
+  const found = new Map(held.map((identity) => [identity.identityId, identity]))
+  const entries = await rosterEntries(db, { connection, identityIds, stated: statedBy(held) })
   const noted = [...entries.values()].map((entry) => compareWith(endpoint, entry, found.get(entry.identityId) ?? null))
   await db.transaction().execute(async (tx) => {
     if (!(await holdsRun(tx, claim))) throw new Overtaken()
     await noteReadBack(tx, { connection, found: noted })
   })
-  for (const identityId of identityIds) uncertain.delete(identityId)
-}
-
-function portions(people: ReadonlySet<string>): (readonly string[])[] {
-  const identityIds = [...people]
-  return Array.from({ length: Math.ceil(identityIds.length / notedAtOnce) }, (_, at) =>
-    identityIds.slice(at * notedAtOnce, (at + 1) * notedAtOnce),
-  )
 }

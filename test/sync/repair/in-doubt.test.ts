@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { doubtTallies } from '../../../src/store/in-doubt.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
@@ -5,7 +6,17 @@ import { cancelRun, readBackInDoubt, requestRun, sweep } from '../../../src/sync
 import { faults } from '../../helpers/faults/faults.ts'
 import type { Seen } from '../../helpers/faults/proxy.ts'
 import { openStory, type Story } from '../../helpers/faults/story.ts'
-import { between, change, type Host, openWorld, peopleOn, readInDoubt, staff, startHost } from '../../helpers/world.ts'
+import {
+  between,
+  change,
+  type Host,
+  openWorld,
+  peopleOn,
+  readInDoubt,
+  staff,
+  startHost,
+  type World,
+} from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
@@ -242,4 +253,41 @@ test('whoever is found as sent before the rest of an uncertain batch goes out is
   const doubted = await db.selectFrom('in_doubt').select('identity_id').orderBy('identity_id').execute()
   expect(await world.runOf(id)).toMatchObject({ state: 'finished', confirmed: 3 })
   expect(doubted.map(({ identity_id }) => identity_id)).toEqual(leavers)
+})
+
+/** Has everybody in doubt since twenty minutes ago. The platform is to be asked now. */
+async function doubtAll({ sync, clock }: World, runId: string): Promise<void> {
+  await sql`
+    insert into in_doubt (connection, identity_id, run_id, since, due_at)
+    select connection, identity_id, ${runId}, ${clock.now}::timestamptz - interval '20 minutes', ${clock.now} from roster`.execute(
+    sync.store.db,
+  )
+}
+
+test('what was read before the platform stopped answering is noted, and only the others are read again soon', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const { id } = await world.night(staff(600))
+  await doubtAll(world, id)
+  let pages = 0
+  between(world, (real) => ({
+    listHrisUserIdentities: async (input, options) => {
+      pages++
+      if (pages === 1) return await real.listHrisUserIdentities(input, options)
+      return {
+        status: 'undeclared',
+        httpStatus: 503,
+        error: { message: 'no', code: null, name: null },
+        retryAfterMs: null,
+      }
+    },
+  }))
+
+  await readInDoubt(world.sync)
+
+  const soon = new Date(world.clock.now.getTime() + 60_000)
+  const { db } = world.sync.store
+  const unread = await db.selectFrom('in_doubt').select('identity_id').where('due_at', '=', soon).execute()
+  expect(pages).toBe(2)
+  expect(unread).toHaveLength(100)
 })
