@@ -115,6 +115,14 @@ export async function changeRoster(tx: Db, connection: string): Promise<void> {
   await sql`update connections set roster_version = roster_version + 1 where name = ${connection}`.execute(tx)
 }
 
+/**
+ * Waits until nobody else changes who is wanted. Whoever locks rows both of the roster and of what the platform acknowledged, while a plan may
+ * be accepted, begins with this: the two tables are locked in different orders.
+ */
+export async function lockRoster(tx: Db, connection: string): Promise<void> {
+  await sql`select from connections where name = ${connection} for no key update`.execute(tx)
+}
+
 export type Target = {
   readonly key: string | null
   readonly id: number | null

@@ -37,6 +37,7 @@ export function putInDoubt({ runId, batch, now, where }: Doubting): RawBuilder<u
     select runs.connection, changes.identity_id, runs.id, ${now}::timestamptz, ${now}::timestamptz + ${minutes(readingMinutes[0])}
     from changes join runs on runs.id = changes.run_id
     where changes.run_id = ${runId} and changes.batch = ${batch} and ${where}
+    order by changes.identity_id
     on conflict (connection, identity_id) do update set run_id = excluded.run_id, since = excluded.since,
       due_at = least(in_doubt.due_at, excluded.due_at), answers = 0`
 }
@@ -110,7 +111,11 @@ export async function noteAnswers(
       answers = case when told."isSame" and ${after(lateMinutes)} <= ${now}::timestamptz then answers + 1 else 0 end,
       due_at = case when ${age} < ${first}::numeric then ${after(first)} when ${age} < ${second}::numeric then ${after(second)}
         else ${began} + ${minutes(last)} * (floor(greatest(${age}, 0) / ${last}::numeric) + 1)::int end
-    from ${told} where connection = ${connection} and identity_id = told."identityId"`.execute(tx)
+    from (
+      select in_doubt.identity_id as "identityId", told."isSame" from in_doubt join ${told} on told."identityId" = in_doubt.identity_id
+      where in_doubt.connection = ${connection} order by in_doubt.identity_id for update of in_doubt
+    ) told
+    where connection = ${connection} and identity_id = told."identityId"`.execute(tx)
   await sql`delete from in_doubt where connection = ${connection} and answers >= ${equalAnswers}::int`.execute(tx)
 }
 
@@ -120,8 +125,12 @@ export async function repeatReading(
   { connection, identityIds, now }: { connection: string; identityIds: readonly string[]; now: Date },
 ): Promise<void> {
   await sql`
-    update in_doubt set due_at = least(due_at, ${now}::timestamptz + ${minutes(retryMinutes)})
-    where connection = ${connection} and identity_id = any(${identityIds})`.execute(db)
+    update in_doubt set due_at = least(in_doubt.due_at, ${now}::timestamptz + ${minutes(retryMinutes)})
+    from (
+      select identity_id from in_doubt where connection = ${connection} and identity_id = any(${identityIds})
+      order by identity_id for update
+    ) unread
+    where in_doubt.connection = ${connection} and in_doubt.identity_id = unread.identity_id`.execute(db)
 }
 
 /** How many people of each connection are in doubt; a connection without any is left out. */

@@ -193,10 +193,12 @@ export async function unblock(
   const connection = connectionOf(ctx, name)
   const [state] = await connectionStates(db, name)
   const { wasBlocked, due } = await db.transaction().execute(async (tx) => {
+    // The batches first, as whoever cancels a run locks them.
+    const due = await hasten(tx, { connection: name, now: ctx.now() })
     const freed = await freeConnection(tx, name)
     if (freed && state?.blocked?.status === 404 && 'name' in connection.target) await forgetTarget(tx, name)
     if (freed) await record(tx, { act: 'connection.unblocked', connection: name, by, now: ctx.now() })
-    return { wasBlocked: freed, due: await hasten(tx, { connection: name, now: ctx.now() }) }
+    return { wasBlocked: freed, due }
   })
   if (wasBlocked) ctx.events.connectionUnblocked({ connection: name, by })
   await sweep(ctx)

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { lockRoster } from '../connections.ts'
 import { clockBound } from '../has-come.ts'
 import { putInDoubt } from '../in-doubt.ts'
 import type { Db } from '../schema.ts'
@@ -12,10 +13,20 @@ export async function markUncertain(
   db: Db,
   { runId, batch, now }: { runId: string; batch: number; now: Date },
 ): Promise<void> {
+  const { connection } = await db
+    .selectFrom('runs')
+    .select('connection')
+    .where('id', '=', runId)
+    .executeTakeFirstOrThrow()
+  await lockRoster(db, connection)
   await sql`
-    update roster set uncertain = true from changes, runs
-    where changes.run_id = ${runId} and changes.batch = ${batch} and runs.id = changes.run_id
-      and roster.connection = runs.connection and roster.identity_id = changes.identity_id`.execute(db)
+    with doubtful as (
+      select roster.identity_id from roster join changes on changes.identity_id = roster.identity_id
+      where roster.connection = ${connection} and changes.run_id = ${runId} and changes.batch = ${batch}
+      order by roster.identity_id for update of roster
+    )
+    update roster set uncertain = true from doubtful
+    where roster.connection = ${connection} and roster.identity_id = doubtful.identity_id`.execute(db)
   await putInDoubt({ runId, batch, now, where: sql`true` }).execute(db)
 }
 

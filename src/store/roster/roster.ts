@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { timesSpokenOf } from '../../identity/field-times.ts'
 import type { FieldTimes, HeldLeaving, IdentityRecord, RosterEntry, Traits } from '../../identity/record.ts'
 import { isDigest, recognised, type Stated } from '../../identity/value-digests.ts'
-import { changeRoster } from '../connections.ts'
+import { changeRoster, lockRoster } from '../connections.ts'
 import type { Db, KnownPeople } from '../schema.ts'
 import { valueDigests } from './value-digests.ts'
 
@@ -66,6 +66,7 @@ export async function lockEntries(
   tx: Db,
   { connection, identityIds }: { connection: string; identityIds: readonly string[] },
 ): Promise<void> {
+  await lockRoster(tx, connection)
   await sql`
     select from roster where connection = ${connection} and identity_id = any(${identityIds})
     order by identity_id for update`.execute(tx)
@@ -179,6 +180,15 @@ export async function noteReadBack(
   { connection, found }: { connection: string; found: readonly ReadBack[] },
 ): Promise<void> {
   if (found.length === 0) return
+  // First, and in order, as `lockEntries` does.
+  await sql`
+    with certain as (
+      select identity_id from roster
+      where connection = ${connection} and uncertain and identity_id = any(${found.map(({ identityId }) => identityId)})
+      order by identity_id for update
+    )
+    update roster set uncertain = false from certain
+    where roster.connection = ${connection} and roster.identity_id = certain.identity_id`.execute(db)
   const wanted = found.filter((person) => person.asWanted).map(({ identityId }) => identityId)
   const others = found.filter((person) => !person.asWanted)
   await sql`delete from acknowledged where connection = ${connection} and identity_id = any(${wanted})`.execute(db)
@@ -189,11 +199,6 @@ export async function noteReadBack(
       from jsonb_to_recordset(${JSON.stringify(others)}::jsonb) as found("identityId" text, confirmed jsonb)
       on conflict (connection, identity_id) do update set confirmed = excluded.confirmed, run_id = null`.execute(db)
   }
-  await sql`
-    update roster set uncertain = false
-    where connection = ${connection} and uncertain and identity_id = any(${found.map(({ identityId }) => identityId)})`.execute(
-    db,
-  )
 }
 
 /** Forgets what the platform acknowledged: it is another platform, or another of its connections, than before. */

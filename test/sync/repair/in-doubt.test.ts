@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changeRoster } from '../../../src/store/connections.ts'
+import { markUncertain } from '../../../src/store/deliveries/uncertain.ts'
 import { doubtTallies } from '../../../src/store/in-doubt.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import { cancelRun, readBackInDoubt, requestRun, sweep } from '../../../src/sync/sync.ts'
@@ -290,4 +292,42 @@ test('what was read before the platform stopped answering is noted, and only the
   const unread = await db.selectFrom('in_doubt').select('identity_id').where('due_at', '=', soon).execute()
   expect(pages).toBe(2)
   expect(unread).toHaveLength(100)
+})
+
+/** Waits until a session of the store waits for another one. */
+async function untilWaiting({ db }: World['sync']['store']): Promise<void> {
+  const waiting = sql<{ count: number }>`
+    select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  await expect.poll(async () => (await waiting.execute(db)).rows).toEqual([{ count: 1 }])
+}
+
+test.each([
+  ['read back', (world: World) => readInDoubt(world.sync)],
+  [
+    'marked as uncertain',
+    async (world: World) => {
+      const [run] = await world.sync.store.db.selectFrom('runs').select('id').execute()
+      await markUncertain(world.sync.store.db, { runId: run?.id ?? '', batch: 1, now: world.clock.now })
+    },
+  ],
+])('people who are %s wait for a plan that is being accepted, and keep it from nobody', async (_name, task) => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const { id } = await world.night(staff(3))
+  const { db } = world.sync.store
+  await sql`insert into acknowledged (connection, identity_id, confirmed) values ('acme', 'E0001', null)`.execute(db)
+  await doubtAll(world, id)
+
+  // In the order of a plan that is accepted.
+  const { done } = await db.transaction().execute(async (tx) => {
+    await changeRoster(tx, 'acme')
+    await sql`update acknowledged set run_id = null`.execute(tx)
+    const underWay = task(world)
+    await untilWaiting(world.sync.store)
+    await sql`select from roster for update nowait`.execute(tx)
+    return { done: underWay }
+  })
+  await done
+
+  expect(world.events).not.toContainEqual(expect.objectContaining({ event: 'unexpected' }))
 })
