@@ -60,7 +60,7 @@ import { resolveTarget } from './target.ts'
 
 /** How long a blocked connection is left alone before it is tried again. */
 const probeMs = 15 * 60_000
-/** How soon another process is tried that may know the connection. */
+/** How soon another process is tried that may know the connection; so much later each time, since there may be none. */
 const unknownPauseMs = 10_000
 /** How long a batch that failed waits: full jitter below a bound that doubles up to an hour. No batch is ever given up. */
 const retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 2, mostSeconds: 60 * 60 }
@@ -107,7 +107,8 @@ async function carryOut(attempt: Attempt): Promise<Stop | null> {
   const connection = ctx.connections.get(claim.connection)
   if (!connection) {
     const message = `connection "${claim.connection}" is not in the configuration of this process`
-    return { kind: 'wait', code: 'connection_unknown', status: 'unknown', delayMs: unknownPauseMs, message }
+    const delayMs = Math.min(claim.attempt * unknownPauseMs, probeMs)
+    return { kind: 'wait', code: 'connection_unknown', status: 'unknown', delayMs, message }
   }
   if (claim.isBlocked) {
     const now = ctx.now()

@@ -3,7 +3,7 @@ import { connectionStates } from '../../../src/store/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
 import { classifyAnswer } from '../../../src/sync/deliver/classify-answers.ts'
-import { requestRun } from '../../../src/sync/sync.ts'
+import { requestRun, syncWorkers } from '../../../src/sync/sync.ts'
 import { between, change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 let host: Host
@@ -12,6 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
+const { signal } = new AbortController()
 const nextNight = '2026-11-21T01:00:00.000Z'
 const leavers = ['E0001', 'E0002', 'E0003']
 const afterwards = change(staff(40), ...leavers.map((id) => ({ id, left: '2026-11-05' })))
@@ -54,6 +55,30 @@ test('a process that does not know a connection blocks it for no other', async (
   await pass(world, 1)
   expect((await world.runOf(id)).state).toBe('finished')
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
+})
+
+test('where no process knows a connection, its batches are looked at more and more rarely', async () => {
+  await using opened = await open()
+  const { world } = opened
+  world.hrSays(afterwards, nextNight)
+  const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator', options: {} })
+  const [run] = world.jobs.splice(0)
+  if (run) await world.workOn(run)
+  const { db } = world.sync.store
+  const pauses: number[] = []
+
+  for (let times = 0; times < 3; times++) {
+    world.clock.now = new Date(world.clock.now.getTime() + 60_000)
+    await syncWorkers.update({ ...world.sync, connections: new Map() }, { runId: id, batch: 1 }, signal).catch(() => {})
+    const { due_at } = await db
+      .selectFrom('deliveries')
+      .select('due_at')
+      .where('run_id', '=', id)
+      .executeTakeFirstOrThrow()
+    pauses.push(due_at.getTime() - world.clock.now.getTime())
+  }
+
+  expect(pauses).toEqual([10_000, 20_000, 30_000])
 })
 
 test('a platform that asks for patience without end is listed, and no longer once it takes something', async () => {
