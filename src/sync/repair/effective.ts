@@ -61,6 +61,9 @@ export async function readBackLeavers(
   const note = (results: readonly CheckResult[]): Promise<void> => noteChecked(db, results, now)
   try {
     const known = await withAddresses(ctx, claimed, { endpoint, note })
+    // In the order of the claim, which has those first who wait longest.
+    const turns = new Map(claimed.map(({ id }, turn) => [id, turn]))
+    known.sort((a, b) => (turns.get(a.id) ?? 0) - (turns.get(b.id) ?? 0))
     const people = known.filter((person): person is Addressed => person.email !== null)
     await note(known.filter(({ email }) => email === null).map(({ id }) => ({ id, ...nothing('no_email') })))
     const left = people.length > mostAsked ? await readList(endpoint, people, note) : people
