@@ -38,7 +38,8 @@ const columns = {
  *   accepted about a person changes nothing, and an accepted export has spoken about everybody who was known when it was accepted.
  * - Whether somebody works here is a fact of its own, with a time of its own: exports, hires and departures speak of it, an event that
  *   tells of a change does not. The other fields are facts too: an event that tells of a departure does not speak of them. What is older
- *   than the newest word about the one still counts for the other. Here whoever speaks of one other field speaks of all of them.
+ *   than the newest word about the one still counts for the other. Here whoever speaks of one other field speaks of all of them. A word
+ *   about fields that nobody has told yet counts however old it is.
  * - The silence of an export about somebody counts, unless everything known of them is newer and nobody has spoken of their employment.
  * - A leaving date is the last day of employment, in UTC. It lies in the past here: nothing is ever deferred.
  * - Somebody who is inactive, or whom an export does not list, without a date that HR once stated, left on the day of the export (or
@@ -189,8 +190,9 @@ function hearExport(known: Map<string, Known>, { asOf, rows }: Night): void {
   for (const [id, before] of known) {
     const row = listed.get(id)
     const said = row ? asListed(row, before.person, at) : asMissed(before, at)
-    // An accepted export has spoken of everything, also where it is silent.
-    known.set(id, heard(before, { said, at, isOfEmployment: true, isOfFields: true }))
+    // An accepted export has spoken of everything, also where it is silent. Of fields that nobody has told yet, silence says nothing.
+    const isOfFields = row !== undefined || before.fieldsAt !== never
+    known.set(id, heard(before, { said, at, isOfEmployment: true, isOfFields }))
   }
   for (const [id, row] of listed) {
     if (!known.has(id)) known.set(id, { person: asListed(row, undefined, at), at, employmentAt: at, fieldsAt: at })
