@@ -126,8 +126,11 @@ function fields(
   const most = mostOf(limits[name], base)
   const found = otherFieldsOf(counts)
     .map((field) => {
-      const { actual, within } = withRecent(counts[field] ?? 0, recent[counted][field] ?? 0, recentBy)
-      const unusual = unusualOf(counts[field] ?? 0, { usual, most: usual?.most[counted][field] ?? 0, limits })
+      const now = counts[field] ?? 0
+      const { actual: sum, within } = withRecent(now, recent[counted][field] ?? 0, recentBy)
+      // A person who changes twice within a day is counted twice, but no more people change than there are.
+      const actual = Math.max(now, Math.min(sum, base))
+      const unusual = unusualOf(now, { usual, most: usual?.most[counted][field] ?? 0, limits })
       if (actual > most)
         return { field, actual, reason: `${actual} of ${base} ${said} ${field}${within} (the limit is ${most})` }
       return { field, actual, reason: unusual && `${counts[field]} ${said} ${field} (${unusual.reason})` }

@@ -98,6 +98,14 @@ describe('the verdicts', () => {
     expect(verdict(name, facts)).toMatchObject({ limit, ok })
   })
 
+  test('count no more people whose field changes within a day than there are', () => {
+    const facts = { headcount: 12, changed: { jobTitle: 12 }, recent: { ...noPeople, changed: { jobTitle: 12 } } }
+    const of = (share: number) => verdict('fieldChanges', facts, { fieldChanges: { count: 5, share } })
+
+    expect(of(1)).toMatchObject({ actual: 12, ok: true })
+    expect(of(0.9)).toMatchObject({ actual: 12, ok: false })
+  })
+
   test('say how many of how many, and the limit', () => {
     const { reason } = verdict('leavers', { leavers: 51 }) ?? {}
 
