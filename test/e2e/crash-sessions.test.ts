@@ -55,7 +55,8 @@ async function open() {
       { hasStore: true },
     ),
   )
-  const guards = '{ fieldChanges: { share: 1 }, unusual: { enabled: false } }'
+  // Everybody changes with each export, and the exports of one day are added up.
+  const guards = '{ fieldChanges: { count: 1000 }, unusual: { enabled: false } }'
   await work.configure({ connection: `    delivery: { batchSize: ${batchSize} }\n    guards: ${guards}\n` })
   let running: CrashDaemon | undefined
   let night = 0
