@@ -134,7 +134,10 @@ async function inOneRow(tx: Db, runId: string, staged: readonly Batch[]): Promis
   return staged.map((batch) => ({ ...batch, batch: (batch.batch ?? 0) + (moved.get(batch.kind) ?? 0) }))
 }
 
-/** Gives new numbers in the order of the keys. */
+/**
+ * Gives new numbers in the order of the keys. A batch ends with the record that fills it, so it is counted as full by the size of the largest
+ * record before that. A record of more than half a batch has one of its own, so that it makes no other batch small.
+ */
 async function numberAgain(
   tx: Db,
   { runId, limits, by }: { runId: string; limits: BatchLimits; by: DeliveredBy },
@@ -144,20 +147,22 @@ async function numberAgain(
     await sql`update changes set batch = 1 where run_id = ${runId} and state = 'due'`.execute(tx)
     return
   }
+  const { batchSize, batchBytes } = limits
   await sql`
     with kinds as (
-      select ctid as place, identity_id, record, ${jobsInSql[by]} as job
+      select ctid as place, identity_id, ${jobsInSql[by]} as job, coalesce(octet_length(record::text), 0) as bytes
       from changes where run_id = ${runId} and state = 'due'
     ), counted as (
-      select place, identity_id, job, record, (row_number() over (partition by job order by identity_id) - 1) / ${limits.batchSize}::int as by_count
+      select place, identity_id, job, bytes, bytes > ${batchBytes}::int / 2 as is_large,
+        (row_number() over (partition by job order by identity_id) - 1) / ${batchSize}::int as by_count
       from kinds
     ), portions as (
-      select place, identity_id, job, by_count,
-        coalesce(sum(octet_length(record::text)) over (partition by job, by_count order by identity_id), 0) / ${limits.batchBytes}::int
-          as by_bytes
-      from counted
+      select place, job, by_count, is_large,
+        case when is_large then row_number() over portion
+          else sum(bytes) over portion / (${batchBytes}::int - max(bytes) over (partition by job, by_count, is_large)) end as by_bytes
+      from counted window portion as (partition by job, by_count, is_large order by identity_id)
     ), batches as (
-      select place, dense_rank() over (order by job desc, by_count, by_bytes) as batch from portions
+      select place, dense_rank() over (order by job desc, by_count, is_large, by_bytes) as batch from portions
     )
     update changes set batch = batches.batch
     from batches where changes.ctid = batches.place`.execute(tx)

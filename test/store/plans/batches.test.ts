@@ -134,6 +134,16 @@ describe.each(bothDatabases)('the batches of a plan on $name', ({ place }) => {
     expect(await batches()).toEqual(['1 upsert 3: E0 E1 E2', '2 update 1: E9'])
   })
 
+  test('are new ones that hold no more bytes than they may, also where a large record follows small ones', async () => {
+    const sizes = { E1: 260, E2: 260, E3: 260, E4: 860, E5: 150, E6: 2000 }
+    const people = Object.entries(sizes).map(([key, size]) => change(key, 'join', 'x'.repeat(size)))
+    await stagePeople(store.db, runId, people)
+
+    await commit({ ...limits, batchSize: 10 })
+
+    expect(await batches()).toEqual(['1 upsert 2: E1 E2', '2 upsert 2: E3 E5', '3 upsert 1: E4', '4 upsert 1: E6'])
+  })
+
   test('are none where there is nothing to send', async () => {
     const count = await commit()
 
