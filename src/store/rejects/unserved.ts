@@ -47,13 +47,13 @@ export function unserved(now: Date): RawBuilder<unknown> {
       union all
       select runs.connection, entry.identity_id, true, true, null,
         'the leaving date ' || entry.deferred_to || ' has come, and the plan that states it is held', null, null, 1, runs.id, 0, entry.due_at,
-        runs.created_at, 'held'
+        runs.created_at, 'held ' || runs.id
       from runs join plan_entries entry on entry.run_id = runs.id
       where runs.state = 'held' and entry.due_at <= ${now}
       union all
       select runs.connection, later.identity_id, true, true, null,
         'a row about leaving takes effect on ' || later.effective_on || ', and the plan that states it is held', null, null, 1, runs.id, 0,
-        later.due_at, runs.created_at, 'held row'
+        later.due_at, runs.created_at, 'held row ' || later.seq
       from runs join waiting_rows later on later.run_id = runs.id
       where runs.state = 'held' and later.due_at <= ${now}
         and (later.sighting ->> 'left' = 'true' or later.sighting ->> 'leavingDate' is not null)

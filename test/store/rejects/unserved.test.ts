@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Connector } from '../../../src/connectors/connector.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
-import { listUnserved, noneUnserved, unservedTallies } from '../../../src/store/rejects/unserved.ts'
+import { stagePeople } from '../../../src/store/plans/plans.ts'
+import { listUnserved, noneUnserved, type UnservedPlace, unservedTallies } from '../../../src/store/rejects/unserved.ts'
 import type { SourceFeed } from '../../../src/sync/context.ts'
 import { approveRun, retractPerson } from '../../../src/sync/sync.ts'
+import { entry } from '../../helpers/records.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { change, type Host, type HrPerson, openWorld, staff, startHost, without } from '../../helpers/world.ts'
 
@@ -88,6 +90,41 @@ describe.each(databases)('unserved people on $name', ({ place }) => {
       },
     ])
     expect(await unserved()).toEqual([])
+  })
+
+  test('are listed with each held plan that states their date, also where a page ends between two of them', async () => {
+    await using opened = await open()
+    const { world, night } = opened
+    const { db } = world.sync.store
+    await night(staff(20))
+    const leaves = change(staff(20), { id: 'E0002', left: '2026-11-22' }, { id: 'E0003', left: '2026-11-23' })
+    const held = await night(leaves.map((person) => ({ ...person, email: `${person.id}@new.example` })))
+    const { id: other } = await retractPerson(world.sync, {
+      connection: 'acme',
+      identityId: 'E0020',
+      reason: 'sent in error',
+      by: 'ana',
+    })
+    const waits = entry('E0002', { deferredTo: '2026-11-22', deferredZone: 'UTC' })
+    await stagePeople(db, other, [{ identityId: 'E0002', entry: waits, change: null, origin: null }])
+    world.clock.now = new Date('2026-11-24T00:00:00.000Z')
+
+    const found: string[][] = []
+    for (let after: UnservedPlace | undefined; found.length < 9; ) {
+      const [one] = await listUnserved(db, { now: world.clock.now, ...(after && { after }), limit: 1 })
+      if (!one) break
+      found.push([one.identityId ?? '', one.runId])
+      after = one.place
+    }
+
+    expect(found).toHaveLength(3)
+    expect(found).toEqual(
+      expect.arrayContaining([
+        ['E0002', held.id],
+        ['E0002', other],
+        ['E0003', held.id],
+      ]),
+    )
   })
 
   test('stand with what cannot be read, where and since when, and those first who may have left', async () => {
