@@ -3,8 +3,17 @@ import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { personOf, rejectsOf } from '../../../src/store/audit/history.ts'
 import { dismissEvents, listEvents } from '../../../src/store/inbox/review.ts'
 import { retain } from '../../../src/store/retention/retain.ts'
-import { requestDueRuns } from '../../../src/sync/sync.ts'
-import { type HrEvent, lastRun, later, receive, terminated, updated, webhookFeed } from '../../helpers/events.ts'
+import { approveRun, requestDueRuns } from '../../../src/sync/sync.ts'
+import {
+  type HrEvent,
+  heldRun,
+  lastRun,
+  later,
+  receive,
+  terminated,
+  updated,
+  webhookFeed,
+} from '../../helpers/events.ts'
 import { type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 let host: Host
@@ -131,6 +140,25 @@ describe('an event that is dated ahead and speaks of no departure', () => {
     }
 
     expect(titles).toEqual(['Lead', 'Lead', 'Head', 'Director'])
+  })
+
+  test('is read again by itself also where another part of it was held and approved', async () => {
+    await using opened = await open(webhookFeed({ events: '/items' }))
+    const { world, person } = opened
+    const items = [
+      { type: 'purged', at: '2026-11-20T02:10:00.000Z', employee: { id: 'E0004' } },
+      updated('E0003', 'Head of Payments', '2026-12-24T12:00:00.000Z'),
+    ]
+    await receive(world, JSON.stringify({ items }), updated('E0005', 'Lead', '2026-11-20T02:10:00.000Z'))
+    await later(world, 6)
+    const { id, digest } = await heldRun(world)
+    await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
+    await world.drain()
+    const before = await person('E0003')
+    await tick(world, '2026-12-24T12:00:00.000Z')
+
+    expect(await person('E0004')).toBeUndefined()
+    expect([before?.jobTitle, (await person('E0003'))?.jobTitle]).toEqual(['Engineer', 'Head of Payments'])
   })
 
   test('keeps its body until then, and is read no more once a person has dismissed it', async () => {
