@@ -429,18 +429,7 @@ export async function commitPlan(
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await acceptWaiting(tx, { runId, connection })
   await noteUnserved(tx, { runId, connection, now })
-  await sql`
-    update connections set accepted_source = runs.source,
-      accepted_fields = case when json_typeof(runs.fields) = 'array' then runs.fields else accepted_fields end
-    from runs
-    where runs.id = ${runId} and connections.name = runs.connection and runs.feed = 'source' and runs.source is not null`.execute(
-    tx,
-  )
-  await sql`
-    update connections set accepted_as_of = greatest(accepted_as_of, runs.as_of), accepted_rows = runs.rows,
-      accepted_end = runs.end_keys,
-      exports_accepted = exports_accepted + case when accepted_as_of > runs.as_of or not ${speaksOfAbsent} then 0 else 1 end
-    from runs where runs.id = ${runId} and connections.name = runs.connection and runs.mode = 'snapshot'`.execute(tx)
+  await acceptSource(tx, { runId, speaksOfAbsent })
   // A retraction that an earlier run has left undone may have been taken back since this plan was made.
   await sql`
     update changes set state = 'dropped' from roster
@@ -454,6 +443,30 @@ export async function commitPlan(
     where changes.run_id = ${runId} and changes.kind = 'retract' and not changes.carried
       and roster.connection = ${connection} and roster.identity_id = changes.identity_id`.execute(tx)
   return await makeDue(tx, { runId, limits, by, now })
+}
+
+/**
+ * Keeps what the next plan is compared with. An older export than the newest accepted one says nothing of how that ended and how large
+ * it was.
+ */
+async function acceptSource(
+  tx: Db,
+  { runId, speaksOfAbsent }: { runId: string; speaksOfAbsent: boolean },
+): Promise<void> {
+  const isNewest = sql`(runs.mode <> 'snapshot' or accepted_as_of is null or accepted_as_of <= runs.as_of)`
+  await sql`
+    update connections set accepted_source = runs.source,
+      accepted_fields = case when json_typeof(runs.fields) = 'array' then runs.fields else accepted_fields end
+    from runs
+    where runs.id = ${runId} and connections.name = runs.connection and runs.feed = 'source' and runs.source is not null
+      and ${isNewest}`.execute(tx)
+  await sql`
+    update connections set accepted_as_of = runs.as_of, accepted_rows = runs.rows, accepted_end = runs.end_keys,
+      exports_accepted = exports_accepted + ${speaksOfAbsent ? 1 : 0}
+    from runs
+    where runs.id = ${runId} and connections.name = runs.connection and runs.mode = 'snapshot' and ${isNewest}`.execute(
+    tx,
+  )
 }
 
 const nothing = sql``

@@ -8,6 +8,7 @@ import { connectionStates } from '../../../src/store/connections.ts'
 import { pendingCount } from '../../../src/store/inbox/inbox.ts'
 import { listEvents, retryEvents } from '../../../src/store/inbox/review.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
+import { acceptedSource } from '../../../src/store/sources.ts'
 import type { SourceFeed, SyncConnection } from '../../../src/sync/context.ts'
 import {
   approveRun,
@@ -655,6 +656,22 @@ describe.each(databases)('on $name', ({ place }) => {
 
     expect(held.state).toBe('held')
     expect((await peopleOn(client)).get('E0099')?.jobTitle).toBe('Engineer')
+  })
+
+  test('an older export that is approved says nothing of how the newer one ended and how large it was', async () => {
+    await using opened = await open()
+    const { world } = opened
+    const accepted = () => acceptedSource(world.sync.store.db, 'acme')
+    await world.night(staff(20), { asOf: '2026-11-20T01:00:00.000Z' })
+    const before = await accepted()
+    const held = await world.night(staff(19), { asOf: '2026-11-19T01:00:00.000Z' })
+
+    await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+    await world.drain()
+
+    expect(held.reason).toContain('staleExport')
+    expect(before).toMatchObject({ rows: 20, asOf: '2026-11-20T01:00:00.000Z' })
+    expect(await accepted()).toEqual(before)
   })
 
   describe('a held plan of one feed', () => {
