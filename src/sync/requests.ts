@@ -1,12 +1,14 @@
 import { machinePrincipal } from '../contract/control/access.ts'
 import { Failure } from '../errors.ts'
+import type { Verdict } from '../identity/change.ts'
 import { retractChange } from '../identity/decide.ts'
 import { planDigest } from '../identity/digest.ts'
 import { noPeople } from '../identity/guards/facts.ts'
 import { judge } from '../identity/guards/judge.ts'
-import { tally } from '../identity/guards/tally.ts'
+import { type Tally, tally } from '../identity/guards/tally.ts'
 import { type Meaning, meanings } from '../identity/mapping/classed.ts'
 import { foldValue } from '../identity/mapping/fold-value.ts'
+import type { RosterEntry } from '../identity/record.ts'
 import { record } from '../store/audit/trail.ts'
 import { type ClassedEntry, classValue as keepClassedValue } from '../store/classed-values.ts'
 import { connectionStates, forgetTarget, freeConnection } from '../store/connections.ts'
@@ -15,12 +17,14 @@ import { pendingCount, releaseEvents } from '../store/inbox/inbox.ts'
 import { laterKeys, personNamed } from '../store/key-answers.ts'
 import { dropPlan, stagePeople } from '../store/plans/plans.ts'
 import { headcount, rosterEntry, unretract } from '../store/roster/roster.ts'
+import { lockActiveRun } from '../store/runs/claims.ts'
 import {
   addHeldRun,
   addWaitingRun,
   ensureConnection,
   type FeedName,
   getRun,
+  heldRetraction,
   moveRun,
   type Run,
   type Trigger,
@@ -132,30 +136,14 @@ export async function retractPerson(
   const { db } = ctx.store
   const connection = connectionOf(ctx, request.connection)
   const identityId = await personNamed(db, request)
-  const entry = await rosterEntry(db, { connection: connection.name, identityId })
-  if (!entry) throw new Failure('not_found', `"${connection.name}" has no person ${identityId}`)
-  if (entry.retracted) throw new Failure('conflict', `person ${identityId} was retracted at ${entry.retracted.at}`)
-
   const { reason, by } = request
-  const change = retractChange(entry, reason)
   const counted = tally()
   counted.retract({ identityId, isPinned: await isPinned(db, connection, identityId) })
-  const facts = counted.facts({
-    mode: 'delta',
-    rows: 1,
-    size: null,
-    endMissing: false,
-    recent: noPeople,
-    usual: null,
-    headcount: (await headcount(db, connection.name)).employed,
-    missingColumns: [],
-    pairs: [],
-    absence: 'ignore',
-  })
-  const guards = judge(facts, connection.guards)
-    .filter(({ name }) => name === 'retractions' || name === 'pinned')
-    .map(counted.explain)
+  const guards = await retractionGuards(db, connection, counted)
   const runId = await db.transaction().execute(async (tx) => {
+    // No other retraction is asked for, or approved, before this one is stored.
+    await lockActiveRun(tx, connection.name)
+    const change = retractChange(await retractableEntry(tx, { connection: connection.name, identityId }), reason)
     const id = await addHeldRun(tx, {
       connection: connection.name,
       options: { retract: { identityId, reason, by } },
@@ -180,6 +168,36 @@ export async function retractPerson(
   })
   ctx.events.runHeld({ runId, connection: connection.name, reason: 'a retraction waits for an approval' })
   return await runOf(ctx, runId)
+}
+
+/** The person whom a retraction is asked for, unless they were retracted, or wait for a decision about it, already. */
+async function retractableEntry(tx: Db, person: { connection: string; identityId: string }): Promise<RosterEntry> {
+  const { connection, identityId } = person
+  const entry = await rosterEntry(tx, person)
+  if (!entry) throw new Failure('not_found', `"${connection}" has no person ${identityId}`)
+  if (entry.retracted) throw new Failure('conflict', `person ${identityId} was retracted at ${entry.retracted.at}`)
+  const held = await heldRetraction(tx, person)
+  if (held !== null)
+    throw new Failure('conflict', `run ${held} holds the retraction of person ${identityId}: approve or reject it`)
+  return entry
+}
+
+/** The verdicts on a deletion that a person asked for. No rows were read that could be judged. */
+async function retractionGuards(db: Db, { name, guards }: SyncConnection, counted: Tally): Promise<Verdict[]> {
+  const facts = counted.facts({
+    mode: 'delta',
+    rows: 1,
+    size: null,
+    endMissing: false,
+    recent: noPeople,
+    usual: null,
+    headcount: (await headcount(db, name)).employed,
+    missingColumns: [],
+    pairs: [],
+    absence: 'ignore',
+  })
+  const verdicts = judge(facts, guards).filter(({ name: guard }) => guard === 'retractions' || guard === 'pinned')
+  return verdicts.map(counted.explain)
 }
 
 /**

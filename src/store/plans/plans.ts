@@ -430,18 +430,7 @@ export async function commitPlan(
   await acceptWaiting(tx, { runId, connection })
   await noteUnserved(tx, { runId, connection, now })
   await acceptSource(tx, { runId, speaksOfAbsent })
-  // A retraction that an earlier run has left undone may have been taken back since this plan was made.
-  await sql`
-    update changes set state = 'dropped' from roster
-    where changes.run_id = ${runId} and changes.kind = 'retract' and changes.carried
-      and roster.connection = ${connection} and roster.identity_id = changes.identity_id and roster.retracted_at is null`.execute(
-    tx,
-  )
-  await sql`
-    update roster set retracted_reason = changes.reason, retracted_at = ${now}
-    from changes
-    where changes.run_id = ${runId} and changes.kind = 'retract' and not changes.carried
-      and roster.connection = ${connection} and roster.identity_id = changes.identity_id`.execute(tx)
+  await acceptRetractions(tx, { runId, connection, now })
   return await makeDue(tx, { runId, limits, by, now })
 }
 
@@ -467,6 +456,26 @@ async function acceptSource(
     where runs.id = ${runId} and connections.name = runs.connection and runs.mode = 'snapshot' and ${isNewest}`.execute(
     tx,
   )
+}
+
+/**
+ * Withholds the people whom a plan takes back. Since the plan was made, somebody else may have retracted a person, or may have taken back the
+ * retraction that an earlier run has left undone: then there is nothing to delete.
+ */
+async function acceptRetractions(
+  tx: Db,
+  { runId, connection, now }: { runId: string; connection: string; now: Date },
+): Promise<void> {
+  await sql`
+    update changes set state = 'dropped' from roster
+    where changes.run_id = ${runId} and changes.kind = 'retract' and changes.carried = (roster.retracted_at is null)
+      and roster.connection = ${connection} and roster.identity_id = changes.identity_id`.execute(tx)
+  await sql`
+    update roster set retracted_reason = changes.reason, retracted_at = ${now}
+    from changes
+    where changes.run_id = ${runId} and changes.kind = 'retract' and changes.state = 'due'
+      and not changes.carried
+      and roster.connection = ${connection} and roster.identity_id = changes.identity_id`.execute(tx)
 }
 
 const nothing = sql``

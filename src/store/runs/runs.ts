@@ -276,6 +276,24 @@ export async function addHeldRun(
   return id
 }
 
+/** The held run that would delete a person as sent in error, whether somebody asked for that or a source says so; null if there is none. */
+export async function heldRetraction(
+  db: Db,
+  { connection, identityId }: { connection: string; identityId: string },
+): Promise<string | null> {
+  const run = await db
+    .selectFrom('runs')
+    .innerJoin('changes', 'changes.run_id', 'runs.id')
+    .select('runs.id')
+    .where('runs.connection', '=', connection)
+    .where('runs.state', '=', 'held')
+    .where('changes.identity_id', '=', identityId)
+    .where('changes.kind', '=', 'retract')
+    .limit(1)
+    .executeTakeFirst()
+  return run?.id ?? null
+}
+
 export function heldReason(guards: readonly Verdict[]): string {
   return guards
     .filter((guard) => !guard.ok)

@@ -530,6 +530,52 @@ describe.each(databases)('on $name', ({ place }) => {
     expect((await peopleOn(client)).has('E0003')).toBe(false)
   })
 
+  describe('of the retractions of one person', () => {
+    const person = { connection: 'acme', identityId: 'E0003' }
+    const asked = { ...person, reason: 'sent in error', by: 'ops' }
+    const purged: HrEvent = { type: 'purged', at: '2026-11-20T02:10:00.000Z', employee: { id: 'E0003' } }
+
+    test('one is held at a time, whoever asks for it', async () => {
+      await using opened = await open()
+      const { world } = opened
+      await world.night(staff(20))
+      await receive(world, purged)
+      await later(world, 6)
+      const { id } = await lastRun(world)
+
+      const beside = retractPerson(world.sync, asked)
+      await expect(beside).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining(`run ${id}`) })
+      await rejectRun(world.sync, { runId: id, by: 'ops' })
+      const both = await Promise.allSettled([retractPerson(world.sync, asked), retractPerson(world.sync, asked)])
+
+      expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+      const held = await listRuns(world.sync.store.db, { connection: 'acme', states: ['held'], limit: 5 })
+      expect(held.map(({ options }) => options.retract)).toEqual([
+        { identityId: 'E0003', reason: 'sent in error', by: 'ops' },
+      ])
+    })
+
+    test('the second one that is approved deletes nobody once more', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+      const first = await retractPerson(world.sync, asked)
+      await receive(world, purged)
+      await later(world, 6)
+      const byEvent = await lastRun(world)
+
+      for (const { id, digest } of [byEvent, first]) {
+        await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
+        await world.drain()
+      }
+
+      expect((await peopleOn(client)).has('E0003')).toBe(false)
+      expect(await world.runOf(first.id)).toMatchObject({ state: 'finished', sent: { delete: { requests: 0 } } })
+      const known = await personOf(world.sync.store.db, person)
+      expect(known?.entry?.retracted?.reason).toBe('event 1 says so')
+    })
+  })
+
   describe('promise 5: newer facts win', () => {
     test('an export taken at 01:00 never undoes an event of 01:30, whichever is read first', async () => {
       await using opened = await open()
