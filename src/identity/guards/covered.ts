@@ -1,9 +1,10 @@
 import type { Verdict } from '../change.ts'
+import { namedAll } from './movements.ts'
 
 /**
  * Whether the verdicts `now` find nothing that the `approved` ones did not. Both plans make the same changes, so numbers are enough for what
- * guards count of changes. A verdict without a number is compared by its words, and changed keys pair by pair. Rows that cannot be read are
- * compared one by one where they are stored.
+ * guards count of changes. A verdict without a number is compared by its words, changed keys pair by pair, and one that names everybody
+ * person by person: another configuration may pin other people. Rows that cannot be read are compared one by one where they are stored.
  */
 export function areCovered(now: readonly Verdict[], approved: readonly Verdict[]): boolean {
   const seen = new Map(approved.filter(({ ok }) => !ok).map((verdict) => [verdict.name, verdict]))
@@ -13,9 +14,14 @@ export function areCovered(now: readonly Verdict[], approved: readonly Verdict[]
     if (before === undefined || verdict.actual > before.actual) return false
     return (
       (verdict.limit !== null || verdict.reason === before.reason) &&
-      (verdict.name !== 'rekeyed' || areSame(verdict, before))
+      (verdict.name !== 'rekeyed' || areSame(verdict, before)) &&
+      (!namedAll.has(verdict.name) || areAmong(verdict, before))
     )
   })
+}
+
+function areAmong({ people = [] }: Verdict, { people: before = [] }: Verdict): boolean {
+  return people.every((identityId) => before.includes(identityId))
 }
 
 function areSame({ hints = [] }: Verdict, { hints: before = [] }: Verdict): boolean {

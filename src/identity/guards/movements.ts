@@ -77,8 +77,8 @@ export function movements() {
   }
 }
 
-/** An approval names each of these people. */
-const namedAll: ReadonlySet<string> = new Set(['pinned', 'reusedKeys'])
+/** The guards of which a verdict names everybody, so that an approval does too. */
+export const namedAll: ReadonlySet<string> = new Set(['pinned', 'reusedKeys'])
 
 const fieldsOf: Readonly<Record<string, readonly FieldName[]>> = {
   redates: ['separatedAt'],

@@ -13,6 +13,7 @@ const failed = (name: string, given: Partial<Verdict> = {}): Verdict => ({
 const columns = (...names: string[]) =>
   failed('missingColumn', { actual: names.length, limit: null, reason: names.join('; ') })
 const pairs = (...hints: string[]) => failed('rekeyed', { actual: hints.length, limit: 0, hints })
+const pins = (...people: string[]) => failed('pinned', { actual: people.length, limit: 0, people })
 
 test.each<[string, boolean, Verdict, Verdict[]]>([
   ['the same number', true, failed('leavers'), [failed('leavers')]],
@@ -26,6 +27,9 @@ test.each<[string, boolean, Verdict, Verdict[]]>([
   ['a further column', false, columns('title', 'e-mail'), [columns('title')]],
   ['the same pair of keys', true, pairs('A → B: the same name'), [pairs('A → B: the same name')]],
   ['another pair of keys', false, pairs('A → C: the same name'), [pairs('A → B: the same name')]],
+  ['the same pinned person', true, pins('E1'), [pins('E1')]],
+  ['fewer pinned people', true, pins('E2'), [pins('E1', 'E2')]],
+  ['another pinned person', false, pins('E2'), [pins('E1')]],
 ])('of %s, whether an approval covers it is %s', (_, isCovered, now, approved) => {
   expect(areCovered([now], approved)).toBe(isCovered)
 })
