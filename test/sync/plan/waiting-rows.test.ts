@@ -310,6 +310,21 @@ describe('a person', () => {
   })
 })
 
+test('a row that waits is about the person whom its key names on its day', async () => {
+  await using opened = await open()
+  const { world, on } = opened
+  const rekeyed = { ...person(21), title: 'Head of Payments', from: '2026-12-01' }
+  await night(world, '2026-11-20', [...staff(20), rekeyed])
+  const keys = { connection: 'acme', former: 'E0004', identityId: 'E0021' }
+  await answerKeys(world.sync, { ...keys, same: true, by: 'ops' })
+
+  await tick(world, '2026-12-01T00:00:00.000Z')
+
+  expect(await on('E0021')).toBeUndefined()
+  expect(await on('E0004')).toMatchObject({ jobTitle: 'Head of Payments' })
+  expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
+})
+
 describe('values that wait', () => {
   test('are not kept where none are: a departure waits all the same', async () => {
     await using opened = await open({}, { keepValues: false })
