@@ -7,6 +7,7 @@ import { rosterEntry } from '../store/roster/roster.ts'
 import { addWaitingRun } from '../store/runs/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { connectionOf, type SyncConnection, type SyncContext } from './context.ts'
+import { refuseWhilePlanning } from './refuse-while-planning.ts'
 import { sweep } from './sweep.ts'
 
 /** A mistake of HR is mended within this time, or it is none. */
@@ -30,6 +31,7 @@ export async function holdBack(
   const today = todayOf(connection, now)
   const day = dayOf(until, today)
   const runId = await ctx.store.db.transaction().execute(async (tx) => {
+    await refuseWhilePlanning(tx, connection.name)
     const named = { connection: connection.name, identityId: await personNamed(tx, person) }
     const entry = await rosterEntry(tx, named)
     if (!entry || (entry.wanted ?? entry.confirmed) === null)
@@ -61,6 +63,7 @@ export async function endHoldBack(ctx: SyncContext, { by, ...person }: Person & 
   const connection = connectionOf(ctx, person.connection)
   const now = ctx.now()
   const runId = await ctx.store.db.transaction().execute(async (tx) => {
+    await refuseWhilePlanning(tx, connection.name)
     const named = { connection: connection.name, identityId: await personNamed(tx, person) }
     const [known] = await holdBacks(tx, { ...named, today: todayOf(connection, now) })
     if (!known || !(await dropHoldBack(tx, named)))

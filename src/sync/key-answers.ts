@@ -12,10 +12,10 @@ import {
   runWithBoth,
 } from '../store/key-answers.ts'
 import { rosterEntries } from '../store/roster/roster.ts'
-import { lockActiveRun } from '../store/runs/claims.ts'
 import { ensureConnection, getRun } from '../store/runs/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { connectionOf, type SyncContext } from './context.ts'
+import { refuseWhilePlanning } from './refuse-while-planning.ts'
 
 type Keys = Pick<Pair, 'former' | 'identityId'>
 type Said = { readonly connection: string; readonly same: boolean; readonly by: string }
@@ -92,14 +92,6 @@ export async function listKeys(
   connectionOf(ctx, connection)
   const { db } = ctx.store
   return { answers: await listKeyAnswers(db, connection), pairs: await openPairs(db, { connection, limit }) }
-}
-
-/** A plan that is being made was begun without the answer, and would go on without it. */
-async function refuseWhilePlanning(tx: Db, connection: string): Promise<void> {
-  const active = await lockActiveRun(tx, connection)
-  const run = active === null ? null : await getRun(tx, active)
-  if (run?.state === 'reading' || run?.state === 'planned')
-    throw new Failure('conflict', `run ${run.id} of "${connection}" is being planned; say it when that has ended`)
 }
 
 async function keep(

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listUnserved, unservedTallies } from '../../src/store/rejects/unserved.ts'
 import { endHoldBack, holdBack, listHoldBacks } from '../../src/sync/hold-backs.ts'
-import { approveRun, requestDueRuns, retractPerson } from '../../src/sync/sync.ts'
+import { approveRun, requestDueRuns, requestRun, retractPerson } from '../../src/sync/sync.ts'
 import { lastRun } from '../helpers/events.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, without } from '../helpers/world.ts'
 
@@ -114,5 +114,18 @@ describe('is refused', () => {
     await expect(endHoldBack(sync, { connection: 'acme', identityId: 'E0002', by: 'ana' })).rejects.toThrow(
       'no leaving of person E0002 is held back',
     )
+  })
+
+  test('while a plan is being made, which would go on without it, and so is its end', async () => {
+    const { sync, jobs } = opened.world
+    const { id } = await requestRun(sync, { connection: 'acme', trigger: 'operator' })
+    jobs.length = 0
+    await sync.store.db.updateTable('runs').set({ state: 'reading' }).where('id', '=', id).execute()
+
+    const refusal = `run ${id} of "acme" is being planned`
+    const placing = holdBack(sync, { ...said, identityId: 'E0004', until: '2026-12-01' })
+    await expect(placing).rejects.toThrow(refusal)
+    const ending = endHoldBack(sync, { connection: 'acme', identityId: 'E0001', by: 'ana' })
+    await expect(ending).rejects.toThrow(refusal)
   })
 })
