@@ -800,7 +800,10 @@ function resend(entry: RosterEntry | undefined, decision: Decision): Change | nu
 }
 
 /** Whether a row takes effect on a later day than that on which its source was true. */
-function isLater({ effectiveOn, timeZone }: Sighting, { exportDate, asOf }: PlanContext): boolean {
+export function isLater(
+  { effectiveOn, timeZone }: Sighting,
+  { exportDate, asOf }: Pick<PlanContext, 'exportDate' | 'asOf'>,
+): boolean {
   if (effectiveOn === undefined) return false
   return effectiveOn > (timeZone === undefined ? exportDate : dateIn(timeZone, asOf))
 }

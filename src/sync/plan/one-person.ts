@@ -1,6 +1,7 @@
 import { Failure } from '../../errors.ts'
 import type { Verdict } from '../../identity/change.ts'
 import type { Seen } from '../../identity/decide.ts'
+import { isLater } from '../../identity/decider.ts'
 import { explain } from '../../identity/explain.ts'
 import type { RowAccount } from '../../identity/mapping/row-account.ts'
 import type { Reject } from '../../identity/record.ts'
@@ -39,11 +40,10 @@ export async function preparePerson(
     asked.identityId === undefined
       ? await keysOfEmail(db, { connection: name, isMeant: emailTest(asked), address: asked.digest })
       : []
-  const only = watchPerson(
-    asked.identityId === undefined ? asked : await underFirstKey(db, name, asked.identityId),
-    known,
-  )
+  const meant = asked.identityId === undefined ? asked : await underFirstKey(db, name, asked.identityId)
   const feed = await openSource(ctx, connection, signal)
+  const context = contextOf(feed.reading, feed.rules, ctx.now())
+  const only = watchPerson(meant, { known, isLater: (told) => isLater(told, context) })
   const preparing = { feed, stage, everybody: false, splits: null, only, signal, onProgress }
   const plan = await preparePlan(ctx, connection, preparing).finally(() => feed.reading.close?.())
   const { source } = plan
@@ -61,7 +61,7 @@ export async function preparePerson(
 
   const rejects = ownRejects(identityId, plan.rejects, only.rejects)
   const decided = only.decided()
-  if (decided === null && rejects.length === 0)
+  if (decided === null && rejects.length === 0 && !only.waits())
     throw new Failure(
       'usage',
       `the row that counts for the person does not hold this e-mail address: ask for the key ${identityId}`,
@@ -72,10 +72,11 @@ export async function preparePerson(
   // A source that a guard stops is believed in nothing, but there is nothing to approve either.
   const isIdle = decided?.change == null
   if (isIdle && failed.length > 0) await stage.drop([identityId])
-  const context = contextOf(feed.reading, feed.rules, ctx.now())
-  const evidence = decided
-    ? explain(decided, context)
-    : ['no row of the person can be used, and they are not known: there is nothing to send']
+  const evidence = only.waits()
+    ? ['each row of the person takes effect on a later day, and waits for it: until then the person stays as known']
+    : decided
+      ? explain(decided, context)
+      : ['no row of the person can be used, and they are not known: there is nothing to send']
   const { more: _, ...read } = source
   return {
     ...plan,

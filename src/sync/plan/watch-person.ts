@@ -27,9 +27,12 @@ export function emailTest({ digest }: AskedPerson): (email: string) => boolean {
 
 /**
  * Looks out for one person in rows that stream by, by key or by the digest of an e-mail address. `known`: the keys of the people who
- * have this address as far as is known. Of all other people nothing is decided.
+ * have this address as far as is known. `isLater`: whether a row takes effect on a later day. Of all other people nothing is decided.
  */
-export function watchPerson(asked: AskedPerson, known: readonly string[]) {
+export function watchPerson(
+  asked: AskedPerson,
+  { known, isLater }: { readonly known: readonly string[]; readonly isLater: (told: Sighting) => boolean },
+) {
   const keys = new Map<string, number | null>(
     asked.identityId === undefined ? known.map((key) => [key, null]) : [[asked.identityId, null]],
   )
@@ -37,6 +40,7 @@ export function watchPerson(asked: AskedPerson, known: readonly string[]) {
   const rejects: Reject[] = []
   let alike: { readonly key: string; readonly line: number } | null = null
   let named = 0
+  let later = 0
   let decided: Decided | null = null
 
   function see(row: SourceRow, told: Sighting | Reject, mapping: Extract<MappedRows, { ok: true }>): void {
@@ -50,7 +54,13 @@ export function watchPerson(asked: AskedPerson, known: readonly string[]) {
     named++
     if (isReject(told)) rejects.push(told)
     else rejects.push(...(told.badCells ?? []))
-    if (rows.length < rowsKept) rows.push(rowAccount(row.origin, told, mapping.cellsOf(row)))
+    const waits = !isReject(told) && isLater(told)
+    if (waits) later++
+    if (rows.length >= rowsKept) return
+    const account = rowAccount(row.origin, told, mapping.cellsOf(row))
+    rows.push(
+      waits ? { ...account, reason: `it takes effect on ${told.effectiveOn}, and waits for that day` } : account,
+    )
   }
 
   /** A row that is not in scope is shown with the others of the person, and is no reject. */
@@ -78,6 +88,8 @@ export function watchPerson(asked: AskedPerson, known: readonly string[]) {
     rejects: rejects as readonly Reject[],
     /** How many rows name the person. */
     named: () => named,
+    /** Whether rows name the person, and each of them takes effect on a later day. */
+    waits: () => later > 0 && later === named,
     /** What was decided about the person; null where nothing was. */
     decided: () => decided,
 

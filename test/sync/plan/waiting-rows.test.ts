@@ -9,6 +9,7 @@ import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import { waitingKeys, waitingOf } from '../../../src/store/roster/waiting.ts'
 import type { SourceFeed, SyncConnection } from '../../../src/sync/context.ts'
 import { answerKeys } from '../../../src/sync/key-answers.ts'
+import { planPerson } from '../../../src/sync/plan/plan-person.ts'
 import { approveRun, rejectRun, requestDueRuns, requestRun } from '../../../src/sync/sync.ts'
 import { lastRun } from '../../helpers/events.ts'
 import {
@@ -308,6 +309,23 @@ describe('a person', () => {
     expect(await on('E0004')).toMatchObject({ jobTitle: 'Head of Payments' })
     expect(await on('E0021')).toMatchObject({ jobTitle: 'Engineer', separatedAt: null })
   })
+})
+
+test('a person whose rows all wait is shown with them when asked for, whether known or not', async () => {
+  await using opened = await open()
+  const { world } = opened
+  await night(world, '2026-11-20', staff(20))
+  const others = staff(20).filter(({ id }) => id !== 'E0004')
+  await night(world, '2026-11-21', [...others, promoted, { ...person(21), from: '2026-12-01' }])
+  const signal = new AbortController().signal
+  const shown = async (id: string) => (await planPerson(world.sync, { connection: 'acme', person: id, signal })).person
+
+  for (const account of [await shown('E0004'), await shown('E0021')])
+    expect(account).toMatchObject({
+      decision: 'none',
+      rows: [{ reason: 'it takes effect on 2026-12-01, and waits for that day' }],
+      evidence: [expect.stringContaining('each row of the person takes effect on a later day')],
+    })
 })
 
 test('a row that waits is about the person whom its key names on its day', async () => {
