@@ -72,8 +72,8 @@ export type Decision = {
   readonly overtaken?: readonly Overtaken[]
 }
 
-/** A row, and when the facts were true that are newer. */
-export type Overtaken = { readonly sighting: Sighting; readonly knownAsOf: string }
+/** A row, and when the facts were true that are newer. `countsInPart`: what it says of other fields than employment counts. */
+export type Overtaken = { readonly sighting: Sighting; readonly knownAsOf: string; readonly countsInPart: boolean }
 
 const nothing: Decision = { entry: null, change: null, absent: false, news: noNews }
 
@@ -99,8 +99,8 @@ export function decideInOrder(
   for (const sighting of sightings) {
     const own = contextOf(sighting, ctx)
     const known = side === start ? start : { ...start, ...side }
-    const knownAsOf = newerThan(sighting, known, own)
-    if (knownAsOf !== null) overtaken.push({ sighting, knownAsOf })
+    const old = overtakenBy(sighting, known, own)
+    if (old !== null) overtaken.push(old)
     if (sighting.action === 'retract') {
       if (!isOlder(known, own)) retracted = sighting
     } else {
@@ -114,11 +114,14 @@ export function decideInOrder(
   return overtaken.length === 0 ? decision : { ...decision, overtaken }
 }
 
-/** When the facts were true that leave nothing of a row, or nothing of what it says of employment; null where all of it counts. */
-function newerThan(sighting: Sighting, known: RosterEntry, ctx: PlanContext): string | null {
-  if (isOlderOfEmployment(known, ctx) && speaksOfEmployment(sighting, ctx)) return known.employmentAsOf
-  const isLeft = speaksOfEmployment(sighting, ctx) || Object.keys(newerFields(known, sighting.fields, ctx)).length > 0
-  return isOlder(known, ctx) && !isLeft ? known.asOf : null
+/** The row, where newer facts are known that leave nothing of it, or nothing of what it says of employment; else null. */
+function overtakenBy(sighting: Sighting, known: RosterEntry, ctx: PlanContext): Overtaken | null {
+  const speaks = speaksOfEmployment(sighting, ctx)
+  const employmentAsOf = speaks && isOlderOfEmployment(known, ctx) ? known.employmentAsOf : null
+  if (employmentAsOf === null && (speaks || !isOlder(known, ctx))) return null
+  const hasNewerFields = Object.keys(newerFields(known, sighting.fields, ctx)).length > 0
+  if (employmentAsOf !== null) return { sighting, knownAsOf: employmentAsOf, countsInPart: hasNewerFields }
+  return hasNewerFields ? null : { sighting, knownAsOf: known.asOf, countsInPart: false }
 }
 
 /** What follows for one person from a wanted side that a person asked for. */

@@ -655,9 +655,10 @@ function lastKeys(sightings: readonly Sighting[]): readonly Sighting[] {
 }
 
 function overtakenIn(identityId: string, { overtaken = [] }: Decision): OvertakenEvent[] {
-  return overtaken.flatMap(({ sighting: { origin }, knownAsOf }) => {
+  return overtaken.flatMap(({ sighting: { origin }, knownAsOf, countsInPart }) => {
     if (!('event' in origin)) return []
-    const reason = `older than what is known of ${identityId}, which is of ${knownAsOf}: nothing follows from it`
+    const what = countsInPart ? 'what it says of employment' : 'it'
+    const reason = `older than what is known of ${identityId}, which is of ${knownAsOf}: nothing follows from ${what}`
     return [{ event: origin.event, identityId, reason }]
   })
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Mapping } from '../../src/identity/mapping/mapping.ts'
 import { personOf } from '../../src/store/audit/history.ts'
 import { listEvents } from '../../src/store/inbox/review.ts'
-import { later, receive, terminated, updated, webhookFeed } from '../helpers/events.ts'
+import { type HrEvent, later, receive, terminated, updated, webhookFeed } from '../helpers/events.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../helpers/world.ts'
 
 let host: Host
@@ -113,6 +113,25 @@ test('an event that has no effect because newer facts are known says so, itself 
   ])
   const overtaken = (await personOf(db, { connection: 'acme', identityId: 'E0006' }))?.overtaken
   expect(overtaken?.map((event) => event.reason)).toEqual([reason, reason])
+})
+
+test('an event of which no more than the employment is known anew says that only this has no effect', async () => {
+  await using opened = await silentNight()
+  const { world, client } = opened
+  const { db } = world.sync.store
+  const hired: HrEvent = { type: 'hired', at: '2026-11-20T02:00:00.000Z', employee: { id: 'E0006' } }
+  const left = terminated('E0006', '2026-11-18', '2026-11-20T01:30:00.000Z')
+  await receive(world, hired)
+  await later(world, 6)
+  await receive(world, { ...left, employee: { ...left.employee, title: 'Chief' } })
+  await later(world, 6)
+
+  const person = (await peopleOn(client)).get('E0006')
+  expect([person?.separatedAt, person?.jobTitle]).toEqual([null, 'Chief'])
+  expect((await listEvents(db)).map((event) => event.reason)).toEqual([
+    null,
+    `older than what is known of E0006, which is of ${hired.at}: nothing follows from what it says of employment`,
+  ])
 })
 
 test('the same export once more is the same absence, and the next one without the person is another', async () => {
