@@ -26,11 +26,14 @@ export async function recentlyPassed(
       ? sql`as_of > ${hoursFrom(at, -exportHours)} and as_of < ${hoursFrom(at, exportHours)}
           and created_at > ${hoursFrom(now.getTime(), -24 * daysLookedAt)}`
       : sql`created_at > ${hoursFrom(now.getTime(), -24)}`
+  // A run that is cancelled while it delivers was accepted: the next one carries what it did not deliver. A guard that fails was approved.
+  const hasPassed = sql`(state in ('delivering', 'finished', 'finished_with_problems') and decided_by is null
+    or state = 'cancelled' and exists (select 1 from deliveries where deliveries.run_id = runs.id)
+      and not exists (select 1 from json_array_elements(guards) as guard where guard ->> 'ok' = 'false'))`
   const { rows } = await sql<{ of: string; name: string; people: number }>`
     with passed as (
       select people_counts as counts from runs
-      where connection = ${connection} and feed = ${feed} and state in ('delivering', 'finished', 'finished_with_problems')
-        and decided_by is null and people_counts is not null and ${isRecent}
+      where connection = ${connection} and feed = ${feed} and ${hasPassed} and people_counts is not null and ${isRecent}
         and coalesce((known_people ->> 'people')::int, 1) > 0
     ), counted as (
       select 'people' as of, key as name, value from passed, json_each_text(counts) where json_typeof(counts -> key) = 'number'

@@ -435,6 +435,29 @@ describe.each(databases)('on $name', ({ place }) => {
       expect((await peopleOn(client)).get('E0009')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
     })
 
+    test('departures count for the day also where their run was cancelled before they were delivered', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+      const down = { status: 503, error: { message: 'down', code: null, name: null }, headers: {} } as const
+      between(world, () => ({ updateHrisUserIdentity: async () => down }))
+      const left = (id: string) => terminated(id, '2026-11-19', '2026-11-20T02:10:00.000Z')
+      await receive(world, ...['E0001', 'E0002', 'E0003', 'E0004', 'E0005'].map(left))
+      await later(world, 6)
+      const { id, state } = await lastRun(world)
+      await cancelRun(world.sync, { runId: id, by: 'ops' })
+      between(world, () => client)
+
+      await receive(world, left('E0006'))
+      await later(world, 6)
+
+      expect(state).toBe('delivering')
+      expect(await lastRun(world)).toMatchObject({
+        state: 'held',
+        reason: expect.stringContaining('leavers: 6 of 15 people would be separated within a day by events'),
+      })
+    })
+
     test('the joiners of a first plan do not count for the day', async () => {
       await using opened = await open()
       const { world, client } = opened
