@@ -173,7 +173,7 @@ async function prepareOnce(
       giveWay: ctx.giveWay,
     })
   const rows = await step('read', read, { found: (count) => ({ facts: { 'rollcall.rows': count } }) })
-  const due = feed.name === 'roster' ? await seeDue(place, { now: ctx.now(), aliases: answers.aliases }) : null
+  const due = feed.name === 'roster' ? await seeDue(place, { aliases: answers.aliases, asOf: reading.asOf }) : null
   const source = sourceRead(reading)
   const nothingNew = source === null
   if (mapping.ok || nothingNew) await decideRest(place)

@@ -60,13 +60,13 @@ export function withdrawnWarning(waiting: PlannedWaiting | null): readonly strin
 
 /**
  * Shows the decider the rows whose day has come, as if an export of that day held them. They wait no more. A key that is known by now to be
- * another one of a known person names that person.
+ * another one of a known person names that person. `asOf`: the time of the plan. A day that begins while it is made waits for the next one.
  */
 export async function seeDue(
   { db, connection, decider }: Place,
-  { now, aliases }: { readonly now: Date; readonly aliases: KeyAnswers['aliases'] },
+  { aliases, asOf }: { readonly aliases: KeyAnswers['aliases']; readonly asOf: string },
 ): Promise<PlannedWaiting> {
-  const due = await dueWaiting(db, { connection, now })
+  const due = await dueWaiting(db, { connection, now: new Date(asOf) })
   for (const { sighting, dueAt } of due) decider.see(underFirstKey({ ...sighting, asOf: dueAt }, aliases))
   const ended = due.map(({ sighting: { identityId }, effectiveOn }) => ({ identityId, effectiveOn }))
   return { rows: [], ended, withdrawn: [] }

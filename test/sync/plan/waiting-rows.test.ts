@@ -7,10 +7,11 @@ import { auditKey, newKeyPem, Signing } from '../../../src/store/audit/key.ts'
 import { listUnserved } from '../../../src/store/rejects/unserved.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import { waitingKeys, waitingOf } from '../../../src/store/roster/waiting.ts'
+import { addWaitingRun } from '../../../src/store/runs/runs.ts'
 import type { SourceFeed, SyncConnection } from '../../../src/sync/context.ts'
 import { answerKeys } from '../../../src/sync/key-answers.ts'
 import { planPerson } from '../../../src/sync/plan/plan-person.ts'
-import { approveRun, rejectRun, requestDueRuns, requestRun } from '../../../src/sync/sync.ts'
+import { approveRun, rejectRun, requestDueRuns, requestRun, sweep } from '../../../src/sync/sync.ts'
 import { lastRun } from '../../helpers/events.ts'
 import {
   type Host,
@@ -160,6 +161,32 @@ describe('a row that takes effect on a later day', () => {
     await night(world, '2026-11-21', [...staff(20), { ...person(3), from: 'soon' }])
     await tick(world, '2026-11-30T00:00:00.000Z')
 
+    expect((await on('E0003'))?.separatedAt).toBe('2026-11-30T00:00:00.000Z')
+  })
+
+  test('is not lost where its day begins while a run of the roster is planned', async () => {
+    await using opened = await open()
+    const { world, on } = opened
+    await night(world, '2026-11-20', [...staff(20), leaving])
+    const midnight = Date.parse('2026-11-30T00:00:00.000Z')
+    const minuteMs = 60_000
+    const plannedFrom = async (start: number) => {
+      let at = start
+      Object.assign(world.sync, { now: () => new Date((at += minuteMs)) })
+      const asked = { connection: 'acme', feed: 'roster', trigger: 'schedule', options: {} } as const
+      const id = await addWaitingRun(world.sync.store.db, { ...asked, now: new Date(start) })
+      await sweep(world.sync)
+      await world.drain()
+      return Date.parse((await world.runOf(id)).asOf ?? '')
+    }
+
+    const start = midnight - 600 * minuteMs
+    const untilPlanned = (await plannedFrom(start)) - start
+    const lastMoment = await plannedFrom(midnight - untilPlanned - 1)
+    Object.assign(world.sync, { now: () => world.clock.now })
+    await tick(world, '2026-11-30T05:00:00.000Z')
+
+    expect(lastMoment).toBe(midnight - 1)
     expect((await on('E0003'))?.separatedAt).toBe('2026-11-30T00:00:00.000Z')
   })
 
