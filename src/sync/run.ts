@@ -37,6 +37,7 @@ import { noteTarget } from './deliver/target.ts'
 import { digestAnswered, digestsOf } from './digests.ts'
 import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
 import { basisOf } from './plan/basis.ts'
+import { addDueRuns } from './plan/due-runs.ts'
 import { openFeed, settleSources } from './plan/feeds.ts'
 import { refuseOtherPlan } from './plan/kept-plan.ts'
 import { preparePerson } from './plan/one-person.ts'
@@ -443,6 +444,10 @@ export async function afterCommit(ctx: SyncContext, run: Run, batches: number): 
   if (connection) await settleSources(ctx, connection)
   const ridden = connection?.rides === undefined ? undefined : ctx.connections.get(connection.rides)
   if (ridden) await settleSources(ctx, ridden)
+  // What was accepted may hold a day that has begun by now, and there may be no daemon that would look for it. A run that a person asked for to do
+  // one thing does nothing beside it.
+  const isAlone = run.feed === 'person' || run.feed === 'revert' || run.options.plan !== undefined
+  if (!isAlone) await addDueRuns(ctx, { connection: run.connection })
   if (batches === 0) {
     ctx.events.runUnchanged({ ...about, people: run.records ?? 0 })
     ctx.traces.ended({ ...run, state: 'unchanged' })

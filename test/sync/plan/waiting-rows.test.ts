@@ -133,6 +133,18 @@ describe('a row that takes effect on a later day', () => {
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
+  test('has a run of the roster at once where its day has begun by the time at which the export is read', async () => {
+    await using opened = await open()
+    const { world, on } = opened
+    await night(world, '2026-11-20', staff(20))
+    const run = await night(world, '2026-11-30', [...staff(20), { ...leaving, left: '' }], '2026-11-29T01:00:00.000Z')
+
+    expect(run.state).toBe('unchanged')
+    expect(await lastRun(world)).toMatchObject({ feed: 'roster', state: 'finished', counts: { leave: 1 } })
+    expect((await on('E0003'))?.separatedAt).toBe('2026-11-30T00:00:00.000Z')
+    expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
+  })
+
   test('without a leaving date leaves on its own day', async () => {
     await using opened = await open()
     const { world, on } = opened
