@@ -7,7 +7,7 @@ import { auditKey, newKeyPem, Signing } from '../../../src/store/audit/key.ts'
 import { listUnserved } from '../../../src/store/rejects/unserved.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import { waitingKeys, waitingOf } from '../../../src/store/roster/waiting.ts'
-import { addWaitingRun } from '../../../src/store/runs/runs.ts'
+import { addWaitingRun, listRuns } from '../../../src/store/runs/runs.ts'
 import type { SourceFeed, SyncConnection } from '../../../src/sync/context.ts'
 import { answerKeys } from '../../../src/sync/key-answers.ts'
 import { planPerson } from '../../../src/sync/plan/plan-person.ts'
@@ -139,8 +139,9 @@ describe('a row that takes effect on a later day', () => {
     await night(world, '2026-11-20', staff(20))
     const run = await night(world, '2026-11-30', [...staff(20), { ...leaving, left: '' }], '2026-11-29T01:00:00.000Z')
 
+    const runs = await listRuns(world.sync.store.db, { connection: 'acme', limit: 5 })
     expect(run.state).toBe('unchanged')
-    expect(await lastRun(world)).toMatchObject({ feed: 'roster', state: 'finished', counts: { leave: 1 } })
+    expect(runs.filter(({ feed }) => feed === 'roster')).toMatchObject([{ state: 'finished', counts: { leave: 1 } }])
     expect((await on('E0003'))?.separatedAt).toBe('2026-11-30T00:00:00.000Z')
     expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
