@@ -185,7 +185,11 @@ describe('a row that takes effect on a later day', () => {
     const minuteMs = 60_000
     const plannedFrom = async (start: number) => {
       let at = start
-      Object.assign(world.sync, { now: () => new Date((at += minuteMs)) })
+      const now = () => {
+        at += minuteMs
+        return new Date(at)
+      }
+      Object.assign(world.sync, { now })
       const asked = { connection: 'acme', feed: 'roster', trigger: 'schedule', options: {} } as const
       const id = await addWaitingRun(world.sync.store.db, { ...asked, now: new Date(start) })
       await sweep(world.sync)
