@@ -90,15 +90,15 @@ async function settledOthers(
   }
 }
 
-/** Of a connection, then of each that is linked to it; the oldest first. */
+/** The newest runs of a connection, then of each connection that is linked to it; of each the oldest first. */
 async function newestRuns({ control, config }: Session, connection: string): Promise<Run[]> {
   const linked = [...config.connections.values()].filter(({ rides }) => rides === connection)
-  const found: Run[] = []
+  const runs: Run[] = []
   for (const name of [connection, ...linked.map((one) => one.name)]) {
     const { data } = await control.listRuns({ query: { connection: name, limit: maxOthers } })
-    found.push(...data.toReversed())
+    runs.push(...data.toReversed())
   }
-  return found
+  return runs
 }
 
 /** The runs, and the held ones of people whom a guard stopped: those are told with the run that they were part of. */

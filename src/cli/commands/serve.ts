@@ -31,7 +31,7 @@ const awaitedAgain: ReadonlySet<FailureCode> = awaited.union(new Set<FailureCode
 /** Runs the daemon until it is asked to stop. It lives again after a restore, and with another configuration after SIGHUP. */
 export async function serve(options: ServeOptions): Promise<number> {
   const log = createLogger({ level: 'info', ...(options.json && { pretty: false }) })
-  onErrorOutputLost(tellLogLost)
+  onErrorOutputLost(reportLogLost)
   const metrics = createMetrics({ ofProcess: true })
   const events = createEvents(log, metrics.note)
   const roles = rolesIn(options.roles ?? 'api,scheduler,worker')
@@ -103,7 +103,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   }
 }
 
-function tellLogLost(code: string): void {
+function reportLogLost(code: string): void {
   standardOutput.print(`! the log cannot be written any more (${code}); the daemon goes on without it\n`)
 }
 
