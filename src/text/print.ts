@@ -49,6 +49,8 @@ export function printJson(document: unknown): void {
 export async function ask(question: string, signal: AbortSignal): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   using prompt = createInterface({ input: process.stdin, output: process.stderr })
+  // The prompt takes Ctrl-C as a key: as a signal it stops the command as it does everywhere else.
+  prompt.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   return await prompt.question(printable(question), { signal })
 }
 

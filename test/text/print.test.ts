@@ -1,6 +1,7 @@
+import { PassThrough } from 'node:stream'
 import { afterEach, expect, test, vi } from 'vitest'
 import { jsonOutput } from '../../src/text/json-output.ts'
-import { paintFor, printable, standardOutput } from '../../src/text/print.ts'
+import { ask, paintFor, printable, standardOutput } from '../../src/text/print.ts'
 
 const terminal = Object.assign(Object.create(process.stdout), { isTTY: true, getColorDepth: () => 24 })
 
@@ -45,4 +46,22 @@ test('a large document that arrives in pieces is printed without what cannot be 
   process.stdout.write = write
 
   expect(written.join('')).toBe('{"name":"Zoë \\udb40\\udc41\\u009b"}')
+})
+
+test('Ctrl-C at a question stops the command as the signal does', async () => {
+  const [typed, shown] = [new PassThrough(), new PassThrough()]
+  vi.spyOn(process, 'stdin', 'get').mockReturnValue(Object.assign(typed, { isTTY: true }) as never)
+  vi.spyOn(process, 'stderr', 'get').mockReturnValue(Object.assign(shown, { isTTY: true }) as never)
+  const stop = new AbortController()
+  const reason = new Error('stopped by SIGINT')
+  // In place of the signal and of the command that listens for it.
+  vi.spyOn(process, 'kill').mockImplementation((_id, signal) => {
+    if (signal === 'SIGINT') stop.abort(reason)
+    return true
+  })
+
+  const answer = ask('Go on? ', stop.signal)
+  typed.write('\u0003')
+
+  await expect(answer).rejects.toMatchObject({ cause: reason })
 })
