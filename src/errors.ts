@@ -12,6 +12,7 @@ export const failures = {
   platform_unreachable: { exit: 69, retry: true },
   finished_with_problems: { exit: 70, retry: false },
   run_failed: { exit: 70, retry: false },
+  contract_differs: { exit: 70, retry: false },
   already_active: { exit: 75, retry: true },
   blocked: { exit: 77, retry: false },
   forbidden: { exit: 77, retry: false },

@@ -13,6 +13,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   check: [
     ['rollcall check', 'test everything before the first run'],
     ['rollcall check --connection hr --json', 'test one connection, for a program'],
+    ['rollcall check --probe', 'try what Rollcall assumes of the platform'],
   ],
   plan: [
     ['rollcall plan', 'what a run would do now'],

@@ -12,6 +12,7 @@ import type { ApproveOptions } from './commands/approve.ts'
 import type { AuditExportOptions, AuditNewKeyOptions, AuditVerifyOptions } from './commands/audit.ts'
 import type { BackupOptions } from './commands/backup.ts'
 import type { CancelOptions } from './commands/cancel.ts'
+import type { CheckOptions } from './commands/check.ts'
 import type { DismissOptions } from './commands/dismiss-events.ts'
 import type { EventsOptions } from './commands/events.ts'
 import type { ForgetOptions } from './commands/forget.ts'
@@ -124,7 +125,9 @@ export function createProgram(exit: (code: Exit) => void): Command {
     ),
   )
     .option('--connection <name>', 'test this connection only')
-    .action(ends(async (options: CommonOptions) => (await import('./commands/check.ts')).check(options)))
+    .option('--probe', 'also try on the platform, with an invented person, that it does what Rollcall assumes')
+    .option('--yes', 'with --probe: change the platform without a question')
+    .action(ends(async (options: CheckOptions) => (await import('./commands/check.ts')).check(options)))
 
   one(common(add(program, 'plan', 'Show what a run would do now, and do nothing')))
     .option('--person <key>', 'only what would become of this person, by key, e-mail address or name, and why')

@@ -4,34 +4,25 @@ import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import type { ClassedValue as ClassedView } from '../contract/control/shapes.ts'
 import type { Database } from '../database/database.ts'
-import { databaseFailure } from '../database/failures.ts'
-import { errorCode, Failure, type FailureCode } from '../errors.ts'
+import { errorCode, Failure } from '../errors.ts'
 import { type ClassedValue, withClassed } from '../identity/mapping/classed.ts'
 import type { Reject } from '../identity/record.ts'
 import type { Queue } from '../queue/queue.ts'
 import { classedValues } from '../store/classed-values.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import type { Platform, SyncConnection } from '../sync/context.ts'
-import { classifyAnswer, type Stop } from '../sync/deliver/classify-answers.ts'
+import { classifyAnswer } from '../sync/deliver/classify-answers.ts'
 import { lookOver } from '../sync/plan/look-over.ts'
 import { lookUpTarget } from '../sync/sync.ts'
 import type { Events } from '../telemetry/events.ts'
 import { checkChannel } from './alerts/check-channel.ts'
 import { openJobs, toSyncConnection } from './assembly.ts'
+import { type Check, failed, failureOfStop, passed, tested, warned } from './check-result.ts'
 import type { Config, ConnectionConfig, WebhookConfig } from './config/config.ts'
 import { markerFile } from './installation/marker.ts'
 import { ensureDataDir, openStore } from './installation/open-store.ts'
-import { type Taken, type TriedPermission, tryPermissions } from './key-permissions.ts'
+import { type KeyUse, type TriedPermission, tryPermissions } from './key-permissions.ts'
 import { openPlatform } from './platform.ts'
-
-/** One thing that was tested. `code` says which failure it would be. */
-export type Check = {
-  readonly name: string
-  readonly message: string
-  readonly code: FailureCode | null
-  /** `warning` asks to look, and `rejected` says that rows do not count. Neither ends the check. */
-  readonly level: 'ok' | 'warning' | 'rejected' | 'failed'
-}
 
 /** What a daemon has open: another process could not open it beside. */
 export type OpenedParts = { readonly store: Database<StoreSchema>; readonly queue: Queue }
@@ -89,24 +80,24 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
     targets.push(target)
   }
   // A platform that does not answer, or refuses the key as such, says so above.
-  if (targets.every(({ code }) => code === null)) yield* checkPermissions(platform, takenBy(connections), options)
+  if (targets.every(({ code }) => code === null)) yield* checkPermissions(platform, usesOf(connections), options)
 }
 
-/** What the connections take, which says what the key has to be allowed. */
-function takenBy(connections: readonly ConnectionConfig[]): readonly Taken[] {
-  const taken = connections.map(({ records }): Taken => (records === undefined ? 'people' : 'records'))
-  return [...new Set(taken)]
+/** What the connections need the key for. */
+function usesOf(connections: readonly ConnectionConfig[]): readonly KeyUse[] {
+  const uses = connections.map(({ records }): KeyUse => (records === undefined ? 'people' : 'records'))
+  return [...new Set(uses)]
 }
 
 /** What the key may do besides reading, which shows only when it is needed otherwise. */
 async function* checkPermissions(
   platform: Platform,
-  taken: readonly Taken[],
+  uses: readonly KeyUse[],
   { signal }: CheckOptions,
 ): AsyncGenerator<Check> {
   const lacking: TriedPermission[] = []
   yield await tested('permissions', async () => {
-    const tried = await tryPermissions(platform, signal, taken)
+    const tried = await tryPermissions(platform, signal, uses)
     lacking.push(...tried.filter(({ isGranted, isVital }) => isGranted === false && !isVital))
     const vital = tried.filter(({ isGranted, isVital }) => isGranted === false && isVital)
     if (vital.length > 0) throw new Failure('blocked', `the key lacks ${vital.map(namedPermission).join('; ')}`)
@@ -274,7 +265,7 @@ async function checkTarget(platform: Platform, connection: SyncConnection, { sig
   return await tested(`platform for ${connection.name}`, async () => {
     const target = await lookUpTarget({ platform }, connection, signal)
     if (target === null) return `${platform.baseUrl} answers; the first run will create the connection`
-    if ('kind' in target) throw stopped(platform, target)
+    if ('kind' in target) throw failureOfStop(platform, target)
     const query = { size: 1, includeTotalCount: true }
     const { id: connectionId, resource: resourceId } = target
     const classified =
@@ -284,34 +275,8 @@ async function checkTarget(platform: Platform, connection: SyncConnection, { sig
             await platform.client.listCustomDataRecords({ params: { connectionId, resourceId }, query }, { signal }),
           )
     if (classified.kind === 'refused' || classified.kind === 'missing') throw new Failure('blocked', classified.message)
-    if (classified.kind !== 'done') throw stopped(platform, classified)
+    if (classified.kind !== 'done') throw failureOfStop(platform, classified)
     const held = classified.body.pagination.totalCount ?? 'an unknown number of'
     return `${platform.baseUrl} answers; connection ${connectionId} holds ${held} ${resourceId === null ? 'people' : 'records'}`
   })
-}
-
-function stopped({ baseUrl }: Platform, { kind, message }: Stop): Failure {
-  return new Failure(kind === 'blocked' ? 'blocked' : 'platform_unreachable', `${baseUrl}: ${message}`)
-}
-
-async function tested(name: string, test: () => Promise<string>): Promise<Check> {
-  try {
-    return passed(name, await test())
-  } catch (error) {
-    const failure = error instanceof Failure ? error : databaseFailure(error)
-    if (failure !== null) return failed(name, failure)
-    throw error
-  }
-}
-
-function passed(name: string, message: string, level: Check['level'] = 'ok'): Check {
-  return { name, message, code: null, level }
-}
-
-function warned(name: string, text: string): Check {
-  return { name, message: `warning: ${text}`, code: null, level: 'warning' }
-}
-
-function failed(name: string, { message, code }: Failure): Check {
-  return { name, message, code, level: 'failed' }
 }

@@ -18,12 +18,15 @@ export type TriedPermission = NeededPermission & {
   readonly isGranted: boolean | null
 }
 
-/** What connections take: people, or records of a shape of their own. */
-export type Taken = 'people' | 'records'
+/** What a key is used for: to send people, to send records of a shape of their own, or to probe the platform. */
+export type KeyUse = 'people' | 'records' | 'probe'
+
+const people: readonly KeyUse[] = ['people', 'probe']
+const records: readonly KeyUse[] = ['records']
 
 type Probe = {
-  /** Of which connections it is asked; left out: of all. */
-  readonly of?: Taken
+  /** What it is needed for; left out: for everything. */
+  readonly of?: readonly KeyUse[]
   readonly purpose: string
   readonly isVital: boolean
   readonly input?: { readonly params?: object; readonly query?: object }
@@ -40,61 +43,67 @@ const nobody = { ...nowhere, userIdentityId: 'identity-id:rollcall-asks-for-its-
 const probes = {
   listCustomConnections: { purpose: 'find the connection', isVital: true, input: { query: { size: 1 } } },
   createCustomConnection: { purpose: 'create the connection, if it is missing', isVital: false, bodyJson: '{}' },
+  deleteCustomConnection: {
+    of: ['probe'],
+    purpose: 'remove the connection of a probe',
+    isVital: false,
+    input: { params: nowhere },
+  },
   upsertCustomDataRecords: {
-    of: 'records',
+    of: records,
     purpose: 'send records, also as a session',
     isVital: true,
     input: { params: noRecord },
     bodyJson: '{}',
   },
   updateCustomDataRecord: {
-    of: 'records',
+    of: records,
     purpose: 'send changes of records',
     isVital: false,
     input: { params: noRecord },
     bodyJson: '{}',
   },
   deleteCustomDataRecord: {
-    of: 'records',
+    of: records,
     purpose: 'remove records',
     isVital: false,
     input: { params: noRecord },
   },
   listHrisUserIdentities: {
-    of: 'people',
+    of: people,
     purpose: 'read back what the platform holds',
     isVital: true,
     input: { params: nowhere, query: { size: 1 } },
   },
-  getHrisUserIdentity: { of: 'people', purpose: 'read back one person', isVital: true, input: { params: nobody } },
+  getHrisUserIdentity: { of: people, purpose: 'read back one person', isVital: true, input: { params: nobody } },
   upsertHrisUserIdentities: {
-    of: 'people',
+    of: people,
     purpose: 'send people',
     isVital: true,
     input: { params: nowhere },
     bodyJson: '[]',
   },
   updateHrisUserIdentity: {
-    of: 'people',
+    of: people,
     purpose: 'send departures',
     isVital: true,
     input: { params: nobody },
     bodyJson: '{}',
   },
   deleteHrisUserIdentity: {
-    of: 'people',
+    of: people,
     purpose: 'take back people who were sent in error',
     isVital: false,
     input: { params: nobody },
   },
   listPersonnel: {
-    of: 'people',
+    of: ['people'],
     purpose: 'see whether departures took effect',
     isVital: false,
     input: { query: { size: 1 } },
   },
   getPersonnel: {
-    of: 'people',
+    of: ['people'],
     purpose: 'see whether the departure of one person took effect',
     isVital: false,
     input: { params: { personnelId: 0 } },
@@ -105,14 +114,14 @@ type ProbeName = keyof typeof probes
 const probeNames = Object.keys(probes) as ProbeName[]
 
 /** What Rollcall asks of a key. */
-export function neededPermissions(taken: readonly Taken[]): readonly NeededPermission[] {
-  return namesOf(taken).map(needed)
+export function neededPermissions(uses: readonly KeyUse[]): readonly NeededPermission[] {
+  return namesOf(uses).map(needed)
 }
 
-function namesOf(taken: readonly Taken[]): readonly ProbeName[] {
+function namesOf(uses: readonly KeyUse[]): readonly ProbeName[] {
   return probeNames.filter((name) => {
     const { of }: Probe = probes[name]
-    return of === undefined || taken.includes(of)
+    return of === undefined || of.some((use) => uses.includes(use))
   })
 }
 
@@ -123,10 +132,10 @@ function namesOf(taken: readonly Taken[]): readonly ProbeName[] {
 export async function tryPermissions(
   { client, baseUrl }: { readonly client: Client<typeof deliveryOperations>; readonly baseUrl: string },
   signal: AbortSignal,
-  taken: readonly Taken[] = ['people'],
+  uses: readonly KeyUse[] = ['people'],
 ): Promise<TriedPermission[]> {
   const tried: TriedPermission[] = []
-  for (const name of namesOf(taken)) {
+  for (const name of namesOf(uses)) {
     const { input = {}, bodyJson }: Probe = probes[name]
     // A request that is meant to be refused does not fit the types of its operation.
     const call = client[name] as (input: object, options: object) => Promise<AnyAnswer>

@@ -90,6 +90,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     ],
     access: ['config/config.ts'],
     proposal: ['config', 'key-permissions.ts'],
+    probe: ['check-result.ts', 'key-permissions.ts'],
     installation: ['config', 'audit'],
     audit: ['config', 'repeat.ts'],
     reports: [],

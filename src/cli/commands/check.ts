@@ -1,4 +1,5 @@
-import { type AskedDaemon, type Check, checkAll } from '../../daemon/check.ts'
+import { type AskedDaemon, checkAll } from '../../daemon/check.ts'
+import type { Check } from '../../daemon/check-result.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import { failures } from '../../errors.ts'
 import { silentEvents } from '../../telemetry/events.ts'
@@ -8,22 +9,32 @@ import { createOutput } from '../output.ts'
 import { levelMark, type Paint, shown } from '../render/text.ts'
 import { type CommonOptions, configOf, connectionNamed } from '../session.ts'
 import { listenForStop } from '../stop-signal.ts'
+import { type ProbeOptions, probed, refuseUnasked } from './check-probe.ts'
+
+export type CheckOptions = CommonOptions & ProbeOptions
 
 /** Tests everything that a run needs; the exit code is that of the first thing that failed. */
-export async function check(options: CommonOptions): Promise<number> {
+export async function check(options: CheckOptions): Promise<number> {
+  if (options.probe) refuseUnasked(options)
   const output = createOutput(options)
   const config = await configOf(options, { secrets: 'when needed' })
   const connection = options.connection === undefined ? undefined : connectionNamed(options, config)
   using stop = listenForStop()
   const checks: Check[] = []
+  const add = (result: Check): void => {
+    checks.push(result)
+    if (!output.json) output.result(result, renderCheck)
+  }
   const now = () => new Date()
   const events = silentEvents()
   const about = { connection, findDaemon: () => askedDaemon(config), events, now, signal: stop.signal }
   for await (const result of checkAll(config, about)) {
     // What failed because of a stop says nothing about the installation.
     stop.signal.throwIfAborted()
-    checks.push(result)
-    if (!output.json) output.result(result, renderCheck)
+    add(result)
+  }
+  if (options.probe) {
+    for await (const result of probed(config, checks, { options, output, signal: stop.signal })) add(result)
   }
   const firstFailed = checks.find(({ code }) => code !== null)
   if (output.json) output.result({ ok: firstFailed === undefined, checks }, () => '')

@@ -9,6 +9,7 @@ export const failureStatuses: Readonly<Record<FailureCode, number>> = {
   platform_unreachable: 503,
   finished_with_problems: 409,
   run_failed: 409,
+  contract_differs: 502,
   already_active: 409,
   blocked: 409,
   forbidden: 403,

@@ -1,0 +1,65 @@
+import type { Check } from '../../daemon/check-result.ts'
+import type { Config } from '../../daemon/config/config.ts'
+import { openPlatform } from '../../daemon/platform.ts'
+import { probePlatform } from '../../daemon/probe/probe.ts'
+import { Failure } from '../../errors.ts'
+import { ask, standardError } from '../../text/print.ts'
+import type { Output } from '../output.ts'
+
+export type ProbeOptions = {
+  /** Whether the platform is probed at all. */
+  readonly probe?: boolean
+  /** Whether it may be changed without a question. */
+  readonly yes?: boolean
+}
+
+type Probing = { readonly options: ProbeOptions; readonly output: Output; readonly signal: AbortSignal }
+
+/** Where no person can be asked, the caller has to say that the platform may be changed. */
+export function refuseUnasked({ yes, json }: ProbeOptions & { readonly json?: boolean }): void {
+  const canAsk = process.stdin.isTTY && standardError.isTerminal && !json
+  if (yes || canAsk) return
+  const message =
+    '--probe makes a connection with an invented person on the platform, and removes both: say --yes to that'
+  throw new Failure('usage', message)
+}
+
+/** The results of a probe, unless the checks before it show that the platform cannot be asked. */
+export async function* probed(
+  config: Config,
+  checks: readonly Check[],
+  { options, output, signal }: Probing,
+): AsyncGenerator<Check> {
+  if (checks.some(({ code }) => code === 'blocked' || code === 'platform_unreachable')) {
+    output.note('- there is no probe: the platform has to accept the key and answer first')
+    return
+  }
+  const noteStop = (): void => output.note('- stopping: what the probe made is removed first')
+  await using platform = openPlatform(config, null)
+  try {
+    yield* probePlatform(platform, {
+      signal,
+      async agrees(leftovers) {
+        const isAgreed = options.yes === true || (await askAbout(platform, leftovers, signal))
+        if (isAgreed) signal.addEventListener('abort', noteStop, { once: true })
+        return isAgreed
+      },
+    })
+  } finally {
+    signal.removeEventListener('abort', noteStop)
+  }
+}
+
+async function askAbout(
+  { baseUrl }: { readonly baseUrl: string },
+  leftovers: readonly number[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const cleaning =
+    leftovers.length === 0
+      ? ''
+      : ` It also removes connection ${leftovers.join(', ')}, which an earlier probe left behind.`
+  const what = `The probe makes a connection with one invented person on ${baseUrl}, and removes both.${cleaning}`
+  const answer = await ask(`\n${what}\nGo on? [y/N] `, signal)
+  return /^y(es)?$/i.test(answer.trim())
+}

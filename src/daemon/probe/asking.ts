@@ -1,0 +1,63 @@
+import { Failure } from '../../errors.ts'
+import type { AnyAnswer, Unreachable } from '../../http/client/answer.ts'
+import { WalkInterrupted } from '../../http/client/walk.ts'
+import type { Platform, PlatformClient } from '../../sync/context.ts'
+import { type AnswerClass, classifyAnswer, type Stop } from '../../sync/deliver/classify-answers.ts'
+import { failureOfStop } from '../check-result.ts'
+
+/** How a probe asks the platform, until a stop. */
+export type Asking = { readonly platform: Platform; readonly signal: AbortSignal }
+
+/** What an answer means after which the next question can be asked. */
+export type Outcome<A extends AnyAnswer> = Exclude<ReturnType<typeof classifyAnswer<A>>, Stop>
+
+export async function read<A extends AnyAnswer>(
+  { platform, signal }: Asking,
+  call: (client: PlatformClient, options: { signal: AbortSignal }) => Promise<A>,
+): Promise<Outcome<A | Unreachable>> {
+  const answer = await platform.pace.send(() => call(platform.client, { signal }), signal)
+  signal.throwIfAborted()
+  return outcomeOf(platform, answer)
+}
+
+/** A stop breaks no change off, since nobody would know what it did. It takes effect before the next request. */
+export async function change<A extends AnyAnswer>(
+  { platform, signal }: Asking,
+  call: (client: PlatformClient) => Promise<A>,
+): Promise<Outcome<A | Unreachable>> {
+  return outcomeOf(platform, await platform.pace.send(() => call(platform.client), signal))
+}
+
+/** Reads a walk through a list to its end. */
+export async function readWhole<Entry>({ platform, signal }: Asking, entries: AsyncIterable<Entry>): Promise<Entry[]> {
+  try {
+    return await Array.fromAsync(entries)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!(error instanceof WalkInterrupted)) throw error
+    throw unexpected(platform, outcomeOf(platform, error.answer))
+  }
+}
+
+/** An answer without which the probe cannot go on. */
+export function unexpected({ baseUrl }: Platform, outcome: Exclude<AnswerClass, Stop>): Failure {
+  return new Failure('contract_differs', `${baseUrl} ${answerText(outcome)}`)
+}
+
+/** What the platform answered, in words that follow its name. */
+export function answerText(outcome: Exclude<AnswerClass, Stop>): string {
+  const message = outcome.kind === 'done' ? '' : `: ${outcome.message}`
+  return `answers ${outcome.status}${message}`
+}
+
+function outcomeOf<A extends AnyAnswer>(platform: Platform, answer: A): Outcome<A> {
+  const classified = classifyAnswer(answer)
+  switch (classified.kind) {
+    case 'wait':
+    case 'retry':
+    case 'blocked':
+      throw failureOfStop(platform, classified)
+    default:
+      return classified
+  }
+}

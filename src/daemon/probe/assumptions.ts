@@ -1,0 +1,231 @@
+import { byIdentityId, type Identity, type IdentityRecord } from '../../contract/platform/hris-user-identities.ts'
+import { sameDate } from '../../sync/deliver/look-up.ts'
+import { type Asking, answerText, change, read } from './asking.ts'
+import { listConnections, listPeople, probeKeyPrefix, probeName } from './probe-connection.ts'
+
+/** A probe of the platform: its own connection, with one invented person. */
+export type Probe = Asking & { readonly connectionId: number }
+
+/** What Rollcall takes for granted of a platform. They are tried in this order, each on what those before have left. */
+export type Assumption = {
+  readonly name: string
+  /** What follows where it does not hold. */
+  readonly otherwise: string
+  /** The others cannot be tried without it. */
+  readonly isVital?: true
+  /** Whether Rollcall does as well without it. */
+  readonly isOptional?: true
+  /** Answers what was seen; throws `Differs` with what was seen instead. */
+  readonly look: (probe: Probe) => Promise<string>
+}
+
+/** The platform does something else than was assumed. */
+export class Differs extends Error {
+  override readonly name = 'Differs'
+}
+
+// Of a key with signs that a path has to encode, nothing may be lost on the way.
+const key = `${probeKeyPrefix}/1 ä`
+const person = { identityId: key, firstName: 'Rollcall', lastName: 'Probe', jobTitle: 'None', isContractor: false }
+const refusedPerson = { identityId: `${probeKeyPrefix} refused`, email: 'no address' }
+const [firstDate, secondDate] = ['2020-01-31T00:00:00.000Z', '2020-02-29T00:00:00.000Z']
+
+export const assumptions: readonly Assumption[] = [
+  {
+    name: 'a connection is listed under its name',
+    otherwise: 'name the target by its id, or every run makes a connection',
+    async look(probe) {
+      const { connectionId } = probe
+      const found = (await listConnections(probe)).find(({ id }) => id === connectionId)
+      if (!found) throw new Differs(`connection ${connectionId} is not listed`)
+      const seen = `connection ${connectionId} has the name "${found.clientAlias ?? ''}"`
+      if (found.clientAlias !== probeName) throw new Differs(seen)
+      return seen
+    },
+  },
+  {
+    name: 'a batch creates a person',
+    otherwise: 'no one can be sent',
+    isVital: true,
+    look: async (probe) => `the result is ${await sendPerson(probe, person)}`,
+  },
+  {
+    name: 'the results of a batch stand in its order',
+    otherwise: 'the refusal of one person may be put down to another',
+    look: seeOrder,
+  },
+  {
+    name: 'the list holds everybody who was sent',
+    otherwise: 'reading back, "resync --verify" and the recovery after a crash miss people',
+    async look(probe) {
+      await listed(probe)
+      return 'the person is listed'
+    },
+  },
+  {
+    name: 'a path names a person by "identity-id:" and the key',
+    otherwise: 'single people can be neither read back, nor updated, nor removed',
+    look: seeKey,
+  },
+  {
+    name: 'a field that is left out keeps its value',
+    otherwise: 'a change of one field may blank others: use "resync --full" after it',
+    async look(probe) {
+      await sendPerson(probe, { identityId: key, jobTitle: 'Changed' })
+      const { firstName, jobTitle } = await listed(probe)
+      const seen = `the name is ${quoted(firstName)}, the changed title ${quoted(jobTitle)}`
+      if (firstName !== person.firstName || jobTitle !== 'Changed') throw new Differs(seen)
+      return seen
+    },
+  },
+  {
+    name: 'what has not changed counts as taken',
+    otherwise: 'people become problems who are as HR says',
+    look: async (probe) => `the result is ${await sendPerson(probe, { identityId: key, jobTitle: 'Changed' })}`,
+  },
+  {
+    name: 'a leaving date is stored and listed',
+    otherwise: 'departures cannot be recorded, or cannot be read back',
+    look: async (probe) => await seeDate(probe, { sent: firstDate, held: firstDate }),
+  },
+  {
+    name: 'a leaving date is written once',
+    otherwise: 'corrections arrive all the same, with one request more than they need',
+    look: async (probe) => await seeDate(probe, { sent: secondDate, held: firstDate }),
+  },
+  {
+    name: 'null clears a leaving date',
+    otherwise: 'nobody can be taken back, and no date corrected',
+    look: async (probe) => await seeDate(probe, { sent: null, held: null }),
+  },
+  {
+    name: 'a cleared date can be set anew',
+    otherwise: 'corrected dates do not arrive, and become problems',
+    look: async (probe) => await seeDate(probe, { sent: secondDate, held: secondDate }),
+  },
+  {
+    name: 'one person can be updated (PUT)',
+    otherwise: 'Rollcall sends departures through the batch',
+    isOptional: true,
+    look: seeUpdate,
+  },
+  {
+    name: 'a removed person is listed no longer',
+    otherwise: '"rollcall retract" cannot be relied on',
+    look: seeRemoval,
+  },
+  {
+    name: 'sending a removed person brings the record back',
+    otherwise: '"rollcall retract --undo" does not work',
+    async look(probe) {
+      const result = await sendPerson(probe, person)
+      await listed(probe)
+      return `the result is ${result}, and the person is listed`
+    },
+  },
+]
+
+/** One of two records is refused, so that the results show which of them they are about. Each stands first once. */
+async function seeOrder(probe: Probe): Promise<string> {
+  const seen: string[] = []
+  const good = (jobTitle: string) => ({ identityId: key, jobTitle })
+  for (const records of [
+    [refusedPerson, good('After')],
+    [good('Before'), refusedPerson],
+  ]) {
+    const results = await send(probe, records)
+    const statuses = results.map(({ statusCode }) => statusCode).join(', ')
+    const isInOrder = records.every((record, position) => {
+      const { statusCode = 0, data = null } = results[position] ?? {}
+      return record === refusedPerson ? statusCode >= 400 : statusCode < 300 && data?.identityId === key
+    })
+    const sent = records.map((record) => (record === refusedPerson ? 'a bad one' : 'a good one')).join(' and ')
+    if (!isInOrder || results.length !== 2) throw new Differs(`${sent} are answered ${statuses || 'with nothing'}`)
+    seen.push(`${sent}: ${statuses}`)
+  }
+  return seen.join('; ')
+}
+
+async function seeKey(probe: Probe): Promise<string> {
+  const outcome = await readPerson(probe)
+  const form = `the key ${quoted(key)}`
+  if (outcome.kind !== 'done') throw new Differs(`${form}: the platform ${answerText(outcome)}`)
+  if (outcome.body.identityId !== key) throw new Differs(`${form} finds ${quoted(outcome.body.identityId)}`)
+  return `${form} finds the person`
+}
+
+async function seeDate(
+  probe: Probe,
+  { sent, held }: { readonly sent: string | null; readonly held: string | null },
+): Promise<string> {
+  await sendPerson(probe, { identityId: key, separatedAt: sent })
+  const { separatedAt } = await listed(probe)
+  const seen = `after ${sent?.slice(0, 10) ?? 'null'} the platform holds ${separatedAt?.slice(0, 10) ?? 'none'}`
+  if (!sameDate(separatedAt, held)) throw new Differs(seen)
+  return seen
+}
+
+async function seeUpdate(probe: Probe): Promise<string> {
+  const { connectionId } = probe
+  const params = { connectionId, userIdentityId: byIdentityId(key) }
+  const outcome = await change(probe, (client) =>
+    client.updateHrisUserIdentity({ params, body: { jobTitle: 'Updated' } }),
+  )
+  if (outcome.kind !== 'done') throw new Differs(`the platform ${answerText(outcome)}`)
+  const { jobTitle } = await listed(probe)
+  if (jobTitle !== 'Updated') throw new Differs(`answered ${outcome.status}, and the title is ${quoted(jobTitle)}`)
+  return `answered ${outcome.status}, and the record is changed`
+}
+
+async function seeRemoval(probe: Probe): Promise<string> {
+  const { connectionId } = probe
+  const params = { connectionId, userIdentityId: byIdentityId(key) }
+  const outcome = await change(probe, (client) => client.deleteHrisUserIdentity({ params }))
+  if (outcome.kind !== 'done') throw new Differs(`the platform ${answerText(outcome)}`)
+  if ((await find(probe)) !== null) throw new Differs(`answered ${outcome.status}, and the person is still listed`)
+  const after = await readPerson(probe)
+  if (after.kind === 'done') throw new Differs('the person is not listed, and can still be read by key')
+  return `answered ${outcome.status}; the person is not listed, and reading it is answered ${after.status}`
+}
+
+async function readPerson(probe: Probe) {
+  const { connectionId } = probe
+  const params = { connectionId, userIdentityId: byIdentityId(key) }
+  return await read(probe, (client, options) => client.getHrisUserIdentity({ params }, options))
+}
+
+/** Sends the person alone. Answers the status of the result, which has to be a success. */
+async function sendPerson(probe: Probe, record: IdentityRecord): Promise<number> {
+  const results = await send(probe, [record])
+  const [result] = results
+  if (result === undefined || results.length > 1)
+    throw new Differs(`one record is answered with ${results.length} results`)
+  const { statusCode, data, error } = result
+  if (statusCode >= 300) throw new Differs(`the result is ${statusCode}: ${error?.message ?? 'no reason given'}`)
+  if (data && data.identityId !== key) throw new Differs(`the result is about ${quoted(data.identityId)}`)
+  return statusCode
+}
+
+async function send(probe: Probe, body: readonly IdentityRecord[]) {
+  const { connectionId } = probe
+  const outcome = await change(probe, (client) =>
+    client.upsertHrisUserIdentities({ params: { connectionId }, body: [...body] }),
+  )
+  if (outcome.kind !== 'done') throw new Differs(`the platform ${answerText(outcome)}`)
+  return outcome.body
+}
+
+async function listed(probe: Probe): Promise<Identity> {
+  const found = await find(probe)
+  if (found === null) throw new Differs('the person is not listed')
+  return found
+}
+
+async function find(probe: Probe): Promise<Identity | null> {
+  const people = await listPeople(probe, probe.connectionId)
+  return people.find(({ identityId }) => identityId === key) ?? null
+}
+
+function quoted(value: string | null): string {
+  return value === null ? 'null' : `"${value}"`
+}

@@ -1,0 +1,120 @@
+import { Failure } from '../../errors.ts'
+import type { Platform } from '../../sync/context.ts'
+import { type Check, failed, passed, tested, warned } from '../check-result.ts'
+import { tryPermissions } from '../key-permissions.ts'
+import type { Asking } from './asking.ts'
+import { type Assumption, assumptions, Differs, type Probe } from './assumptions.ts'
+import { createProbeConnection, findProbeConnections, removeProbeConnections } from './probe-connection.ts'
+
+export type ProbeOptions = {
+  /** Asks once, before anything is changed. `leftovers`: connections that will be removed because earlier probes left them behind. */
+  readonly agrees: (leftovers: readonly number[]) => Promise<boolean>
+  readonly signal: AbortSignal
+}
+
+const name = 'probe'
+/** Removing goes on after a stop, for so long at most. */
+const removeWithinMs = 60_000
+
+/**
+ * Tries what Rollcall assumes of the platform on a connection that it makes for that, with one invented person. Whatever happens, the
+ * connection is removed before the last result. A stop is thrown after that.
+ */
+export async function* probePlatform(
+  platform: Platform,
+  { agrees, signal }: ProbeOptions,
+): AsyncGenerator<Check, void, undefined> {
+  const asking = { platform, signal }
+  const leftovers: number[] = []
+  const prepared = await tested(name, async () => {
+    await requirePermissions(asking)
+    leftovers.push(...(await findProbeConnections(asking)))
+    return `${platform.baseUrl} allows what the probe needs`
+  })
+  yield prepared
+  if (prepared.level === 'failed') return
+  if (!(await agrees(leftovers))) {
+    yield passed(name, 'nothing was tried, and nothing was changed')
+    return
+  }
+  yield* onOwnConnection(asking, leftovers)
+}
+
+async function requirePermissions({ platform, signal }: Asking): Promise<void> {
+  const tried = await tryPermissions(platform, signal, ['probe'])
+  const lacking = tried.filter(({ isGranted }) => isGranted === false)
+  if (lacking.length === 0) return
+  const named = lacking.map(({ permissions, purpose }) => `${permissions.join(' or ')} (${purpose})`)
+  throw new Failure('blocked', `the key lacks ${named.join('; ')}: the probe needs it, and has changed nothing`)
+}
+
+async function* onOwnConnection(asking: Asking, leftovers: readonly number[]): AsyncGenerator<Check, void, undefined> {
+  let removed: Check | null = null
+  let stop: unknown = null
+  try {
+    const isCleared = yield* removeLeftovers(asking, leftovers)
+    if (isCleared) yield* tryAssumptions(asking)
+  } catch (error) {
+    stop = error
+  } finally {
+    // Here also when whoever reads the results leaves.
+    removed = await tested(name, () => removeAll(asking.platform))
+  }
+  yield removed
+  if (stop !== null) throw stop
+}
+
+async function* removeLeftovers(
+  asking: Asking,
+  leftovers: readonly number[],
+): AsyncGenerator<Check, boolean, undefined> {
+  if (leftovers.length === 0) return true
+  const result = await tested(name, async () => {
+    await removeProbeConnections(asking, leftovers)
+    return `removed what an earlier probe left behind: connection ${leftovers.join(', ')}`
+  })
+  yield result
+  return result.level !== 'failed'
+}
+
+/** Looks for the connection by its name: if the answer to its creation was lost, nobody knows its number. */
+async function removeAll(platform: Platform): Promise<string> {
+  const asking = { platform, signal: AbortSignal.timeout(removeWithinMs) }
+  try {
+    const ids = await findProbeConnections(asking)
+    await removeProbeConnections(asking, ids)
+    return ids.length === 0 ? 'nothing of it is left' : `connection ${ids.join(', ')} and its person are removed`
+  } catch (error) {
+    if (!(error instanceof Failure) && !asking.signal.aborted) throw error
+    const reason = error instanceof Failure ? error.message : `${platform.baseUrl} has not answered in time`
+    const code = error instanceof Failure ? error.code : 'platform_unreachable'
+    throw new Failure(code, `the connection of the probe may still be there: ${reason}. The next probe removes it`)
+  }
+}
+
+async function* tryAssumptions(asking: Asking): AsyncGenerator<Check, void, undefined> {
+  let connectionId = 0
+  const made = await tested(name, async () => {
+    connectionId = await createProbeConnection(asking)
+    return `made connection ${connectionId}`
+  })
+  yield made
+  if (made.level === 'failed') return
+  for (const assumption of assumptions) {
+    const result = await tryOne({ ...asking, connectionId }, assumption)
+    yield result
+    const isOver = result.code === 'blocked' || result.code === 'platform_unreachable'
+    if (isOver || (assumption.isVital && result.level === 'failed')) return
+  }
+}
+
+async function tryOne(probe: Probe, { name: assumed, otherwise, isOptional, look }: Assumption): Promise<Check> {
+  try {
+    return passed(assumed, await look(probe))
+  } catch (error) {
+    if (error instanceof Failure) return failed(assumed, error)
+    if (!(error instanceof Differs)) throw error
+    if (isOptional) return warned(assumed, `no: ${error.message}. ${otherwise}`)
+    return failed(assumed, new Failure('contract_differs', `no: ${error.message}. So ${otherwise}`))
+  }
+}
