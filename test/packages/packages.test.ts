@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -110,4 +111,21 @@ test('the bill of materials names every package that Rollcall runs with, by the 
   }))
   const distinct = (many: readonly object[]) => [...new Set(many.map((one) => JSON.stringify(one)))].sort()
   expect(distinct(listed)).toEqual(distinct(wanted))
+})
+
+test('an older Node makes npm print no warnings, and what goes wrong is still said', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+  await using _folder = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
+  await copyFile(join(root, '.npmrc'), join(folder, '.npmrc'))
+  // To a package that wants a Node to come, every Node is an older one.
+  const wanted = { name: 'old', version: '1.0.0', engines: { node: '>=999' } }
+  await writeFile(join(folder, 'package.json'), JSON.stringify(wanted))
+  const npm = (...words: string[]) => run('npm', [...words, '--dry-run', '--offline', '--no-audit'], { cwd: folder })
+
+  const quiet = await npm('install')
+  const loud = await npm('install', '--loglevel=warn')
+
+  expect(loud.stderr).toContain('EBADENGINE')
+  expect(quiet.stderr).toBe('')
+  await expect(npm('ci')).rejects.toMatchObject({ stderr: expect.stringContaining('npm error code EUSAGE') })
 })
