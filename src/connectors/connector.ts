@@ -4,6 +4,8 @@ import type { Origin } from '../identity/record.ts'
 export type SourceRow = {
   /** undefined means that the row says nothing about this column; a blank says that there is nothing. Files have no undefined cells. */
   readonly values: readonly (string | undefined)[]
+  /** The undefined cells for which a JSON record holds an object or a list: neither a text nor missing. */
+  readonly groups?: readonly number[]
   readonly origin: Origin
   /** When this row was true (ISO instant), if that is known more exactly than for the whole reading. */
   readonly asOf?: string
@@ -85,6 +87,8 @@ export type Reading = {
   readonly headers: readonly string[]
   /** Rows may lack any column, as JSON records may. A column that no row has is then no finding. */
   readonly sparse?: boolean
+  /** Of a sparse snapshot: a member that a record lacks is a blank, and a mapped one that no record has any more is a finding. */
+  readonly missingIsBlank?: boolean
   /** Ends normally only if the source was read to its end and is complete. Otherwise it throws a `source_unreadable` failure. */
   readonly rows: AsyncIterable<readonly SourceRow[]>
   /** Left out if records of the source cannot be told apart before they are read. */

@@ -29,9 +29,9 @@ async function* derivedRows(
   expressions: readonly Pick<MappedExpression, 'text' | 'optional'>[],
   limits: ExpressionLimits,
 ): AsyncGenerator<readonly SourceRow[]> {
-  const { headers, sparse = false } = reading
+  const { headers, sparse = false, missingIsBlank = false } = reading
   const texts = expressions.map(({ text, optional }) => ({ text, optional }))
-  await using evaluator = new Evaluator({ headers, sparse, expressions: texts }, limits)
+  await using evaluator = new Evaluator({ headers, sparse, missingIsBlank, expressions: texts }, limits)
   for await (const slice of reading.rows) {
     for (const rows of portions(slice)) {
       const evaluation = await evaluator.evaluate(rows.map(toInput))
@@ -65,8 +65,8 @@ function* portions(slice: readonly SourceRow[]): Generator<readonly SourceRow[]>
 }
 
 /** The input for one row; null for a row that cannot be trusted as a whole, which is not evaluated. */
-function toInput({ values, fault }: SourceRow): Rows[number] {
-  return fault?.column === null ? null : { values, damaged: fault?.column ?? null }
+function toInput({ values, groups, fault }: SourceRow): Rows[number] {
+  return fault?.column === null ? null : { values, groups, damaged: fault?.column ?? null }
 }
 
 function extended(

@@ -14,21 +14,30 @@ export type Touched = {
   unclear: { readonly name: string; readonly column: Exclude<FoundColumn, { found: 'one' }> } | null
 }
 
+/** `groups`: where a record holds an object or a list in place of a text. */
+export type ShownRow = {
+  readonly values: RowValues
+  readonly damaged: number | null
+  readonly groups?: readonly number[] | undefined
+}
+
 /** A row as expressions see it: an object with a text for each header. Columns are found as in the rest of a mapping. */
 export type ExpressionInput = {
   readonly input: object
   /** Shows the next row and forgets what was touched. */
-  show(row: { readonly values: RowValues; readonly damaged: number | null }): void
+  show(row: ShownRow): void
   readonly touched: Touched
 }
 
-export function createInput(headers: readonly string[]): ExpressionInput {
+/** `missingIsBlank`: a member that a record lacks cannot be read, but the record speaks of it: it is blank. */
+export function createInput(headers: readonly string[], missingIsBlank = false): ExpressionInput {
   const find = columnFinder(headers)
   const names = [...new Set(headers)]
   const found = new Map<string, FoundColumn>()
   const touched: Touched = { absent: false, damaged: false, unclear: null }
   let values: RowValues = []
   let damaged: number | null = null
+  let groups: readonly number[] = []
 
   function columnOf(name: string): FoundColumn {
     const known = found.get(name)
@@ -53,7 +62,7 @@ export function createInput(headers: readonly string[]): ExpressionInput {
       return undefined
     }
     const value = values[column.index]
-    if (value === undefined) touched.absent = true
+    if (value === undefined && (!missingIsBlank || groups.includes(column.index))) touched.absent = true
     if (column.index === damaged) touched.damaged = true
     return value === undefined ? undefined : { value, enumerable: true, configurable: true, writable: false }
   }
@@ -70,6 +79,7 @@ export function createInput(headers: readonly string[]): ExpressionInput {
     show(row) {
       values = row.values
       damaged = row.damaged
+      groups = row.groups ?? []
       Object.assign(touched, { absent: false, damaged: false, unclear: null })
     },
   }

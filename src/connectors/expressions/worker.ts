@@ -1,9 +1,8 @@
 import jsonata from 'jsonata'
 import { errorCode } from '../../errors.ts'
-import type { RowValues } from '../../identity/mapping/text-of.ts'
 import { performTasks, threadSetup } from '../../system/task-thread.ts'
 import { namesIn } from './check.ts'
-import { createInput, type Touched } from './input.ts'
+import { createInput, type ShownRow, type Touched } from './input.ts'
 
 // This module runs in a thread of its own, because an expression may never end. The evaluator then ends the thread.
 
@@ -13,10 +12,12 @@ export type ExpressionSetup = {
   readonly expressions: readonly { readonly text: string; readonly optional: boolean }[]
   /** Whether rows may lack any column. */
   readonly sparse: boolean
+  /** Whether what a record lacks is a blank. */
+  readonly missingIsBlank: boolean
 }
 
 /** The rows for which every expression is evaluated. Null stands for a row that is left out. */
-export type Rows = readonly ({ readonly values: RowValues; readonly damaged: number | null } | null)[]
+export type Rows = readonly (ShownRow | null)[]
 
 /** For every row the result of each expression and the first fault; or why the whole source cannot be used. */
 export type Evaluation =
@@ -38,10 +39,10 @@ const deepestCalls = 500
 const longestSequence = 100_000
 
 const setup = threadSetup<ExpressionSetup>()
-const { input, show, touched } = createInput(setup.headers)
+const { input, show, touched } = createInput(setup.headers, setup.missingIsBlank)
 const expressions = setup.expressions.map(({ text, optional }) => {
   const compiled = jsonata(text, { stack: deepestCalls, sequence: longestSequence })
-  return { compiled, spelled: namesIn(compiled.ast()), mayLack: optional || setup.sparse }
+  return { compiled, spelled: namesIn(compiled.ast()), mayLack: optional || (setup.sparse && !setup.missingIsBlank) }
 })
 readTimesAsUtc()
 
@@ -58,7 +59,7 @@ async function evaluate(rows: Rows, begin: (step: number) => void): Promise<Eval
       show(shown)
       const answer = await answerOf(compiled)
       const { unclear } = touched
-      if (unclear !== null && (unclear.column.found === 'several' || !mayLack)) {
+      if (unclear !== null && (unclear.column.found === 'several' || !(mayLack || doesWithout(answer)))) {
         return { refusal: refusalOf(unclear, spelled) }
       }
       const fault = touched.damaged ? damagedFault : 'reason' in answer ? answer : null
@@ -68,6 +69,11 @@ async function evaluate(rows: Rows, begin: (step: number) => void): Promise<Eval
     results.push(texts)
   }
   return { results, faults }
+}
+
+/** An expression about records may name a member that none of them has, as long as it gives a text all the same. */
+function doesWithout(answer: Answer): boolean {
+  return setup.missingIsBlank && 'text' in answer && answer.text.trim() !== ''
 }
 
 const damagedFault = { reason: 'the expression reads a damaged cell', damaged: true }
@@ -94,7 +100,7 @@ function toText(result: unknown): Answer {
 
 /** The text as the cell of the row; undefined if it is blank because the row says nothing about a column that was read. */
 function cellOf(text: string): string | undefined {
-  const silent = touched.absent || touched.unclear !== null
+  const silent = touched.absent || (touched.unclear !== null && !setup.missingIsBlank)
   return text.trim() === '' && silent ? undefined : text
 }
 
@@ -105,7 +111,9 @@ function refusalOf({ name, column }: NonNullable<Touched['unclear']>, spelled: R
     return `an expression reads ${what}, which several columns of the header could be: rename or drop one of them`
   }
   const similar = column.similar !== null && spelled.has(name) ? `; did you mean "${column.similar}"?` : ''
-  return `an expression reads ${what}, which is not in the header${similar}`
+  if (!setup.missingIsBlank) return `an expression reads ${what}, which is not in the header${similar}`
+  const hint = similar || '; if HR leaves it out where nobody has it, write optional: true beside the expression'
+  return `an expression reads ${what}, which no record has${hint}`
 }
 
 /** JSONata reads a time without an offset in the time zone of the host, but results must not depend on the host. */

@@ -75,9 +75,11 @@ async function readPages(source: HttpSource, fetched: Fetched): Promise<Reading>
   const { headers, counts, bytes, digest, stated, end } = pages
   const identity = { ...identityOf(source, { name, bytes, digest }), end }
   const asOf = asOfAnswer(source, { ...fetched, headers: first.headers, stated })
-  // An empty list leaves an empty file, which readers of exports refuse.
-  const rows = counts.every((count) => count === 0) ? noRows() : readRecords(await spool.finish(name), pages, signal)
-  const reading = { mode: source.mode, asOf, source: identity, headers, sparse: true }
+  // An empty list leaves an empty file, which readers of exports refuse. It lacks no member.
+  const isEmpty = counts.every((count) => count === 0)
+  const missingIsBlank = source.mode === 'snapshot' && source.missing !== 'keep' && !isEmpty
+  const rows = isEmpty ? noRows() : readRecords(await spool.finish(name), pages, signal)
+  const reading = { mode: source.mode, asOf, source: identity, headers, sparse: true, missingIsBlank }
   return { ...reading, ...freedAtEnd(rows, opening.move()) }
 }
 

@@ -101,6 +101,13 @@ export const HttpSource = z
         'json: single allows a first page that holds nothing at next, or as many records as url asks for. An answer that states that ' +
           'there is more is refused all the same.',
       ),
+    missing: z
+      .enum(['keep'])
+      .optional()
+      .describe(
+        'json: keep lets a person keep what is known of a field that its record in a snapshot lacks. Without it, what a record lacks is ' +
+          'blank, as an empty cell is. A delta always keeps it.',
+      ),
     ignoredStatements: z
       .array(z.union([JsonPointer.min(1), HeaderName]))
       .min(1)
@@ -205,6 +212,7 @@ function contradictions(source: Omit<HttpSource, 'type'>): [string, string][] {
     ],
     [format === 'csv' && next !== undefined, 'next', 'is for format: json'],
     [format === 'csv' && source.pages !== undefined, 'pages', 'is for format: json'],
+    [format === 'csv' && source.missing !== undefined, 'missing', 'is for format: json'],
     [format === 'csv' && source.records !== '', 'records', 'is for format: json'],
     [format === 'csv' && asOf.from === 'pointer', 'asOf', 'a pointer is for format: json'],
   ]

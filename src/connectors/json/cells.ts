@@ -18,6 +18,8 @@ export type FlatRecord = {
   readonly cells: ReadonlyMap<string, string>
   /** Where lists end: the length of every list, and 0 for null. */
   readonly ends: ReadonlyMap<string, number>
+  /** Where objects and lists stand that hold something. */
+  readonly groups: ReadonlySet<string>
   /** Why the record cannot be trusted. If `path` is null, the whole record cannot be trusted, and there are no cells. */
   readonly fault?: { readonly path: string | null; readonly reason: string }
 }
@@ -53,15 +55,15 @@ export function pointer(value: JsonValue, path: string): JsonValue | undefined {
 /** Turns a record into cells. Null is a blank cell, and a missing member is no cell. A record that is no object has a fault. */
 export function flattenRecord(value: JsonValue): FlatRecord {
   if (!isObject(value)) return brokenRecord('the record is no object')
-  const found: Found = { cells: new Map(), ends: new Map(), damaged: [], textLength: 0 }
+  const found: Found = { cells: new Map(), ends: new Map(), groups: new Set(), damaged: [], textLength: 0 }
   const reason = spread(found, '', value)
   if (reason !== undefined) return brokenRecord(reason)
-  const { cells, ends, damaged } = found
+  const { cells, ends, groups, damaged } = found
   const [path] = damaged
-  if (path === undefined) return { cells, ends }
+  if (path === undefined) return { cells, ends, groups }
   const unreadableText = 'text with a NUL character or half a character'
   if (damaged.length > 1) return brokenRecord(`several cells hold ${unreadableText}`)
-  return { cells, ends, fault: { path, reason: `the cell holds ${unreadableText}` } }
+  return { cells, ends, groups, fault: { path, reason: `the cell holds ${unreadableText}` } }
 }
 
 /** Adds the paths of a record to the headers. */
@@ -74,14 +76,16 @@ export function collectHeaders(headers: Set<string>, { cells }: FlatRecord, name
   )
 }
 
-/** Turns records into rows below `headers`. A cell below null or after the end of a list is blank. Any other missing cell says nothing. */
+/** Turns records into rows below `headers`. A cell below null or after the end of a list is blank. Any other missing cell is undefined. */
 export function rowReader(headers: readonly string[]): (record: FlatRecord, origin: Origin) => SourceRow {
   const columns = headers.map((path) => ({ path, parents: parentsOf(path) }))
-  return ({ cells, ends, fault }, origin) => {
+  return ({ cells, ends, groups: paths, fault }, origin) => {
     const values = columns.map(({ path, parents }) => cells.get(path) ?? (isPastAnEnd(parents, ends) ? '' : undefined))
-    if (!fault) return { values, origin }
+    const groups = headers.flatMap((path, index) => (values[index] === undefined && paths.has(path) ? [index] : []))
+    const row = { values, ...(groups.length > 0 && { groups }), origin }
+    if (!fault) return row
     const column = fault.path === null ? null : headers.indexOf(fault.path)
-    return { values, origin, fault: { column, reason: fault.reason } }
+    return { ...row, fault: { column, reason: fault.reason } }
   }
 }
 
@@ -195,12 +199,13 @@ function member(value: JsonValue | undefined, name: string): JsonValue | undefin
 type Found = {
   readonly cells: Map<string, string>
   readonly ends: Map<string, number>
+  readonly groups: Set<string>
   readonly damaged: string[]
   textLength: number
 }
 
 function brokenRecord(reason: string): FlatRecord {
-  return { cells: new Map(), ends: new Map(), fault: { path: null, reason } }
+  return { cells: new Map(), ends: new Map(), groups: new Set(), fault: { path: null, reason } }
 }
 
 /** Adds what `value` holds below `path`. Returns the reason if that cannot be done. */
@@ -226,6 +231,7 @@ function spreadAll(
 ): string | undefined {
   for (const [name, value] of members) {
     const below = path === '' ? String(name) : `${path}.${name}`
+    found.groups.add(path)
     const reason = problemOf(below) ?? spread(found, below, value)
     if (reason !== undefined) return reason
     found.textLength += below.length

@@ -141,11 +141,11 @@ function sentAt({ signedAt, receivedAt }: StoredEvent): number {
 }
 
 function broken(item: Item, reason: string): Item {
-  return { ...item, record: { cells: new Map(), ends: new Map(), fault: { path: null, reason } } }
+  return { ...item, record: { cells: new Map(), ends: new Map(), groups: new Set(), fault: { path: null, reason } } }
 }
 
 function brokenEvent(event: StoredEvent, reason: string): Item {
-  const nothing = { cells: new Map(), ends: new Map() }
+  const nothing = { cells: new Map(), ends: new Map(), groups: new Set<string>() }
   return broken({ event, line: 1, epochMs: sentAt(event), record: nothing }, reason)
 }
 

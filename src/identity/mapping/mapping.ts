@@ -32,7 +32,7 @@ import {
   startOptions,
   textOptions,
 } from './field-rules.ts'
-import { columnFinder } from './headers.ts'
+import { columnFinder, mostSimilar } from './headers.ts'
 import { ownReader } from './own-cells.ts'
 import { inTime, withDay } from './row-timing.ts'
 import { type Cell, ignoring, type MappableRow, rowMapper, scoping, textIn } from './rows.ts'
@@ -163,6 +163,8 @@ export type CompiledMapping =
       readonly columns: Readonly<Partial<Record<MappedName, string>>>
       /** The mapped fields that this header holds; of a sparse source all, since a later row may speak of them. */
       readonly mapped: ReadonlySet<FieldName>
+      /** One sentence for each mapped name that no record has, though it was to be expected. */
+      readonly lacking: readonly string[]
     }
   /** One sentence for each column that is missing or ambiguous. */
   | { readonly ok: false; readonly missing: readonly string[] }
@@ -175,20 +177,25 @@ export type MappedName = FieldName | 'identityId' | (typeof columnParts)[number]
 export type CompileOptions = {
   /** Whether rows may lack any column: one that is not in the header is then not mapped, and rows without a key are rejected. */
   readonly sparse?: boolean
+  /** Set where a member that a record of a sparse source lacks is a blank. */
+  readonly missingIsBlank?: MissingIsBlank | undefined
   /** The IANA time zone in which instants become days, where the row names none. */
   readonly timeZone?: string
   /** What a record of one's own shape violates; a row that gives such a one is rejected. `isPartial`: it may lack properties. */
   readonly faultOf?: (record: IdentityRecord, isPartial: boolean) => ShapeFault | null
 }
 
+/** What is known of earlier records of a source. `formerFields`: the mapped names that the last accepted ones had; empty if not known. */
+export type MissingIsBlank = { readonly formerFields: readonly string[] }
+
 /** Binds a mapping to the header of one source, once for all its rows. */
 export function compileMapping(
   mapping: Mapping,
   headers: readonly string[],
-  { sparse = false, timeZone = 'UTC', faultOf }: CompileOptions = {},
+  { sparse = false, missingIsBlank, timeZone = 'UTC', faultOf }: CompileOptions = {},
 ): CompiledMapping {
   const { fields, status, action, severalRows, rowTimeZone, onBadCell, statusMeans } = mapping
-  const { bind, columns, missing } = binder(mapping, headers, sparse)
+  const { bind, columns, missing, lacking } = binder(mapping, headers, { sparse, missingIsBlank })
   const key = bind('identityId', fields.identityId, keyReader)
   const own = Object.entries(mapping.record ?? {})
     .map(([name, ownRule]) => bind(`.${name}` as const, ownRule, ownReader))
@@ -221,7 +228,8 @@ export function compileMapping(
       .map((name) => `.${name}` as const)
       .filter((field) => sparse || columns[field] !== undefined),
   ]
-  const ofShape = faultOf && ((record: IdentityRecord, isPartial: boolean) => faultOf(record, isPartial || sparse))
+  const isSilent = sparse && missingIsBlank === undefined
+  const ofShape = faultOf && ((record: IdentityRecord, isPartial: boolean) => faultOf(record, isPartial || isSilent))
   const isFirstDayGone = fields.separatedAt !== undefined && namesFirstDayGone(fields.separatedAt)
   const rules = { timeZone, onBadCell, statusMeans, isFirstDayGone, ...(ofShape && { faultOf: ofShape }) }
   const order = severalRows === 'reject' ? undefined : severalRows.latest.format
@@ -234,7 +242,7 @@ export function compileMapping(
     places.map((place) => ({ name: place.name, column: place.header, text: textIn(place, values) }))
   const scopeOf = scoping(mapping.scope === undefined ? null : headers.length + expressionsOf(mapping).length - 1)
   const isIgnored = ignoring(cells.action, action)
-  return { ok: true, map, scopeOf, cellsOf, isIgnored, columns, mapped: new Set(mapped) }
+  return { ok: true, map, scopeOf, cellsOf, isIgnored, columns, mapped: new Set(mapped), lacking }
 }
 
 const columnParts = ['status', 'action', 'severalRows', 'rowTimeZone'] as const
@@ -260,11 +268,33 @@ function textRules({ fields, record, status, action }: Mapping): readonly (reado
   )
 }
 
-function binder(mapping: Mapping, headers: readonly string[], sparse: boolean) {
+function binder(
+  mapping: Mapping,
+  headers: readonly string[],
+  { sparse, missingIsBlank }: Pick<CompileOptions, 'missingIsBlank'> & { readonly sparse: boolean },
+) {
   const find = columnFinder(headers)
   const derived = textRules(mapping).flatMap(([name, { expression }]) => (expression === undefined ? [] : [name]))
   const columns: Partial<Record<MappedName, string>> = {}
   const missing: string[] = []
+  const lacking: string[] = []
+
+  /** A name whose members no record has: what they held before is over. One that records never had is not read. */
+  function bindLacking<N extends MappedName, R extends TextRule, V>(
+    name: N,
+    textRule: R,
+    readerOf: (rule: R) => CellReader<V>,
+  ): Cell<N, V> | undefined {
+    const { formerFields = [] } = missingIsBlank ?? {}
+    const isOptional = textRule.optional === true
+    const isExpected = formerFields.includes(name) || (formerFields.length === 0 && !isOptional)
+    if (missingIsBlank === undefined || !isExpected) return undefined
+    const cell = nowhere(name, textRule, { text: '', readerOf })
+    // An accepted plan without a required member is the end of it. An optional one may be back, and be left out again.
+    if (isOptional) columns[name] = cell.header
+    else lacking.push(whyLacking(name, textRule, headers))
+    return cell
+  }
 
   function bind<N extends MappedName, R extends TextRule, V>(
     name: N,
@@ -274,8 +304,13 @@ function binder(mapping: Mapping, headers: readonly string[], sparse: boolean) {
     if (textRule === undefined) return undefined
     const derivedIndex = headers.length + derived.indexOf(name)
     const shownName = isOwnField(name) ? name.slice(1) : name
-    const place = bindText(shownName, textRule, { find, sparse, derivedIndex, isKey: name === 'identityId' })
-    if (place === 'unmapped') return governing.includes(name) ? nowhere(name, textRule, readerOf) : undefined
+    const isKey = name === 'identityId'
+    const context = { find, sparse, missingIsBlank: missingIsBlank !== undefined, derivedIndex, isKey }
+    const place = bindText(shownName, textRule, context)
+    if (place === 'unmapped') {
+      const lacked = bindLacking(name, textRule, readerOf)
+      return lacked ?? (governing.includes(name) ? nowhere(name, textRule, { readerOf }) : undefined)
+    }
     if ('missing' in place) {
       missing.push(...place.missing)
       return undefined
@@ -284,14 +319,23 @@ function binder(mapping: Mapping, headers: readonly string[], sparse: boolean) {
     return { name, index: place.indexes[0] ?? -1, ...place, read: readerOf(textRule) }
   }
 
-  return { bind, columns, missing }
+  return { bind, columns, missing, lacking }
 }
 
 function nowhere<N extends MappedName, R extends TextRule, V>(
   name: N,
   textRule: R,
-  readerOf: (rule: R) => CellReader<V>,
+  { text, readerOf }: { readonly text?: string; readonly readerOf: (rule: R) => CellReader<V> },
 ): Cell<N, V> {
   const header = [textRule.column ?? name].flat()[0] ?? name
-  return { name, index: -1, indexes: [], header, textOf: () => undefined, read: readerOf(textRule) }
+  return { name, index: -1, indexes: [], header, textOf: () => text, read: readerOf(textRule) }
+}
+
+function whyLacking(name: MappedName, { column, firstOf, template }: TextRule, headers: readonly string[]): string {
+  const names = [column ?? firstOf ?? [template ?? name]].flat(2)
+  const similar = mostSimilar(names, headers)
+  const quoted = names.map((one) => `"${one}"`).join(', ')
+  const hint =
+    similar === null ? 'if HR leaves it out where nobody has it, write optional: true' : `did you mean "${similar}"?`
+  return `no record has ${quoted} (${isOwnField(name) ? name.slice(1) : name}), so that everybody would lose it; ${hint}`
 }

@@ -19,6 +19,8 @@ export type BoundText = {
 export type BindContext = {
   readonly find: ColumnFinder
   readonly sparse: boolean
+  /** A column that a sparse source lacks is blank. */
+  readonly missingIsBlank: boolean
   /** Where the result of the field's expression stands in a row. */
   readonly derivedIndex: number
   /** The key of a person: a part of it that is blank, or of which the row does not speak, leaves no key. */
@@ -37,7 +39,8 @@ export function bindText(name: string, rule: TextRule, context: BindContext): Bi
     const entries = parts.flatMap((part) => ('column' in part ? [[part.column]] : []))
     const { found, missing } = lookUp(name, entries, { rule, context })
     if (missing.length > 0) return { missing }
-    return found.length < entries.length ? 'unmapped' : templateText(parts, found, { isBlank, isKey: context.isKey })
+    const isEnough = context.missingIsBlank && !context.isKey ? found.length > 0 : found.length === entries.length
+    return isEnough ? templateText(parts, found, { isBlank, context }) : 'unmapped'
   }
   const entries = (rule.firstOf ?? [rule.column ?? []]).map((names) => [names].flat())
   const { found, missing } = lookUp(name, entries, { rule, context })
@@ -49,7 +52,7 @@ export function bindText(name: string, rule: TextRule, context: BindContext): Bi
     return { indexes: [first.index], header: first.header, textOf: null }
   }
   // Of a sparse source a column that no row has is one of which no row speaks, and not one that the source lacks.
-  const silent = context.sparse && found.length < entries.length
+  const silent = context.sparse && !context.missingIsBlank && found.length < entries.length
   return firstOfText(found, { isBlank, isKey: context.isKey, silent })
 }
 
@@ -111,11 +114,12 @@ function firstOfText(
 function templateText(
   parts: readonly TemplatePart[],
   found: readonly Found[],
-  { isBlank, isKey }: { readonly isBlank: BlankTest; readonly isKey: boolean },
+  { isBlank, context: { find, isKey } }: { readonly isBlank: BlankTest; readonly context: BindContext },
 ): BoundText {
   const indexes = found.map(({ index }) => index)
+  const columns = parts.flatMap((part) => ('column' in part ? [find([part.column])] : []))
   const textOf = (values: RowValues) => {
-    const cells = indexes.map((index) => values[index])
+    const cells = columns.map((column) => (column.found === 'one' ? values[column.index] : ''))
     if (cells.includes(undefined)) return undefined
     const texts = cells.map((cell = '') => (isBlank(cell) ? '' : cell.trim()))
     if (isKey ? texts.includes('') : texts.every((text) => text === '')) return ''

@@ -37,6 +37,6 @@ export async function lookOver(
   const { records, rejected } = decider.account
   const { rejects } = decider
   const { incomplete } = decider.counts()
-  const warnings = warningsOf(reading, mapping, decider)
+  const warnings = [...warningsOf(reading, mapping, decider), ...(mapping.ok ? mapping.lacking : [])]
   return { rows, records, rejected, incomplete, rejects, warnings, missing: mapping.ok ? [] : mapping.missing() }
 }

@@ -23,7 +23,8 @@ export type OutOfScope = { readonly outOfScope: true; readonly identityId: strin
 
 /** A reading's rows as sightings, looked over for what an operator should know. */
 export type MappedRows =
-  | (Pick<Mapped, 'ok' | 'columns' | 'mapped' | 'cellsOf'> & {
+  | (Pick<Mapped, 'ok' | 'columns' | 'mapped' | 'lacking'> & {
+      readonly cellsOf: (row: SourceRow) => ReturnType<Mapped['cellsOf']>
       /** null: the row is about something else and is passed over. */
       readonly map: (row: SourceRow) => Sighting | Reject | NoPerson | OutOfScope | null
       /** What the row that was mapped last is to the checks, if it need not be read again as long as it reads the same; null if it has to be. */
@@ -57,21 +58,27 @@ export function mapRows(
     aliases = noAnswers.aliases,
     telling,
     addressOf = (email) => email,
+    formerFields = [],
   }: {
     now: Date
+    /** The mapped names that the last accepted export had. */
+    formerFields?: readonly string[] | undefined
     aliases?: KeyAnswers['aliases']
     telling?: number | undefined
     addressOf?: ((email: string) => string) | undefined
   },
 ): MappedRows {
   const { headers, mode, sparse = false } = reading
-  const compiled = compileMapping(mapping, headers, { sparse, timeZone, ...(shape && { faultOf: shape.faultOf }) })
+  const missingIsBlank = reading.missingIsBlank ? { formerFields } : undefined
+  const faultOf = shape && { faultOf: shape.faultOf }
+  const compiled = compileMapping(mapping, headers, { sparse, missingIsBlank, timeZone, ...faultOf })
   if (!compiled.ok) {
     const { missing } = compiled
     const { see, reasons } = watchHeaderBelow(mapping, { headers, missing })
     return { ok: false, see, missing: reasons }
   }
-  const { columns, mapped, cellsOf } = compiled
+  const { columns, mapped, lacking } = compiled
+  const wholeRow = (row: SourceRow) => (missingIsBlank ? withBlanks(row, headers.length) : row)
   const exportDate = dateIn(timeZone, now.toISOString())
   const lint = createLint({ mode, headers, columns, exportDate, traps, telling, addressOf })
   const keyCells = columns.identityId === undefined ? [] : indexesOf(columns.identityId, headers)
@@ -81,8 +88,10 @@ export function mapRows(
     ok: true,
     columns,
     mapped,
-    cellsOf,
-    map(row) {
+    lacking,
+    cellsOf: (row) => compiled.cellsOf(wholeRow(row)),
+    map(read) {
+      const row = wholeRow(read)
       if (notPeople?.isReorderedHeader(row)) throw reorderedHeader(row.origin)
       if (compiled.isIgnored(row)) return null
       const told = underFirstKey(compiled.map(row), aliases)
@@ -107,6 +116,13 @@ export function mapRows(
     spareOne: lint.spareOne,
     findings: () => [...(notPeople?.findings() ?? []), ...lint.findings().map(({ message }) => message)],
   }
+}
+
+/** A record with a blank for each member that it lacks. What it holds as an object or a list stays unread, as do results of expressions. */
+function withBlanks(row: SourceRow, width: number): SourceRow {
+  const { groups = [] } = row
+  const values = row.values.map((cell, at) => cell ?? (at >= width || groups.includes(at) ? undefined : ''))
+  return { ...row, values }
 }
 
 function reorderedHeader(origin: Origin): Failure {

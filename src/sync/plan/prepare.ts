@@ -107,7 +107,8 @@ async function prepareOnce(
   const { db } = ctx.store
   const { rules } = feed
   const reading = withExpressions(feed.reading, expressionsOf(rules.mapping))
-  const { sparse = false } = reading
+  const sparse = reading.sparse === true && !reading.missingIsBlank
+  const accepted = await acceptedSource(db, connection.name)
   const classed = await classedValues(db, connection.name)
   const answers = await keyAnswers(db, connection.name)
   const ruled = { ...rules, mapping: withClassed(rules.mapping, classed) }
@@ -116,10 +117,10 @@ async function prepareOnce(
     now: ctx.now(),
     aliases: answers.aliases,
     telling: ctx.indexing?.telling,
+    formerFields: accepted.fields,
     ...(key && { addressOf: (email: string) => addressDigest(key, email) }),
   })
   const mapping = only ? only.watched(mapped) : mapped
-  const accepted = await acceptedSource(db, connection.name)
   const planContext: PlanContext = {
     ...contextOf(reading, rules, ctx.now()),
     acceptedAsOf: accepted.asOf,
@@ -373,6 +374,7 @@ function missingColumns(
   if (nothingNew) return []
   if (!mapping.ok) return mapping.missing()
   if (sparse) return []
+  if (mapping.lacking.length > 0) return mapping.lacking
   const { fields: known, record = {}, status } = rules.mapping
   const own = Object.keys(record).map((name) => `.${name}`)
   const mapped = new Set([...Object.keys(known), ...own, ...(status ? ['status'] : [])])

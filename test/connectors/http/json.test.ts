@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import {
   type Answer,
+  type HttpSettings,
   json,
   openHttp,
   pagesOfPeople,
@@ -103,6 +104,21 @@ describe('a JSON list over HTTP', () => {
       { file: 'people page 3', line: 1 },
       { file: 'people page 4', line: 1 },
     ])
+  })
+
+  test.each<[boolean, unknown[], HttpSettings]>([
+    [true, [{ id: 1 }], {}],
+    [false, [{ id: 1 }], { missing: 'keep' }],
+    [false, [{ id: 1 }], { mode: 'delta' }],
+    [false, [], {}],
+  ])('has a blank for what a record lacks: %s of %j with %j', async (missingIsBlank, people, settings) => {
+    await using server = await startHrServer(json(people))
+    await using folder = await temporaryFolder()
+
+    const reading = await openHttp({ url: server.url, ...settings }, { folder: folder.path })
+    await reading.close?.()
+
+    expect(reading).toMatchObject({ missingIsBlank })
   })
 
   test('is a reading without rows when nobody is in it', async () => {

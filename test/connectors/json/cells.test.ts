@@ -229,6 +229,23 @@ describe('records as rows', () => {
     expect(cells[2]).toMatchObject({ 'manager.id': undefined, 'emails.0.value': '', 'emails.1.value': '' })
   })
 
+  test('tell an object or a list in the place of a text from a missing member', () => {
+    const { headers, rows } = rowsOf(
+      '{"id":"1","title":"Lead","tags":"a"}',
+      '{"id":"2","title":{"en":"Lead"},"tags":["b"]}',
+      '{"id":"3","title":{},"tags":[]}',
+      '{"id":"4"}',
+    )
+
+    expect(rows.map(({ groups = [] }) => groups.map((index) => headers[index]))).toEqual([
+      [],
+      ['title', 'tags'],
+      [],
+      [],
+    ])
+    expect(rows.map(({ values }) => values[1])).toEqual(['Lead', undefined, undefined, undefined])
+  })
+
   test('carry the fault of a record, with the number of its column', () => {
     const { rows } = rowsOf('{"id":"1","note":"\\u0000"}', '"no object"')
 

@@ -116,6 +116,60 @@ describe('a source whose rows may lack any column', () => {
   })
 })
 
+describe('a source whose records may lack any member, and that is a blank', () => {
+  const compile = (fields: Record<string, unknown>, headers: string[], formerFields: string[] = []) => {
+    const compiled = compileMapping(Mapping.parse({ fields: { identityId: 'id', ...fields } }), headers, {
+      sparse: true,
+      missingIsBlank: { formerFields },
+    })
+    if (!compiled.ok) throw new Error(compiled.missing.join())
+    return compiled
+  }
+  const read = (compiled: ReturnType<typeof compile>, ...values: string[]) =>
+    compiled.map({ values, origin: { file: 'people page 1', line: 1 } })
+
+  test.each([
+    [{ template: '{First} {Middle} {Last}' }, ['First', 'Last'], ['Ana', 'Li'], 'Ana Li'],
+    [{ template: '{First} {Last}' }, ['Last'], ['Li'], 'Li'],
+    [{ firstOf: ['a', 'b'] }, ['b'], ['B'], 'B'],
+    [{ firstOf: ['a', 'b'], blankWhen: ['-'] }, ['b'], ['-'], null],
+  ])('does without a part of a text that no record has: %j of %j', (rule, headers, cells, text) => {
+    const compiled = compile({ managerName: rule }, ['id', ...headers])
+
+    expect(compiled.lacking).toEqual([])
+    expect(read(compiled, '1', ...cells)).toMatchObject({ fields: { managerName: text } })
+  })
+
+  test.each([
+    ['the last one had', ['identityId', 'jobTitle'], ['no record has "title" (jobTitle)'], { jobTitle: null }],
+    ['is not known of the last one', [], ['no record has "title" (jobTitle)'], { jobTitle: null }],
+    ['the last one lacked', ['identityId'], [], {}],
+  ])('lacks what no record has and %s', (_which, formerFields, lacking, fields) => {
+    const compiled = compile({ jobTitle: 'title' }, ['id'], formerFields)
+
+    expect(compiled.lacking).toEqual(lacking.map((sentence) => expect.stringContaining(sentence)))
+    expect(read(compiled, '1')).toEqual(expect.objectContaining({ fields }))
+    expect(compiled.columns).toEqual({ identityId: 'id' })
+  })
+
+  test.each([
+    ['the last one had', ['identityId', 'jobTitle'], { jobTitle: null }],
+    ['is not known of the last one', [], {}],
+  ])('lacks nothing of what may be missing, though %s', (_which, formerFields, fields) => {
+    const compiled = compile({ jobTitle: { column: 'title', optional: true } }, ['id'], formerFields)
+
+    expect(compiled.lacking).toEqual([])
+    expect(read(compiled, '1')).toEqual(expect.objectContaining({ fields }))
+  })
+
+  test('rejects its rows where no record has the key', () => {
+    const compiled = compile({}, ['name'])
+
+    expect(compiled.lacking).toEqual([expect.stringContaining('no record has "id" (identityId)')])
+    expect(read(compiled, 'Ana')).toMatchObject({ identityId: null, reason: 'the cell is blank' })
+  })
+})
+
 describe('a row with an action', () => {
   const mapping = {
     fields: {
