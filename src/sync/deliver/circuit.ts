@@ -7,14 +7,17 @@ export type CircuitOptions = {
 }
 
 /** Keeps requests from a platform that is unwell. Its time is that of the process, which no change of the machine's clock moves. */
-export type Circuit = {
+export type Circuit<F> = {
   /** Makes a request, or answers in how many milliseconds the next one is let through. */
-  run<A>(send: () => Promise<A>, signal: AbortSignal): Promise<{ readonly answer: A } | { readonly withheldMs: number }>
+  run<A extends F>(
+    send: () => Promise<A>,
+    signal: AbortSignal,
+  ): Promise<{ readonly answer: A } | { readonly withheldMs: number }>
   readonly isOpen: boolean
 }
 
 /** A circuit that opens after several failures in a row. After each break one request decides whether the others may follow. */
-export function createCircuit<F>(options: CircuitOptions, isFailure: (answer: F) => boolean): Circuit {
+export function createCircuit<F>(options: CircuitOptions, isFailure: (answer: F) => boolean): Circuit<F> {
   let failuresInRow = 0
   let breaks = 0
   /** When the break is over; null: the circuit is closed. */
@@ -32,19 +35,19 @@ export function createCircuit<F>(options: CircuitOptions, isFailure: (answer: F)
     probeAtMs = null
   }
 
-  async function runClosed<A>(send: () => Promise<A>): Promise<A> {
+  async function runClosed<A extends F>(send: () => Promise<A>): Promise<A> {
     const answer = await send()
     // What began before the circuit opened says nothing new.
     if (probeAtMs !== null) return answer
-    failuresInRow = isFailure(answer as unknown as F) ? failuresInRow + 1 : 0
+    failuresInRow = isFailure(answer) ? failuresInRow + 1 : 0
     if (failuresInRow >= options.failures) open()
     return answer
   }
 
   /** A request that could not be made at all decides nothing: the next one is the probe. */
-  async function runProbe<A>(send: () => Promise<A>): Promise<A> {
+  async function runProbe<A extends F>(send: () => Promise<A>): Promise<A> {
     const answer = await send()
-    if (isFailure(answer as unknown as F)) open()
+    if (isFailure(answer)) open()
     else close()
     return answer
   }
