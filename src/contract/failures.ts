@@ -23,8 +23,8 @@ export type DeliveryFailure = {
   readonly uncertain: boolean
 }
 
-const repeated =
-  'The batch stays due and is tried again. The pauses grow up to an hour. If it is a single person on whom the platform fails, the others of the batch go on. No person is given up.'
+const repeated = 'The batch stays due and is tried again. The pauses grow up to an hour. No person is given up.'
+const repeatedApart = `${repeated} If it is a single person on whom the platform fails, the others of the batch go on. After 15 minutes the run ends without that person, who is tried again every hour.`
 const blocked = 'Nothing of the connection is sent, except one probe every 15 minutes. Other connections go on.'
 const unwell = 'Look at the status page of the platform. Nothing has to be done here.'
 
@@ -40,7 +40,8 @@ export const deliveryFailures = {
   item_failed: {
     action: 'retry',
     when: 'one item of a batch is answered with a status of 500 or above',
-    follows: 'That person stays due and is sent again. The others of the batch are settled.',
+    follows:
+      'That person stays due and is sent again. The others of the batch are settled. After 15 minutes the run ends without that person, who is tried again every hour.',
     helps: unwell,
     uncertain: true,
   },
@@ -159,14 +160,14 @@ export const deliveryFailures = {
   server_error: {
     action: 'retry',
     when: 'the platform fails (500 to 599) or stopped waiting for the request (408)',
-    follows: `${repeated} A Retry-After is obeyed.`,
+    follows: `${repeatedApart} A Retry-After is obeyed.`,
     helps: unwell,
     uncertain: true,
   },
   unreadable: {
     action: 'retry',
     when: 'the answer is not what the operation promises: it is HTML, JSON that is cut off or has another shape, larger than 32 MiB, not UTF-8, or it breaks off',
-    follows: repeated,
+    follows: repeatedApart,
     helps: 'Check whether a proxy or a firewall answers in place of the platform.',
     uncertain: true,
   },
@@ -201,14 +202,14 @@ export const deliveryFailures = {
   timed_out: {
     action: 'retry',
     when: 'the connection, the first byte or the whole answer took longer than platform.timeoutMs',
-    follows: repeated,
+    follows: repeatedApart,
     helps: 'If the platform is only slow, raise platform.timeoutMs or lower delivery.batchSize.',
     uncertain: true,
   },
   connection_lost: {
     action: 'retry',
     when: 'the connection ended before the answer began',
-    follows: repeated,
+    follows: repeatedApart,
     helps: null,
     uncertain: true,
   },
@@ -280,3 +281,8 @@ export const deliveryFailures = {
 } as const satisfies Readonly<Record<string, DeliveryFailure>>
 
 export type DeliveryFailureCode = keyof typeof deliveryFailures
+
+const codes = Object.keys(deliveryFailures) as readonly DeliveryFailureCode[]
+
+/** A person whose delivery ended with one of these was not refused: the platform failed, and may have applied the change. */
+export const undeliveredCodes: ReadonlySet<string> = new Set(codes.filter((code) => deliveryFailures[code].uncertain))

@@ -9,6 +9,7 @@ import { digestAnswered } from './digests.ts'
 import { eachApart } from './each-apart.ts'
 import { deliveryJob, enqueue, runJobs } from './enqueue.ts'
 import { markEndedTakeovers, readLeftUncertain } from './repair/uncertain.ts'
+import { retryUndelivered } from './repair/undelivered.ts'
 
 /**
  * Enqueues everything that is due by the store and that no process works on. The queue may have lost any of it; jobs that it still
@@ -23,6 +24,7 @@ export async function sweep(
   const stranded = await releaseStranded(db, ctx.lease)
   await markEndedTakeovers(ctx)
   await readLeftUncertain(ctx)
+  await retryUndelivered(ctx)
   await eachApart(ctx, { during: 'sweep', all: await runsToClose(db) }, (run) => finishRun(ctx, run))
   const due = (await dueRuns(db)).flatMap(({ runId, jobId, attempt, wasReleased }) => {
     if (wasReleased && !retries && !stranded.has(runId)) return []

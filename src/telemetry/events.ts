@@ -34,6 +34,7 @@ export type EventFields = {
   'step.stored': BatchRef & { readonly step: string; readonly people: number }
   'outcomes.recorded': BatchRef & { readonly people: number }
   'person.refused': RunRef & { readonly identityId: string; readonly status: number }
+  'person.undelivered': RunRef & { readonly identityId: string; readonly status: number }
   'person.restored': { readonly connection: string; readonly identityId: string; readonly by: string }
   'connection.blocked': { readonly connection: string; readonly status: string; readonly reason: string }
   'connection.freed': { readonly connection: string }
@@ -183,6 +184,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     stepStored: tells('debug', 'step.stored', 'step of a correction stored'),
     outcomesRecorded: tells('debug', 'outcomes.recorded', 'outcomes recorded'),
     personRefused: tells('warn', 'person.refused', 'platform refused a person'),
+    personUndelivered: tells('warn', 'person.undelivered', 'platform fails on a person, who is tried again every hour'),
     personRestored: tells('info', 'person.restored', 'retraction taken back'),
     connectionBlocked: tells('warn', 'connection.blocked', 'connection blocked until an operator helps'),
     connectionFreed: tells('info', 'connection.freed', 'connection works again'),

@@ -273,7 +273,7 @@ async function runFailed(db: Db, { connections }: ConditionSettings): Promise<Co
   }))
 }
 
-/** Leavers whom the platform refuses. Other refusals can wait until an operator looks at the list. */
+/** Leavers whom the platform refuses, or on whom it fails. Other refusals can wait until an operator looks at the list. */
 async function problems(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; since: Date } & Waiting>`
     select connection as name, min(first_at) as since, count(*)::int as people, count(*)::int as leavers
@@ -284,7 +284,7 @@ async function problems(db: Db, { connections }: ConditionSettings): Promise<Con
     connection: name,
     kind: 'problems',
     code: null,
-    reason: `the platform refuses the leaving dates of ${condition.people === 1 ? '1 person' : `${condition.people} people`}`,
+    reason: `the platform does not take the leaving dates of ${condition.people === 1 ? '1 person' : `${condition.people} people`}`,
     runId: null,
   }))
 }

@@ -23,6 +23,8 @@ export type ClaimedDelivery = {
   readonly hasProblems: boolean
   /** Failed attempts in a row until now. */
   readonly failures: number
+  /** Since when nothing of it gets through; null: it does not fail. */
+  readonly failingSince: Date | null
   /** An earlier request may have reached the platform, and its outcome is not known. */
   readonly uncertain: boolean
   /** The session that an earlier attempt asked to be completed. */
@@ -71,9 +73,10 @@ async function claimFrom(
         and runs.id = deliveries.run_id and runs.state = 'delivering'
         and ${isFree ? sql`${held} is null` : sql`${held} is not null and ${unleased(held)} and ${former}`}
       returning deliveries.run_id, deliveries.batch, deliveries.kind, runs.connection, deliveries.attempts,
-        deliveries.failures, deliveries.uncertain, deliveries.session ${isFree ? sql`` : sql`, former.lease as previous`}
+        deliveries.failures, deliveries.failing_since, deliveries.uncertain, deliveries.session ${isFree ? sql`` : sql`, former.lease as previous`}
     )${isFree ? sql`` : takeover}
-    select run_id as "runId", batch, kind, connection, attempts as attempt, failures, uncertain, session,
+    select run_id as "runId", batch, kind, connection, attempts as attempt, failures, failing_since as "failingSince",
+      uncertain, session,
       json_build_object('key', target_key, 'id', target_id, 'resource', target_resource, 'lacksUpdate', lacks_update) as target,
       blocked_at is not null as "isBlocked",
       exists (select 1 from problems where problems.connection = connections.name) as "hasProblems"

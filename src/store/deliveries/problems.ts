@@ -1,9 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { compareKeys } from '../../identity/digest.ts'
 import type { Db } from '../schema.ts'
-
-/** How long a delivery may fail before its people count as problems. */
-const patienceMs = 15 * 60_000
+import { isUndelivered, patienceMs, retryAfterMs } from './undelivered.ts'
 
 /** Without these changes the platform takes a person who has left for employed, or keeps a wrong date. */
 const leaverKinds: readonly string[] = ['leave', 'correct']
@@ -11,7 +9,7 @@ const leaverKinds: readonly string[] = ['leave', 'correct']
 export type Problem = {
   readonly connection: string
   readonly identityId: string
-  /** Refused by the platform; or accepted here, but its delivery fails for a while or waits behind a block. */
+  /** Refused by the platform; or accepted here, but the platform fails on it for a while, or it waits behind a block. */
   readonly state: 'refused' | 'undelivered'
   readonly runId: string
   readonly kind: string
@@ -47,7 +45,7 @@ export async function listProblems(
     if (left === 0) break
     const page = { after: name === after?.connection ? after.identityId : '', limit: left }
     const overdue = await overdueBatches(db, { connection: name, now })
-    const problems = [...(await refusedPeople(db, overdue, page)), ...(await undeliveredPeople(db, overdue, page))]
+    const problems = [...(await closedPeople(db, overdue, page)), ...(await undeliveredPeople(db, overdue, page))]
     problems.sort((a, b) => compareKeys(a.identityId, b.identityId))
     found.push(...problems.slice(0, left ?? problems.length))
   }
@@ -65,8 +63,11 @@ export async function problemTallies(db: Db, { now }: { now: Date }): Promise<Ma
   const tallies = new Map<string, ProblemTallies>()
   for (const connection of await connectionNames(db)) {
     const overdue = await overdueBatches(db, { connection, now })
-    const refused = await tally(db, sql`problems where connection = ${connection} and not ${isKeptOut(overdue)}`)
-    const undelivered = await tally(db, sql`changes where ${isOverdue(overdue)}`)
+    const closed = sql`problems where connection = ${connection} and not ${isKeptOut(overdue)}`
+    const refused = await tally(db, sql`${closed} and not ${isUndelivered}`)
+    const failed = await tally(db, sql`${closed} and ${isUndelivered}`)
+    const due = await tally(db, sql`changes where ${isOverdue(overdue)}`)
+    const undelivered = { people: failed.people + due.people, leavers: failed.leavers + due.leavers }
     tallies.set(connection, { refused, undelivered })
   }
   return tallies
@@ -131,23 +132,28 @@ async function undeliveredPeople(db: Db, overdue: Overdue, { after, limit }: Pag
   })
 }
 
-type RefusedRow = Omit<Problem, 'connection' | 'state' | 'leaver' | 'firstAt' | 'lastAt' | 'nextAt'> & {
+type ClosedRow = Omit<Problem, 'connection' | 'state' | 'leaver' | 'firstAt' | 'lastAt' | 'nextAt'> & {
+  readonly isFailed: boolean
   readonly firstAt: Date
   readonly lastAt: Date
 }
 
-async function refusedPeople(db: Db, overdue: Overdue, { after, limit }: Page): Promise<Problem[]> {
+/** The people whom the platform refused, or on whom it failed for so long that their run went on without them. */
+async function closedPeople(db: Db, overdue: Overdue, { after, limit }: Page): Promise<Problem[]> {
   const { connection } = overdue
-  const { rows } = await sql<RefusedRow>`
+  const { rows } = await sql<ClosedRow>`
     select identity_id as "identityId", run_id as "runId", kind, status, message, first_at as "firstAt", last_at as "lastAt", times,
       (select answer ->> 'code' from changes
-        where changes.run_id = problems.run_id and changes.identity_id = problems.identity_id) as code
+        where changes.run_id = problems.run_id and changes.identity_id = problems.identity_id) as code,
+      ${isUndelivered} as "isFailed"
     from problems
     where connection = ${connection} and identity_id > ${after} and not ${isKeptOut(overdue)}
     order by identity_id limit ${limit}`.execute(db)
-  return rows.map(({ firstAt, lastAt, ...row }) => {
-    const when = { firstAt: firstAt.toISOString(), lastAt: lastAt.toISOString(), nextAt: null }
-    return { connection, state: 'refused', leaver: isLeaver(row.kind), ...row, ...when }
+  return rows.map(({ firstAt, lastAt, isFailed, ...row }) => {
+    const nextAt = isFailed ? new Date(lastAt.getTime() + retryAfterMs).toISOString() : null
+    const when = { firstAt: firstAt.toISOString(), lastAt: lastAt.toISOString(), nextAt }
+    const state = isFailed ? 'undelivered' : 'refused'
+    return { connection, state, leaver: isLeaver(row.kind), ...row, ...when }
   })
 }
 

@@ -1,3 +1,4 @@
+import { undeliveredCodes } from '../../contract/failures.ts'
 import type { AnyAnswer, Unreachable } from '../../http/client/answer.ts'
 import type { IdentityRecord } from '../../identity/record.ts'
 import { type ClaimedDelivery, stillHolds, storeStep } from '../../store/deliveries/claim.ts'
@@ -27,6 +28,12 @@ export type Attempt = Endpoint & {
   settled: number
   /** The keys of the people who are no longer due since. */
   readonly settledIds: string[]
+  /** Why the platform failed on people whose request, or item of an answer, was about nobody else. */
+  readonly failedAlone: Map<string, Stop>
+  /** Who is closed as undelivered if the platform fails on them; null: nobody. */
+  closable: Closable | null
+  /** How many people it has closed as undelivered. */
+  undelivered: number
   /** A request of it may have reached the platform, or still may, and its outcome is not known. */
   uncertain: boolean
   /** It has cleared leaving dates, so that one that was read before may be gone. */
@@ -36,6 +43,9 @@ export type Attempt = Endpoint & {
   /** All who were left of the batch were taken as wanted, which is written with the end of the attempt. */
   batchOutcome: RequestOutcome | null
 }
+
+/** The people of a batch who may be closed if the platform fails on them in this attempt too: all, or those whom an earlier run has closed. */
+export type Closable = { readonly isAll: boolean; readonly known: ReadonlySet<string> }
 
 /** A record as JSON, and what has to be known of it without parsing it. */
 export type RecordText = { readonly identityId: string; readonly separatedAt: string | null; readonly json: string }
@@ -66,6 +76,9 @@ export function newAttempt(ctx: SyncContext, claim: ClaimedDelivery, signal: Abo
     leavers: new Set(),
     settled: 0,
     settledIds: [],
+    failedAlone: new Map(),
+    closable: null,
+    undelivered: 0,
     uncertain: false,
     hasCleared: false,
     isBrokenOff: false,
@@ -89,6 +102,11 @@ export function changeOf(attempt: Attempt, identityId: string): PendingChange | 
  */
 export function goesOn({ claim }: Attempt, stop: Stop): boolean {
   return claim.failures > 0 && isOfRequest(stop)
+}
+
+/** Notes that the platform failed on one person. */
+export function noteFailedAlone({ failedAlone }: Attempt, identityId: string, stop: Stop): void {
+  if (isOfRequest(stop)) failedAlone.set(identityId, stop)
 }
 
 /** What events say of the batch. */
@@ -161,7 +179,8 @@ export function reportOutcomes(attempt: Attempt, people: readonly PersonOutcome[
   for (const { identityId, state, answer } of people) {
     if (state !== 'problem') continue
     const status = typeof answer.status === 'number' ? answer.status : 0
-    events.personRefused({ runId, connection, identityId, status })
+    if (undeliveredCodes.has(answer.code ?? '')) events.personUndelivered({ runId, connection, identityId, status })
+    else events.personRefused({ runId, connection, identityId, status })
   }
 }
 

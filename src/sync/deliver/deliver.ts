@@ -57,6 +57,7 @@ import { deletePeople } from './one-by-one.ts'
 import { deliverSession } from './session.ts'
 import { forgetStoredDates } from './stored-dates.ts'
 import { resolveTarget } from './target.ts'
+import { closablePeople, closeUndelivered } from './undelivered.ts'
 
 /** How long a blocked connection is left alone before it is tried again. */
 const probeMs = 15 * 60_000
@@ -90,7 +91,7 @@ async function deliverBatch(ctx: SyncContext, { runId, batch }: Payload<'upsert'
   const attempt = newAttempt(ctx, claim, signal)
   let stop: Stop | null
   try {
-    stop = await carryOut(attempt)
+    stop = await closeUndelivered(attempt, await carryOut(attempt))
   } catch (error) {
     if (error instanceof Overtaken) return await markOvertaken(ctx, claim)
     const ended = await endAttempt(ctx.store.db, claim, endOfError(attempt, signal.aborted))
@@ -127,6 +128,10 @@ async function carryOut(attempt: Attempt): Promise<Stop | null> {
   attempt.pending = pending.length
   attempt.leavers = new Set(
     pending.flatMap(({ identityId, separatedAt }) => (separatedAt === null ? [] : [identityId])),
+  )
+  attempt.closable = await closablePeople(
+    attempt,
+    pending.map(({ identityId }) => identityId),
   )
   if (claim.kind === 'session') return await deliverSession(attempt, pending)
   if (claim.kind === 'delete') return await deletePeople(attempt, pending)
@@ -187,7 +192,7 @@ async function free(ctx: SyncContext, { connection, runId }: ClaimedDelivery): P
 }
 
 function endOf(
-  { claim, requests, settled, settledIds, uncertain, batchOutcome }: Attempt,
+  { claim, requests, settled, settledIds, undelivered, uncertain, batchOutcome }: Attempt,
   { stop, pauseMs, now }: { stop: Stop | null; pauseMs: number; now: Date },
 ): AttemptEnd {
   return {
@@ -196,7 +201,7 @@ function endOf(
     dueAt: new Date(now.getTime() + pauseMs),
     failure: stop && { code: stop.code, message: stop.message },
     as: endedAs(stop),
-    progressed: settled > 0,
+    progressed: settled > undelivered,
     uncertain: claim.uncertain || uncertain || (stop !== null && leavesUncertain(stop)),
     settled: settledIds,
     now,

@@ -5,6 +5,7 @@ import {
   type Attempt,
   change,
   goesOn,
+  noteFailedAlone,
   type PersonResult,
   problemOf,
   type RecordText,
@@ -151,6 +152,7 @@ async function forEach<P extends { readonly identityId: string }>(
       const result = await task(person)
       if (result.kind === 'wait' || result.kind === 'retry' || result.kind === 'blocked') {
         stop = decisiveStop(stop, result)
+        noteFailedAlone(attempt, person.identityId, result)
         isStopped ||= !goesOn(attempt, result)
       } else results.set(person.identityId, result)
     }

@@ -4,6 +4,7 @@ import {
   change,
   changeOf,
   goesOn,
+  noteFailedAlone,
   type PersonResult,
   type RecordText,
   type Results,
@@ -97,6 +98,7 @@ async function upsertInto(into: Upserting, people: readonly RecordText[]): Promi
         break
       default:
         failure = decisiveStop(failure, classified)
+        if (group.length === 1) for (const { identityId } of group) noteFailedAlone(attempt, identityId, classified)
         if (!goesOn(attempt, classified)) return failure
         // After all others: several failures in a row open the circuit.
         if (group.length > 1 && into.splits < mostSplits)
@@ -182,8 +184,10 @@ function matchItems(into: Upserting, people: readonly RecordText[], items: reado
     const person = people[position]
     if (!person) return
     const { identityId } = person
-    if (status >= 500) into.failed++
-    else if (status >= 400) {
+    if (status >= 500) {
+      into.failed++
+      noteFailedAlone(into.attempt, identityId, itemsFailed(1))
+    } else if (status >= 400) {
       const message = error?.message ?? 'the platform gave no reason'
       results.set(identityId, { kind: 'refused', code: 'item_refused', status, message })
     } else if (data) results.set(identityId, { kind: 'taken', status, stored: data.separatedAt })

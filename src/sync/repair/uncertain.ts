@@ -53,7 +53,8 @@ export async function readLeftUncertain(ctx: SyncContext): Promise<void> {
   await eachApart(ctx, { during: 'sweep', all }, (connection) => requestRepair(ctx, connection))
 }
 
-async function requestRepair(ctx: SyncContext, connection: string): Promise<void> {
+/** Adds such a run and starts it. */
+export async function requestRepair(ctx: SyncContext, connection: string): Promise<void> {
   await addRepair(ctx.store.db, { connection, now: ctx.now() })
   await tellRepair(ctx, connection)
 }

@@ -1,0 +1,66 @@
+/*
+ * A platform that always fails on one person must not keep the run of that person open: every later run of the connection waits for it, and
+ * with it the departures of the next export. Such a person is closed as a problem, in doubt, and tried again by later runs.
+ */
+import type { AnyAnswer } from '../../http/client/answer.ts'
+import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
+import { isOverdue, knownUndelivered } from '../../store/deliveries/undelivered.ts'
+import { waitingRunsOf } from '../../store/runs/runs.ts'
+import { type Attempt, type Closable, record } from './attempt.ts'
+import { classifyAnswer, isOfRequest, type Stop } from './classify-answers.ts'
+import { recordsOf, request } from './endpoint.ts'
+
+/**
+ * Which people may be closed if the platform fails on them again. Nobody, unless it answers a small request now: a platform that is away says
+ * nothing about a person.
+ */
+export async function closablePeople(attempt: Attempt, identityIds: readonly string[]): Promise<Closable | null> {
+  const { ctx, claim } = attempt
+  if (claim.failures === 0) return null
+  const { connection, hasProblems } = claim
+  const isAll = isOverdue(claim.failingSince, ctx.now())
+  const known = hasProblems ? await knownUndelivered(ctx.store.db, { connection, identityIds }) : new Set<string>()
+  if (!isAll && known.size === 0) return null
+  return (await isAnswering(attempt)) ? { isAll, known } : null
+}
+
+async function isAnswering(attempt: Attempt): Promise<boolean> {
+  const { connectionId, records } = attempt
+  const query = { size: 1 }
+  const answer = await request<AnyAnswer>(attempt, (client, options) =>
+    records === null
+      ? client.listHrisUserIdentities({ params: { connectionId }, query }, options)
+      : client.listCustomDataRecords({ params: recordsOf(attempt).params, query }, options),
+  )
+  return classifyAnswer(answer).kind === 'done'
+}
+
+/**
+ * Closes the people on whom the platform has failed for too long. As long as anybody of the batch gets through, the others have time: who
+ * fails alone is then still being found out. Answers what stopped the attempt, if somebody is left.
+ */
+export async function closeUndelivered(attempt: Attempt, stop: Stop | null): Promise<Stop | null> {
+  if (stop === null || attempt.closable === null) return stop
+  const failed = attempt.claim.kind === 'session' ? await failedSet(attempt, stop) : failedPeople(attempt)
+  if (failed.size === 0) return stop
+  const outcomes = [...failed].map(([identityId, { status, code, message }]): PersonOutcome => {
+    return { identityId, state: 'problem', answer: { status, code, message } }
+  })
+  attempt.uncertain = true
+  attempt.undelivered = failed.size
+  await record(attempt, outcomes, attempt.ctx.now())
+  return attempt.pending === 0 ? null : stop
+}
+
+function failedPeople({ closable, failedAlone, settled, settledIds }: Attempt): ReadonlyMap<string, Stop> {
+  const isClosable = (identityId: string) => closable?.known.has(identityId) || (closable?.isAll && settled === 0)
+  const isSettled = new Set(settledIds)
+  return new Map([...failedAlone].filter(([identityId]) => isClosable(identityId) && !isSettled.has(identityId)))
+}
+
+/** A session fails as a whole. It is closed only for a run that waits, which may bring a set that the platform takes. */
+async function failedSet(attempt: Attempt, stop: Stop): Promise<ReadonlyMap<string, Stop>> {
+  const { ctx, claim, read } = attempt
+  if (!isOfRequest(stop) || (await waitingRunsOf(ctx.store.db, claim.connection)).length === 0) return new Map()
+  return new Map(read?.changes.map(({ identityId }) => [identityId, stop]))
+}
