@@ -10,6 +10,9 @@ import { type Attempt, type Closable, record } from './attempt.ts'
 import { classifyAnswer, isOfRequest, type Stop } from './classify-answers.ts'
 import { recordsOf, request } from './endpoint.ts'
 
+/** Time alone shows little: a clock that is set right moves by hours. */
+const minFailures = 3
+
 /**
  * Which people may be closed if the platform fails on them again. Nobody, unless it answers a small request now: a platform that is away says
  * nothing about a person.
@@ -18,7 +21,7 @@ export async function closablePeople(attempt: Attempt, identityIds: readonly str
   const { ctx, claim } = attempt
   if (claim.failures === 0) return null
   const { connection, hasProblems } = claim
-  const isAll = isOverdue(claim.failingSince, ctx.now())
+  const isAll = claim.failures >= minFailures && isOverdue(claim.failingSince, ctx.now())
   const known = hasProblems ? await knownUndelivered(ctx.store.db, { connection, identityIds }) : new Set<string>()
   if (!isAll && known.size === 0) return null
   return (await isAnswering(attempt)) ? { isAll, known } : null
