@@ -1,12 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { company, toCsv } from '../../src/cli/demo/company.ts'
 import type { PlatformClient } from '../../src/sync/context.ts'
+import { startFaultProxy } from '../helpers/faults/proxy.ts'
 import { postgresPlace } from '../helpers/servers/databases.ts'
 import { redisUrl } from '../helpers/servers/provided.ts'
 import { openWorkplace, type WorkplaceOptions } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 
 const headcount = 5000
+const batchSize = 100
+/** Batches whose request may be under way at the kill. Of each the list may be read, which has so many pages. */
+const mostUnderWay = 5
+const pages = headcount / 500
 
 let host: Host
 beforeAll(async () => {
@@ -30,8 +35,9 @@ describe.each(sizes)('a daemon killed in the middle of 5,000 people, $name', ({ 
     await using stack = new AsyncDisposableStack()
     const { key, client } = await host.tenant()
     const place = await size(stack)
-    const work = stack.use(await openWorkplace({ baseUrl: host.platform.baseUrl, key, ...place }))
-    await work.configure({ connection: '    delivery: { batchSize: 100 }\n' })
+    const proxy = stack.use(await startFaultProxy({ target: host.platform.baseUrl }))
+    const work = stack.use(await openWorkplace({ baseUrl: proxy.baseUrl, key, ...place }))
+    await work.configure({ connection: `    delivery: { batchSize: ${batchSize} }\n` })
     const people = company({ seed: 7, size: headcount, today: '2026-11-20' })
     await work.drop('people.csv', toCsv(people))
     await using daemon = work.start('serve')
@@ -43,12 +49,16 @@ describe.each(sizes)('a daemon killed in the middle of 5,000 people, $name', ({ 
     daemon.child.kill('SIGKILL')
     sync.child.kill('SIGKILL')
     await Promise.all([daemon.ended, sync.ended])
+    proxy.forget()
     const after = await work.json('sync')
+    const requests = proxy.requests.length
 
     const arrived = await peopleOn(client)
     expect(atKill).toBeLessThan(headcount)
     expect(after).toMatchObject({ exit: 0, document: { problems: 0 } })
     expect(arrived.size).toBe(headcount)
+    const batchesLeft = Math.ceil((headcount - atKill) / batchSize)
+    expect(requests).toBeLessThanOrEqual(batchesLeft + mostUnderWay * (pages + 1))
     expect(
       [...arrived.values()]
         .map(({ identityId, separatedAt }) => [identityId, separatedAt?.slice(0, 10) ?? ''])
