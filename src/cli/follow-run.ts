@@ -137,8 +137,8 @@ export async function followRun(
     if (isResting(run)) return run
     const standsMs = movement.see(run)
     if (standsMs > standingMs) {
-      const { working, platform } = await lookAround(control, run)
-      if (movement.see(working) > waitSeconds * 1000) throw stalled(working, { platform, waitSeconds })
+      const { working, platform, delay } = await lookAround(control, run)
+      if (movement.see(working) > waitSeconds * 1000) throw stalled(working, { platform, delay, waitSeconds })
     }
     await pause(standsMs > standingMs ? slowPollMs : pollMs, undefined, { signal })
     run = await control.getRun({ params: { runId: run.id } })
@@ -160,15 +160,17 @@ function watchMovement(): { see(run: Run): number } {
   }
 }
 
+type Around = { readonly working: Run; readonly platform: string; readonly delay: string | undefined }
+
 /** The run that is at work: this one, or the one that it waits for. Throws `blocked` where none can be. */
-async function lookAround(control: Control, run: Run): Promise<{ working: Run; platform: string }> {
-  const { platform, connections } = await control.status({})
+async function lookAround(control: Control, run: Run): Promise<Around> {
+  const { platform, platformDelay, connections } = await control.status({})
   const connection = connections.find(({ name }) => name === run.connection)
   const working = connection?.active ?? run
   if (connection?.blocked) {
     throw new Failure('blocked', `${run.connection} is blocked: ${connection.blocked.reason}; ${remains(working)}`)
   }
-  return { working, platform }
+  return { working, platform, delay: platformDelay }
 }
 
 /** True once nothing happens to the run by itself any more. */
@@ -176,8 +178,12 @@ export function isResting({ state }: Run): boolean {
   return restingStates.some((resting) => resting === state)
 }
 
-function stalled(run: Run, { platform, waitSeconds }: { platform: string; waitSeconds: number }): Failure {
-  const message = `the platform at ${platform} took nothing for ${counted(waitSeconds, 'second')}: ${remains(run)}`
+function stalled(
+  run: Run,
+  { platform, delay, waitSeconds }: Omit<Around, 'working'> & { readonly waitSeconds: number },
+): Failure {
+  const why = delay === undefined ? '' : `: ${delay}`
+  const message = `the platform at ${platform} took nothing for ${counted(waitSeconds, 'second')}${why}; ${remains(run)}`
   return new Failure('platform_unreachable', message)
 }
 

@@ -109,6 +109,8 @@ export type OpenOptions = {
   readonly signal: AbortSignal
   /** Which of these versions were already taken, that is, accepted or refused by a person. */
   readonly taken: (versions: readonly string[]) => Promise<ReadonlySet<string>>
+  /** Is told, in words, what the source makes the reader wait for. */
+  readonly waiting?: (reason: string) => void
 }
 
 /** What became of the plan that was made from a source: it was accepted, or a person refused it. */

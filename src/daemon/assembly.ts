@@ -95,6 +95,7 @@ export async function assemble(
     now,
     lease,
     indexing: { version },
+    sourceWaits: new Map(),
     startedBy,
   }
   const opened = opening.move()

@@ -129,6 +129,8 @@ export type SyncContext = {
    * export is read whole.
    */
   readonly indexing?: { readonly version: string; readonly telling?: number }
+  /** Why runs of this process wait for their source, by their ids, in words. Left out where nobody looks. */
+  readonly sourceWaits?: Map<string, string>
   /** Who started this process; null where that is not known. */
   readonly startedBy: string | null
 }

@@ -44,6 +44,15 @@ test.each<[string, Partial<ConnectionStatus>]>([
   expect(standing({ ...settled, ...differing }, now, [])).toMatchObject({ state })
 })
 
+test('a delivery that does not move says why', () => {
+  const delay = 'the platform does not answer since 13:30 UTC (connection refused)'
+  const active = { ...lastRun, state: 'delivering', confirmed: 0, counts: null } as Run
+
+  const { text } = standing({ ...settled, active }, now, [], delay)
+
+  expect(String(text)).toContain('The platform does not answer since 13:30 UTC (connection refused).')
+})
+
 test('people whose departure is held back are not called unreadable', () => {
   const { text } = standing({ ...settled, unserved: { people: 2, leavers: 1, rows: 1 } }, now, [])
 

@@ -1,7 +1,7 @@
 import type { Run } from '../../contract/control/shapes.ts'
 import type { Printer } from '../../text/print.ts'
 import { countsText } from './tallies.ts'
-import { counted, number, type Paint } from './text.ts'
+import { counted, number, type Paint, shown } from './text.ts'
 
 /** Shows how a run comes along. */
 export type Progress = {
@@ -24,12 +24,13 @@ export const noProgress: Progress = { show: () => {}, end: () => {} }
 /** What one moment of a run looks like: `acme: delivering [=====>    ] 119 of 5,000`. */
 export function progressText(run: Run, paint: Paint): string {
   const head = `${run.connection}: ${run.state}`
-  if (run.state !== 'delivering') return head
+  const delay = delayText(run)
+  if (run.state !== 'delivering') return `${head}${delay}`
   const { done, total } = delivery(run)
   const filled = total === 0 ? barWidth : Math.floor((done / total) * barWidth)
   const body = '='.repeat(filled).padEnd(barWidth, '·')
   const problems = run.problems > 0 ? `, ${counted(run.problems, 'problem')}` : ''
-  return `${head} ${paint('cyan', body)} ${number(done)} of ${number(total)}${problems}`
+  return `${head} ${paint('cyan', body)} ${number(done)} of ${number(total)}${problems}${paint('yellow', delay)}`
 }
 
 function bar(printer: Printer): Progress {
@@ -49,11 +50,18 @@ function bar(printer: Printer): Progress {
 function lines(printer: Printer): Progress {
   let state = ''
   let share = 0
+  let delay = ''
   return {
     show: (run) => {
       const { done, total } = delivery(run)
       const now = total === 0 ? 0 : done / total
-      if (run.state === state && now < share + lineShare) return
+      // Times and numbers change all the time: a reason is printed once, and again when another one has come.
+      const reason = delayText(run)
+        .replace(/; next attempt .*/, '')
+        .replaceAll(/\d+/g, '')
+      const isNews = run.state !== state || now >= share + lineShare || (reason !== '' && reason !== delay)
+      if (!isNews) return
+      delay = reason
       state = run.state
       share = now
       printer.print(`${lineText(run)}\n`)
@@ -65,8 +73,12 @@ function lines(printer: Printer): Progress {
 function lineText(run: Run): string {
   const head = `${run.connection}: ${run.state}`
   const { done, total } = delivery(run)
-  if (run.state === 'delivering') return `${head}, ${number(done)} of ${number(total)}`
-  return run.state === 'planned' && run.counts ? `${head}, ${countsText(run.counts)}` : head
+  if (run.state === 'delivering') return `${head}, ${number(done)} of ${number(total)}${delayText(run)}`
+  return run.state === 'planned' && run.counts ? `${head}, ${countsText(run.counts)}` : `${head}${delayText(run)}`
+}
+
+function delayText({ delay }: Run): string {
+  return delay ? `, ${shown(delay)}` : ''
 }
 
 function delivery({ confirmed, problems, remaining }: Run): { done: number; total: number } {

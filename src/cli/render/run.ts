@@ -197,6 +197,7 @@ function setAside(run: Run, paint: Paint): string[] {
 
 function runFacts(run: Run): string[][] {
   const facts: [string, string | null][] = [
+    ['now', run.delay ? shown(run.delay) : null],
     ['trigger', `${run.trigger}${optionsText(run)}`],
     ['asked by', run.requestedBy.length === 0 ? null : shown(run.requestedBy.join(', '))],
     ['reads', run.feed === 'source' ? null : feedTexts[run.feed]],

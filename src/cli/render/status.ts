@@ -21,6 +21,7 @@ export function renderStatus(status: Status, paint: Paint): string {
       ],
       (cell, _row, column) => (column === 0 ? paint('dim', cell) : cell),
     ).map((line) => `  ${line}`),
+    ...(status.platformDelay === undefined ? [] : [`  ${paint('yellow', '!')} ${shown(status.platformDelay)}`]),
     ...processLines(status, paint).map((line) => `  ${line}`),
     ...alertLines(status.alerts, paint).map((line) => `  ${line}`),
     ...(status.unsigned === undefined

@@ -1,6 +1,7 @@
 import { extname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
+import type { OpenOptions } from '../connector.ts'
 import type { ExportFile } from './export-file.ts'
 import { unreadable } from './failures.ts'
 import { SideFile, Suffix } from './side-file.ts'
@@ -39,6 +40,12 @@ export function companionSuffixes({ marker, sideFile }: Completeness): readonly 
   return [marker, sideFile?.suffix].filter((suffix) => suffix !== undefined)
 }
 
+type Waiting = {
+  readonly quietSeconds: number
+  readonly signal: AbortSignal
+  readonly waiting?: OpenOptions['waiting'] | undefined
+}
+
 /**
  * Returns what `find` finds once the file has not changed for `quietSeconds`. The modification time shows that; if its clock runs
  * ahead of ours, watching the file does. If another file is found meanwhile, the wait begins again for that one. A file that keeps
@@ -46,7 +53,7 @@ export function companionSuffixes({ marker, sideFile }: Completeness): readonly 
  */
 export async function whenQuiet<Found extends { readonly file: ExportFile } | null>(
   find: () => Promise<Found>,
-  { quietSeconds, signal }: { readonly quietSeconds: number; readonly signal: AbortSignal },
+  { quietSeconds, signal, waiting }: Waiting,
 ): Promise<Found> {
   const quietMs = quietSeconds * 1000
   const startedAtMs = performance.now()
@@ -60,6 +67,7 @@ export async function whenQuiet<Found extends { readonly file: ExportFile } | nu
     const remainingMs = quietMs - Math.max(Date.now() - file.modifiedAtMs, nowMs - sameSinceMs)
     if (remainingMs <= 0) return found
     if (nowMs - startedAtMs + remainingMs > patience * quietMs) throw stillWritten(file, quietSeconds)
+    waiting?.(`waiting ${Math.ceil(remainingMs / 1000)} s: the export was written just now`)
     await wait(remainingMs, signal)
     const next = await find()
     if (!same(found, next)) sameSinceMs = performance.now()

@@ -48,11 +48,11 @@ type Opening = {
 }
 
 async function openNext(source: CsvSource, { folder, findVersions, place, options }: Opening): Promise<Reading> {
-  const { now, signal, taken } = options
+  const { now, signal, taken, waiting } = options
   const choose = (): Promise<Choice | null> =>
     source.take === 'each' ? nextExport(folder, taken, findVersions) : newestExport(folder)
   const quietSeconds = source.complete.marker === undefined ? source.complete.quietSeconds : 0
-  const choice = await whenQuiet(choose, { quietSeconds, signal })
+  const choice = await whenQuiet(choose, { quietSeconds, signal, waiting })
   if (!choice) return nothingNew(now())
 
   const { file, stats, more } = choice

@@ -30,7 +30,7 @@ export type Chosen = {
 export async function chooseExport(
   session: SftpSession,
   choice: Choice,
-  { taken, signal }: Pick<OpenOptions, 'taken' | 'signal'>,
+  { taken, signal, waiting }: Pick<OpenOptions, 'taken' | 'signal' | 'waiting'>,
 ): Promise<Chosen | null> {
   const { quietSeconds, marker } = choice.complete
   const look = async () => {
@@ -42,7 +42,7 @@ export async function chooseExport(
   // A listing may take longer than the quiet period, which begins after the first listing.
   const first = [await look()]
   const find = async () => first.pop() ?? look()
-  const found = await whenQuiet(find, { quietSeconds: marker ? 0 : quietSeconds, signal })
+  const found = await whenQuiet(find, { quietSeconds: marker ? 0 : quietSeconds, signal, waiting })
   return found?.chosen ?? null
 }
 

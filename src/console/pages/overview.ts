@@ -123,7 +123,7 @@ const noCharts: Charts = new Map()
 function overview(status: Status, guest: Reader, charts: Charts): Html {
   const { alerts, connections, unsigned } = status
   return html`${needs(alerts, unsigned, guest)}
-${connections.map((connection) => connectionCard(connection, alerts, guest, charts))}`
+${connections.map((connection) => connectionCard(connection, status, guest, charts))}`
 }
 
 /** What needs a person now. The most pressing comes first. */
@@ -206,9 +206,9 @@ function answerTo(alert: Alert, guest: Reader): Shown {
   }
 }
 
-function connectionCard(connection: ConnectionStatus, alerts: readonly Alert[], guest: Reader, charts: Charts): Html {
+function connectionCard(connection: ConnectionStatus, status: Status, guest: Reader, charts: Charts): Html {
   const { name, target, people, last, active, nextAt, nextVerifyAt, inbox } = connection
-  const { text, tone, state } = standing(connection, guest.now, alerts)
+  const { text, tone, state } = standing(connection, guest.now, status.alerts, status.platformDelay)
   const trouble = connection.problems.refused.people + connection.problems.undelivered.people
   const unserved = connection.unserved.people + connection.unserved.rows
   return card({

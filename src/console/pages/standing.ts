@@ -3,7 +3,7 @@ import type { ConnectionStatus, Run } from '../../contract/control/shapes.ts'
 import { type Html, html } from '../../web/html.ts'
 import { joined, type Tone } from '../../web/parts.ts'
 import { counted, moment, nearness, number } from '../../web/words.ts'
-import { changesIn, runHref, runStates } from '../words.ts'
+import { capital, changesIn, runHref, runStates } from '../words.ts'
 
 export type Standing = { readonly state: string; readonly tone: Tone; readonly text: Html }
 
@@ -11,14 +11,14 @@ export type Standing = { readonly state: string; readonly tone: Tone; readonly t
 const besides: ReadonlySet<Alert['kind']> = new Set(['settings_differ'])
 
 /** How a connection stands, in a sentence. It is in step only if nothing waits, nobody differs and no alert is open. */
-export function standing(connection: ConnectionStatus, now: Date, alerts: readonly Alert[]): Standing {
+export function standing(connection: ConnectionStatus, now: Date, alerts: readonly Alert[], delay?: string): Standing {
   const { blocked, active, paused, last } = connection
   if (blocked) {
     const again = blocked.probeAt && html` It is tried again ${nearness(blocked.probeAt, now)}.`
     const text = html`The platform turns this connection away since ${moment(blocked.since)}: ${blocked.reason}.${again}`
     return { state: 'Blocked', tone: 'bad', text }
   }
-  if (active) return activeStanding(active, alerts)
+  if (active) return activeStanding(active, alerts, delay)
   if (paused) {
     const until = paused.until === null ? 'until a person resumes it' : html`until ${moment(paused.until)}`
     const text = html`${paused.by} paused it ${nearness(paused.since, now)}, ${until}: ${paused.reason}.`
@@ -95,7 +95,7 @@ function alertStanding({ name }: ConnectionStatus, alerts: readonly Alert[]): St
   return open === undefined ? null : { state: 'With problems', tone: 'wait', text: html`Not in step: ${open.reason}.` }
 }
 
-function activeStanding(run: Run, alerts: readonly Alert[]): Standing {
+function activeStanding(run: Run, alerts: readonly Alert[], delay: string | undefined): Standing {
   const { name, tone } = runStates[run.state]
   const all = changesIn(run.counts)
   switch (run.state) {
@@ -109,7 +109,7 @@ function activeStanding(run: Run, alerts: readonly Alert[]): Standing {
       return {
         state: name,
         tone,
-        text: html`${number(run.confirmed)} of ${counted(all, 'change')} acknowledged by the platform.`,
+        text: html`${number(run.confirmed)} of ${counted(all, 'change')} acknowledged by the platform.${delay && html` ${capital(delay)}.`}`,
       }
     case 'reading':
       return { state: name, tone, text: html`HR’s source is being read.` }

@@ -204,6 +204,11 @@ export const Run = z
     problems: Count.describe('Changes that the platform refused.'),
     remaining: Count.describe('Changes that are accepted and neither acknowledged nor refused yet.'),
     reason: z.string().nullable().describe('Why the run is held, failed or was ended.'),
+    delay: z
+      .string()
+      .nullable()
+      .optional()
+      .describe('Why an unfinished run does not move now, in words. Null: nothing keeps it. Left out in lists.'),
     failure: z.string().nullable().describe('The code of the failure that ended the run.'),
     createdAt: Instant,
     startedAt: Instant.nullable(),
@@ -483,6 +488,12 @@ export const Status = z
     database: z.string(),
     queue: z.string(),
     platform: z.string(),
+    platformDelay: z
+      .string()
+      .optional()
+      .describe(
+        'Why no request gets through to the platform, since when, and when it is tried again, in words. Left out: the newest one was answered.',
+      ),
     alerts: z.array(Alert).describe('What needs the attention of a person now, by connection and kind.'),
     unsigned: z.string().optional().describe('Why nothing is added to the audit trail; left out where all is well.'),
     processes: z.array(Process).describe('The processes of the daemon that work on this store.'),

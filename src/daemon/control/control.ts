@@ -63,6 +63,7 @@ import {
   UnservedPlace,
   writeCursor,
 } from './cursors.ts'
+import { delayOf, platformDelay } from './delays.ts'
 import { diagnosisHandlers } from './diagnosis.ts'
 import { type FirstVisitContext, firstVisitHandlers } from './first-visit.ts'
 import { historyHandlers } from './history.ts'
@@ -152,12 +153,20 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
       }),
     )
     const alerts = await listAlerts(ctx)
+    const delay = await platformDelay(ctx.sync)
     const unsigned = ctx.audit.trouble()
     const reload = ctx.reloads?.last
     const running = { processes: await listProcesses(ctx), ...(reload && { reload }) }
     return {
       status: 200,
-      body: { ...ctx.about, alerts, ...(unsigned !== null && { unsigned }), ...running, connections },
+      body: {
+        ...ctx.about,
+        ...(delay !== null && { platformDelay: delay }),
+        alerts,
+        ...(unsigned !== null && { unsigned }),
+        ...running,
+        connections,
+      },
     }
   },
 
@@ -174,7 +183,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     const run = await existingRun(ctx, params.runId)
     const hasMoved = run.state === 'held' && run.moved === null && (await hasMovedBasis(ctx.sync, run))
     const moved = hasMoved ? movedBasis : run.moved
-    return { status: 200, body: { ...run, moved } }
+    return { status: 200, body: { ...run, moved, delay: await delayOf(ctx.sync, run) } }
   },
 
   async listChanges(ctx, { params: { runId }, query: { kind, search, after, limit, values } }) {

@@ -25,6 +25,12 @@ const reasonsByCode: Readonly<Record<string, UnreachableReason>> = {
   EPROTO: 'tls',
 }
 
+const causesByCode: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  EHOSTUNREACH: 'no route to it',
+  ENETUNREACH: 'no route to it',
+}
+
 const tlsCode = /^(?:CERT_|CRL_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA)/
 
 const descriptions: Readonly<Record<UnreachableReason, string>> = {
@@ -56,7 +62,7 @@ export function unreachable(error: unknown, { sent }: Progress, ending: Ending):
   const reason = reasonOf(code, sent, ending)
   const details = reason === 'timeout' ? `limit ${ending.timeoutMs} ms` : code
   const message = `${ending.host} ${descriptions[reason]} (${details})`
-  const cause = reason === 'tls' ? tlsFault(code) : undefined
+  const cause = reason === 'tls' ? tlsFault(code) : causesByCode[code]
   return { status: 'unreachable', reason, message, sent, ...(cause !== undefined && { cause }) }
 }
 

@@ -54,6 +54,16 @@ export async function dueDeliveries(
   }))
 }
 
+/** When the next batch of a run, or of any, is tried again; null: one is being tried now, or none waits. */
+export async function nextAttemptAt(db: Db, runId?: string): Promise<Date | null> {
+  const ofRun = runId === undefined ? sql`true` : sql`deliveries.run_id = ${runId}`
+  const { rows } = await sql<{ at: Date | null }>`
+    select min(due_at) filter (where deliveries.lease is null) as at from deliveries join runs on runs.id = deliveries.run_id
+    where deliveries.state = 'due' and runs.state = 'delivering' and ${ofRun}
+    having not bool_or(deliveries.lease is not null)`.execute(db)
+  return rows[0]?.at ?? null
+}
+
 /** Makes every batch of a connection that waits for its time due now. Answers how many people that concerns. */
 export async function hasten(db: Db, { connection, now }: { connection: string; now: Date }): Promise<number> {
   const { rows } = await sql<{ people: number }>`

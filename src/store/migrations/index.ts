@@ -27,6 +27,7 @@ import { eventTimes } from './0028-event-times.ts'
 import { silentExports } from './0029-silent-exports.ts'
 import { waitingRows } from './0030-waiting-rows.ts'
 import { overtakenEvents } from './0031-overtaken-events.ts'
+import { platformOutages } from './0032-platform-outages.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -58,4 +59,5 @@ export const migrations: readonly Migration[] = [
   silentExports,
   waitingRows,
   overtakenEvents,
+  platformOutages,
 ]

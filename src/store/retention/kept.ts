@@ -351,9 +351,9 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
   request_budget: [
     {
       holds: 'none',
-      what: 'requests of this minute',
-      until: 'the minute is over',
-      columns: named('key points expire'),
+      what: 'requests of this minute, and since when they fail',
+      until: 'the minute is over, and the platform answers',
+      columns: named('key points expire failing_since failing_reason failing_is_away'),
     },
   ],
   audit_pending: [

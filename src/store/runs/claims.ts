@@ -16,7 +16,12 @@ async function lockConnection(tx: Db, connection: string): Promise<void> {
 /** The active run of a connection; null if there is none, and none can start before this transaction has ended. */
 export async function lockActiveRun(tx: Db, connection: string): Promise<string | null> {
   await lockConnection(tx, connection)
-  const active = await tx
+  return await activeRun(tx, connection)
+}
+
+/** The active run of a connection as it is now; null if there is none. */
+export async function activeRun(db: Db, connection: string): Promise<string | null> {
+  const active = await db
     .selectFrom('runs')
     .select('id')
     .where('connection', '=', connection)

@@ -6,12 +6,27 @@ export type Window = { readonly requests: number; readonly ms: number }
 
 /** The requests that may go out to one platform. */
 export type Budget = {
-  /** Takes one request. Answers how long to wait before trying again; 0: it was taken. */
-  take(): Promise<number>
+  /** Takes one request. Answers how long to wait before trying again; 0: it was taken. `isFailing`: the request before it failed. */
+  take(): Promise<{ readonly waitMs: number; readonly isFailing: boolean }>
   /** What the window under way has left; null: there is none. */
   standing(): Promise<{ readonly remaining: number; readonly msLeft: number } | null>
   /** Has nothing left for at least so long. */
   pause(delayMs: number): Promise<void>
+  /** Records that a request failed, until one is answered. */
+  recordFailure(failure: RequestFailure): Promise<void>
+  endOutage(): Promise<void>
+}
+
+/** Why a request failed. `isAway`: there was no answer at all. */
+export type RequestFailure = { readonly isAway: boolean; readonly reason: string }
+
+/**
+ * What keeps the requests of all processes from getting through. `failing`: since when they fail, and why the newest one did.
+ * `pausedUntil`: the platform asked for patience.
+ */
+export type Trouble = {
+  readonly failing: (RequestFailure & { readonly since: Date }) | null
+  readonly pausedUntil: Date | null
 }
 
 /** A pause is a window that has used up this many. */
@@ -25,12 +40,13 @@ export function sharedBudget(pool: Pool, platform: string, window: Window): Budg
   const clock = '(extract(epoch from clock_timestamp()) * 1000)::bigint'
   const isLive = `budget.expire > ${clock} and budget.expire <= ${clock}
     + case when budget.points >= ${paused} then ${maxPauseMs} else ${maxWindowMs} end`
-  async function ask(text: string, values: readonly unknown[]): Promise<{ used: number; msLeft: number } | null> {
-    const { rows } = await pool.query<{ points: number; msLeft: string | number }>(`${prepared}${text}`, [...values])
+  type Row = { points: number; msLeft: string | number; isFailing: boolean }
+  async function ask(text: string, values: readonly unknown[]) {
+    const { rows } = await pool.query<Row>(`${prepared}${text}`, [...values])
     const [row] = rows
-    return row ? { used: row.points, msLeft: Number(row.msLeft) } : null
+    return row ? { used: row.points, msLeft: Number(row.msLeft), isFailing: row.isFailing } : null
   }
-  const returned = `budget.points, budget.expire - ${clock} as "msLeft"`
+  const returned = `budget.points, budget.expire - ${clock} as "msLeft", budget.failing_since is not null as "isFailing"`
 
   return {
     async take() {
@@ -42,14 +58,16 @@ export function sharedBudget(pool: Pool, platform: string, window: Window): Budg
          returning ${returned}`,
         [platform, window.ms],
       )
-      return now === null || now.used <= window.requests ? 0 : Math.max(1, now.msLeft)
+      if (now === null) return { waitMs: 0, isFailing: false }
+      return { waitMs: now.used <= window.requests ? 0 : Math.max(1, now.msLeft), isFailing: now.isFailing }
     },
     async standing() {
       const now = await ask(
         `select ${returned} from rollcall.request_budget as budget where budget.key = $1 and ${isLive}`,
         [platform],
       )
-      return now && { remaining: Math.max(0, window.requests - now.used), msLeft: now.msLeft }
+      if (now === null) return null
+      return { remaining: Math.max(0, window.requests - now.used), msLeft: now.msLeft }
     },
     async pause(delayMs) {
       await ask(
@@ -59,13 +77,43 @@ export function sharedBudget(pool: Pool, platform: string, window: Window): Budg
         [platform, Math.ceil(Math.min(delayMs, maxPauseMs))],
       )
     },
+    async recordFailure({ isAway, reason }) {
+      await pool.query(
+        `update rollcall.request_budget
+         set failing_since = least(failing_since, clock_timestamp()), failing_reason = $2, failing_is_away = $3
+         where key = $1`,
+        [platform, reason, isAway],
+      )
+    },
+    async endOutage() {
+      await pool.query(
+        `update rollcall.request_budget
+         set failing_since = null, failing_reason = null, failing_is_away = null where key = $1`,
+        [platform],
+      )
+    },
   }
+}
+
+/** What is recorded of the requests to a platform, for a process that may send none. */
+export async function platformTrouble(pool: Pool, platform: string): Promise<Trouble> {
+  const { rows } = await pool.query<Trouble>(
+    `select case when failing_since is not null then json_build_object(
+         'since', failing_since, 'reason', failing_reason, 'isAway', failing_is_away) end as failing,
+       case when points >= ${paused} and expire > extract(epoch from clock_timestamp()) * 1000
+         then to_timestamp(expire / 1000.0) end as "pausedUntil"
+     from rollcall.request_budget where key = $1`,
+    [platform],
+  )
+  const { failing = null, pausedUntil = null } = rows[0] ?? {}
+  return { failing: failing && { ...failing, since: new Date(failing.since) }, pausedUntil }
 }
 
 /** A budget for a process without a store. */
 export function ownBudget(window: Window): Budget {
   let used = 0
   let endsAtMs = 0
+  let isFailing = false
   const msLeft = (): number => endsAtMs - performance.now()
   return {
     async take() {
@@ -74,7 +122,7 @@ export function ownBudget(window: Window): Budget {
         endsAtMs = performance.now() + window.ms
       }
       used += 1
-      return used <= window.requests ? 0 : Math.max(1, msLeft())
+      return { waitMs: used <= window.requests ? 0 : Math.max(1, msLeft()), isFailing }
     },
     async standing() {
       return msLeft() <= 0 ? null : { remaining: Math.max(0, window.requests - used), msLeft: msLeft() }
@@ -82,6 +130,12 @@ export function ownBudget(window: Window): Budget {
     async pause(delayMs) {
       used = paused
       endsAtMs = Math.max(endsAtMs, performance.now() + Math.min(delayMs, maxPauseMs))
+    },
+    async recordFailure() {
+      isFailing = true
+    },
+    async endOutage() {
+      isFailing = false
     },
   }
 }

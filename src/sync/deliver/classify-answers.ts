@@ -1,6 +1,7 @@
 import { type DeliveryFailureCode, deliveryFailures } from '../../contract/failures.ts'
 import type { AnyAnswer, UnreachableReason } from '../../http/client/answer.ts'
 import { retryAfterMs } from '../../http/client/retry-after.ts'
+import type { RequestFailure } from './budget.ts'
 
 /**
  * What an answer of the platform means for a delivery. Which code an answer has is decided here; what follows from a code is in the
@@ -118,6 +119,28 @@ export function isUncertain(answer: AnyAnswer): boolean {
 export function isPlatformFailing(answer: AnyAnswer): boolean {
   const classified = classifyAnswer(answer)
   return classified.kind === 'retry' && classified.code !== 'stopped'
+}
+
+/** How the answer shows that the platform is unwell, in a few words; null: it does not. */
+export function failureOf(answer: AnyAnswer): RequestFailure | null {
+  if (!isPlatformFailing(answer)) return null
+  if (answer.status === 'unreachable') return { isAway: true, reason: answer.cause ?? unreachableTexts[answer.reason] }
+  if (answer.status === 'unreadable') return { isAway: false, reason: 'its answer cannot be read' }
+  const status = 'httpStatus' in answer ? answer.httpStatus : answer.status
+  return {
+    isAway: false,
+    reason: status >= 300 && status < 400 ? `it redirects with ${status}` : `it answers ${status}`,
+  }
+}
+
+const unreachableTexts: Readonly<Record<UnreachableReason, string>> = {
+  connect: 'no connection can be made',
+  dns: 'its name cannot be resolved',
+  tls: 'TLS failed',
+  timeout: 'no answer in time',
+  reset: 'connection lost',
+  aborted: 'stopped',
+  withheld: 'left alone for a while',
 }
 
 export function classifyAnswer<A extends AnyAnswer>(answer: A): AnswerClass<BodyOf<A>> {

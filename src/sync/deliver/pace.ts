@@ -4,7 +4,7 @@ import type { Pool } from '../../database/pool.ts'
 import type { AnyAnswer, Unreachable } from '../../http/client/answer.ts'
 import { type Budget, ownBudget, sharedBudget, type Window } from './budget.ts'
 import { type CircuitOptions, createCircuit } from './circuit.ts'
-import { isPlatformFailing } from './classify-answers.ts'
+import { failureOf, isPlatformFailing } from './classify-answers.ts'
 
 /** What every request to one platform passes. */
 export type Pace = {
@@ -49,6 +49,8 @@ export function createPace({
   const slots = bulkhead(inFlight, Number.POSITIVE_INFINITY)
   const patientSlots = bulkhead(Math.max(1, inFlight - 1), Number.POSITIVE_INFINITY)
   const taking = bulkhead(1, Number.POSITIVE_INFINITY)
+  /** The newest request of this process failed; another process may have seen an answer since. */
+  let isFailing = false
   const breaker = createCircuit<AnyAnswer>(circuit, isPlatformFailing)
 
   async function withinCircuit<A extends AnyAnswer>(
@@ -63,6 +65,20 @@ export function createPace({
       signal.throwIfAborted()
       throw error
     }
+  }
+
+  /** Makes a request, and records whether the platform answers. What cannot be recorded must not take the place of the answer. */
+  async function watched<A extends AnyAnswer>(request: () => Promise<A>, wasFailing: boolean): Promise<A> {
+    const answer = await request()
+    const failure = failureOf(answer)
+    if (failure !== null) {
+      isFailing = true
+      await budget.recordFailure(failure).catch(() => undefined)
+    } else if ((wasFailing || isFailing) && answer.status !== 'unreachable') {
+      isFailing = false
+      await budget.endOutage().catch(() => undefined)
+    }
+    return answer
   }
 
   const shared: Omit<Pace, 'send' | 'patient'> = {
@@ -84,11 +100,11 @@ export function createPace({
         return await patientSlots.execute(async () => {
           return await slots.execute(async () => {
             // One after the other: several that look at once would together take what they are to leave.
-            await taking.execute(async () => {
+            const { isFailing } = await taking.execute(async () => {
               await untilSpare(budget, window, signal)
-              await take(budget, signal)
+              return await take(budget, signal)
             }, signal)
-            return await request()
+            return await watched(request, isFailing)
           }, signal)
         }, signal)
       }, signal)
@@ -100,8 +116,8 @@ export function createPace({
     async send(request, signal) {
       return await withinCircuit(async () => {
         return await slots.execute(async () => {
-          await take(budget, signal)
-          return await request()
+          const { isFailing } = await take(budget, signal)
+          return await watched(request, isFailing)
         }, signal)
       }, signal)
     },
@@ -117,11 +133,11 @@ function windowOf(requestsPerMinute: number): Window {
   return { requests, ms: Math.ceil((requests * 60_000) / requestsPerMinute) }
 }
 
-async function take(budget: Budget, signal: AbortSignal): Promise<void> {
+async function take(budget: Budget, signal: AbortSignal): Promise<{ readonly isFailing: boolean }> {
   for (;;) {
     signal.throwIfAborted()
-    const waitMs = await budget.take()
-    if (waitMs === 0) return
+    const { waitMs, isFailing } = await budget.take()
+    if (waitMs === 0) return { isFailing }
     await sleep(waitMs, undefined, { signal })
   }
 }

@@ -1,4 +1,4 @@
-import type { Reading } from '../../connectors/connector.ts'
+import type { OpenOptions, Reading } from '../../connectors/connector.ts'
 import { Failure } from '../../errors.ts'
 import {
   eventsOfHeld,
@@ -13,7 +13,7 @@ import { areUndecided, type FeedName } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { markSettled, noteListed, takenVersions, unsettledSources } from '../../store/sources.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
-import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
+import type { FeedRules, SourceFeed, SyncConnection, SyncContext } from '../context.ts'
 import { ridersOf } from '../riders.ts'
 import { readReadable } from './readable-events.ts'
 import { Overtaken } from './stage.ts'
@@ -41,7 +41,7 @@ export function mainRules({ name, feeds }: SyncConnection): FeedRules {
  * that something changed belong to the run that reads the source after them, so that they are done with as its plan is.
  */
 export async function openFeed(
-  ctx: Pick<SyncContext, 'store' | 'now' | 'connections'>,
+  ctx: Pick<SyncContext, 'store' | 'now' | 'connections' | 'sourceWaits'>,
   connection: SyncConnection,
   { name, claim, signal }: { name: FeedName; claim: ClaimedRun | null; signal: AbortSignal },
 ): Promise<OpenedFeed> {
@@ -56,7 +56,8 @@ export async function openFeed(
       if (claim) await noteListed(db, { connections, versions, now: ctx.now() })
       return await takenVersions(db, { connection: connection.name, versions })
     }
-    return { name, rules: source, reading: await source.connector.open({ now: ctx.now, signal, taken }) }
+    const reading = await openWatched(ctx, source, { claim, options: { now: ctx.now, signal, taken } })
+    return { name, rules: source, reading }
   }
   if (name === 'webhook' && webhook) {
     const events = await eventsFor(db, connection.name, claim)
@@ -72,6 +73,21 @@ export async function openFeed(
   const rules = source ?? webhook
   if (name === 'roster' && rules) return { name, rules, reading: nothingNew(ctx.now()) }
   throw new Failure('config_invalid', `connection "${connection.name}" has no ${name} in the configuration`)
+}
+
+/** Opens a source. Whoever looks at the run meanwhile sees what the source makes it wait for. */
+async function openWatched(
+  { sourceWaits }: Pick<SyncContext, 'sourceWaits'>,
+  { connector }: SourceFeed,
+  { claim, options }: { readonly claim: ClaimedRun | null; readonly options: OpenOptions },
+): Promise<Reading> {
+  if (claim === null || sourceWaits === undefined) return await connector.open(options)
+  const { id } = claim.run
+  try {
+    return await connector.open({ ...options, waiting: (reason) => sourceWaits.set(id, reason) })
+  } finally {
+    sourceWaits.delete(id)
+  }
 }
 
 async function eventsFor(db: Db, connection: string, claim: ClaimedRun | null) {

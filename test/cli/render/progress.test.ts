@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { progressText } from '../../../src/cli/render/progress.ts'
+import { createProgress, progressText } from '../../../src/cli/render/progress.ts'
 import { duration, plain } from '../../../src/cli/render/text.ts'
+import type { Printer } from '../../../src/text/print.ts'
 import { runDocument } from '../../helpers/control-documents.ts'
 
 test('a delivery shows how many of how many have settled', () => {
@@ -15,6 +16,36 @@ test('a run that does not deliver shows its state alone', () => {
   const text = progressText(runDocument({ state: 'reading' }), plain)
 
   expect(text).toBe('acme: reading')
+})
+
+test('why a run does not move stands beside it', () => {
+  const delay = 'waiting 5 s: the export was written just now'
+
+  const text = progressText(runDocument({ state: 'reading', delay }), plain)
+
+  expect(text).toBe(`acme: reading, ${delay}`)
+})
+
+test('where a line cannot be drawn anew, each reason is printed once, whatever its times are', () => {
+  const printed: string[] = []
+  const printer = { canRedraw: false, print: (text: string) => printed.push(text) } as unknown as Printer
+  const delays = [
+    undefined,
+    'no answer; next attempt 13:32',
+    'no answer',
+    'no answer; next attempt 13:34',
+    null,
+    'a pause until 13:40',
+  ]
+  const progress = createProgress(printer)
+
+  for (const delay of delays) progress.show(runDocument({ state: 'delivering', confirmed: 0, remaining: 38, delay }))
+
+  expect(printed).toEqual([
+    'acme: delivering, 0 of 38\n',
+    'acme: delivering, 0 of 38, no answer; next attempt 13:32\n',
+    'acme: delivering, 0 of 38, a pause until 13:40\n',
+  ])
 })
 
 test.each([

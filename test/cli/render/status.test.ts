@@ -15,6 +15,7 @@ test('the status tells what runs and how a connection stands', () => {
     database: 'the embedded database in data/store',
     queue: 'Redis at localhost:6379',
     platform: 'https://platform.example/public/v2',
+    platformDelay: 'the platform does not answer since 01:55 UTC (connection refused); next attempt 02:01 UTC',
     alerts: [],
     processes: [
       {
@@ -77,6 +78,7 @@ test('the status tells what runs and how a connection stands', () => {
   database       the embedded database in data/store
   queue          Redis at localhost:6379
   platform       https://platform.example/public/v2
+  ! the platform does not answer since 01:55 UTC (connection refused); next attempt 02:01 UTC
   process   alpha 4711: scheduler; since 2026-11-20 00:00 UTC, seen 2026-11-20 02:00 UTC
   process   beta 12: api; since 2026-11-20 01:00 UTC, seen 2026-11-20 02:00 UTC
   ! no process has the role worker: nothing is read or delivered

@@ -45,16 +45,18 @@ describe('the quiet period', () => {
     await using folder = await exportFolder()
     const path = await folder.write('people.csv', header)
     let looks = 0
+    const told: string[] = []
     const find = async () => {
       looks += 1
       if (looks <= 3) await appendFile(path, `${looks},x\n`)
       return { file: await exportFileAt(path) }
     }
 
-    const found = await whenQuiet(find, { quietSeconds: 0.2, signal })
+    const found = await whenQuiet(find, { quietSeconds: 0.2, signal, waiting: (reason) => told.push(reason) })
 
     expect(found.file.bytes).toBe(header.length + 12)
     expect(looks).toBeGreaterThanOrEqual(4)
+    expect(told[0]).toBe('waiting 1 s: the export was written just now')
   })
 
   test('takes in what a writer adds while the opening waits', async () => {

@@ -1,0 +1,61 @@
+import type { RunState } from '../../contract/control/shapes.ts'
+import { nextAttemptAt } from '../../store/deliveries/due.ts'
+import { activeRun } from '../../store/runs/claims.ts'
+import { getRun } from '../../store/runs/runs.ts'
+import { platformTrouble, type Trouble } from '../../sync/deliver/budget.ts'
+import type { SyncContext } from '../../sync/sync.ts'
+
+type Unfinished = { readonly id: string; readonly connection: string; readonly state: RunState }
+
+/** Why an unfinished run does not move now, in words; null: nothing keeps it. */
+export async function delayOf(sync: SyncContext, run: Unfinished): Promise<string | null> {
+  switch (run.state) {
+    case 'reading':
+      return sync.sourceWaits?.get(run.id) ?? null
+    case 'delivering':
+      return await platformDelay(sync, run.id)
+    case 'waiting':
+      return await rivalDelay(sync, run)
+    default:
+      return null
+  }
+}
+
+/** Why no request gets through to the platform, and when a run, or any of them, is tried again. */
+export async function platformDelay(sync: SyncContext, runId?: string): Promise<string | null> {
+  const { pool, db } = sync.store
+  const trouble = await platformTrouble(pool, sync.platform.baseUrl)
+  if (trouble.failing === null && trouble.pausedUntil === null) return null
+  return troubleText(trouble, { nextAt: await nextAttemptAt(db, runId), now: sync.now() })
+}
+
+/** Runs of a connection go one after the other: the one at work may be what a process left behind that ended. */
+async function rivalDelay(sync: SyncContext, { id, connection }: Unfinished): Promise<string | null> {
+  const rivalId = await activeRun(sync.store.db, connection)
+  const rival = rivalId === null || rivalId === id ? null : await getRun(sync.store.db, rivalId)
+  if (rival === null) return null
+  const { state, remaining } = rival
+  const delay = await delayOf(sync, rival)
+  const first = `run ${rival.id.slice(0, 8)} goes first`
+  const changes = `${remaining.toLocaleString('en')} ${remaining === 1 ? 'change' : 'changes'}`
+  const left = state === 'delivering' ? `, ${changes} to go` : `, it is ${state}`
+  return `${first}${left}${delay === null ? '' : `; ${delay}`}`
+}
+
+export function troubleText(
+  { failing, pausedUntil }: Trouble,
+  { nextAt, now }: { readonly nextAt: Date | null; readonly now: Date },
+): string {
+  if (pausedUntil !== null) return `the platform asks for a pause (429) until ${clock(pausedUntil, now)}`
+  if (failing === null) return ''
+  const { isAway, since, reason } = failing
+  const what = `the platform ${isAway ? 'does not answer' : 'fails'} since ${clock(since, now)} (${reason})`
+  if (nextAt === null) return what
+  return `${what}; next attempt ${nextAt <= now ? 'is due' : clock(nextAt, now)}`
+}
+
+/** The time of today, and the day with it on another. */
+function clock(time: Date, now: Date): string {
+  const [day, minute] = [time.toISOString().slice(0, 10), time.toISOString().slice(11, 16)]
+  return day === now.toISOString().slice(0, 10) ? `${minute} UTC` : `${day} ${minute} UTC`
+}
