@@ -223,7 +223,7 @@ function sentenceOf(run: Run): Html | null {
     run.ridesWith &&
       html`It was planned from what <a href="${runHref(run.ridesWith)}">a run of another connection</a> read.`,
     run.problems > 0 &&
-      html`<a href="${address('/problems', { connection: run.connection })}">The people that the platform refuses</a> are tried again in every later run.`,
+      html`<a href="${address('/problems', { connection: run.connection })}">The people that the platform does not take</a> are tried again in every later run.`,
     run.delay && html`${capital(run.delay)}.`,
     run.state === 'held' && run.moved && html`${capital(run.moved)}; an approval makes the plan again.`,
   ]

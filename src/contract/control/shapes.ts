@@ -201,7 +201,7 @@ export const Run = z
       .object({ upsert: Sent, update: Sent, delete: Sent, session: Sent })
       .describe('Requests and people by job kind.'),
     confirmed: Count.describe('Changes that the platform acknowledged.'),
-    problems: Count.describe('Changes that the platform refused.'),
+    problems: Count.describe('Changes that the platform refused, or on which it always failed.'),
     remaining: Count.describe('Changes that are accepted and neither acknowledged nor refused yet.'),
     reason: z.string().nullable().describe('Why the run is held, failed or was ended.'),
     delay: z
