@@ -108,7 +108,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
   },
   cli: {
     [top]: ['commands', 'render', 'completion', 'demo/demo.ts'],
-    commands: [top, 'render', 'completion', 'doctor'],
+    commands: [top, 'render', 'completion', 'doctor', 'init'],
+    init: [top, 'render'],
     doctor: [],
     completion: [],
     render: [],

@@ -1,32 +1,22 @@
-import { access, readFile, writeFile } from 'node:fs/promises'
+import { access, writeFile } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
-import { deliveryOperations } from '../../contract/platform/delivery-operations.ts'
 import { loadConfig } from '../../daemon/config/config.ts'
-import { readPresets } from '../../daemon/config/presets.ts'
-import { regions } from '../../daemon/config/schema.ts'
-import { type TriedPermission, tryPermissions } from '../../daemon/key-permissions.ts'
 import { configurationOf, connectionNamed, timeZoneNamed } from '../../daemon/proposal/configuration.ts'
-import { lookAt, pathFrom } from '../../daemon/proposal/look.ts'
-import {
-  type Answers,
-  type MappedField,
-  mappedFields,
-  type Proposal,
-  propose,
-  type Question,
-  stopsPlans,
-} from '../../daemon/proposal/propose.ts'
-import { readTable, type Table } from '../../daemon/proposal/table.ts'
-import { errorCode, Failure, type FailureCode, failures } from '../../errors.ts'
-import { createClient } from '../../http/client/client.ts'
+import { type Looked, lookAt, pathFrom } from '../../daemon/proposal/look.ts'
+import type { Proposal } from '../../daemon/proposal/proposal.ts'
+import { readTable, type SaidForm } from '../../daemon/proposal/table.ts'
+import { errorCode, Failure, failures } from '../../errors.ts'
 import { standardError } from '../../text/print.ts'
+import { askChange } from '../init/changes.ts'
+import { keyIn, platformOf, type TriedKey, tryKey } from '../init/platform.ts'
+import { answersOf, merged, type ReadingOptions, requireStatusColumn, settle } from '../init/questions.ts'
 import { createOutput, type Output } from '../output.ts'
 import { type Prompts, Stopped, terminalPrompts } from '../prompts.ts'
 import { renderPermissions, renderProposal } from '../render/proposal.ts'
-import { counted, type Paint, shown } from '../render/text.ts'
+import { type Paint, shown } from '../render/text.ts'
 import { listenForStop } from '../stop-signal.ts'
 
-export type InitOptions = {
+export type InitOptions = ReadingOptions & {
   readonly source?: string
   readonly secretFile?: string
   readonly hostKey?: string
@@ -40,23 +30,16 @@ export type InitOptions = {
   readonly yes?: boolean
   readonly json?: boolean
   readonly showValues?: boolean
-  readonly preset?: string
-  readonly field: readonly string[]
-  readonly dateFormat?: string
-  readonly left: readonly string[]
-  readonly employed: readonly string[]
   readonly encoding?: string
   readonly delimiter?: string
   readonly headerLine?: number
 }
 
-type Written = {
+type Written = TriedKey & {
   readonly file: string
   readonly proposal: Proposal
-  /** null: the platform could not be asked. */
-  readonly permissions: readonly TriedPermission[] | null
-  /** What keeps runs from working, though the configuration is written. */
-  readonly trouble: { readonly code: FailureCode; readonly message: string } | null
+  /** The settings of the source. */
+  readonly source: Readonly<Record<string, unknown>>
 }
 
 /** Looks at an export, proposes how it is read, asks what only a person knows, tries the key, and writes a configuration. */
@@ -66,7 +49,7 @@ export async function init(options: InitOptions): Promise<number> {
   using stop = listenForStop()
   try {
     const written = await write(options, { output, prompts, signal: stop.signal })
-    output.result(documentOf(written, options), (_document, paint) => renderWritten(written, paint))
+    output.result(documentOf(written), (_document, paint) => renderWritten(written, paint))
     return written.trouble === null ? 0 : failures[written.trouble.code].exit
   } catch (error) {
     if (!(error instanceof Stopped)) throw error
@@ -83,52 +66,110 @@ async function promptsFor({ yes = false, json = false }: InitOptions): Promise<P
 
 type Asking = { readonly output: Output; readonly prompts: Prompts | null; readonly signal: AbortSignal }
 
-async function write(options: InitOptions, { output, prompts, signal }: Asking): Promise<Written> {
+/** Every step up to the configuration that is written. `prompts`: null asks nothing. */
+export async function write(options: InitOptions, asking: Asking): Promise<Written> {
+  const { output, prompts, signal } = asking
   const file = resolve(options.out)
   const folder = dirname(file)
   if (options.replace !== true && (await isThere(file))) throw isInTheWay(options.out)
-  const at =
-    options.source ?? (await prompts?.text('Where is the export? A file, a folder, sftp:// or https://', 'exports'))
-  if (at === undefined)
-    throw new Failure('usage', 'name the export with --source: a file, a folder, sftp:// or https://')
-  const { secretFile, hostKey } = options
-  const { head, source } = await lookAt(
-    { at, secretFile, hostKey },
-    { workingDirectory: process.cwd(), folder, signal },
-  )
-  const table = await readTable(head, options)
-  const proposal = await settled(table, options, prompts)
-  const shownProposal = withExamples(
-    proposal,
-    output.mayShowValues({ showValues: !output.json || (options.showValues ?? false) }),
-  )
-  output.piece(renderProposal(shownProposal, output.paint))
-  if (prompts !== null && !(await prompts.confirm('Is this how the export is to be read?'))) {
-    output.note(
-      'Say what is different with --preset, --field FIELD=COLUMN, --date-format, --left, --employed, --encoding, --delimiter.',
-    )
-    throw new Stopped()
-  }
-  const platform = await platformOf(options, prompts)
-  const keyFile = options.keyFile ?? (await prompts?.text("Which file holds the platform's API key?", 'platform.key'))
-  if (keyFile === undefined) throw new Failure('usage', "name the file of the platform's API key with --key-file")
-  const key = await keyIn(keyFile)
+  const looked = await sourceOf(options, { ...asking, folder })
+  const proposal = await agreed(looked, options, asking)
+  const path = await pathOf(looked, prompts)
+  const source = { ...looked.source, ...(path !== null && { path }) }
+  const platform = await untilGood(() => platformOf(options, prompts), asking, options.platformUrl ?? options.region)
+  const { keyFile, key } = await keyOf(options, asking)
   const name = options.name ?? (await prompts?.text('What is the connection called?', 'HR')) ?? 'HR'
-  const timeZone = await timeZoneOf(proposal, options, prompts)
+  const timeZone = await untilGood(() => timeZoneOf(proposal, options, prompts), asking, options.timeZone)
   const tried = await tryKey({ platform, key, signal })
   signal.throwIfAborted()
   const apiKey = `\${file:${pathFrom(folder, resolve(keyFile))}}`
-  const text = configurationOf(proposal, {
-    platform,
-    apiKey,
-    name: connectionNamed(name),
-    target: name,
-    timeZone,
-    source,
-  })
-  await writeConfiguration(file, text, options)
+  const place = { name: connectionNamed(name), target: name, timeZone, source }
+  await writeConfiguration(file, configurationOf(proposal, { platform, apiKey, ...place }), options)
   await loadConfig(file, process.env)
-  return { file, proposal: shownProposal, ...tried }
+  return { file, proposal: shownProposal(proposal, options, output), source, ...tried }
+}
+
+/** Asks until the answer can be used. What was said as an option is not asked for, and refused at once. */
+async function untilGood<T>(
+  ask: () => Promise<T>,
+  { output, prompts }: Asking,
+  option: string | undefined,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (prompts === null || option !== undefined || !(error instanceof Failure)) throw error
+      output.note(error.message)
+    }
+  }
+}
+
+async function sourceOf(options: InitOptions, asking: Asking & { readonly folder: string }): Promise<Looked> {
+  const { prompts, folder, signal } = asking
+  const { source, secretFile, hostKey } = options
+  return await untilGood(
+    async () => {
+      const at =
+        source ?? (await prompts?.text('Where is the export? A file, a folder, sftp:// or https://', 'exports'))
+      if (at === undefined)
+        throw new Failure('usage', 'name the export with --source: a file, a folder, sftp:// or https://')
+      return await lookAt({ at, secretFile, hostKey }, { workingDirectory: process.cwd(), folder, signal })
+    },
+    asking,
+    source,
+  )
+}
+
+/** The proposal that the person says is right, or that options alone lead to. */
+async function agreed({ head }: Looked, options: InitOptions, { output, prompts }: Asking): Promise<Proposal> {
+  let form: SaidForm = options
+  let table = await readTable(head, form)
+  let said = await answersOf(table, options)
+  for (;;) {
+    const { proposal, answers } = await settle(table, said, prompts)
+    requireStatusColumn(proposal, options)
+    output.piece(renderProposal(shownProposal(proposal, options, output), output.paint))
+    if (prompts === null || (await prompts.confirm('Is this how the export is to be read?'))) return proposal
+    const change = await askChange(proposal, prompts)
+    said = merged(answers, change.answers ?? {})
+    if (change.form === undefined) continue
+    form = { ...form, ...change.form }
+    try {
+      table = await readTable(head, form)
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      output.note(error.message)
+    }
+  }
+}
+
+/** The path of the exports, where a single file was named; null: as it is. */
+async function pathOf({ later }: Looked, prompts: Prompts | null): Promise<string | null> {
+  if (later === null) return null
+  if (prompts === null) return later.isAlone ? later.pattern : later.path
+  const choices = [
+    { value: 'pattern', label: `a name such as ${later.pattern}: the newest one is read` },
+    { value: 'path', label: `the same name, ${later.path}: the file is replaced` },
+  ] as const
+  const chosen = await prompts.choose('Which name will later exports have?', choices)
+  return later[chosen]
+}
+
+async function keyOf(options: InitOptions, asking: Asking): Promise<{ keyFile: string; key: string }> {
+  const { prompts, output } = asking
+  let keyFile = options.keyFile
+  for (;;) {
+    keyFile ??= await prompts?.text("Which file holds the platform's API key?", 'platform.key')
+    if (keyFile === undefined) throw new Failure('usage', "name the file of the platform's API key with --key-file")
+    try {
+      return { keyFile, key: await keyIn(keyFile) }
+    } catch (error) {
+      if (prompts === null || !(error instanceof Failure)) throw error
+      output.note(`${error.message}, and say its name.`)
+      keyFile = undefined
+    }
+  }
 }
 
 async function isThere(file: string): Promise<boolean> {
@@ -156,182 +197,25 @@ async function writeConfiguration(file: string, text: string, { replace = false,
   }
 }
 
-/** The proposal once every question is answered: by options, by the person, or left open where that is safe. */
-async function settled(table: Table, options: InitOptions, prompts: Prompts | null): Promise<Proposal> {
-  const presets = await readPresets()
-  if (options.preset !== undefined && !presets.has(options.preset))
-    throw new Failure('usage', `unknown preset "${options.preset}"; there are ${[...presets.keys()].join(', ')}`)
-  let answers = answersOf(table, options)
-  for (;;) {
-    const proposal = propose(table, presets, answers)
-    const [question] = proposal.questions.filter((one) => prompts !== null || stopsPlans(one))
-    if (question === undefined) return proposal
-    if (prompts === null) throw unanswered(question)
-    answers = merged(answers, await answerTo(question, prompts))
-  }
-}
-
-function unanswered(question: Question): Failure {
-  if (question.about === 'dateFormat')
-    return new Failure(
-      'usage',
-      `the dates in ${question.columns.join(' and ')} can be read as ${question.choices.join(' or ')}, and none of them decides: say --date-format '${question.choices[0]}'`,
-    )
-  const choices = 'choices' in question ? question.choices : []
-  const first = choices[0] ?? 'COLUMN'
-  return new Failure(
-    'usage',
-    `several columns could be the key of a person (${choices.join(', ')}): say which one with --field 'identityId=${first}'`,
-  )
-}
-
-async function answerTo(question: Question, prompts: Prompts): Promise<Answers> {
-  switch (question.about) {
-    case 'identityId': {
-      const choices = question.choices.map((header) => ({ value: header, label: header }))
-      return {
-        fields: {
-          identityId: await prompts.choose('Which column is the key of a person, which never changes?', choices),
-        },
-      }
-    }
-    case 'dateFormat': {
-      const choices = question.choices.map((format) => ({ value: format, label: format }))
-      return {
-        dateFormat: await prompts.choose(`How are the dates in ${question.columns.join(' and ')} written?`, choices),
-      }
-    }
-    case 'status': {
-      const choices = [
-        { value: 'employed', label: 'employed' },
-        { value: 'left', label: 'has left' },
-        { value: 'open', label: 'I do not know yet: hold the plan' },
-      ] as const
-      const what = `What does "${question.value}" in ${question.column} mean (${counted(question.rows, 'row')})?`
-      return { statuses: { [question.value]: await prompts.choose(what, choices) } }
-    }
-    case 'contractor': {
-      const choices = [
-        { value: 'employee', label: 'an employee' },
-        { value: 'contractor', label: 'a contractor' },
-        { value: 'open', label: 'I do not know' },
-      ] as const
-      const what = `Who is "${question.value}" in ${question.column} (${counted(question.rows, 'row')})?`
-      const meaning = await prompts.choose(what, choices)
-      return { contractors: { [question.value]: meaning === 'open' ? null : meaning === 'contractor' } }
-    }
-    default:
-      return question satisfies never
-  }
-}
-
-function merged(answers: Answers, more: Answers): Answers {
-  return {
-    ...answers,
-    ...more,
-    fields: { ...answers.fields, ...more.fields },
-    statuses: { ...answers.statuses, ...more.statuses },
-    contractors: { ...answers.contractors, ...more.contractors },
-  }
-}
-
-function answersOf(table: Table, { preset, dateFormat, field, left, employed }: InitOptions): Answers {
-  const fields = field.map((text): [MappedField, string | null] => {
-    const [, name = '', column = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? []
-    const known = mappedFields.find((one) => one === name.trim())
-    if (known === undefined)
-      throw new Failure('usage', `--field takes FIELD=COLUMN, with one of ${mappedFields.join(', ')}; not "${text}"`)
-    if (column !== '' && !table.headers.includes(column))
-      throw new Failure('usage', `the export has no column "${column}"; it has ${table.headers.join(', ')}`)
-    return [known, column === '' ? null : column]
-  })
-  return {
-    preset,
-    dateFormat,
-    fields: Object.fromEntries(fields),
-    statuses: Object.fromEntries([
-      ...left.map((value) => [value, 'left'] as const),
-      ...employed.map((value) => [value, 'employed'] as const),
-    ]),
-  }
-}
-
-type PlatformPlace = { readonly region: keyof typeof regions } | { readonly baseUrl: string }
-
-async function platformOf({ platformUrl, region }: InitOptions, prompts: Prompts | null): Promise<PlatformPlace> {
-  if (platformUrl !== undefined && region !== undefined)
-    throw new Failure('usage', 'name either --region or --platform-url, not both')
-  if (platformUrl !== undefined) return { baseUrl: platformUrl }
-  const named =
-    region ?? (await prompts?.choose('In which region is the account of the platform?', regionChoices)) ?? 'default'
-  if (named === 'own')
-    return { baseUrl: (await prompts?.text('What is its address?', regions.default)) ?? regions.default }
-  if (named === 'default' || named === 'eu' || named === 'apac') return { region: named }
-  throw new Failure('usage', `there is no region "${named}"; there are ${Object.keys(regions).join(', ')}`)
-}
-
-const regionChoices = [
-  { value: 'default', label: 'default (North America)' },
-  { value: 'eu', label: 'eu' },
-  { value: 'apac', label: 'apac' },
-  { value: 'own', label: 'a platform of your own, by its address' },
-] as const
-
-async function keyIn(file: string): Promise<string> {
-  try {
-    const key = (await readFile(file, 'utf8')).trim()
-    if (key !== '') return key
-    throw new Failure('config_invalid', `${file} is empty: write the platform's API key into it`)
-  } catch (error) {
-    if (error instanceof Failure) throw error
-    throw new Failure(
-      'config_invalid',
-      `cannot read the file ${file} (${errorCode(error)}): write the platform's API key into it`,
-      {
-        cause: error,
-      },
-    )
-  }
-}
-
 async function timeZoneOf(proposal: Proposal, { timeZone }: InitOptions, prompts: Prompts | null): Promise<string> {
   const usual = proposal.timeZone?.name ?? Temporal.Now.timeZoneId()
   const named = timeZone ?? (await prompts?.text('In which time zone are the dates of the export?', usual)) ?? usual
   return timeZoneNamed(named)
 }
 
-type Try = { readonly platform: PlatformPlace; readonly key: string; readonly signal: AbortSignal }
-
-/** What the key may do. Trouble with it is told, and does not keep the configuration from being written. */
-async function tryKey({ platform, key, signal }: Try): Promise<Pick<Written, 'permissions' | 'trouble'>> {
-  const baseUrl = ('baseUrl' in platform ? platform.baseUrl : regions[platform.region]).replace(/\/+$/, '')
-  if (!URL.canParse(baseUrl)) throw new Failure('usage', `--platform-url takes an address such as ${regions.default}`)
-  try {
-    const client = createClient(deliveryOperations, { baseUrl, bearer: key, timeoutMs: 10_000 })
-    const permissions = await tryPermissions({ client, baseUrl }, signal)
-    const missing = permissions.filter(({ isGranted, isVital }) => isGranted === false && isVital)
-    if (missing.length === 0) return { permissions, trouble: null }
-    const names = missing.map(({ permissions: any }) => any.join(' or ')).join(', ')
-    return { permissions, trouble: { code: 'blocked', message: `the key lacks ${names}` } }
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    return { permissions: null, trouble: { code: error.code, message: error.message } }
-  }
-}
-
 /** Examples are cells of people: they are shown on a terminal, and to who asks for values. */
-function withExamples(proposal: Proposal, mayShow: boolean): Proposal {
-  if (mayShow) return proposal
+function shownProposal(proposal: Proposal, { showValues = false }: InitOptions, output: Output): Proposal {
+  if (output.mayShowValues({ showValues: !output.json || showValues })) return proposal
   return { ...proposal, fields: proposal.fields.map((field) => ({ ...field, examples: [] })) }
 }
 
-function documentOf({ file, proposal, permissions, trouble }: Written, _options: InitOptions) {
+function documentOf({ file, proposal, permissions, trouble }: Written) {
   const { table, mapping: _mapping, ...rest } = proposal
   const { rows, ...form } = table
   return { file, export: { ...form, rows: rows.length }, ...rest, permissions, trouble }
 }
 
-function renderWritten({ file, permissions, trouble }: Written, paint: Paint): string {
+function renderWritten({ file, source, permissions, trouble }: Written, paint: Paint): string {
   const short = relative('.', file)
   const named = short === 'rollcall.yaml' ? '' : ` --config ${shown(short.startsWith('..') ? file : short)}`
   return [
@@ -340,6 +224,9 @@ function renderWritten({ file, permissions, trouble }: Written, paint: Paint): s
       ? []
       : ['What the key may do; nothing was changed to find out:', renderPermissions(permissions, paint), '']),
     ...(trouble === null ? [] : [`${paint('red', '✖')} ${shown(trouble.message)}`]),
+    ...(typeof source.path === 'string' && source.path.includes('*')
+      ? [`Exports: the newest file that matches ${shown(source.path)}`]
+      : []),
     `${paint('green', '✔')} ${shown(file)} is written. Next:`,
     `  rollcall check${named}  tests everything, and changes nothing`,
     `  rollcall plan${named}   shows what a run would do`,

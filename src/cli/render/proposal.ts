@@ -1,5 +1,5 @@
 import type { TriedPermission } from '../../daemon/key-permissions.ts'
-import type { Proposal, SeenValue } from '../../daemon/proposal/propose.ts'
+import type { Proposal, SeenValue } from '../../daemon/proposal/proposal.ts'
 import { aligned, counted, type Paint, shown } from './text.ts'
 
 const exampleWidth = 24
@@ -28,7 +28,7 @@ export function renderProposal(proposal: Proposal, paint: Paint): string {
       : valueLines(statuses.column, [
           ['left', statuses.left],
           ['employed', statuses.employed],
-          ['not known', statuses.open],
+          ['not known, and a run is held until a person says it with --left or --employed', statuses.open],
         ])),
     ...(contractors === null
       ? []
@@ -54,10 +54,11 @@ export function renderPermissions(tried: readonly TriedPermission[], paint: Pain
     .join('\n')
 }
 
-function formText({ encoding, delimiter, headerLine, linesAfterHeader, headers, rows }: Proposal['table']): string {
+function formText(table: Proposal['table']): string {
+  const { encoding, delimiter, headerLine, linesAfterHeader, headers, rows, isWhole } = table
   const above = headerLine === 1 ? '' : `, header in line ${headerLine}`
   const below = linesAfterHeader === 0 ? '' : `, ${counted(linesAfterHeader, 'further header line')}`
-  return `${counted(headers.length, 'column')} split by "${shown(delimiter)}", ${shown(encoding)}${above}${below}; ${counted(rows.length, 'row')} looked at`
+  return `${counted(headers.length, 'column')} split by "${shown(delimiter)}", ${shown(encoding)}${above}${below}; ${isWhole ? `${counted(rows.length, 'row')} looked at` : `only the first ${counted(rows.length, 'row')} looked at, as the export is long`}`
 }
 
 function valueLines(column: string, groups: readonly (readonly [string, readonly SeenValue[]])[]): string[] {

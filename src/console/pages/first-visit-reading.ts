@@ -21,6 +21,8 @@ import {
   withValues,
 } from './first-visit-said.ts'
 
+type Question = ProposedReading['questions'][number]
+
 export const encodings: readonly Option[] = ['utf-8', 'windows-1252', 'utf-16le', 'utf-16be', 'iso-8859-15'].map(
   (name) => ({ value: name, name }),
 )
@@ -115,6 +117,8 @@ function questionsPart({ questions, notes }: ProposedReading, fields: Fields): H
           value: fields(fieldInput('identityId')),
           required: true,
         })
+      case 'leavers':
+        return leaversPart(question, fields)
       case 'dateFormat':
         return selectField({
           name: 'dateFormat',
@@ -137,10 +141,36 @@ ${values > 0 && html`<p>No list says what ${counted(values, 'value')} mean. Say 
 ${notes.length > 0 && html`<ul class="lines">${notes.map((note) => html`<li>${note}</li>`)}</ul>`}`
 }
 
+/** The columns that could say who has left, as a choice for each kind. */
+function leaversPart({ dates, statuses }: Extract<Question, { about: 'leavers' }>, fields: Fields): Html {
+  const choice = (field: string, label: string, columns: readonly string[]) =>
+    columns.length > 0 &&
+    selectField({
+      name: fieldInput(field),
+      label,
+      options: [
+        { value: '', name: 'Choose a column' },
+        ...columns.map((column) => ({ value: columnValue(column), name: column })),
+        { value: notSent, name: 'none of them' },
+      ],
+      value: fields(fieldInput(field)),
+    })
+  return html`<p>No column that is known says who has left. Choose the one that does; if none does, people leave only by being missing from the export.</p>
+${choice('separatedAt', 'Which column is the last day of employment?', dates)}
+${choice('status', 'Which column is the status of employment?', statuses)}`
+}
+
+/** The fields whose columns are chosen at a question. */
+function fieldsAsked(question: Question): string[] {
+  if (question.about === 'identityId') return ['identityId']
+  if (question.about !== 'leavers') return []
+  return [...(question.dates.length > 0 ? ['separatedAt'] : []), ...(question.statuses.length > 0 ? ['status'] : [])]
+}
+
 function filePart({ form, presets, preset, title, why, dates, columns }: ProposedReading, fields: Fields): Html {
-  const { encoding, delimiter, headerLine, linesAfterHeader, rows } = form
+  const { encoding, delimiter, headerLine, linesAfterHeader, rows, isWhole } = form
   const between = delimiters.find(({ value }) => value === delimiter)?.name ?? delimiter
-  return html`<p>${counted(columns.length, 'column')} with a ${between} between them, encoded as ${encoding}. The header stands in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${counted(linesAfterHeader, 'further line')} of it below`}. ${counted(rows, 'row')} were looked at.</p>
+  return html`<p>${counted(columns.length, 'column')} with a ${between} between them, encoded as ${encoding}. The header stands in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${counted(linesAfterHeader, 'further line')} of it below`}. ${isWhole ? html`${counted(rows, 'row')} were looked at` : html`Only the first ${counted(rows, 'row')} were looked at, as the export is long`}.</p>
 ${selectField({
   name: 'preset',
   label: 'Which system wrote it',
@@ -160,7 +190,8 @@ ${textField({ name: 'headerLine', label: 'The line that names the columns', type
 }
 
 function columnsPart({ fields: mapped, otherFields, columns, left, questions }: ProposedReading, fields: Fields): Html {
-  const isAsked = (field: string) => field === 'identityId' && questions.some(({ about }) => about === 'identityId')
+  const asked = new Set(questions.flatMap(fieldsAsked))
+  const isAsked = (field: string) => asked.has(field)
   const choice = (field: string, column: string | null): Html | false =>
     !isAsked(field) &&
     html`<select name="${fieldInput(field)}" aria-label="${`Column of ${fieldName(field)}`}">${[

@@ -43,7 +43,12 @@ export const ReadingAnswers = z
     ...saidForm,
     headerLine: Line.optional().describe('The line that names the columns.'),
     preset: Text.optional(),
-    fields: z.record(Text, Cell.nullable()).default({}).describe('The column of a field. Null: the field is not sent.'),
+    fields: z
+      .record(Text, Cell.nullable())
+      .default({})
+      .describe(
+        'The column of a field. Null: the field is not sent. "status": the column that says who has left; null: none does.',
+      ),
     dateFormat: Text.optional(),
     statuses: z
       .record(Cell, z.enum(['left', 'employed', 'open']))
@@ -66,6 +71,7 @@ export const ProposedReading = z
       headerLine: Count,
       linesAfterHeader: Count,
       rows: Count.describe('How many were looked at for the proposal.'),
+      isWhole: z.boolean().describe('Whether these are all rows of the export.'),
     }),
     columns: z.array(z.string()),
     preset: z.string(),
@@ -94,12 +100,15 @@ export const ProposedReading = z
       .array(
         z.discriminatedUnion('about', [
           z.object({ about: z.literal('identityId'), choices: z.array(z.string()) }),
+          z.object({ about: z.literal('leavers'), dates: z.array(z.string()), statuses: z.array(z.string()) }),
           z.object({ about: z.literal('dateFormat'), columns: z.array(z.string()), choices: z.array(z.string()) }),
           z.object({ about: z.literal('status'), column: z.string(), ...SeenValue.shape }),
           z.object({ about: z.literal('contractor'), column: z.string(), ...SeenValue.shape }),
         ]),
       )
-      .describe('What only a person knows. A plan is made once the key and the format of the dates are known.'),
+      .describe(
+        'What only a person knows. A plan is made once the key, the format of the dates and what says who has left are known.',
+      ),
     notes: z.array(z.string()),
     timeZone: z.string().describe('Of the dates: as the export says it, else that of this machine.'),
   })

@@ -3,7 +3,7 @@ import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { readPresets } from '../config/presets.ts'
 import type { FirstVisits, Planned, Said } from '../proposal/first-visit.ts'
-import { mappedFields, type Proposal } from '../proposal/propose.ts'
+import { type Proposal, readFields } from '../proposal/proposal.ts'
 import type { Upload } from '../proposal/uploads.ts'
 import type { Acting } from './permitted.ts'
 import { changeView, rejectView } from './views.ts'
@@ -79,16 +79,16 @@ function uploadView({ id, name, file }: Upload): UploadView {
 }
 
 async function readingView(upload: Upload, { table, form: _, mapping: __, ...proposal }: Proposal) {
-  const { encoding, delimiter, headerLine, linesAfterHeader, rows, headers } = table
+  const { encoding, delimiter, headerLine, linesAfterHeader, rows, headers, isWhole } = table
   const presets = [...(await readPresets())].map(([name, { title }]) => ({ name, title }))
   const { preset, title, why, fields, leftBehind, dates, statuses, contractors, questions, notes } = proposal
   return {
     upload: uploadView(upload),
-    form: { encoding, delimiter, headerLine, linesAfterHeader, rows: rows.length },
+    form: { encoding, delimiter, headerLine, linesAfterHeader, rows: rows.length, isWhole },
     columns: [...new Set(headers)].filter((header) => header.trim() !== ''),
     ...{ preset, title, why, presets },
     fields: fields.map(({ examples, ...field }) => ({ ...field, examples: [...examples] })),
-    otherFields: mappedFields.filter((name) => !fields.some(({ field }) => field === name)),
+    otherFields: readFields.filter((name) => !fields.some(({ field }) => field === name)),
     left: [...leftBehind],
     dates: dates.map(({ column, format, why: because }) => ({ column, format, why: because })),
     statuses: statuses && {
@@ -106,6 +106,7 @@ async function readingView(upload: Upload, { table, form: _, mapping: __, ...pro
     questions: questions.map((question) => ({
       ...question,
       ...('choices' in question && { choices: [...question.choices] }),
+      ...('dates' in question && { dates: [...question.dates], statuses: [...question.statuses] }),
       ...('columns' in question && { columns: [...question.columns] }),
     })) as never,
     notes: [...notes],

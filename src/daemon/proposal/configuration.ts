@@ -2,7 +2,7 @@ import { Document, isMap, isNode, isScalar, type Pair, parseDocument, type Scala
 import { Failure } from '../../errors.ts'
 import { isTimeZone } from '../../identity/mapping/zones.ts'
 import { visible } from '../../text/visible.ts'
-import type { Proposal, SeenValue } from './propose.ts'
+import type { Proposal, SeenValue } from './proposal.ts'
 
 /** What a configuration says besides how the export is read. */
 export type Place = ConnectionPlace & {
@@ -85,6 +85,8 @@ function connectionsOf(proposal: Proposal, { name, target, timeZone, source }: C
         ...(mapping.status !== undefined && {
           status: mapping.status === null ? null : statusOf(mapping.status, proposal),
         }),
+        ...(mapping.scope && { scope: mapping.scope }),
+        ...(mapping.severalRows && { severalRows: mapping.severalRows }),
         timeZone,
       },
       schedule: { cron: '0 2 * * *' },
@@ -112,6 +114,8 @@ function commentsOn(proposal: Proposal, { name }: ConnectionPlace): Comments {
         ...seen('not classed yet', proposal.statuses.open),
       ].join('\n'),
     }),
+    [`${at}.source.scope`]: 'Several rows share a key: only those that are meant are read.',
+    [`${at}.source.severalRows`]: 'Several rows share a key: the latest one counts.',
     [`${at}.source.timeZone`]: '> of the dates in the export',
     [`${at}.schedule`]: 'When the daemon reads the export: every night at two.',
   }

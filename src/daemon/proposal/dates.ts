@@ -62,18 +62,20 @@ const forms: readonly DateForm[] = [
 
 /** How dates are written: only said where the dates themselves decide it. `usual`: how the system commonly writes them. */
 export function dateEvidence(texts: readonly string[], usual: DateForm): DateEvidence {
-  const filled = [...new Set(texts.map((text) => text.trim()).filter((text) => text !== ''))]
-  if (filled.length === 0) return { kind: 'none' }
+  // Cells count, not distinct texts: the same date may stand in most of them.
+  const cells = countTexts(texts)
+  const total = cells.reduce((sum, [, count]) => sum + count, 0)
+  if (total === 0) return { kind: 'none' }
   const read = [usual, ...forms]
-    .map((form) => ({ form, days: readingsOf(form, filled) }))
-    .filter(({ days }) => days.filter((day) => day === null).length <= filled.length * mostUnread)
-  const most = Math.max(...read.map(({ days }) => known(days)))
-  const best = read.filter(({ days }) => known(days) === most)
+    .map((form) => ({ form, ...readingsOf(form, cells) }))
+    .filter(({ unread }) => unread <= total * mostUnread)
+  const fewest = Math.min(...read.map(({ unread }) => unread))
+  const best = read.filter(({ unread }) => unread === fewest)
   const byDays = [...Map.groupBy(best, ({ days }) => days.join()).values()]
   const [first, ...others] = byDays.flatMap(([one]) => (one === undefined ? [] : [one]))
   if (first === undefined) return { kind: 'unknown' }
   if (others.length > 0) return { kind: 'several', forms: [first, ...others].map(({ form }) => form) }
-  return { kind: 'one', form: first.form, unread: filled.length - most }
+  return { kind: 'one', form: first.form, unread: fewest }
 }
 
 /** Whether two columns may be written alike. */
@@ -81,11 +83,18 @@ export function isAmong(form: DateForm, candidates: readonly DateForm[]): boolea
   return candidates.some(({ format, language }) => String(format) === String(form.format) && language === form.language)
 }
 
-function known(days: readonly (string | null)[]): number {
-  return days.filter((day) => day !== null).length
+type Counted = readonly (readonly [text: string, count: number])[]
+
+function countTexts(texts: readonly string[]): Counted {
+  const counts = new Map<string, number>()
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
+  return [...counts].filter(([text]) => text.trim() !== '').map(([text, count]) => [text.trim(), count])
 }
 
-function readingsOf({ format, ...words }: DateForm, texts: readonly string[]): (string | null)[] {
+/** The day of each text, and how many cells have none. */
+function readingsOf({ format, ...words }: DateForm, cells: Counted): { days: (string | null)[]; unread: number } {
   const read = dateReader([format].flat(), words)
-  return texts.map((text) => read(text, 'UTC'))
+  const days = cells.map(([text]) => read(text, 'UTC'))
+  const unread = cells.reduce((sum, [, count], at) => sum + (days[at] === null ? count : 0), 0)
+  return { days, unread }
 }

@@ -14,7 +14,8 @@ import { readPresets } from '../config/presets.ts'
 import { connectionNamed, timeZoneNamed, withConnection } from './configuration.ts'
 import { firstKey, type KeyTrial, type PlatformKey } from './first-key.ts'
 import { lookAtFile, pathFrom } from './look.ts'
-import { type Answers, mappedFields, type Proposal, propose, stopsPlans } from './propose.ts'
+import { type Answers, type Proposal, readFields, type StoppingQuestion, stopsPlans } from './proposal.ts'
+import { propose } from './propose.ts'
 import { type FormHelp, readTable, type SaidForm, type Table } from './table.ts'
 import type { Upload, UploadLimits, Uploads } from './uploads.ts'
 
@@ -66,6 +67,12 @@ export type FirstVisitParts = {
   /** Has the configuration taken up; null: a person has to. */
   readonly takeUp: (() => void) | null
   readonly signal: AbortSignal
+}
+
+const whatToSay: Readonly<Record<StoppingQuestion['about'], string>> = {
+  identityId: 'say which column is the key of a person: several could be it',
+  dateFormat: 'say how the dates of the export are written: it can be read in more than one way',
+  leavers: 'say which column tells who has left, or that none does',
 }
 
 /** So many changes of a plan are shown. */
@@ -177,9 +184,9 @@ async function tableOf(
 
 function provenAnswers({ fields = {}, ...said }: Said, { headers }: Table): Answers {
   const proven = Object.entries(fields).map(([name, column]) => {
-    const field = mappedFields.find((one) => one === name)
+    const field = readFields.find((one) => one === name)
     if (field === undefined)
-      throw new Failure('usage', `there is no field "${name}"; there are ${mappedFields.join(', ')}`)
+      throw new Failure('usage', `there is no field "${name}"; there are ${readFields.join(', ')}`)
     const header = column === null ? null : headers.find((one) => one.trim() === column.trim())
     if (header === undefined)
       throw new Failure('usage', `the export has no column "${column}"; it has ${headers.join(', ')}`)
@@ -200,14 +207,8 @@ async function draft(
   config: Config,
   { upload, proposal, place, env }: { upload: Upload; proposal: Proposal; place: FirstPlace; env: NodeJS.ProcessEnv },
 ): Promise<Drafted> {
-  const [open] = proposal.questions.filter(stopsPlans)
-  if (open !== undefined)
-    throw new Failure(
-      'usage',
-      open.about === 'dateFormat'
-        ? 'say how the dates of the export are written: it can be read in more than one way'
-        : 'say which column is the key of a person: several could be it',
-    )
+  const open = proposal.questions.find(stopsPlans)
+  if (open !== undefined) throw new Failure('usage', whatToSay[open.about])
   const { file, folder } = config
   const before = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new Failure('conflict', `cannot read ${file} (${errorCode(error)}): put it back`, { cause: error })

@@ -1,4 +1,4 @@
-import { mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import type { ConnectorPlace } from '../../connectors/connector.ts'
@@ -17,10 +17,9 @@ import { SftpSource } from '../../connectors/sftp/settings.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import type { Head } from './table.ts'
 
-/** So much text is looked at, however long the export is. */
-const headBytes = 1024 * 1024
-/** So much of an export on a server is fetched for it. */
-const fetchedBytes = 16 * 1024 * 1024
+/** So much text is looked at, however long the export is; so much of one on a server is fetched for it. */
+const headBytes = 32 * 1024 * 1024
+const fetchedBytes = headBytes
 const datedName = /\d{4}[-_.]?\d{2}[-_.]?\d{2}(?:[T_-]?\d{4,6}Z?)?/
 
 /** A source as a person names it. */
@@ -33,8 +32,21 @@ export type NamedSource = {
   readonly hostKey?: string | undefined
 }
 
+/** Where exports will be that follow a single file without a date in its name. Paths are as the configuration writes them. */
+export type LaterExports = {
+  readonly path: string
+  readonly pattern: string
+  /** Whether no other file matches the pattern by now. */
+  readonly isAlone: boolean
+}
+
 /** The beginning of an export, and the settings of the source that it was found with. */
-export type Looked = { readonly head: Head; readonly source: Readonly<Record<string, unknown>> }
+export type Looked = {
+  readonly head: Head
+  readonly source: Readonly<Record<string, unknown>>
+  /** Of a single file whose name says nothing of later ones; null of any other source. */
+  readonly later: LaterExports | null
+}
 
 export type LookOptions = {
   readonly workingDirectory: string
@@ -92,7 +104,17 @@ async function lookAtFolder(at: string, { workingDirectory, folder, signal }: Lo
   const exported = await exportFileAt(file.path)
   const name = basename(pattern)
   const path = isFolder ? pattern : join(dirname(pattern), datedName.test(name) ? name.replace(datedName, '*') : name)
-  return { head: await headOf(exported, signal), source: { type: 'csv', path: pathFrom(folder, path) } }
+  const later = path === whole && !/[*?[\]{}]/.test(name) ? await laterExports(whole, folder) : null
+  return { head: await headOf(exported, signal), source: { type: 'csv', path: pathFrom(folder, path) }, later }
+}
+
+/** The name of a file with an asterisk before its endings: people*.csv.gz of people.csv.gz. */
+async function laterExports(path: string, folder: string): Promise<LaterExports> {
+  const [, stem = '', endings = ''] = /^(.[^.]*)(.*)$/s.exec(basename(path)) ?? []
+  const beside = await readdir(dirname(path))
+  const matching = beside.filter((name) => name.startsWith(stem) && name.endsWith(endings))
+  const pattern = join(dirname(path), `${stem}*${endings}`)
+  return { path: pathFrom(folder, path), pattern: pathFrom(folder, pattern), isAlone: matching.length === 1 }
 }
 
 async function lookAtSftp(url: URL, { secretFile, hostKey }: NamedSource, options: LookOptions): Promise<Looked> {
@@ -123,7 +145,7 @@ async function lookAtSftp(url: URL, { secretFile, hostKey }: NamedSource, option
   const bytes = await readStart(session, chosen.file.path, fetchedBytes)
   const isWhole = bytes.length === chosen.file.bytes
   const head = await headOfBytes(bytes, { name: chosen.file.name, isWhole, signal })
-  return { head, source: { ...at, [setting]: reference(secretFile, options) } }
+  return { head, source: { ...at, [setting]: reference(secretFile, options) }, later: null }
 }
 
 async function lookAtHttp(url: URL, { secretFile }: NamedSource, options: LookOptions): Promise<Looked> {
@@ -138,7 +160,8 @@ async function lookAtHttp(url: URL, { secretFile }: NamedSource, options: LookOp
   const { bytes, isWhole } = await startOf(body, fetchedBytes)
   const name = url.pathname.split('/').findLast((part) => part !== '') ?? url.hostname
   const head = await headOfBytes(bytes, { name, isWhole, signal })
-  return { head, source: { ...at, ...(secretFile !== undefined && { bearer: reference(secretFile, options) }) } }
+  const bearerOf = secretFile === undefined ? {} : { bearer: reference(secretFile, options) }
+  return { head, source: { ...at, ...bearerOf }, later: null }
 }
 
 function remotePath({ pathname }: URL): string {

@@ -41,11 +41,16 @@ export type Table = {
   readonly lastLine: 'terminated' | 'any'
   readonly headers: readonly string[]
   readonly rows: readonly (readonly string[])[]
+  /** Whether these are all rows of the export. */
+  readonly isWhole: boolean
   /** What was found out and is not certain, or is worth a look. */
   readonly notes: readonly string[]
 }
 
-const rowsRead = 500
+/** So many records tell how the cells are separated. */
+const recordsForSplit = 500
+/** A million rows take five seconds and more than a gigabyte to look at; so many tell how an export is written. */
+export const maxRows = 100_000
 const delimiters = [',', ';', 'tab', '|'] as const
 const likeData = /@|^[+-]?\d+(?:[.,]\d+)*$|^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}/
 const total = /^(?:grand )?(?:total|sum|summe|gesamt|count|anzahl)\b/i
@@ -61,7 +66,8 @@ export async function readTable(head: Head, said: SaidForm = {}, help: FormHelp 
           `The text is not UTF-8, so it is read as windows-1252. Look whether names come out right; else ${help.encoding}.`,
         ]
       : []
-  const { delimiter, records } = await bestSplit(head, text, { ...said, help })
+  const delimiter = await delimiterOf(head, text, { ...said, help })
+  const { records, isAll } = await recordsOf(head, text, { delimiter, max: maxRows })
   const width = usualWidth(records)
   const header = headerOf(records, { width, line: said.headerLine })
   if (header === undefined) throw refusal(`${name} holds no row that names its columns`, 'export it with a header')
@@ -73,11 +79,15 @@ export async function readTable(head: Head, said: SaidForm = {}, help: FormHelp 
     )
   const below = records.slice(records.indexOf(header) + 1)
   const linesAfterHeader = below.findIndex((record) => !repeats(record, header))
-  const rows = below.slice(Math.max(0, linesAfterHeader))
+  const isWhole = head.isWhole && isAll
+  const body = below.slice(Math.max(0, linesAfterHeader))
+  const again = body.find((record) => namesColumns(record, header))
+  if (again !== undefined) notes.push(`Line ${again.line} names the columns again: have the parts exported one by one.`)
+  const rows = again === undefined ? body : body.filter((record) => !namesColumns(record, header))
   const [odd] = rows.filter(({ cells }) => cells.length !== header.cells.length)
   if (odd !== undefined)
     notes.push(`Line ${odd.line} has ${cellCount(odd.cells.length)}, the header has ${header.cells.length}.`)
-  const last = head.isWhole ? rows.at(-1) : undefined
+  const last = isWhole ? rows.at(-1) : undefined
   if (last !== undefined && total.test(last.cells[0] ?? ''))
     notes.push(
       `Line ${last.line}, the last one, reads like a total. Write footer, so that it is not taken for a person.`,
@@ -93,6 +103,7 @@ export async function readTable(head: Head, said: SaidForm = {}, help: FormHelp 
     lastLine: head.endsLine === false ? 'any' : 'terminated',
     headers: header.cells,
     rows: rows.filter(({ cells }) => cells.length === header.cells.length).map(({ cells }) => cells),
+    isWhole,
     notes,
   }
 }
@@ -135,21 +146,19 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes
 }
 
-type Split = { readonly delimiter: string; readonly records: readonly CsvRecord[] }
-
 /** The delimiter with which most lines have the same number of cells. */
-async function bestSplit(
+async function delimiterOf(
   head: Head,
   text: Buffer,
   { delimiter, help }: Pick<SaidForm, 'delimiter'> & { readonly help: FormHelp },
-): Promise<Split> {
+): Promise<string> {
   const { name } = head
-  const splits: (Split & { readonly width: number; readonly share: number })[] = []
+  const splits: { readonly delimiter: string; readonly width: number; readonly share: number }[] = []
   for (const candidate of delimiter === undefined ? delimiters : [delimiter]) {
-    const records = await recordsOf(head, text, candidate)
+    const { records } = await recordsOf(head, text, { delimiter: candidate, max: recordsForSplit })
     const width = usualWidth(records)
     const share = records.filter(({ cells }) => cells.length === width).length / Math.max(1, records.length)
-    if (width > 1 && share > 0.5) splits.push({ delimiter: candidate, records, width, share })
+    if (width > 1 && share > 0.5) splits.push({ delimiter: candidate, width, share })
   }
   if (splits.length === 0 && text.toString('utf8').trim() === '')
     throw refusal(`${name} holds nothing but blanks`, 'check the export')
@@ -166,23 +175,28 @@ async function bestSplit(
       `${name}: both ${best.delimiter} (${best.width} columns) and ${rival.delimiter} (${rival.width} columns) split its lines alike`,
       help.whichDelimiter,
     )
-  return best
+  return best.delimiter
 }
 
 /** The first records that are not blank; none if they cannot be read with this delimiter. */
-async function recordsOf({ name }: Head, text: Buffer, delimiter: string): Promise<readonly CsvRecord[]> {
+async function recordsOf(
+  { name }: Head,
+  text: Buffer,
+  { delimiter, max }: { readonly delimiter: string; readonly max: number },
+): Promise<{ readonly records: readonly CsvRecord[]; readonly isAll: boolean }> {
   const format = { delimiter, quote: '"', escape: 'doubled', headerLine: 1, lastLine: 'any' } as const
   const parser = new RecordParser(name, format)
   const found: CsvRecord[] = []
   const pieceBytes = 64 * 1024
   try {
-    for (let start = 0; start < text.length && found.length < rowsRead; start += pieceBytes)
+    for (let start = 0; start < text.length && found.length <= max; start += pieceBytes)
       found.push(...(await parser.write(text.subarray(start, start + pieceBytes))))
-    if (found.length < rowsRead) found.push(...(await parser.end()))
+    if (found.length <= max) found.push(...(await parser.end()))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
   }
-  return found.filter((record) => !isBlank(record) && record.damage !== 'quote').slice(0, rowsRead)
+  const records = found.filter((record) => !isBlank(record) && record.damage !== 'quote')
+  return { records: records.slice(0, max), isAll: records.length <= max }
 }
 
 function usualWidth(records: readonly CsvRecord[]): number {
@@ -207,4 +221,12 @@ function repeats({ cells }: CsvRecord, header: CsvRecord): boolean {
   const filled = cells.flatMap((cell, at) => (cell.trim() === '' ? [] : [[cell, header.cells[at] ?? ''] as const]))
   const same = filled.filter(([cell, name]) => normaliseHeader(cell) === normaliseHeader(name))
   return same.length > 1 && same.length * 3 > filled.length
+}
+
+/** Whether a row further down names the columns once more, in whatever order. */
+function namesColumns({ cells }: CsvRecord, header: CsvRecord): boolean {
+  const [first = '', second = ''] = cells
+  if (!header.cells.includes(first) || !header.cells.includes(second)) return false
+  const filled = cells.filter((cell) => cell.trim() !== '')
+  return filled.length > 1 && filled.every((cell) => header.cells.includes(cell))
 }

@@ -2,6 +2,7 @@ import { mkdir, readFile, truncate, utimes, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { lookAt } from '../../../src/daemon/proposal/look.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
@@ -37,14 +38,24 @@ test('a folder is looked at by its newest export, and named by a pattern', async
 })
 
 test('a file with a date in its name stands for those that follow', async () => {
-  await using at = await place({ 'people-2026-11-20.csv': text, 'people.csv': text })
+  await using at = await place({ 'people-2026-11-20.csv': text })
 
-  const dated = await at.look('people-2026-11-20.csv')
-  const plain = await at.look('people.csv')
+  const { source, later } = await at.look('people-2026-11-20.csv')
 
-  expect([dated.source, plain.source]).toEqual([
-    { type: 'csv', path: 'people-*.csv' },
-    { type: 'csv', path: 'people.csv' },
+  expect({ source, later }).toEqual({ source: { type: 'csv', path: 'people-*.csv' }, later: null })
+})
+
+test('a file without one leaves open which name later ones have, and says whether other files would be read', async () => {
+  await using at = await place({ 'people.csv.gz': gzipSync(text), 'staff.csv': text, 'staff-list.csv': text })
+
+  const alone = await at.look('people.csv.gz')
+  const beside = await at.look('staff.csv')
+  const pattern = await at.look('staff-*.csv')
+
+  expect([alone.later, beside.later, pattern.later]).toEqual([
+    { path: 'people.csv.gz', pattern: 'people*.csv.gz', isAlone: true },
+    { path: 'staff.csv', pattern: 'staff*.csv', isAlone: false },
+    null,
   ])
 })
 
@@ -64,16 +75,13 @@ describe('what is read of an export is bounded', () => {
     const { head } = await at.look('people.csv')
 
     expect(head).toMatchObject({ isWhole: false, endsLine: false })
-    expect(head.bytes.length).toBe(mebibyte)
+    expect(head.bytes.length).toBe(32 * mebibyte)
   })
 
-  test('of a file that unpacks to 2 GB, as much as is looked at', async () => {
+  test('of a file that unpacks to 2 GB, no more than shows that it is no export', async () => {
     await using at = await place({ 'people.csv.gz': gzipOfZeros(2 * 1024 ** 3) })
 
-    const { head } = await at.look('people.csv.gz')
-
-    expect(head).toMatchObject({ isWhole: false, endsLine: null })
-    expect(head.bytes.length).toBe(mebibyte)
+    await expect(at.look('people.csv.gz')).rejects.toThrow('people.csv.gz unpacks to more than 200 times its size')
   })
 })
 

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
+import jsonata from 'jsonata'
 import { describe, expect, test } from 'vitest'
 import { readPresets } from '../../../src/daemon/config/presets.ts'
-import { type Answers, propose } from '../../../src/daemon/proposal/propose.ts'
+import type { Answers } from '../../../src/daemon/proposal/proposal.ts'
+import { propose } from '../../../src/daemon/proposal/propose.ts'
 import { readTable } from '../../../src/daemon/proposal/table.ts'
 
 const presets = await readPresets()
@@ -100,7 +102,7 @@ describe('how dates are written', () => {
     const { notes } = await proposed(`${rows(['soon', ''], ['later', ''])}\n`)
 
     expect(notes).toContain(
-      'The dates in "Hire Date" are written in no way that is known here: say how (--date-format), or write format into the configuration.',
+      'The dates in "Hire Date" are written in no way that is known here: say how they are written, or write format into the configuration.',
     )
   })
 
@@ -210,6 +212,244 @@ test('who is a contractor is asked where the value says nothing', async () => {
 
   expect(open.questions).toEqual([{ about: 'contractor', column: 'Contractor', value: 'perhaps', rows: 1 }])
   expect(answered.mapping.fields).toMatchObject({ isContractor: { map: { perhaps: true, yes: true, no: false } } })
+})
+
+describe('a status that means different things in different systems', () => {
+  const text = 'Worker ID,Email,Status\n1,a@example.com,Active\n2,b@example.com,Inactive\n3,c@example.com,Inactive\n'
+
+  test.each(['Inactive', 'On hold', 'Suspended', 'Seasonal', 'ruhend', 'inactif', 'Baja', 'nieaktywny'])(
+    'is asked for: %s',
+    async (value) => {
+      const { questions, mapping } = await proposed(text.replaceAll('Inactive', value))
+
+      expect(questions).toEqual([{ about: 'status', column: 'Status', value, rows: 2 }])
+      expect(JSON.stringify(mapping.status).toLowerCase()).not.toContain(`"${value.toLowerCase()}"`)
+    },
+  )
+
+  test('means what a preset says of its system, where the export is of that system for certain', async () => {
+    const sample = await readFile(new URL('../../../config/samples/personio.csv', import.meta.url), 'utf8')
+    const named = await proposed(text.replace('Worker ID', 'Personnel number'), { preset: 'personio' })
+    const guessed = await proposed(text.replace('Worker ID', 'Personnel number'))
+
+    expect((await proposed(sample)).statuses?.left).toMatchObject([{ value: 'Inactive' }])
+    expect(named.questions).toEqual([])
+    expect(guessed.questions).toMatchObject([{ about: 'status', value: 'Inactive' }])
+  })
+
+  test('means what a person says, whatever its case', async () => {
+    const { questions, mapping } = await proposed(text, { statuses: { inactive: 'left', gone: 'left' } })
+
+    expect(questions).toEqual([])
+    expect(mapping.status?.leftWhen).toEqual(expect.arrayContaining(['Inactive', 'gone']))
+  })
+})
+
+describe('who has left', () => {
+  const dated = 'Worker ID,Email,Vanished,Born\n1,a@example.com,,1990-01-01\n2,b@example.com,2026-10-31,1991-02-02\n'
+  const stated = 'Worker ID,Email,Situation here\n1,a@example.com,Active\n2,b@example.com,Terminated\n'
+
+  test('is asked for where a column that is not read could say it', async () => {
+    const byDate = await proposed(dated.replace('Born', 'Date of Birth'))
+    const byStatus = await proposed(stated)
+
+    expect(byDate.questions).toEqual([{ about: 'leavers', dates: ['Vanished'], statuses: [] }])
+    expect(byStatus.questions).toEqual([{ about: 'leavers', dates: [], statuses: ['Situation here'] }])
+  })
+
+  test('is read from the status column that a person names, whatever it is called', async () => {
+    const { questions, statuses, fields } = await proposed(stated, { fields: { status: 'Situation here' } })
+
+    expect(questions).toEqual([])
+    expect(statuses).toMatchObject({ column: 'Situation here', left: [{ value: 'Terminated', rows: 1 }] })
+    expect(fields).toContainEqual(expect.objectContaining({ field: 'status', why: 'as you said' }))
+  })
+
+  test('is not asked for once a person says that no column tells', async () => {
+    const { questions, notes } = await proposed(dated, { fields: { separatedAt: null } })
+
+    expect(questions).toEqual([])
+    expect(notes).toContainEqual(expect.stringContaining('No column says who has left.'))
+  })
+
+  test('has a note where a status is read and the dates beside it are not', async () => {
+    const { notes } = await proposed('Worker ID,Status,Vanished\n1,Active,\n2,Terminated,2026-10-31\n')
+
+    expect(notes).toContainEqual(expect.stringContaining('No leaving date is read. If "Vanished" is the last day'))
+  })
+})
+
+test.each([
+  [
+    'de',
+    'Pers-Nr;Vorname;Nachname;E-Mail;Stelle;Eintrittsdatum;Austrittsdatum;Mitarbeiterstatus',
+    'aktiv',
+    'ausgetreten',
+  ],
+  ['fr', "Matricule;Prénom;Nom;Courriel;Poste;Date d'entrée;Date de sortie;Statut", 'actif', 'sorti'],
+  ['fr without accents', "Matricule;Prenom;Nom;Courriel;Poste;Date d'entree;Date de sortie;Statut", 'actif', 'sorti'],
+  ['es', 'Número de empleado;Nombre;Apellidos;Correo;Puesto;Fecha de ingreso;Fecha de baja;Estado', 'activo', 'cesado'],
+  [
+    'pt',
+    'Matrícula;Primeiro nome;Sobrenome;E-mail;Cargo;Data de admissão;Data de demissão;Situação',
+    'ativo',
+    'desligado',
+  ],
+  ['it', 'Matricola;Nome;Cognome;E-mail;Mansione;Data di assunzione;Data di cessazione;Stato', 'attivo', 'cessato'],
+  [
+    'nl',
+    'Personeelsnummer;Voornaam;Achternaam;E-mail;Functie;Datum in dienst;Datum uit dienst;Status',
+    'in dienst',
+    'uit dienst',
+  ],
+  [
+    'pl',
+    'Numer pracownika;Imię;Nazwisko;E-mail;Stanowisko;Data zatrudnienia;Data zwolnienia;Status',
+    'zatrudniony',
+    'zwolniony',
+  ],
+  [
+    'sv',
+    'Anställningsnummer;Förnamn;Efternamn;E-post;Befattning;Anställningsdatum;Slutdatum;Status',
+    'anställd',
+    'slutat',
+  ],
+])('the columns and statuses of an export are known in %s', async (_language, header, employed, left) => {
+  const rows = [
+    `7;Ana;Okoro;ana@example.com;Nurse;2020-01-31;;${employed}`,
+    `8;Bo;Berg;bo@example.com;Nurse;2021-02-28;2026-01-31;${left}`,
+  ]
+
+  const { fields, questions, statuses } = await proposed(`${[header, ...rows].join('\n')}\n`)
+
+  expect(fields.map(({ column }) => column).join(';')).toBe(
+    ['identityId', 'email', 'firstName', 'lastName', 'jobTitle', 'startedAt', 'separatedAt', 'status']
+      .map((_field, at) => header.split(';')[[0, 3, 1, 2, 4, 5, 6, 7][at] ?? 0])
+      .join(';'),
+  )
+  expect([statuses?.left.length, statuses?.employed.length, questions]).toEqual([1, 1, []])
+})
+
+describe('several rows of a person', () => {
+  test('are told apart by a value that exactly one of them has', async () => {
+    const rows = ['1,Nurse,Yes', '1,Trainer,No', '2,Nurse,Yes', '3,Nurse,No', '3,Cook,Yes']
+
+    const { mapping, questions, notes } = await proposed(`Worker ID,Job Title,Primary Position\n${rows.join('\n')}\n`)
+
+    expect(mapping.scope).toBe('`Primary Position` = "Yes"')
+    expect(questions).toEqual([])
+    expect(notes).toContainEqual(expect.stringContaining('one row of each person has "Yes" in "Primary Position"'))
+  })
+
+  test('are not restricted to rows that some people lack', async () => {
+    const rows = ['1,Nurse,Yes', '1,Trainer,No', '2,Nurse,No', '3,Nurse,No', '4,Cook,Yes']
+
+    const { mapping, notes } = await proposed(`Worker ID,Job Title,Primary Position\n${rows.join('\n')}\n`)
+
+    expect(mapping.scope).toBeUndefined()
+    expect(notes).toContainEqual(expect.stringContaining('1 row lacks one of their own'))
+  })
+
+  test('are told apart by the day from which a row holds', async () => {
+    const rows = ['1,Nurse,2024-01-31', '1,Trainer,2026-01-31', '2,Nurse,2024-01-31']
+
+    const { mapping } = await proposed(`Worker ID,Job Title,Effective Date\n${rows.join('\n')}\n`)
+
+    expect(mapping.severalRows).toEqual({ latest: { column: 'Effective Date', format: 'yyyy-MM-dd' } })
+  })
+})
+
+describe('both names in one column', () => {
+  test.each([
+    [
+      'Full Name',
+      ['Ana Okoro', 'Bo van der Berg', 'Cher'],
+      [
+        ['Ana', 'Okoro'],
+        ['Bo', 'van der Berg'],
+        ['Cher', ''],
+      ],
+    ],
+    [
+      'Nominativo',
+      ['Okoro, Ana', 'van der Berg, Bo'],
+      [
+        ['Ana', 'Okoro'],
+        ['Bo', 'van der Berg'],
+      ],
+    ],
+  ])('are split: %s', async (header, names, expected) => {
+    const rows = [...names, ...Array.from({ length: 8 }, () => names[0])].map((name, at) => `${at},"${name}"`)
+
+    const { mapping, notes, fields } = await proposed(`Worker ID,${header}\n${rows.join('\n')}\n`)
+
+    const expressions = [mapping.fields?.firstName, mapping.fields?.lastName].map((rule) =>
+      jsonata((rule as { expression: string }).expression),
+    )
+    const split = names.map((name) => Promise.all(expressions.map((one) => one.evaluate({ [header]: name }))))
+    expect(await Promise.all(split)).toEqual(expected)
+    expect(fields).toContainEqual(expect.objectContaining({ field: 'firstName', column: header }))
+    expect(notes).toContainEqual(expect.stringContaining(`"${header}" is split at`))
+  })
+
+  test('are not split where a column holds the first name', async () => {
+    const { mapping } = await proposed('Worker ID,First Name,Full Name\n1,Ana,Ana Okoro\n2,Bo,Bo Berg\n')
+
+    expect(mapping.fields?.firstName).toBeUndefined()
+  })
+})
+
+test('managers that are the key of nobody are told with the cause, and mended where decimals are it', async () => {
+  const rows = ['1000,,', '1001,1000.0,', '1002,1000.0,']
+
+  const decimals = await proposed(`Employee ID,Manager ID,Email\n${rows.join('\n')}\n`)
+  const strangers = await proposed(`Employee ID,Manager ID,Email\n${rows.join('\n').replaceAll('1000.0', 'x7')}\n`)
+
+  expect(decimals.mapping.fields?.managerId).toEqual({ expression: '$replace(`Manager ID`, /\\.0+$/, "")' })
+  expect(decimals.notes).toContainEqual(expect.stringContaining('such as 1000.0 for the key 1000'))
+  expect(strangers.mapping.fields?.managerId).toBeUndefined()
+  expect(strangers.notes).toContainEqual(
+    expect.stringContaining('2 of 2 managers in "Manager ID" are the key of nobody'),
+  )
+})
+
+test('cells that stand for no date are blank, and are counted as cells', async () => {
+  const rows = Array.from({ length: 9 }, (_, at) => `${at},2020-01-3${at % 2},${at < 8 ? '0000-00-00' : '2026-10-31'}`)
+
+  const { mapping, notes, dates } = await proposed(`Worker ID,Hire Date,Termination Date\n${rows.join('\n')}\n`)
+
+  expect(mapping.fields?.separatedAt).toMatchObject({ blankWhen: ['0000-00-00'] })
+  expect(dates[1]).toMatchObject({ format: 'yyyy-MM-dd' })
+  expect(notes).toContain(
+    '8 cells in "Termination Date" stand for no date (0000-00-00) and count as blank (blankWhen).',
+  )
+})
+
+test('a date that cannot be read is counted once for each cell that has it', async () => {
+  const rows = Array.from({ length: 40 }, (_, at) => `${at},${at < 3 ? '31.02.2020' : `${13 + (at % 9)}.01.2020`}`)
+
+  const { notes } = await proposed(`Worker ID,Hire Date\n${rows.join('\n')}\n`)
+
+  expect(notes).toContain('3 dates in "Hire Date" cannot be read so; "rollcall check" says where.')
+})
+
+test('a format that a person says and that reads no date is not taken in silence', async () => {
+  const { dates, notes } = await proposed('Worker ID,Hire Date\n1,31.01.2020\n', { dateFormat: 'MM/dd/yyyy' })
+
+  expect(dates).toMatchObject([{ format: 'dd.MM.yyyy' }])
+  expect(notes).toContain(
+    'The dates in "Hire Date" are not written as MM/dd/yyyy: they can be read as dd.MM.yyyy only.',
+  )
+})
+
+test('the whole export is looked at, and what comes late in it', async () => {
+  const rows = Array.from({ length: 730 }, (_, at) => (at < 700 ? `${at},,Active` : `${at},10/31/2026,Terminated`))
+
+  const { table, dates, statuses } = await proposed(`Worker ID,Termination Date,Status\n${rows.join('\n')}\n`)
+
+  expect([table.rows.length, table.isWhole]).toEqual([730, true])
+  expect(dates).toMatchObject([{ format: 'MM/dd/yyyy' }])
+  expect(statuses?.left).toEqual([{ value: 'Terminated', rows: 30 }])
 })
 
 test('where nothing says who has left, that is said', async () => {

@@ -1,0 +1,75 @@
+import { readPresets } from '../../daemon/config/presets.ts'
+import { type Answers, type Proposal, type ReadField, readFields } from '../../daemon/proposal/proposal.ts'
+import type { SaidForm } from '../../daemon/proposal/table.ts'
+import { type Prompts, Stopped } from '../prompts.ts'
+import { answerTo } from './questions.ts'
+
+/** What a person says is different: how the file is written, or how its columns are read. */
+export type Change = { readonly form?: SaidForm; readonly answers?: Answers }
+
+const kinds = [
+  { value: 'column', label: 'a field comes from another column, or from none' },
+  { value: 'status', label: 'a status means something else' },
+  { value: 'dates', label: 'dates are written otherwise' },
+  { value: 'preset', label: 'another system wrote it' },
+  { value: 'file', label: 'the file is written otherwise: encoding, delimiter, line of the header' },
+  { value: 'stop', label: 'stop here, and write nothing' },
+] as const
+
+const nothing = '(no column)'
+
+/** Asks what is not right in a proposal. */
+export async function askChange(proposal: Proposal, prompts: Prompts): Promise<Change> {
+  const possible = kinds.filter(({ value }) => value !== 'status' || proposal.statuses !== null)
+  const kind = await prompts.choose('What is different?', possible)
+  switch (kind) {
+    case 'column':
+      return { answers: await columnAnswer(proposal, prompts) }
+    case 'status':
+      return { answers: await statusAnswer(proposal, prompts) }
+    case 'dates':
+      return { answers: { dateFormat: await prompts.text('How are they written?', 'dd/MM/yyyy') } }
+    case 'preset': {
+      const presets = [...(await readPresets())].map(([name, { title }]) => ({ value: name, label: title }))
+      return { answers: { preset: await prompts.choose('Which system wrote it?', presets) } }
+    }
+    case 'file':
+      return { form: await formAnswer(proposal, prompts) }
+    case 'stop':
+      throw new Stopped()
+    default:
+      return kind satisfies never
+  }
+}
+
+async function columnAnswer({ fields, table }: Proposal, prompts: Prompts): Promise<Answers> {
+  const columnOf = (field: ReadField) => fields.find((one) => one.field === field)?.column ?? nothing
+  const choices = readFields.map((field) => ({ value: field, label: `${field}: ${columnOf(field)}` }))
+  const field = await prompts.choose('Which field?', choices)
+  const columns = [...new Set(table.headers)].filter((header) => header.trim() !== '')
+  const values = [...(field === 'identityId' ? [] : [nothing]), ...columns]
+  const column = await prompts.choose(
+    'From which column?',
+    values.map((value) => ({ value, label: value })),
+  )
+  return { fields: { [field]: column === nothing ? null : column } }
+}
+
+async function statusAnswer({ statuses }: Proposal, prompts: Prompts): Promise<Answers> {
+  if (statuses === null) return {}
+  const { column, left, employed, open } = statuses
+  const seen = [...left, ...employed, ...open]
+  const value = await prompts.choose(
+    'Which status?',
+    seen.map((one) => ({ value: one.value, label: one.value })),
+  )
+  const rows = seen.find((one) => one.value === value)?.rows ?? 0
+  return await answerTo({ about: 'status', column, value, rows }, prompts)
+}
+
+async function formAnswer({ table }: Proposal, prompts: Prompts): Promise<SaidForm> {
+  const encoding = await prompts.text('In which encoding? Such as utf-8 or windows-1252', table.encoding)
+  const delimiter = await prompts.text('What stands between two cells? A sign, or the word tab', table.delimiter)
+  const line = Number(await prompts.text('Which line names the columns?', String(table.headerLine)))
+  return { encoding, delimiter, headerLine: Number.isInteger(line) && line > 0 ? line : table.headerLine }
+}

@@ -1,0 +1,169 @@
+import { readPresets } from '../../daemon/config/presets.ts'
+import {
+  type Answers,
+  type Proposal,
+  type Question,
+  type ReadField,
+  readFields,
+  type StoppingQuestion,
+  stopsPlans,
+} from '../../daemon/proposal/proposal.ts'
+import { propose } from '../../daemon/proposal/propose.ts'
+import type { Table } from '../../daemon/proposal/table.ts'
+import { Failure } from '../../errors.ts'
+import type { Prompts } from '../prompts.ts'
+import { counted } from '../render/text.ts'
+
+/** What the options of the command say of how an export is read. */
+export type ReadingOptions = {
+  readonly preset?: string
+  readonly field: readonly string[]
+  readonly dateFormat?: string
+  readonly left: readonly string[]
+  readonly employed: readonly string[]
+}
+
+/** A proposal without questions, and the answers that it rests on. */
+export type Settled = { readonly proposal: Proposal; readonly answers: Answers }
+
+/** The proposal once every question is answered: by options, by the person, or left open where that is safe. */
+export async function settle(table: Table, said: Answers, prompts: Prompts | null): Promise<Settled> {
+  const presets = await readPresets()
+  let answers = said
+  for (;;) {
+    const proposal = propose(table, presets, answers)
+    const stopping = proposal.questions.find(stopsPlans)
+    if (prompts === null && stopping !== undefined) throw unanswered(stopping)
+    const [question] = prompts === null ? [] : proposal.questions
+    if (prompts === null || question === undefined) return { proposal, answers }
+    answers = merged(answers, await answerTo(question, prompts))
+  }
+}
+
+function unanswered(question: StoppingQuestion): Failure {
+  switch (question.about) {
+    case 'dateFormat':
+      return new Failure(
+        'usage',
+        `the dates in ${question.columns.join(' and ')} can be read as ${question.choices.join(' or ')}, and none of them decides: say --date-format '${question.choices[0]}'`,
+      )
+    case 'leavers':
+      return new Failure('usage', noLeavers(question))
+    case 'identityId':
+      return new Failure(
+        'usage',
+        `several columns could be the key of a person (${question.choices.join(', ')}): say which one with --field 'identityId=${question.choices[0] ?? 'COLUMN'}'`,
+      )
+    default:
+      return question satisfies never
+  }
+}
+
+function noLeavers({ dates, statuses }: Extract<Question, { about: 'leavers' }>): string {
+  const could = [
+    ...dates.map((header) => `--field 'separatedAt=${header}' (it holds dates)`),
+    ...statuses.map((header) => `--field 'status=${header}' (it holds statuses)`),
+  ]
+  return `no column that is known says who has left, and one that is not read could: say ${could.join(' or ')}; or --field separatedAt= if none does, and people leave only by being missing from the export`
+}
+
+/** Asks one question at the terminal. */
+export async function answerTo(question: Question, prompts: Prompts): Promise<Answers> {
+  switch (question.about) {
+    case 'identityId': {
+      const choices = question.choices.map((header) => ({ value: header, label: header }))
+      const identityId = await prompts.choose('Which column is the key of a person, which never changes?', choices)
+      return { fields: { identityId } }
+    }
+    case 'leavers':
+      return await leaversAnswer(question, prompts)
+    case 'dateFormat': {
+      const choices = question.choices.map((format) => ({ value: format, label: format }))
+      return {
+        dateFormat: await prompts.choose(`How are the dates in ${question.columns.join(' and ')} written?`, choices),
+      }
+    }
+    case 'status': {
+      const choices = [
+        { value: 'employed', label: 'employed' },
+        { value: 'left', label: 'has left' },
+        { value: 'open', label: 'I do not know yet: hold the plan' },
+      ] as const
+      const what = `What does "${question.value}" in ${question.column} mean (${counted(question.rows, 'row')})?`
+      return { statuses: { [question.value]: await prompts.choose(what, choices) } }
+    }
+    case 'contractor': {
+      const choices = [
+        { value: 'employee', label: 'an employee' },
+        { value: 'contractor', label: 'a contractor' },
+        { value: 'open', label: 'I do not know' },
+      ] as const
+      const what = `Who is "${question.value}" in ${question.column} (${counted(question.rows, 'row')})?`
+      const meaning = await prompts.choose(what, choices)
+      return { contractors: { [question.value]: meaning === 'open' ? null : meaning === 'contractor' } }
+    }
+    default:
+      return question satisfies never
+  }
+}
+
+async function leaversAnswer(
+  { dates, statuses }: Extract<Question, { about: 'leavers' }>,
+  prompts: Prompts,
+): Promise<Answers> {
+  const columns = [
+    ...dates.map((header) => ({ field: 'separatedAt', header, label: `${header}, as the last day of employment` })),
+    ...statuses.map((header) => ({ field: 'status', header, label: `${header}, as the status` })),
+  ]
+  const choices = columns.map(({ label }, at) => ({ value: String(at), label }))
+  const none = { value: 'none', label: 'none: people leave only by being missing from the export' }
+  const chosen = columns[Number(await prompts.choose('Which column says who has left?', [...choices, none]))]
+  return { fields: chosen === undefined ? { separatedAt: null } : { [chosen.field]: chosen.header } }
+}
+
+/** Answers with more of them, which go before. */
+export function merged(answers: Answers, more: Answers): Answers {
+  return {
+    ...answers,
+    ...more,
+    fields: { ...answers.fields, ...more.fields },
+    statuses: { ...answers.statuses, ...more.statuses },
+    contractors: { ...answers.contractors, ...more.contractors },
+  }
+}
+
+/** What options say, checked against the export and the presets that there are. */
+export async function answersOf(table: Table, options: ReadingOptions): Promise<Answers> {
+  const { preset, dateFormat, field, left, employed } = options
+  const presets = await readPresets()
+  if (preset !== undefined && !presets.has(preset))
+    throw new Failure('usage', `unknown preset "${preset}"; there are ${[...presets.keys()].join(', ')}`)
+  const fields = field.map((text): [ReadField, string | null] => {
+    const [, name = '', column = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+    const known = readFields.find((one) => one === name.trim())
+    if (known === undefined)
+      throw new Failure('usage', `--field takes FIELD=COLUMN, with one of ${readFields.join(', ')}; not "${text}"`)
+    if (column !== '' && !table.headers.includes(column))
+      throw new Failure('usage', `the export has no column "${column}"; it has ${table.headers.join(', ')}`)
+    return [known, column === '' ? null : column]
+  })
+  return {
+    preset,
+    dateFormat,
+    fields: Object.fromEntries(fields),
+    statuses: Object.fromEntries([
+      ...left.map((value) => [value, 'left'] as const),
+      ...employed.map((value) => [value, 'employed'] as const),
+    ]),
+  }
+}
+
+/** Refuses what options say of statuses where no column is one. */
+export function requireStatusColumn({ statuses, table }: Proposal, { left, employed }: ReadingOptions): void {
+  if (statuses !== null || left.length + employed.length === 0) return
+  const option = left.length > 0 ? '--left' : '--employed'
+  throw new Failure(
+    'usage',
+    `${option} says what a status means, and no column is read as the status: name it with --field status=COLUMN; the export has ${table.headers.join(', ')}`,
+  )
+}

@@ -1,0 +1,81 @@
+import { normaliseHeader } from '../../identity/mapping/headers.ts'
+import type { Preset } from '../config/presets.ts'
+import { cellsOf, doubledNames } from './cells.ts'
+import type { Answers } from './proposal.ts'
+import { type SeveralRows, severalRowsBy } from './several-rows.ts'
+import type { Table } from './table.ts'
+import { namesIn, type Rule, type Thesaurus } from './thesaurus.ts'
+
+export type KeyColumn = {
+  /** The column, where the preset would not take it; null: the preset's own. */
+  readonly override: string | null
+  /** The columns that could be it, where a person has to say which. */
+  readonly choices: readonly string[]
+  readonly notes: readonly string[]
+  readonly several: SeveralRows | null
+}
+
+/** From this share of rows with a key of their own on, the column that a preset names is the key. */
+const mostlyOwn = 0.75
+
+/** The column of the key: never one that is blank or held by two people, and asked for where several could be it. */
+export function keyColumn(
+  table: Table,
+  preset: Preset,
+  { words, answers }: { readonly words: Thesaurus; readonly answers: Answers },
+): KeyColumn {
+  const said = answers.fields?.identityId
+  if (said) return sharedKey(table, said, words) ?? { ...plain, override: said }
+  const names = namesIn(preset.mapping.fields?.identityId as Rule).map(normaliseHeader)
+  const ofPreset = table.headers.filter((header) => names.includes(normaliseHeader(header)))
+  const known = ofPreset.length > 0 ? ofPreset : table.headers.filter((one) => words.fieldOf(one) === 'identityId')
+  const sound = known.filter((header) => isKeyLike(table, header))
+  const [only, ...others] = sound
+  if (only !== undefined && others.length === 0) {
+    const isFirst =
+      normaliseHeader(only) === names.find((name) => known.some((header) => normaliseHeader(header) === name))
+    return { ...plain, override: isFirst ? null : only }
+  }
+  if (sound.length > 1) return { ...plain, override: sound[0] ?? null, choices: sound }
+  const [usual] = known
+  if (usual !== undefined && known.length === 1 && !doubledNames(table).has(normaliseHeader(usual))) {
+    const override = ofPreset.length > 0 ? null : usual
+    const shared = sharedKey(table, usual, words)
+    if (shared !== null) return { ...shared, override }
+  }
+  const candidates = table.headers.filter((header) => isKeyLike(table, header))
+  const notes = known.map(
+    (header) => `The column "${header}" could be the key, but it is blank for some people or the same for several.`,
+  )
+  const choices = [...new Set([...known, ...(candidates.length > 0 ? candidates : table.headers)])].filter(
+    (header) => header.trim() !== '',
+  )
+  return { ...plain, override: known[0] ?? candidates[0] ?? null, choices, notes }
+}
+
+const plain: KeyColumn = { override: null, choices: [], notes: [], several: null }
+
+/** The column as the key although some rows share one; null: too many do, and nothing tells which row counts, or none does. */
+function sharedKey(table: Table, header: string, words: Thesaurus): KeyColumn | null {
+  const cells = cellsOf(table, header)
+  const own = new Set(cells.map((cell) => cell.trim())).size
+  const lacking = table.rows.length - own
+  if (lacking === 0) return null
+  const several = severalRowsBy(table, header, words)
+  if (several !== null) return { ...plain, override: header, several, notes: [several.note] }
+  if (own < table.rows.length * mostlyOwn) return null
+  const note = `"${header}" is the key, and ${lacking === 1 ? '1 row lacks' : `${lacking} rows lack`} one of their own. Such rows are rejected; docs/presets.md says how several rows of a person can count.`
+  return { ...plain, override: header, notes: [note] }
+}
+
+function isKeyLike(table: Table, header: string): boolean {
+  const same = table.headers.filter((other) => normaliseHeader(other) === normaliseHeader(header))
+  if (same.length > 1 || normaliseHeader(header) === '') return false
+  const cells = cellsOf(table, header)
+  // A column of dates or names may happen to hold each value once.
+  return (
+    cells.length === table.rows.length &&
+    new Set(cells).size === cells.length &&
+    !cells.every((cell) => /\s/.test(cell.trim()))
+  )
+}

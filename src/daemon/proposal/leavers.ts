@@ -1,0 +1,67 @@
+import { foldValue } from '../../identity/mapping/fold-value.ts'
+import { normaliseHeader } from '../../identity/mapping/headers.ts'
+import { isPlaceholderDate } from '../../identity/mapping/placeholder-dates.ts'
+import { cellsOf, countValues, doubledNames, share } from './cells.ts'
+import { dateEvidence } from './dates.ts'
+import type { Answers, Question } from './proposal.ts'
+import type { Table } from './table.ts'
+import type { Thesaurus } from './thesaurus.ts'
+
+const mostStatuses = 20
+
+export type LeaverColumns = { readonly questions: readonly Question[]; readonly notes: readonly string[] }
+
+/** Whether the export says who has left, and which of the columns that are not read could say it. */
+export function leaverColumns(
+  table: Table,
+  {
+    has,
+    unread,
+    words,
+    answers,
+  }: {
+    readonly has: { readonly leavingDate: boolean; readonly status: boolean }
+    readonly unread: readonly string[]
+    readonly words: Thesaurus
+    readonly answers: Answers
+  },
+): LeaverColumns {
+  const doubled = doubledNames(table)
+  const candidates = unread.filter((header) => !doubled.has(normaliseHeader(header)))
+  const dates = has.leavingDate ? [] : candidates.filter((header) => isDateLike(table, header, words))
+  const statuses = has.status ? [] : candidates.filter((header) => isStatusLike(table, header, words))
+  const isSaid = answers.fields?.separatedAt === null || answers.fields?.status === null
+  if (!has.leavingDate && !has.status) {
+    if (dates.length + statuses.length > 0 && !isSaid)
+      return { questions: [{ about: 'leavers', dates, statuses }], notes: [] }
+    return { questions: [], notes: [noLeavers] }
+  }
+  const notes = isSaid || dates.length === 0 ? [] : [unreadDates(dates)]
+  return { questions: [], notes }
+}
+
+const noLeavers =
+  'No column says who has left. People leave only by being missing from the export, and the day of the export counts as their last.'
+
+function unreadDates(headers: readonly string[]): string {
+  const named = headers.map((header) => `"${header}"`).join(' and ')
+  return `No leaving date is read. If ${named} ${headers.length === 1 ? 'is' : 'or one of them is'} the last day of employment, say so: else the day of the export counts as the last one.`
+}
+
+function isDateLike(table: Table, header: string, words: Thesaurus): boolean {
+  if (words.isCalled(header, 'otherDate') || words.isCalled(header, 'effectiveDate')) return false
+  const cells = cellsOf(table, header)
+  const real = cells.filter((cell) => !isPlaceholderDate(cell))
+  if (real.length === 0) return cells.length > 0
+  const { kind } = dateEvidence(real, { format: 'yyyy-MM-dd' })
+  return kind === 'one' || kind === 'several'
+}
+
+/** A column that is called a status, or most of whose cells are words for one. */
+function isStatusLike(table: Table, header: string, words: Thesaurus): boolean {
+  const cells = cellsOf(table, header)
+  const values = countValues(cells)
+  if (values.length === 0 || values.length > mostStatuses) return false
+  if (words.fieldOf(header) === 'status') return true
+  return share(cells, (cell) => words.statuses.has(foldValue(cell)) || words.ambiguous.has(foldValue(cell))) > 0.5
+}

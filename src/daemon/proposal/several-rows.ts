@@ -1,0 +1,95 @@
+import { foldValue } from '../../identity/mapping/fold-value.ts'
+import type { MappingPatch } from '../../identity/mapping/mapping.ts'
+import { cellsOf } from './cells.ts'
+import { dateEvidence } from './dates.ts'
+import type { Table } from './table.ts'
+import type { Thesaurus } from './thesaurus.ts'
+
+/** Which row of a person counts where several share a key. */
+export type SeveralRows = {
+  readonly patch: Pick<MappingPatch, 'scope' | 'severalRows'>
+  readonly note: string
+}
+
+const mostMarks = 5
+const yes: ReadonlySet<string> = new Set([
+  'y',
+  'yes',
+  'true',
+  '1',
+  'x',
+  'ja',
+  'oui',
+  'si',
+  'sí',
+  'sim',
+  'tak',
+  'primary',
+])
+
+/** How the rows of a repeated key can be told apart; null: no key repeats, or no column tells. */
+export function severalRowsBy(table: Table, key: string, words: Thesaurus): SeveralRows | null {
+  const rowsByKey = Map.groupBy(table.rows, (row) => row[table.headers.indexOf(key)]?.trim() ?? '')
+  rowsByKey.delete('')
+  const repeated = [...rowsByKey.values()].filter((rows) => rows.length > 1)
+  if (repeated.length === 0) return null
+  return mainRow(table, { rowsByKey, words }) ?? latestRow(table, { key, repeated, words })
+}
+
+type RowsByKey = ReadonlyMap<string, readonly (readonly string[])[]>
+
+/** A column, such as Primary Position, with a value that exactly one row of each person has. */
+function mainRow(
+  table: Table,
+  { rowsByKey, words }: { readonly rowsByKey: RowsByKey; readonly words: Thesaurus },
+): SeveralRows | null {
+  for (const [index, header] of table.headers.entries()) {
+    const values = new Map(table.rows.map((row) => [foldValue(row[index] ?? ''), row[index]?.trim() ?? '']))
+    if (values.size < 2 || values.size > mostMarks || header.includes('`')) continue
+    const isNamed = words.isCalled(header, 'mainRow')
+    const marks = [...values].filter(([folded]) => folded !== '' && (isNamed || yes.has(folded)))
+    const mark = marks.find(([folded]) =>
+      [...rowsByKey.values()].every(
+        (rows) => rows.filter((row) => foldValue(row[index] ?? '') === folded).length === 1,
+      ),
+    )?.[1]
+    if (mark === undefined) continue
+    return {
+      patch: { scope: `\`${header}\` = ${quoted(mark)}` },
+      note: `Several rows share a key, and one row of each person has "${mark}" in "${header}". Only these rows are read (scope).`,
+    }
+  }
+  return null
+}
+
+/** A column with the day from which a row holds. */
+function latestRow(
+  table: Table,
+  {
+    key,
+    repeated,
+    words,
+  }: {
+    readonly key: string
+    readonly repeated: readonly (readonly (readonly string[])[])[]
+    readonly words: Thesaurus
+  },
+): SeveralRows | null {
+  const header = table.headers.find((one) => one !== key && words.isCalled(one, 'effectiveDate'))
+  if (header === undefined) return null
+  const index = table.headers.indexOf(header)
+  const found = dateEvidence(cellsOf(table, header), { format: 'yyyy-MM-dd' })
+  const areApart = repeated.every((rows) => new Set(rows.map((row) => row[index]?.trim())).size === rows.length)
+  if (found.kind !== 'one' || !areApart) return null
+  const { format, ...form } = found.form
+  const latest = { column: header, format: typeof format === 'string' ? format : [...format], ...form }
+  return {
+    patch: { severalRows: { latest } } as SeveralRows['patch'],
+    note: `Several rows share a key. The latest one by "${header}" counts, and one with a later day waits for it (severalRows).`,
+  }
+}
+
+/** A text in an expression. */
+function quoted(text: string): string {
+  return JSON.stringify(text)
+}

@@ -1,0 +1,148 @@
+import { foldValue } from '../../identity/mapping/fold-value.ts'
+import { type MappingPatch, mergePreset } from '../../identity/mapping/mapping.ts'
+import { asRule, countValues, type Texts } from './cells.ts'
+import type { ChosenPreset } from './choose-preset.ts'
+import type { Answers, Question, SeenContractors, SeenStatuses, SeenValue } from './proposal.ts'
+import type { Thesaurus } from './thesaurus.ts'
+
+type StatusRule = NonNullable<MappingPatch['status']>
+type ValueContext = { readonly patch: MappingPatch; readonly words: Thesaurus; readonly answers: Answers }
+
+/** What the values of columns mean, what is still to be asked of them, and the mapping that says it. */
+export type Values = {
+  readonly statuses: SeenStatuses | null
+  readonly contractors: SeenContractors | null
+  readonly questions: readonly Question[]
+  readonly patch: MappingPatch
+}
+
+/** What statuses and contractor columns hold. A word that means different things in different systems is asked for. */
+export function valuesIn(texts: Texts, chosen: ChosenPreset, context: ValueContext): Values {
+  const { answers, patch } = context
+  const said = new Map(Object.entries(answers.statuses ?? {}).map(([value, means]) => [foldValue(value), means]))
+  const statuses = seenStatuses(texts, chosen, { ...context, said })
+  const contractors = seenContractors(texts, chosen, context)
+  return {
+    statuses,
+    contractors,
+    questions: [
+      ...(statuses?.open ?? [])
+        .filter(({ value }) => said.get(foldValue(value)) !== 'open')
+        .map((seen) => ({ about: 'status', column: statuses?.column ?? '', ...seen }) as const),
+      ...(contractors?.open ?? [])
+        .filter(({ value }) => answers.contractors?.[value] === undefined)
+        .map((seen) => ({ about: 'contractor', column: contractors?.column ?? '', ...seen }) as const),
+    ],
+    patch: { ...withContractors(chosen, patch, contractors), ...withStatuses(chosen, { ...context, statuses, said }) },
+  }
+}
+
+type Said = ReadonlyMap<string, 'left' | 'employed' | 'open'>
+
+function seenStatuses(
+  texts: Texts,
+  { preset, isCertain }: ChosenPreset,
+  { patch, words, said }: ValueContext & { readonly said: Said },
+): SeenStatuses | null {
+  const found = texts.get('status')
+  const rule = mergePreset(preset.mapping, patch).status as StatusRule | undefined
+  if (found === undefined || rule === undefined) return null
+  const left = new Set(rule.leftWhen.map(foldValue))
+  const employed = new Set((rule.employedWhen ?? []).map(foldValue))
+  const meaning = ({ value }: SeenValue) => {
+    const folded = foldValue(value)
+    const answer = said.get(folded)
+    if (answer !== undefined) return answer
+    if (!isCertain && words.ambiguous.has(folded)) return 'open'
+    return left.has(folded) ? 'left' : employed.has(folded) ? 'employed' : (words.statuses.get(folded) ?? 'open')
+  }
+  const groups = Object.groupBy(countValues(found.texts), meaning)
+  return { column: found.column, left: groups.left ?? [], employed: groups.employed ?? [], open: groups.open ?? [] }
+}
+
+/** Adds what statuses mean that the preset does not list. A list of the configuration takes the place of the preset's. */
+function withStatuses(
+  { preset, isCertain }: ChosenPreset,
+  { patch, words, statuses, said }: ValueContext & { readonly statuses: SeenStatuses | null; readonly said: Said },
+): Pick<MappingPatch, 'status'> {
+  const rule = mergePreset(preset.mapping, patch).status as StatusRule | undefined
+  if (statuses === null || rule === undefined) return {}
+  const isOpen = (value: string) => {
+    const folded = foldValue(value)
+    return said.has(folded) ? said.get(folded) === 'open' : !isCertain && words.ambiguous.has(folded)
+  }
+  const saidToMean = (means: 'left' | 'employed') => [...said].flatMap(([value, one]) => (one === means ? [value] : []))
+  const left = [...valuesOf(statuses.left), ...saidToMean('left')]
+  const employed = [...valuesOf(statuses.employed), ...saidToMean('employed')]
+  return {
+    status: {
+      ...rule,
+      leftWhen: joined(rule.leftWhen, left, employed).filter((value) => !isOpen(value)),
+      employedWhen: joined(rule.employedWhen ?? [], employed, left).filter((value) => !isOpen(value)),
+    },
+  }
+}
+
+function valuesOf(seen: readonly SeenValue[]): string[] {
+  return seen.map(({ value }) => value)
+}
+
+function seenContractors(
+  texts: Texts,
+  { preset }: ChosenPreset,
+  { patch, words, answers }: ValueContext,
+): SeenContractors | null {
+  const found = texts.get('isContractor')
+  const rule = mergePreset(preset.mapping, patch).fields.isContractor
+  if (found === undefined) return null
+  const { map } = asRule(rule) as { map?: Readonly<Record<string, boolean | null>> }
+  const plain = map ?? { yes: true, no: false, true: true, false: false, 1: true, 0: false }
+  const known = new Map(Object.entries(plain).map(([value, means]) => [foldValue(value), means]))
+  const meaning = ({ value }: SeenValue) => {
+    const said = answers.contractors?.[value]
+    const means =
+      said !== undefined ? said : (known.get(foldValue(value)) ?? words.contractors.get(foldValue(value)) ?? null)
+    return means === null ? 'open' : means ? 'contractor' : 'employee'
+  }
+  const groups = Object.groupBy(countValues(found.texts), meaning)
+  return {
+    column: found.column,
+    contractor: groups.contractor ?? [],
+    employee: groups.employee ?? [],
+    open: groups.open ?? [],
+  }
+}
+
+/** Adds who is a contractor, where the preset does not say it. */
+function withContractors(
+  { preset }: ChosenPreset,
+  patch: MappingPatch,
+  contractors: SeenContractors | null,
+): MappingPatch {
+  const merged = mergePreset(preset.mapping, patch)
+  const { map } = asRule(merged.fields.isContractor) as { map?: Record<string, boolean | null> }
+  const added =
+    contractors === null
+      ? []
+      : [
+          ...contractors.contractor.map(({ value }) => [value, true] as const),
+          ...contractors.employee.map(({ value }) => [value, false] as const),
+        ]
+  const listed = new Map(Object.entries(map ?? {}).map(([value, means]) => [foldValue(value), means]))
+  const isKnown =
+    map === undefined ? isYesOrNo(added) : added.every(([value, means]) => listed.get(foldValue(value)) === means)
+  if (isKnown) return patch
+  const isContractor = { ...asRule(patch.fields?.isContractor), map: { ...map, ...Object.fromEntries(added) } }
+  return { ...patch, fields: { ...patch.fields, isContractor } }
+}
+
+function isYesOrNo(values: readonly (readonly [string, boolean])[]): boolean {
+  return values.every(([value]) => /^(?:yes|no|true|false|1|0)$/.test(foldValue(value)))
+}
+
+/** A list with the values that mean the same, and without those that mean the opposite. */
+function joined(listed: readonly string[], same: readonly string[], opposite: readonly string[]): string[] {
+  const against = new Set(opposite.map(foldValue))
+  const all = [...same, ...listed].filter((value) => !against.has(foldValue(value)))
+  return [...new Map(all.toReversed().map((value) => [foldValue(value), value])).values()].toReversed()
+}

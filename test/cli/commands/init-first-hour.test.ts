@@ -1,0 +1,161 @@
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { call } from '../../helpers/called.ts'
+import { storeFolder } from '../../helpers/servers/provided.ts'
+import { type Host, startHost } from '../../helpers/world.ts'
+
+const fixtures = fileURLToPath(new URL('../../fixtures/first-hour/', import.meta.url))
+
+let host: Host
+let folder = ''
+
+beforeAll(async () => {
+  host = await startHost()
+  folder = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+  const { key } = await host.tenant()
+  await writeFile(join(folder, 'key'), `${key}\n`)
+  await cp(await storeFolder(), join(folder, 'data', 'store'), { recursive: true })
+})
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true })
+  await host[Symbol.asyncDispose]()
+})
+
+/** What `init --yes` and then `check` say of an export, and the source that was written. */
+async function firstHour(name: string, ...args: string[]) {
+  const out = join(folder, `${name}.yaml`)
+  const source = join(fixtures, `${name}.csv`)
+  const place = ['--platform-url', host.platform.baseUrl, '--key-file', join(folder, 'key'), '--out', out]
+  const written = await call(['init', '--yes', '--source', source, ...place, ...args])
+  if (written.exit !== 0) return { written, check: null, source: null }
+  const check = await call(['check', '--config', out])
+  const { connections } = parse(await readFile(out, 'utf8'))
+  return { written, check, source: connections.hr.source }
+}
+
+const rightAway: readonly (readonly [name: string, read: string, source: object])[] = [
+  [
+    'sap-german',
+    '39 rows, 39 records, 0 rejected, 0 with a bad cell',
+    { fields: { separatedAt: { column: 'Austritt', blankWhen: ['31.12.9999'] } } },
+  ],
+  [
+    'sql-default-dates',
+    '50 rows, 50 records, 0 rejected, 0 with a bad cell',
+    { preset: 'generic', fields: { separatedAt: { blankWhen: ['1900-01-01'] } } },
+  ],
+  [
+    'unpadded-dates',
+    '20 rows, 20 records, 0 rejected, 0 with a bad cell',
+    { fields: { startedAt: { format: 'M/d/yyyy' } } },
+  ],
+  [
+    'effective-dated-rows',
+    '22 rows, 20 records, 0 rejected, 0 with a bad cell',
+    { severalRows: { latest: { column: 'Effective Date', format: 'yyyy-MM-dd' } } },
+  ],
+  [
+    'full-name-only',
+    '20 rows, 20 records, 0 rejected, 0 with a bad cell',
+    { fields: { lastName: { expression: expect.stringContaining('`full_name`') } } },
+  ],
+  [
+    'manager-keys-as-floats',
+    '30 rows, 30 records, 0 rejected, 0 with a bad cell',
+    { fields: { managerId: { expression: expect.stringContaining('`Manager ID`') } } },
+  ],
+  ['employed-with-a-past-leaving-date', '21 rows, 21 records, 0 rejected, 0 with a bad cell', { preset: 'generic' }],
+]
+
+describe('what is proposed is right: check reads every row and every cell', () => {
+  test.each(rightAway)('%s', async (name, read, source) => {
+    const hour = await firstHour(name)
+
+    expect(hour.written).toMatchObject({ exit: 0, stderr: '' })
+    expect(hour.source).toMatchObject(source)
+    expect(hour.check?.stdout).toContain(read)
+    expect(hour.check?.exit).toBe(0)
+  })
+})
+
+describe('what is open is said, with what to do', () => {
+  test.each([
+    ['zero-dates', 'Status', 1, 39],
+    ['frappe-hr', 'Status', 4, 36],
+  ])('%s: a status that may mean left or on leave is in no list, and holds', async (name, column, open, others) => {
+    const { written, source, check } = await firstHour(name)
+
+    expect(written.stdout).toContain(`Inactive (${open})`)
+    expect(JSON.stringify([source.status.leftWhen, source.status.employedWhen])).not.toMatch(/"inactive"/i)
+    expect(check?.stdout).toContain(
+      `${open + others} rows, ${open + others} records, 0 rejected, ${open} with a bad cell`,
+    )
+    expect(check?.stdout).toContain(`${column}: the status is listed neither in leftWhen nor in employedWhen`)
+  })
+
+  test('adp-row-per-position: dates that can be read in two ways are refused; then the main row of each person counts', async () => {
+    const open = await firstHour('adp-row-per-position')
+    const said = await firstHour('adp-row-per-position', '--date-format', 'MM/dd/yyyy')
+
+    expect(open.written).toMatchObject({ exit: 2, stderr: expect.stringContaining("say --date-format 'MM/dd/yyyy'") })
+    expect(said.source).toMatchObject({ scope: '`Primary Position` = "Yes"' })
+    expect(said.check).toMatchObject({ exit: 0, stdout: expect.stringContaining('40 records, 0 rejected') })
+  })
+
+  test('header-again-in-another-order: check refuses the line, and names what to do', async () => {
+    const { written, check } = await firstHour('header-again-in-another-order')
+
+    expect(written.stdout).toContain('Line 42 names the columns again')
+    expect(check?.stdout).toContain('have the parts exported one by one')
+    expect(check?.exit).not.toBe(0)
+  })
+})
+
+describe('options', () => {
+  const place = () => ['--platform-url', host.platform.baseUrl, '--key-file', join(folder, 'key')]
+  const csv = async (name: string, text: string) => {
+    await mkdir(join(folder, name), { recursive: true })
+    await writeFile(join(folder, name, 'people.csv'), text)
+    return ['--source', join(folder, name, 'people.csv'), '--out', join(folder, `${name}.yaml`)]
+  }
+
+  test('that say what a status means are refused where no column is one', async () => {
+    const files = await csv('no-status', 'Worker ID,Email,Rank\n1,a@example.com,high\n2,b@example.com,low\n')
+
+    const left = await call(['init', '--yes', ...place(), ...files, '--left', 'low'])
+    const named = await call(['init', '--yes', ...place(), ...files, '--left', 'low', '--field', 'status=Rank'])
+
+    expect(left).toMatchObject({ exit: 2, stdout: '', stderr: expect.stringContaining('--field status=COLUMN') })
+    expect(named).toMatchObject({ exit: 0, stderr: '' })
+    const { connections } = parse(await readFile(join(folder, 'no-status.yaml'), 'utf8'))
+    expect(connections.hr.source.status).toMatchObject({ column: 'Rank', leftWhen: expect.arrayContaining(['low']) })
+  })
+
+  test('are asked for where a column that is not read could say who has left', async () => {
+    const files = await csv('gone', 'Worker ID,Email,Gone on\n1,a@example.com,\n2,b@example.com,2026-10-31\n')
+
+    const open = await call(['init', '--yes', ...place(), ...files])
+    const none = await call(['init', '--yes', ...place(), ...files, '--field', 'separatedAt='])
+
+    expect(open).toMatchObject({ exit: 2, stderr: expect.stringContaining("--field 'separatedAt=Gone on'") })
+    expect(none).toMatchObject({ exit: 0, stdout: expect.stringContaining('No column says who has left.') })
+  })
+
+  test('are not needed for the name of later exports: a pattern is proposed where it matches no other file', async () => {
+    const alone = await csv('alone', 'Worker ID,Email,Status\n1,a@example.com,Active\n')
+    await csv('beside', 'Worker ID,Email,Status\n1,a@example.com,Active\n')
+    await writeFile(join(folder, 'beside', 'people-old.csv'), '')
+    const beside = ['--source', join(folder, 'beside', 'people.csv'), '--out', join(folder, 'beside.yaml')]
+
+    const written = await call(['init', '--yes', ...place(), ...alone])
+    await call(['init', '--yes', ...place(), ...beside])
+
+    expect(written.stdout).toContain('Exports: the newest file that matches alone/people*.csv')
+    expect(await readFile(join(folder, 'alone.yaml'), 'utf8')).toContain('path: alone/people*.csv\n')
+    expect(await readFile(join(folder, 'beside.yaml'), 'utf8')).toContain('path: beside/people.csv\n')
+  })
+})
