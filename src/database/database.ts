@@ -22,6 +22,8 @@ export type DatabaseOptions = {
   readonly poolSize?: number
   /** Of an embedded database in a folder: what may be there already. Left out, it is the one that was there before. */
   readonly existing?: Existing
+  /** Of a server: how often a session that waits for an answer is looked at. */
+  readonly lookMs?: number
 }
 
 /**
@@ -38,11 +40,12 @@ export async function openDatabase<S>({
   migrations,
   poolSize,
   existing,
+  lookMs,
 }: DatabaseOptions): Promise<Database<S>> {
   const settings = sessionSettings(schemas)
   await using opening = new AsyncDisposableStack()
   const open = /^postgres(ql)?:/.test(at) ? openServer : (await loadEmbedded()).openEmbedded
-  const { kind, pool, place } = opening.use(await open({ at, settings, poolSize, existing }))
+  const { kind, pool, place } = opening.use(await open({ at, settings, poolSize, existing, lookMs }))
   try {
     await migrate(pool, migrations, { schema: schemas[0], place })
   } catch (error) {

@@ -2,6 +2,7 @@ import type { ClientConfig } from 'pg'
 import { errorCode, Failure } from '../errors.ts'
 import { PreparingClient } from './prepared.ts'
 import type { ServerAddress, ServerHost } from './server-address.ts'
+import { SessionWatch } from './session-watch.ts'
 
 /** One of several hosts that has not taken a connection for so long is left for the next one. */
 const hostTimeoutMs = 10_000
@@ -10,19 +11,25 @@ const hostTimeoutMs = 10_000
  * The client of a pool. Its session begins with these settings. They are sent as a statement: poolers do not pass on what a connection asks
  * for at its start. Each client connects to the host that was reached last; when that one refuses, the next client tries the next host.
  */
-export function createServerClient({ hosts, place }: ServerAddress, settings: Readonly<Record<string, string>>) {
+export function createServerClient(
+  { hosts, place }: ServerAddress,
+  { settings, lookMs }: { settings: Readonly<Record<string, string>>; lookMs: number },
+) {
   let current = 0
 
   return class ServerClient extends PreparingClient {
     readonly #tried: number
+    readonly #watch: SessionWatch
 
-    constructor(config: ClientConfig = {}) {
-      super({
-        ...config,
+    constructor(options: ClientConfig = {}) {
+      const config = {
+        ...options,
         connectionString: hostAt(current).url,
         ...(hosts.length > 1 && { connectionTimeoutMillis: hostTimeoutMs }),
-      })
+      }
+      super(config)
       this.#tried = current
+      this.#watch = new SessionWatch(this, { config, lookMs })
     }
 
     // node-postgres' pool connects with a callback and drops a client that it cannot use.
@@ -34,9 +41,13 @@ export function createServerClient({ hosts, place }: ServerAddress, settings: Re
       return connect.call(this, (error) => {
         if (error) return this.#leave(told, error)
         beginSession(this, hostAt(this.#tried), settings).then(
-          () => told(),
+          (pid) => {
+            this.#watch.begins(pid)
+            told()
+          },
           (refusal: Error) => {
-            this.end().catch(() => {})
+            this.#watch.ends()
+            super.end().catch(() => {})
             this.#leave(told, refusal)
           },
         )
@@ -48,10 +59,20 @@ export function createServerClient({ hosts, place }: ServerAddress, settings: Re
       const query = super.query as (...passed: readonly unknown[]) => unknown
       const answer = query.apply(
         this,
-        asked.map((word) => (isCallback(word) ? translating(word, place) : word)),
+        asked.map((word) =>
+          isCallback(word) ? translating(word, { place, answered: this.#watch.expectAnswer() }) : word,
+        ),
       )
       if (!(answer instanceof Promise)) return answer as never
-      return answer.catch((error: unknown) => Promise.reject(inWords(error, place))) as never
+      const answered = this.#watch.expectAnswer()
+      const translated = answer.catch((error: unknown) => Promise.reject(inWords(error, place)))
+      return translated.finally(answered) as never
+    }
+
+    override end(...done: readonly unknown[]): never {
+      this.#watch.ends()
+      const end = super.end as (...passed: readonly unknown[]) => unknown
+      return end.apply(this, [...done]) as never
     }
 
     #leave(told: (error: Error) => void, error: Error): void {
@@ -79,8 +100,14 @@ function isCallback(word: unknown): word is Callback {
   return typeof word === 'function'
 }
 
-function translating(told: Callback, place: string): Callback {
-  return (error, ...answer) => told(inWords(error, place), ...answer)
+function translating(
+  told: Callback,
+  { place, answered }: { readonly place: string; readonly answered: () => void },
+): Callback {
+  return (error, ...answer) => {
+    answered()
+    told(inWords(error, place), ...answer)
+  }
 }
 
 function inWords(error: unknown, place: string): unknown {
@@ -90,17 +117,18 @@ function inWords(error: unknown, place: string): unknown {
 
 /** Settings that a server does not know, because it is older, are left out. */
 const begin = `
-  SELECT pg_is_in_recovery() AS "isReplica", current_setting('transaction_read_only') = 'on' AS "isReadOnly",
+  SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS "isReplica", current_setting('transaction_read_only') = 'on' AS "isReadOnly",
     (SELECT count(set_config(name, value, false)) FROM json_each_text($1) AS wanted(name, value)
       WHERE current_setting(name, true) IS NOT NULL) AS set`
 
-type Begun = { readonly isReplica: boolean; readonly isReadOnly: boolean }
+type Begun = { readonly pid: number; readonly isReplica: boolean; readonly isReadOnly: boolean }
 
+/** Returns the process of the server. */
 async function beginSession(
   client: PreparingClient,
   { name }: ServerHost,
   settings: Readonly<Record<string, string>>,
-): Promise<void> {
+): Promise<number> {
   const asked: Promise<{ rows: Begun[] }> = client.query(begin, [JSON.stringify(settings)])
   const [begun] = (await asked).rows
   if (begun?.isReplica) {
@@ -115,4 +143,5 @@ async function beginSession(
       `${name} lets this user only read (default_transaction_read_only is on); turn it off for the user`,
     )
   }
+  return begun?.pid ?? 0
 }

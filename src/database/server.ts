@@ -6,6 +6,7 @@ import { parseServerAddress, type ServerAddress } from './server-address.ts'
 import { createServerClient } from './server-client.ts'
 import { serverReason } from './server-reason.ts'
 import { serverSettings } from './session-settings.ts'
+import { defaultLookMs } from './session-watch.ts'
 
 const defaultPoolSize = 14
 const connectTimeoutMs = 30_000
@@ -21,6 +22,7 @@ export async function openServer(options: {
   settings: Readonly<Record<string, string>>
   poolSize?: number | undefined
   existing?: Existing | undefined
+  lookMs?: number | undefined
 }): Promise<Engine> {
   const address = parseServerAddress(options.at)
   const pool = createServerPool(address, options)
@@ -40,10 +42,11 @@ function createServerPool(
   {
     settings,
     poolSize = defaultPoolSize,
-  }: { settings: Readonly<Record<string, string>>; poolSize?: number | undefined },
+    lookMs = defaultLookMs,
+  }: { settings: Readonly<Record<string, string>>; poolSize?: number | undefined; lookMs?: number | undefined },
 ): Pool {
   return createPool({
-    Client: createServerClient(address, serverSettings(settings, address.sets)),
+    Client: createServerClient(address, { settings: serverSettings(settings, address.sets), lookMs }),
     ...(address.options !== '' && { options: address.options }),
     ...(address.ssl !== undefined && { ssl: address.ssl }),
     max: poolSize,

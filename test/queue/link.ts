@@ -9,6 +9,8 @@ export type Link = AsyncDisposable & {
   mend(): Promise<void>
   /** Lets nothing through the connections that there are, and leaves them open, whatever the server does. New ones work. */
   freeze(): void
+  /** Refuses new connections and leaves those that there are. */
+  refuse(): void
 }
 
 /** A link on the loopback to the server of an address like `redis://host:port`. */
@@ -51,7 +53,11 @@ export async function openLink(address: string): Promise<Link> {
         socket.on('close', () => sockets.delete(socket)).on('error', () => {})
       }
     },
-    [Symbol.asyncDispose]: cut,
+    refuse: () => void server.close(),
+    async [Symbol.asyncDispose]() {
+      await cut()
+      for (const socket of sockets) socket.destroy()
+    },
   }
 }
 

@@ -1,0 +1,127 @@
+import type { Socket } from 'node:net'
+import pg, { type ClientConfig } from 'pg'
+import { errorCode } from '../errors.ts'
+
+/** How often a session is looked at that has an answer to wait for. */
+export const defaultLookMs = 10_000
+/** How soon the server lets in a connection that asks about another one, and answers it. */
+const askedWithinMs = 10_000
+
+/** The inner part of a node-postgres client: with TLS, the stream is exchanged once the connection stands. */
+type Inner = { readonly connection: { readonly stream: Socket } }
+
+/** What a server says of one of its sessions. A session in doubt may only seem so for a moment; of an unknown one nobody can tell. */
+type SessionState = 'working' | 'gone' | 'doubtful' | 'unknown'
+
+/**
+ * Notices that a session has lost its server although the socket is open, as behind a proxy that forwards nothing any more or with a host
+ * that stands still. Statements may take minutes, so no time limit tells that: if nothing moves on the socket while an answer is due, the
+ * server is asked over another connection whether the session works. A session that only listens is sent a statement now and then.
+ */
+export class SessionWatch {
+  readonly #client: pg.Client
+  readonly #config: ClientConfig
+  readonly #looking: NodeJS.Timeout
+  #pid = 0
+  #answersDue = 0
+  #isEnding = false
+  #isAsking = false
+  #isDoubtful = false
+  #moved = ''
+
+  /** `config`: how the session was opened, to connect to the same server once more. */
+  constructor(client: pg.Client, { config, lookMs }: { config: ClientConfig; lookMs: number }) {
+    this.#client = client
+    this.#config = config
+    this.#looking = setInterval(() => this.#look(), lookMs).unref()
+  }
+
+  /** `pid`: the process of the server. A pooler in between tells another one when a connection starts. */
+  begins(pid: number): void {
+    this.#pid = pid
+  }
+
+  /** A statement is sent. Returns what to call once it is answered. */
+  expectAnswer(): () => void {
+    this.#answersDue++
+    return () => {
+      this.#answersDue--
+    }
+  }
+
+  /** The session is told to end. A server that is gone does not close its side, and an open socket would keep the process. */
+  ends(): void {
+    this.#isEnding = true
+  }
+
+  #look(): void {
+    const stream = this.#stream()
+    if (stream.destroyed) clearInterval(this.#looking)
+    else if (this.#hasMoved(stream)) this.#isDoubtful = false
+    else if (this.#isEnding) stream.destroy()
+    else if (this.#answersDue > 0) this.#askServer().catch(() => {})
+    else if (this.#client.listenerCount('notification') > 0) this.#client.query('SELECT 1').catch(() => {})
+  }
+
+  async #askServer(): Promise<void> {
+    if (this.#isAsking || this.#pid === 0) return
+    this.#isAsking = true
+    try {
+      const state = await sessionState(this.#config, this.#pid)
+      if (this.#answersDue === 0 || this.#hasMoved(this.#stream())) return
+      if (state === 'gone' || (state === 'doubtful' && this.#isDoubtful)) this.#giveUp()
+      this.#isDoubtful = state === 'doubtful'
+    } finally {
+      this.#isAsking = false
+    }
+  }
+
+  #giveUp(): void {
+    const lost = new Error('the connection is open, and the server no longer answers on it')
+    this.#stream().destroy(Object.assign(lost, { code: 'ETIMEDOUT' }))
+  }
+
+  #hasMoved({ bytesRead, bytesWritten, writableLength }: Socket): boolean {
+    const before = this.#moved
+    this.#moved = `${bytesRead} ${bytesWritten - writableLength}`
+    return this.#moved !== before
+  }
+
+  #stream(): Socket {
+    return (this.#client as unknown as Inner).connection.stream
+  }
+}
+
+const question = 'SELECT state, wait_event AS "waitsFor" FROM pg_stat_activity WHERE pid = $1'
+
+async function sessionState(config: ClientConfig, pid: number): Promise<SessionState> {
+  const client = new pg.Client({
+    ...config,
+    connectionTimeoutMillis: askedWithinMs,
+    query_timeout: askedWithinMs,
+  }).on('error', () => {})
+  try {
+    await client.connect()
+  } catch (error) {
+    // A server that refuses the connection, as when it has no more of them, does not say anything about the other one.
+    return isRefusal(error) ? 'unknown' : 'doubtful'
+  }
+  try {
+    const { rows } = await client.query<{ state: string | null; waitsFor: string | null }>(question, [pid])
+    return rows[0] ? stateOf(rows[0]) : 'gone'
+  } catch {
+    // A pooler lets a client in and has it wait until a connection to the server is free.
+    return 'unknown'
+  } finally {
+    client.end().catch(() => {})
+  }
+}
+
+/** A session that has answered, or waits for its client, while the client waits for it. */
+function stateOf({ state, waitsFor }: { state: string | null; waitsFor: string | null }): SessionState {
+  return state?.startsWith('idle') || /^Client(?:Read|Write)$/.test(waitsFor ?? '') ? 'doubtful' : 'working'
+}
+
+function isRefusal(error: unknown): boolean {
+  return /^[0-9A-Z]{5}$/.test(errorCode(error) ?? '') && error instanceof pg.DatabaseError
+}
