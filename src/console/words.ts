@@ -182,6 +182,7 @@ function textOf(person: RecordView | null | undefined, field: string): string | 
 export const alertTitles: Readonly<Record<Alert['kind'], string>> = {
   blocked: 'Blocked by the platform',
   overdue: 'A run is overdue',
+  repeated: 'A batch is attempted over and over',
   held: 'A plan waits for a decision',
   expiring: 'A held plan expires soon',
   run_failed: 'The last run failed',

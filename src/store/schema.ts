@@ -346,6 +346,7 @@ export type StoreSchema = {
     last_code: string | null
     last_failure: string | null
     session: string | null
+    recent_attempts: Generated<Date[]>
   }
   export_indexes: {
     run_id: string

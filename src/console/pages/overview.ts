@@ -135,9 +135,11 @@ const urgency: readonly Alert['kind'][] = [
   'run_failed',
   'stale',
   'overdue',
+  'repeated',
   'unserved',
   'problems',
   'paused',
+  'settings_differ',
 ]
 
 function needs(alerts: readonly Alert[], unsigned: string | undefined, guest: Reader): Html {
@@ -189,6 +191,7 @@ function answerTo(alert: Alert, guest: Reader): Shown {
         notAllowed: guest.notAllowed('unblockConnection'),
       })
     case 'run_failed':
+    case 'repeated':
       return runId && actLink({ href: runHref(runId), name: 'Look at the run' })
     case 'stale':
     case 'overdue':

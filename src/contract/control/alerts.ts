@@ -7,6 +7,7 @@ const Count = z.number().int().min(0)
 export const AlertKind = z.enum([
   'blocked',
   'overdue',
+  'repeated',
   'held',
   'expiring',
   'run_failed',

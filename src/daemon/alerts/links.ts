@@ -43,6 +43,7 @@ function pageOf(alert: Linked | null): string {
     case 'expiring':
       return runId === null ? `/runs${about}` : `/runs/${runId}/decision`
     case 'run_failed':
+    case 'repeated':
       return runId === null ? `/runs${about}` : `/runs/${runId}`
     case 'stale':
       return `/runs${about}`

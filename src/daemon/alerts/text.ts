@@ -18,6 +18,7 @@ const reasonLength = 600
 const headlines: Readonly<Record<AlertKind, string>> = {
   blocked: 'the platform refuses all requests',
   overdue: 'deliveries are late',
+  repeated: 'a batch is attempted over and over',
   held: 'a plan waits for an approval',
   expiring: 'an approval runs out',
   run_failed: 'a run failed',
@@ -33,6 +34,7 @@ const headlines: Readonly<Record<AlertKind, string>> = {
 const commands: Readonly<Record<AlertKind, (alert: Alert) => string>> = {
   blocked: () => 'rollcall status',
   overdue: ofConnection('problems'),
+  repeated: ofRun,
   held: ofRun,
   expiring: ofRun,
   run_failed: ofRun,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { lateLeavers } from '../leavers/late.ts'
 import { isPaused } from '../pauses.ts'
+import { maxRecentAttempts } from '../recent-attempts.ts'
 import { mayHaveLeft, unserved } from '../rejects/unserved.ts'
 import type { Db } from '../schema.ts'
 import { processes } from '../workers/processes.ts'
@@ -8,6 +9,7 @@ import { processes } from '../workers/processes.ts'
 export const conditionKinds = [
   'blocked',
   'overdue',
+  'repeated',
   'held',
   'expiring',
   'run_failed',
@@ -65,6 +67,7 @@ type Find = (db: Db, settings: ConditionSettings) => Promise<Condition[]>
 const finders: Readonly<Record<ConditionKind, Find>> = {
   blocked,
   overdue,
+  repeated,
   held,
   expiring,
   run_failed: runFailed,
@@ -160,6 +163,33 @@ async function overdue(db: Db, { connections, overdueMinutes, now }: ConditionSe
     const why = failure ?? 'no worker has picked them up'
     const reason = `${peopleText(condition)} could not be delivered for more than ${overdueMinutes} minutes: ${why}`
     return { ...condition, connection: name, kind: 'overdue', reason }
+  })
+}
+
+/** Within so many minutes a batch is attempted a few times at most: each failure makes its pause longer. */
+const repeatedMinutes = 5
+
+/** Batches that are attempted over and over, as by processes that take them from each other. */
+async function repeated(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
+  const first = sql`recent_attempts[${sql.lit(maxRecentAttempts)}]`
+  const within = sql`make_interval(mins => ${sql.lit(repeatedMinutes)})`
+  const { rows } = await sql<{ name: string; failure: string | null; since: Date; runId: string } & Waiting>`
+    with repeated as (
+      select deliveries.*, runs.connection, ${first} as since
+      from deliveries join runs on runs.id = deliveries.run_id
+      where ${stillDue} and runs.connection = any(${connections}) and recent_attempts[1] - ${first} <= ${within}
+        and recent_attempts[1] > ${now}::timestamptz - ${within}
+    ), waiting as (
+      select connection, ${tally} from repeated deliveries group by connection
+    )
+    select distinct on (connection) connection as name, last_failure as failure, since, run_id as "runId",
+      waiting.people, waiting.leavers
+    from repeated join waiting using (connection)
+    order by connection, since, run_id, batch`.execute(db)
+  return rows.map(({ name, failure, ...condition }) => {
+    const why = failure ?? 'no attempt came to its end'
+    const reason = `a batch was attempted ${maxRecentAttempts} times within ${repeatedMinutes} minutes: ${why}`
+    return { ...condition, connection: name, kind: 'repeated', code: null, reason }
   })
 }
 

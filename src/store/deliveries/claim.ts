@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { prepared } from '../../database/prepared.ts'
 import type { Target } from '../connections.ts'
 import { hasCome } from '../has-come.ts'
+import { maxRecentAttempts } from '../recent-attempts.ts'
 import type { Db } from '../schema.ts'
 import { type Lease, mayStillMove, unleased } from '../workers/leases.ts'
 import { type Pending, type PendingRow, pendingOf, pendingRows, type Step } from './pending.ts'
@@ -67,7 +68,9 @@ async function claimFrom(
   const read = pendingRows({ runId: sql`claimed.run_id`, batch: sql`claimed.batch`, where: sql`blocked_at is null` })
   const { rows } = await sql<Claimed & (PendingRow | NothingLeft)>`${sql.raw(prepared)}
     with claimed as (
-      update deliveries set lease = ${lease.id}, attempts = deliveries.attempts + 1 ${isFree ? sql`` : sql`, uncertain = true`}
+      update deliveries set lease = ${lease.id}, attempts = deliveries.attempts + 1,
+        recent_attempts = (array_prepend(${now}::timestamptz, deliveries.recent_attempts))[1:${sql.lit(maxRecentAttempts)}]
+        ${isFree ? sql`` : sql`, uncertain = true`}
       from runs ${isFree ? sql`` : sql`, deliveries former`}
       where deliveries.run_id = ${runId} and deliveries.batch = ${batch} and deliveries.state = 'due' and ${isDueAt(now)}
         and runs.id = deliveries.run_id and runs.state = 'delivering'

@@ -28,6 +28,7 @@ import { silentExports } from './0029-silent-exports.ts'
 import { waitingRows } from './0030-waiting-rows.ts'
 import { overtakenEvents } from './0031-overtaken-events.ts'
 import { platformOutages } from './0032-platform-outages.ts'
+import { recentAttempts } from './0033-recent-attempts.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -60,4 +61,5 @@ export const migrations: readonly Migration[] = [
   waitingRows,
   overtakenEvents,
   platformOutages,
+  recentAttempts,
 ]

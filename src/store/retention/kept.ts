@@ -262,7 +262,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'batches: counts, times, the last failure',
       until: history,
       columns: named(
-        'run_id batch kind state due_at attempts lease uncertain session requests people confirmed refused answer sent_at answered_at failures failing_since last_code last_failure',
+        'run_id batch kind state due_at attempts lease uncertain session requests people confirmed refused answer sent_at answered_at failures failing_since last_code last_failure recent_attempts',
       ),
     },
   ],

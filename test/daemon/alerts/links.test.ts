@@ -28,6 +28,7 @@ test.each([
   ['held', 'r1', '/runs/r1/decision'],
   ['expiring', 'r1', '/runs/r1/decision'],
   ['run_failed', 'r1', '/runs/r1'],
+  ['repeated', 'r1', '/runs/r1'],
   ['run_failed', null, '/runs?connection=a%26b'],
   ['stale', null, '/runs?connection=a%26b'],
   ['problems', null, '/problems?connection=a%26b'],

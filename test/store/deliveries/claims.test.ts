@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/database/database.ts'
 import { compareKeys } from '../../../src/identity/digest.ts'
+import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { claimDelivery, stillHolds, storeStep } from '../../../src/store/deliveries/claim.ts'
 import { dueDeliveries } from '../../../src/store/deliveries/due.ts'
 import { type AttemptEnd, closeRun, endAttempt, runsToClose } from '../../../src/store/deliveries/end.ts'
@@ -217,6 +218,48 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
     const claims = await Promise.all([1, 2, 3].map(() => claimDelivery(db, { runId, batch: 1, lease: me, now })))
 
     expect(claims.filter(Boolean)).toHaveLength(1)
+  })
+
+  test('a batch that is attempted ten times within five minutes is a condition, until something of it gets through or it waits', async () => {
+    await using opened = await open()
+    const { db, me } = opened
+    const runId = await delivering(opened)
+    const at = (seconds: number) => new Date(now.getTime() + seconds * 1000)
+    const look = async (seconds: number) => {
+      const settings = {
+        connections: ['acme'],
+        overdueMinutes: 60,
+        pausedHours: 24,
+        freshness: [],
+        leaverBounds: new Map(),
+      }
+      const found = await conditions(db, { ...settings, now: at(seconds) })
+      return found.map(({ kind, reason, runId, people, since }) => ({ kind, reason, runId, people, since }))
+    }
+    // A process that has lost its lock takes its own batch from itself.
+    const attempt = async (seconds: number) => {
+      await sql`update deliveries set lease = null`.execute(db)
+      return await claimDelivery(db, { runId, batch: 1, lease: me, now: at(seconds) })
+    }
+
+    for (let nth = 0; nth < 9; nth++) await attempt(nth * 30)
+    const nine = await look(270)
+    const tenth = await attempt(299)
+    const ten = await look(300)
+    const later = await look(700)
+    if (tenth) await endAttempt(db, tenth, { ...ended, as: 'paused', dueAt: at(301), progressed: false })
+    const waiting = await look(301)
+
+    expect([nine, later, waiting]).toEqual([[], [], []])
+    expect(ten).toEqual([
+      {
+        kind: 'repeated',
+        reason: 'a batch was attempted 10 times within 5 minutes: no attempt came to its end',
+        runId,
+        people: 1,
+        since: now,
+      },
+    ])
   })
 
   test('a batch is not claimed before its time', async () => {

@@ -1,0 +1,2 @@
+/** Maximum number of attempts remembered of a batch. */
+export const maxRecentAttempts = 10
