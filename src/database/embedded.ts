@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { PGlite } from '@electric-sql/pglite'
 import { Failure } from '../errors.ts'
 import { embeddedReason } from './embedded-reason.ts'
+import { findCutFile, recordFileSizes } from './file-sizes.ts'
 import { lockFolder } from './lock-file.ts'
 import { type DatabaseMarker, isBefore, readDatabaseMarker, writeDatabaseMarker } from './marker-file.ts'
 import { damagedPages } from './page-checksums.ts'
@@ -40,6 +41,8 @@ export async function openEmbedded(options: {
       image === undefined
         ? await openFolder(at, { settings, existing })
         : await openPglite({ image: image || null }, settings)
+    // Runs once the database is closed. A disk that is full keeps nobody from closing it.
+    if (image === undefined) opening.defer(() => recordFileSizes(at, dataIn(at)).catch(() => undefined))
     const session = opening.use(new PgliteSession(pglite))
     const pool = createPglitePool(session, poolSize)
     opening.defer(() => pool.end())
@@ -65,7 +68,7 @@ async function openFolder(
   folder: string,
   { settings, existing }: { settings: Settings; existing: Existing },
 ): Promise<PGlite> {
-  const data = join(folder, 'pgdata')
+  const data = dataIn(folder)
   const beginning = join(folder, 'beginning')
   // A first start that was interrupted leaves this file and half a database, in which nothing has been stored yet.
   const begins = await exists(beginning)
@@ -77,7 +80,10 @@ async function openFolder(
   if (isNew && marker !== null && !begins)
     throw new Failure('store_lost', `the embedded database in ${folder} is gone: "pgdata" was there, and is no longer`)
   if (isNew) await writeFile(beginning, '')
-  else await refuseOtherContent(data)
+  else {
+    await refuseOtherContent(data)
+    await refuseCutFiles(folder)
+  }
   const pglite = await openPglite({ folder: data }, settings)
   try {
     if (isNew) await rm(beginning)
@@ -96,6 +102,16 @@ async function refuseOtherContent(data: string): Promise<void> {
   throw new Error(`${data} holds no database; name another folder, or restore this one from a backup`)
 }
 
+async function refuseCutFiles(folder: string): Promise<void> {
+  const cut = await findCutFile(folder, dataIn(folder))
+  if (cut === null) return
+  const { path, bytes, expectedBytes } = cut
+  throw new Failure(
+    'store_damaged',
+    `the embedded database in ${folder} is damaged: pgdata/${path} has ${bytes} of the ${expectedBytes} bytes that it had when the database was closed`,
+  )
+}
+
 async function refuseOtherDatabase(
   pglite: PGlite,
   { folder, marker }: { folder: string; marker: DatabaseMarker | 'unreadable' | null },
@@ -111,13 +127,17 @@ async function refuseOtherDatabase(
     )
 }
 
+function dataIn(folder: string): string {
+  return join(folder, 'pgdata')
+}
+
 /** Reads the whole database once, so that damage is known before work begins. */
 async function refuseDamage(pglite: PGlite, folder: string): Promise<void> {
   const { rows } = await pglite.query<{ base: string }>(
     `select 'base/' || oid as base from pg_database where datname = current_database()`,
   )
   const folders = ['global', ...rows.map(({ base }) => base)]
-  for (const { filenode, file, page } of await damagedPages(join(folder, 'pgdata'), folders)) {
+  for (const { filenode, file, page } of await damagedPages(dataIn(folder), folders)) {
     // What a crash left of a table that was never there for anyone belongs to no relation.
     const {
       rows: [relation],

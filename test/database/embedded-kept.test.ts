@@ -1,4 +1,4 @@
-import { cp, open as openFile, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { cp, open as openFile, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Existing, openDatabase } from '../../src/database/database.ts'
@@ -63,6 +63,25 @@ test('another database and an older copy in the place of the known one are refus
   await (await open('any'))[Symbol.asyncDispose]()
 
   expect(JSON.parse(await readFile(marker, 'utf8')).database).toBe(known.database)
+})
+
+test('a table that was cut between two pages, or is gone, is noticed when the database is opened', async () => {
+  const whole = await readFile(file)
+
+  await truncate(file, whole.length - 8192)
+  const cut = await open().catch((error: unknown) => error)
+  await rm(file)
+  const gone = await open().catch((error: unknown) => error)
+  await writeFile(file, whole)
+  await (await open())[Symbol.asyncDispose]()
+
+  const path = file.slice(file.indexOf('pgdata'))
+  const damaged = (bytes: number) => ({
+    code: 'store_damaged',
+    message: `the embedded database in ${at} is damaged: ${path} has ${bytes} of the ${whole.length} bytes that it had when the database was closed`,
+  })
+  expect(cut).toMatchObject(damaged(whole.length - 8192))
+  expect(gone).toMatchObject(damaged(0))
 })
 
 test('damage is noticed when the database is opened, and when it is read', async () => {
