@@ -18,6 +18,7 @@ export const failures = {
   forbidden: { exit: 77, retry: false },
   config_invalid: { exit: 78, retry: false },
   database_unreachable: { exit: 69, retry: true },
+  disk_full: { exit: 69, retry: true },
   store_lost: { exit: 74, retry: false },
   store_damaged: { exit: 74, retry: false },
   queue_unreachable: { exit: 69, retry: true },

@@ -1,4 +1,5 @@
 import { errorCode, Failure } from '../errors.ts'
+import { diskFullFailure } from '../system/disk-full.ts'
 
 /** What an error of a database means to an operator, by SQLSTATE or by the code of the system. */
 const meanings: readonly (readonly [RegExp, string])[] = [
@@ -32,6 +33,9 @@ const awayMessages =
  */
 export function databaseFailure(error: unknown): Failure | null {
   if (!(error instanceof Error) || error instanceof Failure) return null
+  // A file of ours, such as one of the data folder, on another disk than that of the database.
+  const diskFull = diskFullFailure(error)
+  if (diskFull !== null) return diskFull
   const code = errorCode(error) ?? ''
   const meaning = meanings.find(([codes]) => codes.test(code))?.[1]
   if (meaning !== undefined) return unreachable(`${meaning} (${code})`, error)

@@ -1,8 +1,10 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { diskFullFailure } from './disk-full.ts'
 
 /**
  * Writes a file as a whole: `write` fills a draft beside `path`, which is renamed to `path` at the end, so that no reader ever sees
- * half a file. If `write` fails, the draft is removed and what stood at `path` stays. By default only the owner can read the file.
+ * half a file. If `write` fails, the draft is removed and what stood at `path` stays. By default only the
+ * owner can read the file. A full disk is a `disk_full` failure that names it.
  */
 export async function replaceFile<T>(
   path: string,
@@ -18,7 +20,7 @@ export async function replaceFile<T>(
     return result
   } catch (error) {
     await rm(draft, { force: true })
-    throw error
+    throw diskFullFailure(error, path) ?? error
   }
 }
 

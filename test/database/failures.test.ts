@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { databaseFailure } from '../../src/database/failures.ts'
 import { Failure } from '../../src/errors.ts'
@@ -32,6 +33,16 @@ test.each([
   'Client has encountered a connection error and is not queryable',
 ])('so is "%s", which has no code', (message) => {
   expect(databaseFailure(thrown(undefined, message))?.message).toMatch(/^the database does not answer/)
+})
+
+test('a full disk on which a file of this process lies is not taken for that of the database', async () => {
+  const unnamed = await writeFile('/dev/full', 'x').catch((error: unknown) => error)
+  const named = Object.assign(thrown('EDQUOT'), { syscall: 'open', path: '/data/incoming' })
+
+  expect([unnamed, named].map(databaseFailure)).toMatchObject([
+    { code: 'disk_full', message: 'cannot write a file: its disk is full (ENOSPC); free some space on it' },
+    { code: 'disk_full', message: 'cannot write /data/incoming: its disk is full (EDQUOT); free some space on it' },
+  ])
 })
 
 test('a host with several addresses is away if the first one is', () => {

@@ -35,6 +35,19 @@ test('readers see the old content until the new one is complete', async () => {
   expect(await readFile(path, 'utf8')).toBe('half of the new')
 })
 
+test('a full disk is a failure that names the file', async () => {
+  await using folder = await newFolder()
+  const path = join(folder.path, 'key')
+
+  const failed = replaceFile(path, () => writeFile('/dev/full', 'x'))
+
+  await expect(failed).rejects.toMatchObject({
+    code: 'disk_full',
+    message: `cannot write ${path}: its disk is full (ENOSPC); free some space on it`,
+  })
+  expect(await readdir(folder.path)).toEqual([])
+})
+
 test('what stood there stays if writing fails, and no draft is left', async () => {
   await using folder = await newFolder()
   const path = join(folder.path, 'key')

@@ -24,7 +24,11 @@ const longestWaitSeconds = 15
 /** Who asks in the browser is led to another page first: a daemon that begins a new life answers nobody for a moment. */
 const askedAfterMs = 1000
 /** What the first start of the process waits for. */
-const awaited: ReadonlySet<FailureCode> = new Set<FailureCode>(['database_unreachable', 'queue_unreachable'])
+const awaited: ReadonlySet<FailureCode> = new Set<FailureCode>([
+  'database_unreachable',
+  'disk_full',
+  'queue_unreachable',
+])
 /** What a start after a reload or a restore waits for, too: a command may be using the embedded store, which the daemon had let go. */
 const awaitedAgain: ReadonlySet<FailureCode> = awaited.union(new Set<FailureCode>(['already_active']))
 

@@ -15,6 +15,7 @@ export const failureStatuses: Readonly<Record<FailureCode, number>> = {
   forbidden: 403,
   config_invalid: 422,
   database_unreachable: 503,
+  disk_full: 503,
   store_lost: 503,
   store_damaged: 503,
   queue_unreachable: 503,
