@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { record } from '../audit/trail.ts'
+import { laterKeys } from '../key-answers.ts'
 import { rosterEntry } from '../roster/roster.ts'
 import { dropWaiting } from '../roster/waiting.ts'
 import { lockActiveRun } from '../runs/claims.ts'
@@ -60,7 +61,8 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
       delete from run_accounts using runs
       where account -> 'person' ->> 'identityId' = ${identityId} and runs.id = run_accounts.run_id
         and runs.connection = ${connection}`.execute(tx)
-    await dropWaiting(tx, { connection, identityId })
+    for (const key of [identityId, ...(await laterKeys(tx, { connection, identityId }))])
+      await dropWaiting(tx, { connection, identityId: key })
     await sql`delete from problems where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     const changes = Number(changed.numAffectedRows ?? 0n)
     await record(tx, { act: 'person.forgotten', connection, by, identityId, details: { reason, changes }, now })

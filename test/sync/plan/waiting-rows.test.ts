@@ -415,4 +415,24 @@ describe('values that wait', () => {
     expect(before).toHaveLength(1)
     expect(await waitingOf(db, asked)).toEqual([])
   })
+
+  test('go with the person who is forgotten also under the keys that HR has issued to them since', async () => {
+    await using opened = await open()
+    const { world } = opened
+    const { db } = world.sync.store
+    const gone = { ...person(3), left: '2026-11-10', status: 'Inactive' }
+    const back = { ...person(3), id: 'N0003', start: '2027-02-01', from: '2027-02-01' }
+    const rows = [...staff(20).filter(({ id }) => id !== 'E0003'), gone, back]
+    await night(world, '2026-11-20', rows)
+    const pair = { former: 'E0003', identityId: 'N0003', same: true }
+    await answerKeys(world.sync, { connection: 'acme', ...pair, by: 'ops' })
+    const later = { connection: 'acme', identityId: 'N0003' }
+    const before = await waitingOf(db, later)
+
+    const asked = { connection: 'acme', identityId: 'E0003', reason: 'asked for', by: 'ops', today: '2026-11-20' }
+    await forgetPerson(db, { ...asked, now: world.clock.now })
+
+    expect(before).toHaveLength(1)
+    expect(await waitingOf(db, later)).toEqual([])
+  })
 })
