@@ -11,7 +11,7 @@ function opened() {
   const paceOf = (remaining: number, patient?: Pace): Pace => ({
     send: async (request) => await request(),
     pause: async () => {},
-    standing: async () => ({ remaining, isOpen: false }),
+    standing: async () => ({ remaining, msLeft: 0, isOpen: false }),
     get patient() {
       return patient ?? this
     },

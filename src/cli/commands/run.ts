@@ -4,7 +4,7 @@ import { exitOf, isResting } from '../follow-run.ts'
 import { watch } from '../live.ts'
 import { allPages } from '../pages.ts'
 import { renderChanges, renderRejects, renderSummary } from '../render/plan.ts'
-import { progressText } from '../render/progress.ts'
+import { causeOf, progressText } from '../render/progress.ts'
 import { renderJudgement, renderRun, renderVerification } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
 import { runNamed } from '../run-name.ts'
@@ -51,7 +51,7 @@ async function follow(name: string, options: RunDetailOptions): Promise<number> 
 }
 
 function mark(one: Run | null): string {
-  return JSON.stringify([one?.state, one?.confirmed, one?.problems])
+  return JSON.stringify([one?.state, one?.confirmed, one?.problems, causeOf(one?.delay)])
 }
 
 /** Reads a run with its rejects and changes; of a large plan, unless it is wanted `whole`, a summary and the first of each kind. */

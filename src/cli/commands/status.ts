@@ -1,8 +1,8 @@
 import type { Status } from '../../contract/control/shapes.ts'
 import { watch } from '../live.ts'
-import { progressText } from '../render/progress.ts'
+import { causeOf, progressText } from '../render/progress.ts'
 import { renderStatus } from '../render/status.ts'
-import type { Paint } from '../render/text.ts'
+import { type Paint, shown } from '../render/text.ts'
 import { type CommonOptions, withSession } from '../session.ts'
 
 export type StatusOptions = CommonOptions & { readonly watch?: boolean }
@@ -28,8 +28,11 @@ export function statusChanges(now: Status, before: Status | null, paint: Paint):
   const kinds = (status: Status | null) =>
     new Set(status?.alerts.map(({ connection, kind }) => `${connection}: ${kind}`))
   const [open, closed] = [kinds(now), kinds(before)]
+  const isNews = causeOf(now.platformDelay) !== causeOf(before?.platformDelay)
+  const platform = isNews ? [now.platformDelay ?? 'the platform answers again'] : []
   return [
     ...lines,
+    ...platform.map(shown),
     ...[...open.difference(closed)].map((alert) => `${paint('red', 'alert')} ${alert}`),
     ...[...closed.difference(open)].map((alert) => `${paint('green', 'over')}  ${alert}`),
   ]

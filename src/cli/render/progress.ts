@@ -55,10 +55,7 @@ function lines(printer: Printer): Progress {
     show: (run) => {
       const { done, total } = delivery(run)
       const now = total === 0 ? 0 : done / total
-      // Times and numbers change all the time: a reason is printed once, and again when another one has come.
-      const reason = delayText(run)
-        .replace(/; next attempt .*/, '')
-        .replaceAll(/\d+/g, '')
+      const reason = causeOf(run.delay)
       const isNews = run.state !== state || now >= share + lineShare || (reason !== '' && reason !== delay)
       if (!isNews) return
       delay = reason
@@ -75,6 +72,11 @@ function lineText(run: Run): string {
   const { done, total } = delivery(run)
   if (run.state === 'delivering') return `${head}, ${number(done)} of ${number(total)}${delayText(run)}`
   return run.state === 'planned' && run.counts ? `${head}, ${countsText(run.counts)}` : `${head}${delayText(run)}`
+}
+
+/** A delay without its times and numbers, which change all the time: a line is printed for each cause only. */
+export function causeOf(delay: string | null | undefined): string {
+  return (delay ?? '').replace(/; next attempt .*/, '').replaceAll(/\d+/g, '')
 }
 
 function delayText({ delay }: Run): string {

@@ -13,7 +13,7 @@ export async function delayOf(sync: SyncContext, run: Unfinished): Promise<strin
     case 'reading':
       return sync.sourceWaits?.get(run.id) ?? null
     case 'delivering':
-      return await platformDelay(sync, run.id)
+      return (await platformDelay(sync, run.id)) ?? (await budgetDelay(sync))
     case 'waiting':
       return await rivalDelay(sync, run)
     default:
@@ -27,6 +27,11 @@ export async function platformDelay(sync: SyncContext, runId?: string): Promise<
   const trouble = await platformTrouble(pool, sync.platform.baseUrl)
   if (trouble.failing === null && trouble.pausedUntil === null) return null
   return troubleText(trouble, { nextAt: await nextAttemptAt(db, runId), now: sync.now() })
+}
+
+async function budgetDelay({ platform }: SyncContext): Promise<string | null> {
+  const { remaining, msLeft } = await platform.pace.standing()
+  return remaining > 0 ? null : `waiting for the request budget (${Math.ceil(msLeft / 1000)} s)`
 }
 
 /** Runs of a connection go one after the other: the one at work may be what a process left behind that ended. */

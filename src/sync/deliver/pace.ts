@@ -17,8 +17,8 @@ export type Pace = {
   readonly patient: Pace
   /** Stops all requests of all processes for so long: the platform asked for patience. */
   pause(delayMs: number): Promise<void>
-  /** How many requests the budget has left in the window under way, and whether the circuit of this process is open. */
-  standing(): Promise<{ readonly remaining: number; readonly isOpen: boolean }>
+  /** How many requests the budget has left in the window under way, when that ends, and whether the circuit of this process is open. */
+  standing(): Promise<{ readonly remaining: number; readonly msLeft: number; readonly isOpen: boolean }>
 }
 
 export type PaceOptions = {
@@ -84,7 +84,7 @@ export function createPace({
   const shared: Omit<Pace, 'send' | 'patient'> = {
     async standing() {
       const left = await budget.standing()
-      return { remaining: left?.remaining ?? window.requests, isOpen: breaker.isOpen }
+      return { remaining: left?.remaining ?? window.requests, msLeft: left?.msLeft ?? 0, isOpen: breaker.isOpen }
     },
     async pause(delayMs) {
       if (delayMs > 0) await budget.pause(delayMs)

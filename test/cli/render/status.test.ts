@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { statusChanges } from '../../../src/cli/commands/status.ts'
+import type { Status } from '../../../src/contract/control/shapes.ts'
 import { renderPerson } from '../../../src/cli/render/person.ts'
 import { renderProblems, renderStatus, renderUnserved } from '../../../src/cli/render/status.ts'
 import { plain } from '../../../src/cli/render/text.ts'
@@ -260,4 +262,20 @@ Changes
   2026-01-05 02:00 UTC  join  jobTitle
     run ${short} from people.csv:41
     confirmed, the platform answered 201 on 2026-01-05 02:00 UTC`)
+})
+
+test('a view that goes on says once why the platform takes nothing, and once that it answers again', () => {
+  const status = { connections: [], alerts: [] } as unknown as Status
+  const failing = (nextAt: string) => ({
+    ...status,
+    platformDelay: `the platform does not answer since 01:55 UTC (connection refused); next attempt ${nextAt}`,
+  })
+
+  const begins = statusChanges(failing('02:01 UTC'), status, plain)
+  const lasts = statusChanges(failing('02:07 UTC'), failing('02:01 UTC'), plain)
+  const ends = statusChanges(status, failing('02:07 UTC'), plain)
+
+  expect(begins).toEqual([failing('02:01 UTC').platformDelay])
+  expect(lasts).toEqual([])
+  expect(ends).toEqual(['the platform answers again'])
 })

@@ -85,6 +85,28 @@ test('a run that waits says which run goes first, how much of it is left, and wh
   expect(delay).toContain(`run ${run.id.slice(0, 8)} goes first, 1 change to go; the platform does not answer since`)
 })
 
+test('a run that has spent the requests of the moment says how long it waits for the next ones', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const { sync } = world
+  const pace = createPace({
+    pool: sync.store.pool,
+    platform: 'http://slow.example',
+    requestsPerMinute: 10,
+    inFlight: 1,
+  })
+  Object.assign(sync, { platform: { ...sync.platform, baseUrl: 'http://slow.example', pace } })
+  const run = { id: 'r1', connection: 'acme', state: 'delivering' } as const
+  const before = await delayOf(sync, run)
+
+  await pace.send(async () => refused, new AbortController().signal)
+  await pace.send(async () => ({ status: 200, headers: {} }), AbortSignal.timeout(1)).catch(() => undefined)
+  await sync.store.pool.query('update rollcall.request_budget set failing_since = null')
+
+  expect(before).toBe(null)
+  expect(await delayOf(sync, run)).toMatch(/^waiting for the request budget \([1-6] s\)$/)
+})
+
 test('what a source makes its run wait for is told while it is opened', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })

@@ -87,7 +87,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
   const plainPace: Pace = {
     send: async (request) => await request(),
     pause: async () => {},
-    standing: async () => ({ remaining: 1, isOpen: false }),
+    standing: async () => ({ remaining: 1, msLeft: 0, isOpen: false }),
     get patient() {
       return plainPace
     },
