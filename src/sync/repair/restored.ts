@@ -56,7 +56,8 @@ export async function learnAfterRestore(
   for await (const keys of rosterKeys(db, connection.name)) {
     const entries = await entriesOf(keys.filter((key) => !listed.has(key)))
     const lost = [...entries.values()].filter((entry) => isHeld(endpoint, entry))
-    const findings = lost.map((entry) => findingOfLost(endpoint, entry, restored))
+    const isListEmpty = listed.size === 0
+    const findings = lost.map((entry) => findingOfLost(endpoint, entry, { ...restored, isListEmpty }))
     findings.forEach((finding, at) => {
       const { identityId, retracted } = lost[at] as RosterEntry
       if (!retracted) count('learn' in finding ? 'changed' : 'lost', identityId)
@@ -105,16 +106,18 @@ export function findingOf(from: Pick<Endpoint, 'records'>, entry: RosterEntry, i
 
 /**
  * A CUSTOM connection holds no record of a person who has left, so whoever is lost there left since the backup; the newest day on which
- * that can have been is that of the restore. An export that states the person brings the record back. Elsewhere a person who is lost is
+ * that can have been is that of the restore. An export that states the person brings the record back. A list without any record says that
+ * the connection was made anew or emptied, and nothing of anybody's leaving. There and elsewhere a person who is lost is
  * sent again: people who have left stay in the list.
  */
 export function findingOfLost(
   from: Pick<Endpoint, 'records'>,
   entry: RosterEntry,
-  { restoredAt }: { readonly restoredAt: Date },
+  { restoredAt, isListEmpty }: { readonly restoredAt: Date; readonly isListEmpty: boolean },
 ): Finding {
   const { identityId, wanted, retracted } = entry
-  const isLeaver = from.records !== null && wanted !== null && retracted === null && !isRemoved(from, wanted)
+  const isLeaver =
+    from.records !== null && !isListEmpty && wanted !== null && retracted === null && !isRemoved(from, wanted)
   if (!isLeaver) return { note: compareWith(from, entry, null) }
   const separatedAt = `${restoredAt.toISOString().slice(0, 10)}T00:00:00.000Z`
   return { learn: { identityId, record: { ...wanted, separatedAt }, traits: null, isNewLeaver: true } }

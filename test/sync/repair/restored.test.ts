@@ -12,7 +12,8 @@ import { beginInstallation } from '../../../src/store/installation.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { findingOf } from '../../../src/sync/repair/restored.ts'
+import type { Endpoint } from '../../../src/sync/deliver/endpoint.ts'
+import { findingOf, findingOfLost } from '../../../src/sync/repair/restored.ts'
 import { liveRecords, openRecordWorld, recordNight, workers, workspaceOf } from '../../helpers/custom-records.ts'
 import { postgresPlace } from '../../helpers/servers/databases.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
@@ -211,4 +212,15 @@ test.each([
   const entry = { identityId: 'ana', retracted: null, ...known } as RosterEntry
 
   expect(Object.keys(findingOf({ records: null }, entry, identity))).toEqual([outcome])
+})
+
+test('after a restore, a CUSTOM connection without any record makes a leaver of nobody', () => {
+  const record = { identityId: 'ana', firstName: 'Ana' }
+  const entry = { identityId: 'ana', retracted: null, wanted: record, confirmed: record } as RosterEntry
+  const records = {} as Endpoint['records']
+  const restoredAt = new Date('2026-11-20T05:00:00.000Z')
+
+  const outcomes = [false, true].map((isListEmpty) => findingOfLost({ records }, entry, { restoredAt, isListEmpty }))
+
+  expect(outcomes).toMatchObject([{ learn: { isNewLeaver: true } }, { note: { identityId: 'ana', confirmed: null } }])
 })
