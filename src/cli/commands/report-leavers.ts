@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { constants, open } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { ZipFile } from 'yazl'
 import type { LeaverPack } from '../../contract/control/leavers.ts'
@@ -89,11 +89,17 @@ function periodOf(options: ReportLeaversOptions): { from: string; to: string } {
   return { from: from.toString(), to: to.toString() }
 }
 
-/** Only its owner may read what is about people, also where the file was there before and others could read it. */
+/**
+ * Only its owner may read what is about people, also where the file was there before and others could read it. A file of another account
+ * is refused before it is emptied.
+ */
 async function writeReport(file: string, content: string | Uint8Array): Promise<void> {
   try {
-    await using opened = await open(file, 'w', 0o600)
-    if ((await opened.stat()).isFile()) await opened.chmod(0o600)
+    await using opened = await open(file, constants.O_WRONLY | constants.O_CREAT, 0o600)
+    if ((await opened.stat()).isFile()) {
+      await opened.chmod(0o600)
+      await opened.truncate()
+    }
     await opened.writeFile(content)
   } catch (error) {
     throw new Failure('usage', `${file} cannot be written (${errorCode(error)})`, { cause: error })
