@@ -182,7 +182,8 @@ export function createDecider({
   const laterKeys = new Set<string>()
   const tallied = tally(knownFaults)
   const rejects: Reject[] = []
-  const rejectedEvents = new Set<string | undefined>()
+  /** Where in `rejects` the first one of each event is. */
+  const firstOfEvents = new Map<string, number>()
   const standing = new Map<string, { reject: Reject; times: number }>()
   const notKept = new Set<string>()
   const overtaken: OvertakenEvent[] = []
@@ -543,9 +544,11 @@ export function createDecider({
   function keep(found: readonly Reject[]): void {
     for (const reject of found) {
       // Of each event the first is kept, however many there are: an event without one counts as understood.
-      const isFirstOfEvent = reject.event !== undefined && !rejectedEvents.has(reject.event)
-      if (isFirstOfEvent) rejectedEvents.add(reject.event)
+      const first = reject.event === undefined ? undefined : firstOfEvents.get(reject.event)
+      const isFirstOfEvent = reject.event !== undefined && first === undefined
+      if (isFirstOfEvent) firstOfEvents.set(reject.event, rejects.length)
       if (isFirstOfEvent || rejects.length < rejectsKept) rejects.push(reject)
+      else if (first !== undefined) hastenFirst(first, reject)
       const before = standing.get(reject.fingerprint)
       if (before) {
         before.times++
@@ -553,6 +556,14 @@ export function createDecider({
         if (reject.mayLeave) before.reject = { ...before.reject, mayLeave: true }
       } else if (standing.size < standingKept) standing.set(reject.fingerprint, { reject, times: 1 })
     }
+  }
+
+  /** An event is read again at the earliest time that one of its rejects names, also if that one is not kept. */
+  function hastenFirst(at: number, { retryAt }: Reject): void {
+    const first = rejects[at]
+    if (first === undefined || retryAt === undefined) return
+    const isEarlier = first.retryAt === undefined || Date.parse(retryAt) < Date.parse(first.retryAt)
+    if (isEarlier) rejects[at] = { ...first, retryAt }
   }
 
   function isUnserved({ identityId, cellOnly, line }: Reject): boolean {

@@ -567,3 +567,16 @@ test('a person whose row was taken for one of totals is there, and stays as know
   expect([decider.lacks('SUM'), decider.lacks('W2')]).toEqual([false, true])
   expect(decider.unseen(['SUM'])).toEqual(['SUM'])
 })
+
+test('an event is read again at the earliest time that its rejects name, also those that are not kept', () => {
+  const decider = createDecider({ context: nightly(), inOrder: true, everybody: false, rejectsKept: 2 })
+  const days = [undefined, '2026-12-09', '2026-12-02', '2026-12-01', '2026-12-05']
+
+  for (const [at, day] of days.entries())
+    decider.reject({ ...unusable(`p${at}`), event: '7', ...(day && { retryAt: `${day}T00:00:00.000Z` }) })
+
+  expect(decider.rejects.map(({ retryAt }) => retryAt)).toEqual([
+    '2026-12-01T00:00:00.000Z',
+    '2026-12-09T00:00:00.000Z',
+  ])
+})
