@@ -40,8 +40,7 @@ export function createMetrics({ ofProcess = false } = {}): Metrics {
   const counted = (name: MetricName, labels: Labels = {}, by = 1): void => counters.get(name)?.inc(labels, by)
   const took = (name: MetricName, labels: Labels, ms: number): void => histograms.get(name)?.observe(labels, ms / 1000)
 
-  /** Rows that could not become a record, by the run that reads them: each part of it tells all so far. */
-  const rejected = new Map<string, number>()
+  const rejected: Rejected = new Map()
 
   return {
     note: (event) => count(event, { counted, took, rejected }),
@@ -65,19 +64,26 @@ export function createMetrics({ ofProcess = false } = {}): Metrics {
 type Counting = {
   readonly counted: (name: MetricName, labels?: Labels, by?: number) => void
   readonly took: (name: MetricName, labels: Labels, ms: number) => void
-  readonly rejected: Map<string, number>
+  readonly rejected: Rejected
 }
+
+/**
+ * Rows that could not become a record, of the run that reads a connection: each part of it tells all so far. A run that another process
+ * took over ends elsewhere, so the next one of the connection takes its place.
+ */
+type Rejected = Map<string, { readonly runId: string; readonly rows: number }>
 
 function count(event: Event, { counted, took, rejected }: Counting): void {
   switch (event.event) {
     case 'run.started':
-      rejected.set(event.runId, 0)
+      rejected.set(event.connection, { runId: event.runId, rows: 0 })
       break
     case 'run.read': {
-      const before = rejected.get(event.runId) ?? 0
+      const current = rejected.get(event.connection)
+      const before = current?.runId === event.runId ? current.rows : 0
       if (event.rejected > before)
         counted('rollcall_rows_rejected_total', { connection: event.connection }, event.rejected - before)
-      rejected.set(event.runId, event.rejected)
+      rejected.set(event.connection, { runId: event.runId, rows: event.rejected })
       break
     }
     case 'run.finished':
@@ -85,18 +91,18 @@ function count(event: Event, { counted, took, rejected }: Counting): void {
       took('rollcall_run_duration_seconds', { connection: event.connection }, event.durationMs)
       break
     case 'run.unchanged':
-      rejected.delete(event.runId)
+      rejected.delete(event.connection)
       counted('rollcall_runs_total', { connection: event.connection, outcome: 'unchanged' })
       break
     case 'run.held':
       counted('rollcall_runs_total', { connection: event.connection, outcome: 'held' })
       break
     case 'run.failed':
-      rejected.delete(event.runId)
+      rejected.delete(event.connection)
       counted('rollcall_runs_total', { connection: event.connection, outcome: 'failed' })
       break
     case 'run.planned':
-      rejected.delete(event.runId)
+      rejected.delete(event.connection)
       for (const [kind, changes] of Object.entries(event.counts))
         counted('rollcall_changes_planned_total', { connection: event.connection, kind }, changes)
       break
