@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import type { ClassedValue as ClassedView } from '../contract/control/shapes.ts'
 import type { Database } from '../database/database.ts'
 import { errorCode, Failure } from '../errors.ts'
+import { counted } from '../identity/counted.ts'
 import { type ClassedValue, withClassed } from '../identity/mapping/classed.ts'
 import type { Reject } from '../identity/record.ts'
 import type { Queue } from '../queue/queue.ts'
@@ -208,8 +209,9 @@ async function* checkSource(
     for (const fault of found.rejects) faults.set(kindOf(fault), (faults.get(kindOf(fault)) ?? 0) + 1)
     warnings.push(...found.warnings)
     const { rows, records, rejected, incomplete } = found
-    if (records === 0) throw new Failure('source_unreadable', `${source.name}: none of ${rows} rows became a record`)
-    return `${source.name}: ${rows} rows, ${records} records, ${rejected} rejected, ${incomplete} with a bad cell`
+    if (records === 0)
+      throw new Failure('source_unreadable', `${source.name}: none of ${counted(rows, 'row')} became a record`)
+    return `${source.name}: ${counted(rows, 'row')}, ${counted(records, 'record')}, ${rejected} rejected, ${incomplete} with a bad cell`
   })
   for (const end of ends) yield passed(name, `end of the list: ${end}`)
   for (const [kind, count] of faults)
@@ -220,7 +222,7 @@ async function* checkSource(
 async function checkWebhook(connection: string, { secrets }: WebhookConfig): Promise<Check> {
   return await tested(`webhook of ${connection}`, async () => {
     for (const secret of secrets) await secret.read()
-    return `/webhooks/${connection}, ${secrets.length} ${secrets.length === 1 ? 'secret' : 'secrets'} can be read`
+    return `/webhooks/${connection}, ${counted(secrets.length, 'secret')} can be read`
   })
 }
 

@@ -1,4 +1,5 @@
 import { Failure } from '../errors.ts'
+import { counted } from '../identity/counted.ts'
 import type { Pair } from '../identity/rekeyed.ts'
 import { record } from '../store/audit/trail.ts'
 import {
@@ -53,7 +54,7 @@ export async function answerPairs(
     if (clear.length === 0)
       throw new Failure(
         'conflict',
-        `none of the ${pairs.length} pairs of run ${runId} is clear: name the two keys of each`,
+        `none of the ${counted(pairs.length, 'pair')} of run ${runId} is clear: name the two keys of each`,
       )
     return {
       ...(await keep(ctx, tx, clear, { connection, same, by, isFound: true })),

@@ -163,7 +163,7 @@ const bad: Readonly<Record<string, Bad>> = {
   'json-that-hides-in-its-prototype': {
     write: nothing,
     settings: { path: '/hidden' },
-    says: /none of 1 rows became a record/,
+    says: /none of 1 row became a record/,
   },
 }
 

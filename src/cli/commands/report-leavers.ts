@@ -9,6 +9,7 @@ import { standardOutput } from '../../text/print.ts'
 import { jsonText } from '../../text/visible.ts'
 import { dayOf } from '../dates.ts'
 import { renderLeaverReport } from '../render/leavers.ts'
+import { counted } from '../render/text.ts'
 import { type CommonOptions, withSession } from '../session.ts'
 
 export type ReportFormat = 'csv' | 'json' | 'html'
@@ -37,12 +38,16 @@ export async function reportLeavers(options: ReportLeaversOptions): Promise<numb
     const whole = { csv: leaversCsv, html: leaversPage, json: jsonText }
     if (out !== undefined) {
       await writeReport(out, whole[format ?? 'json'](report))
-      output.note(`${report.leavers.length} departures from ${from} to ${to} are in ${out}`)
+      output.note(renderWritten(report.leavers.length, { from, to }, out))
       if (options.json) output.result({ file: out, leavers: report.leavers.length }, String)
     } else if (format === undefined || options.json) output.result(report, renderLeaverReport)
     else standardOutput.print(whole[format](report))
     return 0
   })
+}
+
+function renderWritten(leavers: number, { from, to }: { from: string; to: string }, file: string): string {
+  return `${counted(leavers, 'departure')} from ${from} to ${to} ${leavers === 1 ? 'is' : 'are'} in ${file}`
 }
 
 /** The format that the ending of a file names. */
@@ -65,10 +70,7 @@ async function packLeavers(
   return await withSession(options, { looks: true }, async ({ control, output }) => {
     const { files, leavers } = await control.packLeavers({ query: { ...period, connection, values } })
     await writeReport(file, await zip(files))
-    output.result(
-      { file, leavers },
-      () => `${leavers} departures from ${period.from} to ${period.to} are in ${file}, signed`,
-    )
+    output.result({ file, leavers }, () => `${renderWritten(leavers, period, file)}, signed`)
     return 0
   })
 }

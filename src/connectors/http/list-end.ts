@@ -1,3 +1,4 @@
+import { counted } from '../../identity/counted.ts'
 import { visible } from '../../text/visible.ts'
 import { unreadable } from '../file/failures.ts'
 import { type JsonValue, pointer } from '../json/cells.ts'
@@ -78,7 +79,10 @@ function checkNotFull(
     if (!sizeName.test(plainName(name)) || Number(value) !== records || records === 0) continue
     const help =
       'ask for more at once, or say with next where the next page is named; if it never has others, write pages: single'
-    throw unreadable(`${where} holds ${records} records, as many as ${name} asks for, so others may follow`, help)
+    throw unreadable(
+      `${where} holds ${counted(records, 'record')}, as many as ${name} asks for, so others may follow`,
+      help,
+    )
   }
 }
 

@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import type { Database } from '../../database/database.ts'
 import { Failure } from '../../errors.ts'
+import { countPeople } from '../../identity/counted.ts'
 import { Signing } from '../../store/audit/key.ts'
 import { lastHead } from '../../store/audit/seal.ts'
 import { record } from '../../store/audit/trail.ts'
@@ -58,7 +59,7 @@ export function refuseReplacing(people: number, { replace }: Pick<RestoreRequest
   if (people > 0 && !replace)
     throw new Failure(
       'conflict',
-      `the store knows ${people} people, whom the backup would replace; repeat with --replace`,
+      `the store knows ${countPeople(people)}, whom the backup would replace; repeat with --replace`,
     )
 }
 

@@ -1,4 +1,5 @@
 import type { Verdict } from '../change.ts'
+import { counted, countPeople } from '../counted.ts'
 import type { GuardFacts, peopleLimits, Shrink, Usual } from './facts.ts'
 import { type Guards, type Limit, limitRows, otherFieldsOf } from './limits.ts'
 
@@ -58,7 +59,11 @@ function zeroRows({ rows, scope }: GuardFacts): Verdict {
   const verdict = { name: 'zeroRows', actual: rows, limit: null }
   if (rows > 0) return { ...verdict, ok: true }
   const left = scope?.rows ?? 0
-  return { ...verdict, ok: false, reason: left > 0 ? `none of ${left} rows is in scope` : 'the source holds no rows' }
+  return {
+    ...verdict,
+    ok: false,
+    reason: left > 0 ? `none of ${counted(left, 'row')} is in scope` : 'the source holds no rows',
+  }
 }
 
 function missingColumn({ missingColumns }: GuardFacts): Verdict {
@@ -154,8 +159,7 @@ function unlistedValues({ unlisted: { values, count, known } }: GuardFacts): Ver
   const verdict = { name: 'unlistedValues', actual: count, limit: 0 }
   if (count === 0) return { ...verdict, ok: true }
   const named = values.map(
-    ({ field, value, rows, line }) =>
-      `${field} "${value}" in ${rows} ${rows === 1 ? 'row' : 'rows'} (such as line ${line})`,
+    ({ field, value, rows, line }) => `${field} "${value}" in ${counted(rows, 'row')} (such as line ${line})`,
   )
   const more = [
     ...(count > values.length ? [`${count - values.length} more`] : []),
@@ -169,8 +173,8 @@ function unreadableKeys({ unreadableKeys: all, knownUnreadableKeys: known, absen
   const actual = all - known
   const verdict = { name: 'unreadableKeys', actual, limit: null }
   if (actual === 0 || absent === 0) return { ...verdict, ok: true }
-  const those = known === 0 ? '' : `, of which ${actual} are new,`
-  const reason = `the key of ${all} rows cannot be read${those} while ${absent} people are absent, who may be in those rows`
+  const those = known === 0 ? '' : `, of which ${actual} ${actual === 1 ? 'is' : 'are'} new,`
+  const reason = `the key of ${counted(all, 'row')} cannot be read${those} while ${counted(absent, 'person is', 'people are')} absent, who may be in ${all === 1 ? 'that row' : 'those rows'}`
   return { ...verdict, ok: false, reason }
 }
 
@@ -241,7 +245,11 @@ const inCommon = {
 function absentUnderHold({ absent, absence }: GuardFacts): Verdict {
   const verdict = { name: 'absentUnderHold', actual: absent, limit: null }
   if (absent === 0 || absence !== 'hold') return { ...verdict, ok: true }
-  return { ...verdict, ok: false, reason: `the source lacks ${absent} people, and the connection says "absence: hold"` }
+  return {
+    ...verdict,
+    ok: false,
+    reason: `the source lacks ${countPeople(absent)}, and the connection says "absence: hold"`,
+  }
 }
 
 function shrunk({ size }: GuardFacts, { count, share }: Limit): Verdict[] {

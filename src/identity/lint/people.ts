@@ -1,6 +1,7 @@
+import { countPeople } from '../counted.ts'
 import { startsAfterLeaving } from '../employment.ts'
 import { timedFieldsOf } from '../record.ts'
-import { column, countPeople, fewestTelling, type LintScope, type Watch } from './watch.ts'
+import { column, fewestTelling, type LintScope, type Watch } from './watch.ts'
 
 /** Finds exports in which no one has left, though they have a column to say so. A leaving date that lies ahead is no leaver yet. */
 export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {
@@ -20,7 +21,7 @@ export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {
       found(people) {
         if (anybodyLeft || people < fewestTelling) return null
         const message =
-          `this export contains no leavers (${people} people, ${telling.map(column).join(', ')}); ` +
+          `this export contains no leavers (${countPeople(people)}, ${telling.map(column).join(', ')}); ` +
           'such reports often leave inactive people out: have the report include them'
         return { message }
       },

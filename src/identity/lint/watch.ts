@@ -1,3 +1,4 @@
+import { counted } from '../counted.ts'
 import type { CompiledMapping } from '../mapping/mapping.ts'
 import type { MappableRow } from '../mapping/rows.ts'
 import type { FieldName, Reject, Sighting } from '../record.ts'
@@ -54,12 +55,8 @@ export type Watch = {
   readonly found: (people: number) => Found | null
 }
 
-export function countPeople(count: number): string {
-  return count === 1 ? '1 person' : `${count} people`
-}
-
 export function countRows(count: number): string {
-  return count === 1 ? '1 row' : `${count} rows`
+  return counted(count, 'row')
 }
 
 export function column(header: string | undefined): string {

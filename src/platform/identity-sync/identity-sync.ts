@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import { Failure } from '../../errors.ts'
+import { counted } from '../../web/words.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type Actor, type By, storeEvent, storeEventsOf } from '../events/events.ts'
 import { type AttemptStart, beginAttempt, dropAttempt, endAttempt, holdAttempt, isSyncedFor } from './attempts.ts'
@@ -245,7 +246,7 @@ async function recordSync(
 ): Promise<void> {
   await storeEvent(trx, by, {
     type: 'USER_IDENTITY_PERSONNEL_SYNCED',
-    description: `Identity sync read ${identities} HR records: ${created} people were created and ${changed} changed`,
+    description: `Identity sync read ${counted(identities, 'HR record')}: ${counted(created, 'person was', 'people were')} created and ${changed} changed`,
     target: { kind: 'identitySync', id },
   })
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { counted, countPeople } from '../../identity/counted.ts'
 import { lateLeavers } from '../leavers/late.ts'
 import { isPaused } from '../pauses.ts'
 import { maxRecentAttempts } from '../recent-attempts.ts'
@@ -314,7 +315,7 @@ async function problems(db: Db, { connections }: ConditionSettings): Promise<Con
     connection: name,
     kind: 'problems',
     code: null,
-    reason: `the platform does not take the leaving dates of ${condition.people === 1 ? '1 person' : `${condition.people} people`}`,
+    reason: `the platform does not take the leaving dates of ${countPeople(condition.people)}`,
     runId: null,
   }))
 }
@@ -355,7 +356,7 @@ async function leaverLate(db: Db, { leaverBounds, now }: ConditionSettings): Pro
     connection: name,
     kind: 'leaver_late',
     code: null,
-    reason: `${peopleText({ people, leavers: 0 })} left, and the platform has not acknowledged it within ${leaverBounds.get(name)} hours`,
+    reason: `${peopleText({ people, leavers: 0 })} left, and the platform has not acknowledged it within ${counted(leaverBounds.get(name) ?? 0, 'hour')}`,
     since,
     people,
     leavers: people,
@@ -468,7 +469,7 @@ function minute(at: Date): string {
 }
 
 function peopleText({ people, leavers }: Waiting): string {
-  const all = people === 1 ? '1 person' : `${people} people`
+  const all = countPeople(people)
   return leavers === 0 ? all : `${all} (${leavers} ${leavers === 1 ? 'leaver' : 'leavers'})`
 }
 

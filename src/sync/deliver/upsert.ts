@@ -1,3 +1,4 @@
+import { countPeople } from '../../identity/counted.ts'
 import type { ShapeFault } from '../../identity/shape/shape.ts'
 import {
   type Attempt,
@@ -220,7 +221,7 @@ async function lookUpUnsure(
   if (stop) return stop
   const open = unsure.filter(isOpen).length
   if (open === 0) return null
-  const message = `the platform's answer left open what became of ${open} people`
+  const message = `the platform's answer left open what became of ${countPeople(open)}`
   return { kind: 'retry', code: 'results_unmatched', status: 'unknown', message }
 }
 

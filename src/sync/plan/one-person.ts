@@ -1,5 +1,6 @@
 import { Failure } from '../../errors.ts'
 import type { Verdict } from '../../identity/change.ts'
+import { counted } from '../../identity/counted.ts'
 import type { Seen } from '../../identity/decide.ts'
 import { isLater } from '../../identity/decider.ts'
 import { explain } from '../../identity/explain.ts'
@@ -126,7 +127,7 @@ function nowhere(
 ): string {
   const unreadable = plan.rejects.filter((reject) => reject.identityId === null).length
   const rows = unreadable === 0 ? '' : `; the key of ${unreadable} of its rows cannot be read`
-  return `person "${identityId}" stands neither in ${plan.source?.name} (${plan.rows} rows) nor in the roster of "${connection}"${alike}${rows}`
+  return `person "${identityId}" stands neither in ${plan.source?.name} (${counted(plan.rows, 'row')}) nor in the roster of "${connection}"${alike}${rows}`
 }
 
 /** What cannot be read of the person's rows, each once. A large source with many rejects does not keep all of them. */

@@ -1,6 +1,7 @@
 import type { Reading } from '../../connectors/connector.ts'
 import { withExpressions } from '../../connectors/expressions/expressions.ts'
 import type { Verdict } from '../../identity/change.ts'
+import { counted, countPeople } from '../../identity/counted.ts'
 import { dateIn, type PlanContext } from '../../identity/decide.ts'
 import { createDecider, type Decider, isStale } from '../../identity/decider.ts'
 import { isEmployed } from '../../identity/employment.ts'
@@ -409,16 +410,20 @@ export function warningsOf(
     ...(notKept.size === 0
       ? []
       : [
-          `the platform lacks something of ${notKept.size} ${notKept.size === 1 ? 'person' : 'people'} that cannot be sent, as values are ` +
+          `the platform lacks something of ${countPeople(notKept.size)} that cannot be sent, as values are ` +
             `not kept (the first is ${[...notKept][0]}): an export or event that states all their fields sends it`,
         ]),
-    ...(outOfScope === 0 ? [] : [`${outOfScope} rows are not in scope`]),
-    ...(later === 0 ? [] : [`${later} rows take effect on a later day, and wait for it`]),
-    ...(older === 0 ? [] : [`${older} rows gave way to a newer row of the same person`]),
+    ...(outOfScope === 0 ? [] : [`${counted(outOfScope, 'row is', 'rows are')} not in scope`]),
+    ...(later === 0
+      ? []
+      : [
+          `${counted(later, 'row takes', 'rows take')} effect on a later day, and ${later === 1 ? 'waits' : 'wait'} for it`,
+        ]),
+    ...(older === 0 ? [] : [`${counted(older, 'row')} gave way to a newer row of the same person`]),
     ...(swapped.count === 0
       ? []
       : [
-          `in ${swapped.count} rows the start lies on or after the leaving date (the first is line ${swapped.line}): the leaving date counts, ` +
+          `in ${counted(swapped.count, 'row')} the start lies on or after the leaving date (the first is line ${swapped.line}): the leaving date counts, ` +
             'unless the person had left before that start. Ask HR whether the dates are swapped, or the person was not hired in the end',
         ]),
   ]

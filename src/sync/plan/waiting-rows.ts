@@ -1,3 +1,4 @@
+import { countPeople } from '../../identity/counted.ts'
 import type { PlanContext } from '../../identity/decide.ts'
 import { type Decider, isStale, speaksOfAll } from '../../identity/decider.ts'
 import type { Sighting } from '../../identity/record.ts'
@@ -52,7 +53,7 @@ export async function waitingAfter(
 export function withdrawnWarning(waiting: PlannedWaiting | null): readonly string[] {
   const { withdrawn = [] } = waiting ?? {}
   if (withdrawn.length === 0) return []
-  const people = withdrawn.length === 1 ? '1 person' : `${withdrawn.length} people`
+  const people = countPeople(withdrawn.length)
   return [
     `departures of ${people} that waited for their day wait no more, as newer rows state the person without them (the first is ${withdrawn[0]})`,
   ]

@@ -196,7 +196,7 @@ describe('a trailer', () => {
     [
       'counts fewer rows',
       `${table}TRL,1\n`,
-      'people.csv:4: the trailer counts 1 rows, the export has 2: the export was cut off, or is the work of two that wrote at once',
+      'people.csv:4: the trailer counts 1 row, the export has 2: the export was cut off, or is the work of two that wrote at once',
     ],
     [
       'counts in words',

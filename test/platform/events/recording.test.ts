@@ -88,8 +88,8 @@ describe.each(databases)('what events tell on $name', ({ place }) => {
 
     const ofSync = events.filter(({ category }) => category === 'PERSONNEL')
     expect(ofSync.map(({ description }) => description)).toEqual([
-      'Identity sync read 1 HR records: 1 people were created and 0 changed',
-      'Identity sync read 1 HR records: 0 people were created and 0 changed',
+      'Identity sync read 1 HR record: 1 person was created and 0 changed',
+      'Identity sync read 1 HR record: 0 people were created and 0 changed',
     ])
   })
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { visible } from '../../../text/visible.ts'
+import { counted } from '../../../web/words.ts'
 import { AccountInput, type AccountListing } from '../../accounts/contract.ts'
 import { Name } from '../../core/input-texts.ts'
 import { asOperator, type OperatingOptions, operating, parseInput, table } from './operating.ts'
@@ -69,9 +70,9 @@ function renderAccounts(accounts: readonly AccountListing[]): string {
       name,
       termsAcceptedAt === null ? 'terms open' : 'terms accepted',
       entitlements.join(',') || 'no entitlements',
-      `${counts.personnel} people`,
-      `${counts.connections} connections`,
-      `${counts.keys} keys`,
+      counted(counts.personnel, 'person', 'people'),
+      counted(counts.connections, 'connection'),
+      counted(counts.keys, 'key'),
     ]),
   )
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { counted } from '../../../web/words.ts'
 import type { SyncResult } from '../../identity-sync/sync-result.ts'
 import { asOperator, type OperatingOptions, operating } from './operating.ts'
 
@@ -14,7 +15,7 @@ export function identitySyncCommands(platform: Command): void {
 function renderSync({ identities, created, changed, counts, durationMs }: SyncResult): string {
   const people = Object.entries(counts).filter(([, count]) => count > 0)
   return [
-    `${identities} HR records in ${durationMs} ms: ${created} people created, ${changed} changed`,
+    `${counted(identities, 'HR record')} in ${durationMs} ms: ${counted(created, 'person', 'people')} created, ${changed} changed`,
     ...people.map(([status, count]) => `  ${status} ${count}`),
   ].join('\n')
 }

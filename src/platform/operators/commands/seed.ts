@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { counted } from '../../../web/words.ts'
 import { readSeed } from '../../seed/file.ts'
 import { asOperator, type OperatingOptions, operating } from './operating.ts'
 
@@ -14,7 +15,7 @@ export function seedCommand(platform: Command): void {
         options,
         (operator) => operator.seed({ body: document }),
         ({ accounts, workspaces, people }) =>
-          `added ${accounts} accounts, ${workspaces} workspaces and ${people} people`,
+          `added ${counted(accounts, 'account')}, ${counted(workspaces, 'workspace')} and ${counted(people, 'person', 'people')}`,
       )
     })
 }
