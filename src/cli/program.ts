@@ -103,10 +103,10 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .option('--name <name>', 'of the connection (default: HR)')
     .option('--time-zone <zone>', 'of the dates in the export (default: what it says, else that of this machine)')
     .option('--preset <name>', 'instead of the one that fits best')
-    .option('--field <field=column>', 'the column of a field, or none; can be repeated', several, [])
+    .option('--field <field=column>', 'the column of a field, or none; can be repeated', several)
     .option('--date-format <format>', 'where the dates of the export do not decide it, such as dd/MM/yyyy')
-    .option('--left <status>', 'a status that means left; can be repeated', several, [])
-    .option('--employed <status>', 'a status that means employed; can be repeated', several, [])
+    .option('--left <status>', 'a status that means left; can be repeated', several)
+    .option('--employed <status>', 'a status that means employed; can be repeated', several)
     .option('--encoding <name>', 'instead of the one that is detected')
     .option('--delimiter <sign>', 'instead of the one that is detected')
     .option('--header-line <line>', 'the line that names the columns', wholeNumber)
@@ -115,7 +115,11 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .option('--yes', 'ask nothing, and take what is proposed')
     .option('--show-values', 'with --json: examples of the cells as well')
     .option('--json', 'ask nothing, and print one JSON document on stdout')
-    .action(ends(async (options: InitOptions) => (await import('./commands/init.ts')).init(options)))
+    .action(
+      ends(async (options: Omit<InitOptions, keyof typeof noneNamed> & Partial<InitOptions>) =>
+        (await import('./commands/init.ts')).init({ ...noneNamed, ...options }),
+      ),
+    )
 
   common(
     add(
@@ -535,7 +539,14 @@ function passConfig(program: Command, command: Command): void {
   command.setOptionValue('config', config)
 }
 
-function several(text: string, before: readonly string[]): string[] {
+/** What can be repeated, if it is left out. As defaults of the options, the help would show them. */
+const noneNamed: Readonly<Record<'field' | 'left' | 'employed', readonly string[]>> = {
+  field: [],
+  left: [],
+  employed: [],
+}
+
+function several(text: string, before: readonly string[] = []): string[] {
   return [...before, text]
 }
 

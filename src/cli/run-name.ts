@@ -15,6 +15,7 @@ export function isMoving(name: string): boolean {
 /** The id of the run that a person has named: by its id, by the beginning of it, as `last` or `last-1`, or as `@held`. It is never guessed. */
 export async function runNamed(control: Control, name: string, { connection }: Asked = {}): Promise<string> {
   if (wholeId.test(name)) return name.toLowerCase()
+  await refuseNoName(name)
   const { data, more } = await control.findRuns({ params: { name }, query: { connection } })
   const [only, ...others] = data
   if (only === undefined) throw new Failure('not_found', noRun(name, connection))
@@ -26,6 +27,13 @@ export async function runNamed(control: Control, name: string, { connection }: A
     ...candidateLines(data),
     ...(more ? ['  … and others'] : []),
   ])
+}
+
+async function refuseNoName(name: string): Promise<void> {
+  // The schema is loaded with what asks for the run.
+  const { RunName } = await import('../contract/control/run-names.ts')
+  const { error } = RunName.safeParse(name)
+  if (error) throw new Failure('usage', `"${name}" ${error.issues[0]?.message}`)
 }
 
 function noRun(name: string, connection: string | undefined): string {

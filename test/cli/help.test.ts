@@ -50,6 +50,12 @@ test('every command has examples, and each of them is a command line that it tak
   }
 })
 
+test('the help of no option tells an empty default', async () => {
+  const helps = (await everyCommand()).map((command) => command.helpInformation())
+
+  expect(helps.filter((help) => /\(default: (?:\[\]|\{\}|""|)\)/.test(help))).toEqual([])
+})
+
 test('the help of no option tells two defaults', async () => {
   const helps = (await everyCommand()).map((command) => command.helpInformation().replaceAll(/\n {4,}/g, ' '))
 

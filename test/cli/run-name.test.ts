@@ -60,9 +60,13 @@ describe.each(databases)('a run on $name', ({ place }) => {
     ['abcd', 'not_found', 'there is no run whose id begins with abcd'],
     ['ab12-', 'not_found', 'there is no run whose id begins with ab12-'],
     ['last-4', 'not_found', 'there is no run that "last-4" could mean'],
-    ['ab1', 'usage', 'give an id or at least its first four signs, last, last-1 or @held'],
-    ['@lost', 'usage', 'give an id or at least its first four signs, last, last-1 or @held'],
-    ['%00', 'usage', 'give an id or at least its first four signs, last, last-1 or @held'],
+    ['ab1', 'usage', '"ab1" is no name of a run: give an id or at least its first four signs, last, last-1 or @held'],
+    [
+      '@lost',
+      'usage',
+      '"@lost" is no name of a run: give an id or at least its first four signs, last, last-1 or @held',
+    ],
+    ['%00', 'usage', '"%00" is no name of a run: give an id or at least its first four signs, last, last-1 or @held'],
   ])('is not found by %s', async (name, code, message) => {
     await expect(named(name)).rejects.toMatchObject({ code, message: expect.stringContaining(message) })
   })
