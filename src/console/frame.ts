@@ -58,7 +58,7 @@ export function documentOf({ title, content, section, follows }: Content, visit:
 function visitorPart({ caller, formToken }: Visit): Html {
   return html`<form class="visitor" method="post" action="/sign-out">
 ${tokenField(formToken)}
-<span><strong>${caller.name}</strong> <span class="role">${caller.role}</span></span>
+<span title="${caller.name}, ${caller.role}"><strong>${caller.name}</strong> <span class="role">${caller.role}</span></span>
 ${caller.via !== 'machine' && html`<button class="quiet">Sign out</button>`}
 </form>`
 }

@@ -17,6 +17,7 @@ import type { Content, Section } from './frame.ts'
 import { createNews } from './news.ts'
 import { type Arriving, arrivingFile, serveUploads } from './upload.ts'
 import type { Access, Visit } from './visits.ts'
+import { capital } from './words.ts'
 
 export type SiteOptions = {
   /** How people get in, and who is there. */
@@ -246,13 +247,13 @@ function isAgain({ headers }: FastifyRequest): boolean {
 
 function allowed(guest: Guest, operation: keyof typeof control): void {
   const why = guest.notAllowed(operation)
-  if (why !== null) throw new Failure('forbidden', `${why[0]?.toUpperCase()}${why.slice(1)}.`)
+  if (why !== null) throw new Failure('forbidden', `${capital(why)}.`)
 }
 
 /** A failure's message as a sentence of a page. A file that it begins with keeps its name. */
 export function sentence(message: string, file = ''): string {
   const isNamed = file !== '' && message.startsWith(file)
-  const text = isNamed ? message : `${message[0]?.toUpperCase() ?? ''}${message.slice(1)}`
+  const text = isNamed ? message : capital(message)
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
 

@@ -194,7 +194,10 @@ export const alertTitles: Readonly<Record<Alert['kind'], string>> = {
   stale: 'HR has said nothing for too long',
 }
 
+/** Begins a text with a capital letter, unless its first word is a path, an address or a name of a setting, which are written one way. */
 export function capital(text: string): string {
+  const [first = ''] = text.split(/\s/, 1)
+  if (/[./\\_]\S|:\d|[a-z][A-Z]/.test(first)) return text
   return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`
 }
 

@@ -7,7 +7,7 @@ import { card, heading } from '../../web/layout.ts'
 import { badge, live } from '../../web/parts.ts'
 import { span } from '../../web/span.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
-import { counted, moment, nearness, number } from '../../web/words.ts'
+import { counted, day, moment, nearness, number } from '../../web/words.ts'
 import { seesValues } from '../control.ts'
 import type { Fields, Reader, Site } from '../site.ts'
 import { capital, connectionField, kindBadge, personLink, runHref } from '../words.ts'
@@ -189,7 +189,7 @@ function leaversTable(leavers: readonly Leaver[], { now }: Reader): Html {
       cell: (leaver) =>
         html`${leaver.name && html`<span class="name">${leaver.name}</span>`}${personLink(leaver)} <span class="hint">${leaver.connection}</span>`,
     },
-    { name: 'Last day', cell: ({ effectiveOn }) => effectiveOn },
+    { name: 'Last day', cell: ({ effectiveOn }) => day(effectiveOn) },
     {
       name: 'Why',
       kind: 'long',

@@ -14,7 +14,7 @@ import { card, heading } from '../../web/layout.ts'
 import { badge } from '../../web/parts.ts'
 import { span } from '../../web/span.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { counted, moment, number } from '../../web/words.ts'
+import { counted, day, moment, number } from '../../web/words.ts'
 import { seesValues } from '../control.ts'
 import type { Fields, Guest, Site } from '../site.ts'
 import { capital, connectionField, personLink } from '../words.ts'
@@ -142,7 +142,8 @@ function leaversTable(leavers: readonly Leaver[]): Html {
     },
     {
       name: 'Last day',
-      cell: ({ effectiveOn, inferred }) => html`${effectiveOn}${inferred && html` <span class="hint">inferred</span>`}`,
+      cell: ({ effectiveOn, inferred }) =>
+        html`${day(effectiveOn)}${inferred && html` <span class="hint">inferred</span>`}`,
     },
     {
       name: 'State',
