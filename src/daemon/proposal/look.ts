@@ -13,6 +13,7 @@ import { HttpSource, namesThisMachine } from '../../connectors/http/settings.ts'
 import { chooseExport } from '../../connectors/sftp/choice.ts'
 import { readStart } from '../../connectors/sftp/fetch.ts'
 import { loadSftp } from '../../connectors/sftp/load.ts'
+import type { SftpSession } from '../../connectors/sftp/session.ts'
 import { SftpSource } from '../../connectors/sftp/settings.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import type { Head } from './table.ts'
@@ -140,12 +141,19 @@ async function lookAtSftp(url: URL, { secretFile, hostKey }: NamedSource, option
   const { signal } = options
   const { connectSftp } = await loadSftp()
   await using session = await connectSftp(source, { secret: only(setting, secret), signal })
-  const chosen = await chooseExport(session, source, { taken: async () => new Set(), signal })
+  const path = await exportsIn(session, source.path)
+  const chosen = await chooseExport(session, { ...source, path }, { taken: async () => new Set(), signal })
   if (chosen === null) throw new Error('the newest export is always chosen')
   const bytes = await readStart(session, chosen.file.path, fetchedBytes)
   const isWhole = bytes.length === chosen.file.bytes
   const head = await headOfBytes(bytes, { name: chosen.file.name, isWhole, signal })
-  return { head, source: { ...at, [setting]: reference(secretFile, options) }, later: null }
+  return { head, source: { ...at, path, [setting]: reference(secretFile, options) }, later: null }
+}
+
+/** What a path on the server names: its exports where it is a folder, written with or without a / at its end. */
+async function exportsIn(session: Pick<SftpSession, 'stats'>, path: string): Promise<string> {
+  const stats = await session.stats(path)
+  return stats?.kind === 'folder' ? `${path}/*.csv` : path
 }
 
 async function lookAtHttp(url: URL, { secretFile }: NamedSource, options: LookOptions): Promise<Looked> {

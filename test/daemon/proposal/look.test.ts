@@ -123,10 +123,12 @@ describe('what cannot be an export is refused in a sentence', () => {
 test('an export on an SFTP server is looked at with a secret from a file, which is named and not copied', async () => {
   await using server = await sshServer()
   await using at = await place({ secret: `${account.password}\n` })
-  await writeFile(join(server.folder, 'people.csv'), text)
+  await mkdir(join(server.folder, 'exports'))
+  for (const name of ['people.csv', 'exports/people.csv']) await writeFile(join(server.folder, name), text)
+  const from = { secretFile: 'secret', hostKey: server.fingerprint }
   const address = `sftp://${account.username}@127.0.0.1:${server.port}/people.csv`
 
-  const { head, source } = await at.look(address, { secretFile: 'secret', hostKey: server.fingerprint })
+  const { head, source } = await at.look(address, from)
 
   expect(head.bytes.toString()).toBe(text)
   expect(source).toEqual({
@@ -138,6 +140,9 @@ test('an export on an SFTP server is looked at with a secret from a file, which 
     path: '/people.csv',
     password: `\${file:secret}`,
   })
+  const folder = await at.look(address.replace('/people.csv', '/exports'), from)
+  expect(folder.source).toMatchObject({ path: '/exports/*.csv' })
+  expect(folder.head.bytes.toString()).toBe(text)
   await expect(at.look(address)).rejects.toThrow(/needs --secret-file .* and --host-key/)
   await expect(at.look(address.replace('@', ':word@'))).rejects.toThrow(/others can read a password/)
 })
