@@ -7,6 +7,8 @@ import { TextWindow } from './text-window.ts'
 const carriageReturn = 13
 const lineFeed = 10
 const recordLimitBytes = 1024 * 1024
+/** An export has no more blank rows, beside as many as it has others: a spreadsheet has so many rows at most. */
+const maxBlankRows = 1_048_576
 const replacementCharacter = '\uFFFD'
 const lineEnds = ['\r\n', '\n', '\r']
 /** Bytes that no text holds, and more of them than quote, escape and delimiter have together. */
@@ -34,6 +36,8 @@ export class RecordParser {
   /** Up to this byte the text may hold bytes that are no text. */
   #suspectUntilByte = 0
   #linesLeftOut = 0
+  /** Blank rows so far, less the others. */
+  #blankRows = 0
   #writtenBytes = 0
   #finalByte: number | undefined
   /** How many NUL bytes the text ends in so far, up to two: UTF-16 that is read as another encoding may end in one. */
@@ -103,6 +107,7 @@ export class RecordParser {
   /** Receives every well-formed record. It returns null, because the records are collected here and not in the buffer of the stream. */
   #take(cells: string[], bytes: number): null {
     this.#checkSize(bytes)
+    this.#countBlank(cells)
     const damage = this.#lastByte < this.#suspectUntilByte ? this.#damageOf(cells, bytes) : undefined
     const lastLine = this.#lineAt(bytes - 1)
     const line = lastLine - this.#lastLine > 1 ? lastLine - lineEndsIn(cells) : lastLine
@@ -136,6 +141,14 @@ export class RecordParser {
     if (cells.some((cell) => cell.includes('\0'))) return 'nul'
     if (!cells.some((cell) => cell.includes(replacementCharacter))) return undefined
     return isUtf8(this.#window.slice(this.#lastByte, untilByte)) ? 'lost' : 'undecodable'
+  }
+
+  /** Blank lines pack to next to nothing, and each costs as much as a row: what unpacks to millions of them is not read to its end. */
+  #countBlank(cells: readonly string[]): void {
+    this.#blankRows += cells.every((cell) => cell.trim() === '') ? 1 : -1
+    if (this.#blankRows <= maxBlankRows) return
+    const what = `${this.#name}: more than ${maxBlankRows} rows down to line ${this.#lastLine + 1} are blank`
+    throw unreadable(what, 'have the export end with its last row')
   }
 
   #checkSize(untilByte: number): void {
