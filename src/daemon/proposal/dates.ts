@@ -1,5 +1,7 @@
 import { dateReader } from '../../identity/mapping/dates.ts'
+import { isoFormat } from '../../identity/mapping/iso-dates.ts'
 import { type Language, languages } from '../../identity/mapping/month-names.ts'
+import { isPlaceholderDate } from '../../identity/mapping/placeholder-dates.ts'
 
 /** A way to write dates, in the words of the configuration. */
 export type DateForm = {
@@ -8,7 +10,7 @@ export type DateForm = {
   readonly language?: Language
 }
 
-/** What the dates of a column tell of how they are written. */
+/** What the dates of a column tell of how they are written; `unread` counts cells. */
 export type DateEvidence =
   | { readonly kind: 'none' }
   | { readonly kind: 'one'; readonly form: DateForm; readonly unread: number }
@@ -16,7 +18,7 @@ export type DateEvidence =
   | { readonly kind: 'several'; readonly forms: readonly DateForm[] }
   | { readonly kind: 'unknown' }
 
-/** So many of the dates may be unreadable: a bad cell costs its field only. */
+/** So many of the cells may be unreadable: a bad cell costs its field only. */
 const mostUnread = 0.1
 const pivot = 2049
 
@@ -29,14 +31,22 @@ const numbers = [
     "yyyy-MM-dd'T'HH:mm:ss.SSSXXX",
     'yyyy-MM-dd HH:mm:ss',
     'yyyy-MM-dd HH:mm',
+    isoFormat,
   ],
   ...[
     'MM/dd/yyyy HH:mm:ss',
     'dd/MM/yyyy HH:mm:ss',
     'dd.MM.yyyy HH:mm:ss',
     'dd.MM.yyyy HH:mm',
+    'MM/dd/yyyy HH:mm',
+    'dd/MM/yyyy HH:mm',
+    'dd.MM.yyyy HH:mm:ss.SSS',
     'M/d/yyyy h:mm a',
     'd/M/yyyy h:mm a',
+    'M/d/yyyy h:mm:ss a',
+    'd/M/yyyy h:mm:ss a',
+    'M/d/yyyy H:mm',
+    'd/M/yyyy H:mm',
   ],
 ]
 const shortYears = ['MM/dd/yy', 'dd/MM/yy', 'dd.MM.yy', 'M/d/yy', 'd/M/yy', 'd.M.yy', 'dd-MM-yy', 'yyMMdd']
@@ -60,7 +70,10 @@ const forms: readonly DateForm[] = [
   ),
 ]
 
-/** How dates are written: only said where the dates themselves decide it. `usual`: how the system commonly writes them. */
+/**
+ * How dates are written: only said where the dates themselves decide it. Placeholders for "no date" say nothing about it. `usual`: how
+ * the system commonly writes them.
+ */
 export function dateEvidence(texts: readonly string[], usual: DateForm): DateEvidence {
   // Cells count, not distinct texts: the same date may stand in most of them.
   const cells = countTexts(texts)
@@ -85,10 +98,12 @@ export function isAmong(form: DateForm, candidates: readonly DateForm[]): boolea
 
 type Counted = readonly (readonly [text: string, count: number])[]
 
+/** The different texts that say how dates are written, and how many cells hold each. */
 function countTexts(texts: readonly string[]): Counted {
   const counts = new Map<string, number>()
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
-  return [...counts].filter(([text]) => text.trim() !== '').map(([text, count]) => [text.trim(), count])
+  const cells = [...counts].map(([text, count]) => [text.trim(), count] as const)
+  return cells.filter(([text]) => text !== '' && !isPlaceholderDate(text))
 }
 
 /** The day of each text, and how many cells have none. */

@@ -1,10 +1,12 @@
+import { type DeclaredDates, dateExplainer, hintText } from '../mapping/date-hints.ts'
+import { isPlaceholderDate } from '../mapping/placeholder-dates.ts'
 import type { Sighting } from '../record.ts'
 import { column, countRows, type Found, fewestTelling, indexesOf, type LintScope, type Watch } from './watch.ts'
 
 const twoDigitYear = /^\d{1,2}([ ./-])\d{1,2}\1\d{2}$/
-const yearLast = /^(?<first>\d{1,2})(?<sign>[ ./-])(?<second>\d{1,2})\k<sign>\d{4}$/
-const yearFirst = /^\d{4}(?<sign>[ ./-])(?<first>\d{1,2})\k<sign>(?<second>\d{1,2})$/
-const lastMonth = 12
+const yearLast = /^\d{1,2}([ ./-])\d{1,2}\1\d{4}$/
+const yearFirst = /^\d{4}([ ./-])\d{1,2}\1\d{1,2}$/
+const maxNamedPlaceholders = 5
 
 // Fewer cells than this are typing errors, which their own rejects tell about.
 const fewestCells = 2
@@ -14,6 +16,7 @@ type DateField = {
   readonly name: 'startedAt' | 'separatedAt'
   readonly header: string
   readonly indexes: readonly number[]
+  readonly declared: DeclaredDates
   /** The date of the field as `YYYY-MM-DD`, where the row states one. */
   readonly read: (sighting: Sighting) => string | null
 }
@@ -47,7 +50,7 @@ export function watchSameDates(scope: LintScope): Watch[] {
 /** Finds years of two digits where the declared format has four. */
 export function watchTwoDigitYears(scope: LintScope): Watch[] {
   return dateFields(scope).map((field) => {
-    const cells = new RejectedCells(field, (text) => twoDigitYear.test(text))
+    const cells = new RejectedCells(field, (text) => twoDigitYear.test(text) && !isPlaceholderDate(text))
     return {
       seeReject: cells.see,
       found: () =>
@@ -60,10 +63,42 @@ export function watchTwoDigitYears(scope: LintScope): Watch[] {
   })
 }
 
+/** Finds columns that hold what HR systems write for "no date", which the mapping does not list as blank. */
+export function watchPlaceholderDates(scope: LintScope): Watch[] {
+  return dateFields(scope).map((field) => {
+    const placeholders = new Set<string>()
+    const cells = new RejectedCells(field, (text) => {
+      const isOne = isPlaceholderDate(text)
+      if (isOne && placeholders.size < maxNamedPlaceholders) placeholders.add(text)
+      return isOne
+    })
+    return {
+      seeReject: cells.see,
+      found: () =>
+        cells.found(
+          ({ count, example, line }) =>
+            `${countRows(count)}: ${column(field.header)} holds dates that stand for none, such as "${example}" in line ${line}; ` +
+            `write blankWhen: ['${[...placeholders].join("', '")}']`,
+        ),
+    }
+  })
+}
+
 /** Finds columns whose dates are mostly written in another way than declared. */
 export function watchDateFormats(scope: LintScope): Watch[] {
   return dateFields(scope).map((field) => {
-    const cells = new RejectedCells(field, (text) => yearLast.test(text) || yearFirst.test(text), isTelling)
+    const explain = dateExplainer(field.declared)
+    const isDate = (text: string) => (yearLast.test(text) || yearFirst.test(text)) && !isPlaceholderDate(text)
+    const isTelling = (text: string) => {
+      const { hint } = explain(text)
+      return hint.kind === 'form' && hint.forms.length === 1
+    }
+    const helpFor = (example: string) => {
+      const { hint } = explain(example)
+      if (!isTelling(example) && hint.kind === 'form') return 'declare the format that they are in'
+      return hintText(hint.kind === 'form' ? { ...hint, added: false } : hint, field.declared)
+    }
+    const cells = new RejectedCells(field, isDate, isTelling)
     let people = 0
     let readable = 0
     return {
@@ -92,14 +127,17 @@ export function watchDateFormats(scope: LintScope): Watch[] {
   })
 }
 
-function dateFields({ columns, headers }: LintScope): DateField[] {
+function dateFields({ columns, headers, dateRules }: LintScope): DateField[] {
   const readers = {
     startedAt: ({ fields }: Sighting) => fields.startedAt?.slice(0, 10) ?? null,
     separatedAt: ({ leavingDate }: Sighting) => leavingDate ?? null,
   }
   return (['startedAt', 'separatedAt'] as const).flatMap((name) => {
     const header = columns[name]
-    return header === undefined ? [] : [{ name, header, indexes: indexesOf(header, headers), read: readers[name] }]
+    if (header === undefined) return []
+    const { format = 'yyyy-MM-dd', pivot, language } = dateRules?.[name] ?? {}
+    const declared = { formats: [format].flat(), pivot, language, isField: true }
+    return [{ name, header, indexes: indexesOf(header, headers), declared, read: readers[name] }]
   })
 }
 
@@ -134,30 +172,5 @@ class RejectedCells {
     if (this.#shown === null) return null
     const { example, line } = this.#shown
     return { message: message({ count: this.count, example, line }), line }
-  }
-}
-
-/** Names the format where the example can be read in one way only. */
-function helpFor(example: string): string {
-  const { yearIsLast, sign, dayFirst } = readingOf(example)
-  if (!isTelling(example)) return 'declare the format that they are in'
-  const dayAndMonth = (dayFirst ? ['dd', 'MM'] : ['MM', 'dd']).join(sign)
-  return `write format: ${yearIsLast ? `${dayAndMonth}${sign}yyyy` : `yyyy${sign}${dayAndMonth}`}`
-}
-
-/** Whether a date shows by itself which of its numbers is the day. */
-function isTelling(text: string): boolean {
-  const { dayFirst, dayLast } = readingOf(text)
-  return dayFirst !== dayLast
-}
-
-function readingOf(text: string) {
-  const last = yearLast.exec(text)?.groups
-  const { first = '', second = '', sign = '' } = last ?? yearFirst.exec(text)?.groups ?? {}
-  return {
-    yearIsLast: last !== undefined,
-    sign,
-    dayFirst: Number(first) > lastMonth,
-    dayLast: Number(second) > lastMonth,
   }
 }

@@ -1,6 +1,6 @@
 import { isReject, type MappableRow } from '../mapping/rows.ts'
 import type { Reject, Sighting } from '../record.ts'
-import { watchDateFormats, watchSameDates, watchTwoDigitYears } from './dates.ts'
+import { watchDateFormats, watchPlaceholderDates, watchSameDates, watchTwoDigitYears } from './dates.ts'
 import { watchInvisibleKeys, watchScientificKeys, watchSeveralRows, watchShrunkKeys } from './keys.ts'
 import { watchAddresses, watchBlankColumns, watchLeavers, watchManagers } from './people.ts'
 import { type RowTraits, readTraits } from './traits.ts'
@@ -18,6 +18,7 @@ const checks = {
   'blank-column': { needsSnapshot: true, watch: watchBlankColumns },
   'all-same-date': { needsSnapshot: true, watch: watchSameDates },
   'two-digit-year': { needsSnapshot: false, watch: watchTwoDigitYears },
+  'placeholder-date': { needsSnapshot: false, watch: watchPlaceholderDates },
   'date-format': { needsSnapshot: false, watch: watchDateFormats },
 } as const satisfies Record<string, { needsSnapshot: boolean; watch: (scope: LintScope) => Watch[] }>
 

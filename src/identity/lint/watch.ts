@@ -1,5 +1,5 @@
 import { counted } from '../counted.ts'
-import type { CompiledMapping } from '../mapping/mapping.ts'
+import type { CompiledMapping, Mapping } from '../mapping/mapping.ts'
 import type { MappableRow } from '../mapping/rows.ts'
 import type { FieldName, Reject, Sighting } from '../record.ts'
 
@@ -14,6 +14,8 @@ export type LintScope = {
   readonly headers: readonly string[]
   /** The header that each mapped field, and the status, is read from. */
   readonly columns: Extract<CompiledMapping, { readonly ok: true }>['columns']
+  /** How the dates of the mapped fields are declared; yyyy-MM-dd where nothing is said. */
+  readonly dateRules?: Pick<Mapping['fields'], 'startedAt' | 'separatedAt'> | undefined
   /** The day of the run (`YYYY-MM-DD`): a leaving date from then on lies ahead. */
   readonly exportDate: string
   /** How many people tell enough about how the export is made. */

@@ -1,14 +1,14 @@
 import { utcMidnight } from '../employment.ts'
 import { blankReader, type CellFault, type CellReader, type OnBlank } from './cells.ts'
 import type { DateWords } from './date-formats.ts'
+import { type DeclaredDates, dateExplainer, hintText } from './date-hints.ts'
 import { dateReader, momentReader } from './dates.ts'
+import { isPlaceholderDate, mayBePlaceholder } from './placeholder-dates.ts'
 import { isTimeZone } from './zones.ts'
 
-// What may be quoted from a column of dates. Anything else could be a name or a number of the person in the wrong column.
-const looksLikeDate = /^(\d{1,2}[ ./-]\d{1,2}[ ./-](\d{2}|\d{4})|\d{4}[ ./-]\d{1,2}[ ./-]\d{1,2})$/
-const looksLikeTime = /^[T ]\d{1,2}:\d{2}(:\d{2}(\.\d{1,9})?)?( ?[AP]M)?(Z|[+-]\d{2}:?\d{2})?$/i
 const wholeNumber = /^\d{1,30}$/
 const widestNumber = 30
+const rememberedFaults = 20_000
 
 type DateOptions = DateWords & {
   readonly onBlank: OnBlank
@@ -47,10 +47,11 @@ export function rankReader({
   ...words
 }: DateWords & { readonly format?: string | undefined }): CellReader<string> {
   const read = format === undefined ? paddedNumber : momentReader(format, words)
+  const faultOf = format === undefined ? noNumber : dateFaults({ formats: [format], ...words, isField: false })
   return (cell) => {
     const text = cell.trim()
     if (text === '') return { reason: 'the cell is blank, so it is unknown which row is the latest' }
-    return read(text) ?? (format === undefined ? { reason: 'the cell holds no whole number' } : noDate(text, [format]))
+    return read(text) ?? faultOf(text)
   }
 }
 
@@ -67,9 +68,14 @@ function plainDateReader({ onBlank, format, ...words }: DateOptions, addDays: nu
   const formats = [format].flat()
   const ofBlank = blankReader(onBlank)
   const read = dateReader(formats, { ...words, addDays })
+  const faultOf = dateFaults({ formats, ...words, isField: true })
   return (cell, timeZone) => {
     const text = cell.trim()
-    return text === '' ? ofBlank() : (read(text, timeZone) ?? noDate(text, formats))
+    if (text === '') return ofBlank()
+    const date = read(text, timeZone)
+    // A placeholder is a date like any other to the format. Read as one it would separate people who stay.
+    const isDate = date !== null && !(mayBePlaceholder(date) && isPlaceholderDate(text))
+    return isDate ? date : faultOf(text)
   }
 }
 
@@ -77,9 +83,23 @@ function paddedNumber(text: string): string | null {
   return wholeNumber.test(text) ? text.padStart(widestNumber, '0') : null
 }
 
-function noDate(text: string, formats: readonly string[]): CellFault {
-  const [date = '', time = ''] = text.split(/(?=[T ]\d{1,2}:)/, 2)
-  const isDate = looksLikeDate.test(date) && (time === '' || looksLikeTime.test(time))
-  const what = isDate ? `"${date}${time}"` : 'what the cell holds'
-  return { reason: `${what} is not a date (${formats.join(' or ')})` }
+function noNumber(): CellFault {
+  return { reason: 'the cell holds no whole number' }
+}
+
+/** Tells why cells are no dates as declared. A column repeats few such texts, so each is looked at once. */
+function dateFaults(declared: DeclaredDates): (text: string) => CellFault {
+  const explain = dateExplainer(declared)
+  const known = new Map<string, CellFault>()
+  return (text) => {
+    const before = known.get(text)
+    if (before !== undefined) return before
+    const { hint, isShowable } = explain(text)
+    const cell = isShowable ? `"${text}"` : 'what the cell holds'
+    const what = hint.kind === 'blank' ? 'stands for no date' : `is not a date (${declared.formats.join(' or ')})`
+    const fault = { reason: `${cell} ${what}: ${hintText(hint, declared)}` }
+    if (known.size >= rememberedFaults) known.clear()
+    known.set(text, fault)
+    return fault
+  }
 }

@@ -1,3 +1,4 @@
+import { isoFormat } from './iso-dates.ts'
 import { type Language, monthNames } from './month-names.ts'
 
 /** What texts of a format mean besides their digits. */
@@ -8,7 +9,7 @@ export type DateWords = {
   readonly language?: Language | undefined
 }
 
-type Unit = 'year' | 'month' | 'day' | 'hour' | 'half' | 'minute' | 'second' | 'milli' | 'offset'
+type Unit = 'year' | 'month' | 'day' | 'hour' | 'half' | 'minute' | 'second' | 'fraction' | 'offset'
 type TokenRule = { readonly unit: Unit; readonly pattern: string; readonly fixed: boolean }
 
 const tokens = {
@@ -27,27 +28,37 @@ const tokens = {
   a: { unit: 'half', pattern: '[aApP][mM]', fixed: true },
   mm: { unit: 'minute', pattern: '\\d{2}', fixed: true },
   ss: { unit: 'second', pattern: '\\d{2}', fixed: true },
-  SSS: { unit: 'milli', pattern: '\\d{3}', fixed: true },
+  S: { unit: 'fraction', pattern: '\\d', fixed: true },
+  SS: { unit: 'fraction', pattern: '\\d{2}', fixed: true },
+  SSS: { unit: 'fraction', pattern: '\\d{3}', fixed: true },
+  SSSS: { unit: 'fraction', pattern: '\\d{4}', fixed: true },
+  SSSSS: { unit: 'fraction', pattern: '\\d{5}', fixed: true },
+  SSSSSS: { unit: 'fraction', pattern: '\\d{6}', fixed: true },
+  SSSSSSS: { unit: 'fraction', pattern: '\\d{7}', fixed: true },
+  SSSSSSSS: { unit: 'fraction', pattern: '\\d{8}', fixed: true },
+  SSSSSSSSS: { unit: 'fraction', pattern: '\\d{9}', fixed: true },
   XXX: { unit: 'offset', pattern: 'Z|[+-]\\d{2}:\\d{2}', fixed: true },
   Z: { unit: 'offset', pattern: 'Z|[+-]\\d{2}:?\\d{2}', fixed: true },
 } as const satisfies Record<string, TokenRule>
 
 export type Token = keyof typeof tokens
+type Fraction = Extract<Token, `S${string}`>
 
 /** A format taken apart: tokens, and the signs between them as they stand. */
 export type FormatPart = { readonly token: Token } | { readonly literal: string }
 
 const understood =
-  'a format holds yyyy, MM or M, dd or d; times: HH, mm, ss, SSS, a, XXX; other letters stand in single quotes'
+  'a format is iso, or holds yyyy, MM or M, dd or d; times: HH, mm, ss, S to SSSSSSSSS, a, XXX; other letters stand in single quotes'
 const finerThan: readonly (readonly [Unit, Unit])[] = [
   ['minute', 'hour'],
   ['second', 'minute'],
-  ['milli', 'second'],
+  ['fraction', 'second'],
   ['offset', 'minute'],
 ]
 
 /** Why a date format cannot be used, or null. */
 export function dateFormatProblem(format: string, { pivot }: DateWords = {}): string | null {
+  if (format === isoFormat) return null
   const texts = splitFormat(format)
   const unknown = texts.find((text) => /^\p{L}/u.test(text) && !isToken(text))
   if (texts.includes("'")) return 'a single quote is not closed'
@@ -90,9 +101,23 @@ export function monthsByName(format: string, { language = 'en' }: DateWords): Re
   )
 }
 
-/** Whether texts of the format are instants, which fall on different days in different time zones. */
+/** Whether texts of the format may be instants, which fall on different days in different time zones. */
 export function hasOffset(format: string): boolean {
-  return partsOf(format).some((part) => 'token' in part && tokens[part.token].unit === 'offset')
+  return format === isoFormat || partsOf(format).some((part) => 'token' in part && tokens[part.token].unit === 'offset')
+}
+
+/** Whether a token stands for a fraction of a second. */
+export function isFraction(token: Token): token is Fraction {
+  return tokens[token].unit === 'fraction'
+}
+
+/** How many digits the fraction of a second has in texts of the format; none where it has no fraction. */
+export function fractionDigits(format: string): number {
+  if (format === isoFormat) return 9
+  return Math.max(
+    0,
+    ...partsOf(format).map((part) => ('token' in part && isFraction(part.token) ? part.token.length : 0)),
+  )
 }
 
 /** Quoted texts, runs of one letter, and what stands between them; a quote that is not closed stands alone. */

@@ -1,4 +1,6 @@
-import { type DateWords, type FormatPart, partsOf, patternOf, type Token } from './date-formats.ts'
+import { type DateWords, type FormatPart, isFraction, partsOf, patternOf, type Token } from './date-formats.ts'
+import { dateReader } from './dates.ts'
+import { isoFormat } from './iso-dates.ts'
 import { monthNames } from './month-names.ts'
 
 // Which digits stand for what is all that decides how a text is read, so one date in every width tells for all.
@@ -21,12 +23,24 @@ export function dateOverlapProblem(formats: readonly string[], words: DateWords 
 }
 
 function readDifferently(format: string, other: string, words: DateWords): boolean {
+  if (format === isoFormat || other === isoFormat)
+    return format !== other && readsAnotherDay(format === isoFormat ? other : format, words)
   const mine = new RegExp(patternOf(format, words), 'd')
   const theirs = new RegExp(patternOf(other, words), 'd')
   return sampleTexts(partsOf(format), words).some((text) => {
     const places = placesIn(mine.exec(text))
     const others = placesIn(theirs.exec(text))
     return places !== null && others !== null && places !== others
+  })
+}
+
+/** Whether ISO 8601 makes another day of a text of the format. */
+function readsAnotherDay(format: string, words: DateWords): boolean {
+  const iso = dateReader([isoFormat])
+  const read = dateReader([format], words)
+  return sampleTexts(partsOf(format), words).some((text) => {
+    const days = [iso(text, 'UTC'), read(text, 'UTC')]
+    return !days.includes(null) && days[0] !== days[1]
   })
 }
 
@@ -56,6 +70,7 @@ function sampleTexts(parts: readonly FormatPart[], words: DateWords): readonly s
 type Sample = { readonly month: number; readonly day: number; readonly words: DateWords }
 
 function samplesOf(token: Token, { month, day, words: { language = 'en' } }: Sample): readonly string[] {
+  if (isFraction(token)) return ['0'.repeat(token.length)]
   switch (token) {
     case 'yyyy':
       return ['2003']
@@ -83,8 +98,6 @@ function samplesOf(token: Token, { month, day, words: { language = 'en' } }: Sam
       return ['05']
     case 'a':
       return ['AM']
-    case 'SSS':
-      return ['005']
     case 'XXX':
       return ['Z', '+05:00']
     case 'Z':

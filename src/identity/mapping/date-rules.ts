@@ -6,7 +6,8 @@ import { addProblem } from './text-rules.ts'
 
 const howWritten =
   'How dates are written: yyyy (or yy with pivot), MM, M or the names MMM and MMMM, dd or d, and the characters between them. ' +
-  "Times are written as HH:mm:ss, hh:mm a, SSS, XXX for an offset, and letters in quotes, such as yyyy-MM-dd'T'HH:mm:ssXXX. " +
+  "Times are written as HH:mm:ss, hh:mm a, SSS (one S for each digit, up to nine), XXX for an offset, and letters in quotes, such as yyyy-MM-dd'T'HH:mm:ssXXX. " +
+  'iso stands for every form of ISO 8601, with and without a time, a fraction of any length and an offset. ' +
   'With an offset, the day is the one in the time zone of the source. Without an offset, it is the day as written.'
 
 const Formats = z.union([z.string(), z.array(z.string()).min(1)])

@@ -1,4 +1,5 @@
-import { type DateWords, hasOffset, monthsByName, patternOf } from './date-formats.ts'
+import { type DateWords, fractionDigits, hasOffset, monthsByName, patternOf } from './date-formats.ts'
+import { isoFormat, isoParts } from './iso-dates.ts'
 
 const firstYear = 1900
 const lastYear = 2199
@@ -34,15 +35,19 @@ export function dateReader(
   }
 }
 
-/** A reader of what orders rows in time: texts that compare as the moments they stand for. All of one format. */
+/**
+ * A reader of what orders rows in time: texts that compare as the moments they stand for. All of one format. Where texts of the format
+ * may be instants or not, those of instants end with Z.
+ */
 export function momentReader(format: string, words: DateWords = {}): (text: string) => string | null {
   const parse = momentParser(format, words)
+  const fractionalSecondDigits = fractionDigits(format) > 3 ? 9 : 3
   return (text) => {
     const moment = parse(text)
     if (moment === null) return null
     const { local, offset } = moment
     const utc = offset === null ? local : local.toZonedDateTime(offset).withTimeZone('UTC').toPlainDateTime()
-    return utc.toString({ smallestUnit: 'millisecond' })
+    return `${utc.toString({ fractionalSecondDigits })}${format === isoFormat && offset !== null ? 'Z' : ''}`
   }
 }
 
@@ -71,25 +76,41 @@ type Moment = {
 type MomentParser = (text: string) => Moment | null
 
 function momentParser(format: string, words: DateWords): MomentParser {
-  const pattern = patternOf(format, words)
-  const months = monthsByName(format, words)
+  const parts = partsReader(format, words)
   return (text) => {
-    const found = pattern.exec(text.normalize('NFC'))?.groups
-    if (found === undefined) return null
-    const { day, hour = '0', half, minute = '0', second = '0', milli = '0', offset } = found
+    const found = parts(text.normalize('NFC'))
+    if (found === null) return null
+    const { year = '', month, day, hour = '0', half, minute = '0', second = '0', fraction = '', offset } = found
+    const digits = fraction.padEnd(9, '0')
     const fields = {
-      year: yearOf(found.year ?? '', words.pivot),
-      month: months === undefined ? Number(found.month) : months.get(found.month?.toLowerCase() ?? ''),
+      year: yearOf(year, words.pivot),
+      month: Number(month),
       day: Number(day),
       hour: hourOf(Number(hour), half),
       minute: Number(minute),
       second: Number(second),
-      millisecond: Number(milli),
+      millisecond: Number(digits.slice(0, 3)),
+      microsecond: Number(digits.slice(3, 6)),
+      nanosecond: Number(digits.slice(6, 9)),
     }
-    if (fields.month === undefined || !isYear(fields.year) || !isOffset(offset)) return null
-    const local = dateTimeFrom({ ...fields, month: fields.month })
+    if (!isYear(fields.year) || !isOffset(offset)) return null
+    const local = dateTimeFrom(fields)
     const isDay = found.hour === undefined
     return local && { local, offset: offset === undefined ? null : zoneOfOffset(offset), isDay }
+  }
+}
+
+type Parts = Readonly<Record<string, string | undefined>>
+
+/** Takes a text of the format apart; the month is a number. */
+function partsReader(format: string, words: DateWords): (text: string) => Parts | null {
+  if (format === isoFormat) return isoParts
+  const pattern = patternOf(format, words)
+  const months = monthsByName(format, words)
+  return (text) => {
+    const found = pattern.exec(text)?.groups
+    if (found === undefined || months === undefined) return found ?? null
+    return { ...found, month: String(months.get(found.month?.toLowerCase() ?? '')) }
   }
 }
 
@@ -133,12 +154,13 @@ function hourOf(hour: number, half: string | undefined): number {
 }
 
 function isOffset(offset: string | undefined): boolean {
-  if (offset === undefined || offset === 'Z') return true
-  return Number(offset.slice(1, 3)) <= largestOffsetHours && Number(offset.slice(-2)) < 60
+  if (offset === undefined || /z/i.test(offset)) return true
+  return Number(offset.slice(1, 3)) <= largestOffsetHours && Number(offset.slice(3).replace(':', '')) < 60
 }
 
 function zoneOfOffset(offset: string): string {
-  return offset === 'Z' ? 'UTC' : `${offset.slice(0, 3)}:${offset.slice(-2)}`
+  if (/z/i.test(offset)) return 'UTC'
+  return `${offset.slice(0, 3)}:${offset.slice(3).replace(':', '').padEnd(2, '0')}`
 }
 
 function dateTimeFrom(fields: Temporal.PlainDateTimeLike): Temporal.PlainDateTime | null {

@@ -1,6 +1,7 @@
 import type { Property, PropertyType } from '../shape/property.ts'
 import { blankReader, booleanReader, type CellFault, type CellReader, isFault, type OnBlank } from './cells.ts'
 import type { DateWords } from './date-formats.ts'
+import { dateExplainer, hintText } from './date-hints.ts'
 import { dateReader, instantReader } from './dates.ts'
 import { foldValue } from './fold-value.ts'
 
@@ -85,12 +86,14 @@ function itemReader({ property, lowercase, decimal, format, offsetDays: addDays,
     case 'date': {
       const formats = [format].flat()
       const read = dateReader(formats, { ...words, addDays })
-      return (text, timeZone) => read(text, timeZone) ?? noDate(formats)
+      const noDate = dateFaults(formats, words)
+      return (text, timeZone) => read(text, timeZone) ?? noDate(text)
     }
     case 'date-time': {
       const formats = [format].flat()
       const read = instantReader(formats, { ...words, addDays })
-      return (text, timeZone) => read(text, timeZone) ?? noDate(formats)
+      const noDate = dateFaults(formats, words)
+      return (text, timeZone) => read(text, timeZone) ?? noDate(text)
     }
     default:
       return property.type satisfies never
@@ -119,6 +122,10 @@ function numberReader(type: 'number' | 'integer', decimal: '.' | ','): ItemReade
   }
 }
 
-function noDate(formats: readonly string[]): CellFault {
-  return { reason: `what the cell holds is not a date (${formats.join(' or ')})` }
+/** Why a cell is no date as declared. It is not quoted: a property of one's own may be anything about the person. */
+function dateFaults(formats: readonly string[], words: DateWords): (text: string) => CellFault {
+  const declared = { formats, ...words, isField: true }
+  const explain = dateExplainer(declared)
+  const what = `what the cell holds is not a date (${formats.join(' or ')})`
+  return (text) => ({ reason: `${what}: ${hintText(explain(text).hint, declared)}` })
 }

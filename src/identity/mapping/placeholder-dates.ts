@@ -65,6 +65,11 @@ export function isPlaceholderDate(cell: string): boolean {
   return [threeParts, ...onlyDigits].some((pattern) => isEmptyDay(pattern.exec(day)?.slice(1) ?? []))
 }
 
+/** Whether a day that was read is so far off that its cell may be a placeholder: most days need no closer look. */
+export function mayBePlaceholder(day: string): boolean {
+  return day < '1972' || day >= '2078'
+}
+
 /** The placeholders among the cells of a column, each once as it is written: what `blankWhen` has to list. */
 export function placeholdersIn(cells: Iterable<string>): readonly string[] {
   return [...new Set(Iterator.from(cells).map((cell) => cell.trim()))].filter(isPlaceholderDate)

@@ -1,6 +1,8 @@
 import { dateIn } from '../decide.ts'
 import { startsAfterLeaving } from '../employment.ts'
 import type { Reject, Sighting } from '../record.ts'
+import { hasOffset } from './date-formats.ts'
+import { isoFormat } from './iso-dates.ts'
 import { isReject, type MappableRow, rejectedRow } from './rows.ts'
 
 type RowMap = (row: MappableRow) => Sighting | Reject
@@ -33,12 +35,13 @@ export function withDay(
   { format, timeZone }: { readonly format: string | undefined; readonly timeZone: string },
 ): RowMap {
   if (format === undefined) return map
-  const hasOffset = format.replaceAll(/'[^']*'/g, '').includes('X')
+  const isInstant = hasOffset(format) && format !== isoFormat
   return (row) => {
     const told = map(row)
     if (isReject(told) || told.rank === undefined) return told
-    const effectiveOn = hasOffset
-      ? dateIn(told.timeZone ?? timeZone, `${told.rank}Z`)
+    const instant = isInstant ? `${told.rank}Z` : told.rank
+    const effectiveOn = instant.endsWith('Z')
+      ? dateIn(told.timeZone ?? timeZone, instant)
       : told.rank.slice(0, 'yyyy-mm-dd'.length)
     return { ...told, effectiveOn }
   }

@@ -80,7 +80,7 @@ export function mapRows(
   const { columns, mapped, lacking } = compiled
   const wholeRow = (row: SourceRow) => (missingIsBlank ? withBlanks(row, headers.length) : row)
   const exportDate = dateIn(timeZone, now.toISOString())
-  const lint = createLint({ mode, headers, columns, exportDate, traps, telling, addressOf })
+  const lint = createLint({ mode, headers, columns, dateRules: mapping.fields, exportDate, traps, telling, addressOf })
   const keyCells = columns.identityId === undefined ? [] : indexesOf(columns.identityId, headers)
   // Records have no header and no totals.
   const notPeople = sparse ? null : watchNotPeople({ headers, columns, mapping })

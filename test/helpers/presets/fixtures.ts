@@ -25,10 +25,18 @@ export async function readFixture(file: string, name: string, own: Own = {}) {
     signal: new AbortController().signal,
     secret: () => null,
   })
-  const compiled = compileMapping(Mapping.parse(mergePreset(mapping, own.mapping ?? {})), headers)
+  const parsed = Mapping.parse(mergePreset(mapping, own.mapping ?? {}))
+  const compiled = compileMapping(parsed, headers)
   if (!compiled.ok) throw new Error(compiled.missing.join('; '))
   const { columns, map } = compiled
-  const lint = createLint({ mode: 'snapshot', headers, columns, exportDate: '2026-11-20', traps })
+  const lint = createLint({
+    mode: 'snapshot',
+    headers,
+    columns,
+    dateRules: parsed.fields,
+    exportDate: '2026-11-20',
+    traps,
+  })
   const slices = await Array.fromAsync(rows)
   const told = slices.flat().map((row) => {
     const one = map(row)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { lintOf, only, people, rejected } from '../../helpers/lint.ts'
 
 describe('all-same-date', () => {
@@ -45,6 +46,43 @@ describe('dates that could not be read', () => {
 
     expect(findings).toEqual(only('date-format', 2))
     expect(findings[0]?.message).toContain(help)
+  })
+
+  test.each([
+    ['1/20/2002', 'MM/dd/yyyy', 'write format: M/d/yyyy'],
+    ['20/01/2002', 'MM/dd/yyyy', 'write format: dd/MM/yyyy'],
+    ['2205-01-01', 'yyyy-MM-dd', 'the year is not one from 1900 to 2199; have it corrected in the source'],
+    ['2026-10-31', 'dd.MM.yyyy', 'write format: yyyy-MM-dd'],
+  ])('are never answered with the format that is declared: %s under %s', (date, format, help) => {
+    const rule = { column: 'Hire Date', format, means: 'lastDayWorked', onBlank: 'clear' }
+    const { fields } = Mapping.parse({ fields: { identityId: 'Worker ID', separatedAt: rule } })
+    const dateRules = { separatedAt: fields.separatedAt }
+
+    const scope = { columns: { identityId: 'Worker ID', separatedAt: 'Hire Date' }, dateRules }
+    const findings = lintOf([rejected('Hire Date'), rejected('Hire Date')], scope, cellsWith(date))
+
+    expect(findings[0]?.message).toMatch(/^2 rows: /)
+    expect(findings[0]?.message.endsWith(`; ${help}`)).toBe(true)
+  })
+
+  test('that stand for none are no other format: they are listed for blankWhen', () => {
+    const cells = ['9999-12-31', '00.00.0000', '9999-12-31', '00.00.00'].map((cell) => ['W1', '', '', cell, '', ''])
+
+    const findings = lintOf(
+      cells.map(() => rejected('Hire Date')),
+      {},
+      cells,
+    )
+
+    expect(findings).toEqual([
+      {
+        check: 'placeholder-date',
+        message:
+          '4 rows: column "Hire Date" holds dates that stand for none, such as "9999-12-31" in line 2; ' +
+          "write blankWhen: ['9999-12-31', '00.00.0000', '00.00.00']",
+        line: 2,
+      },
+    ])
   })
 
   test('are shown by the one that tells most', () => {

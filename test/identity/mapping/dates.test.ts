@@ -186,6 +186,82 @@ describe('a time beside a date', () => {
   })
 })
 
+describe('a fraction of a second', () => {
+  test.each([
+    ['yyyy-MM-dd HH:mm:ss.S', '2025-06-30 10:00:00.1', '2025-06-30T10:00:00.100'],
+    ['yyyy-MM-dd HH:mm:ss.SSSSSS', '2025-06-30 10:00:00.123456', '2025-06-30T10:00:00.123456000'],
+    ['yyyy-MM-dd HH:mm:ss.SSSSSSS', '2025-06-30 10:00:00.1234567', '2025-06-30T10:00:00.123456700'],
+    ["yyyy-MM-dd'T'HH:mm:ss,SSSSSSSSSXXX", '2025-06-30T10:00:00,123456789+02:00', '2025-06-30T08:00:00.123456789'],
+  ])('may have as many digits as %s', (format, text, moment) => {
+    expect(dateReader([format])(text, 'UTC')).toBe('2025-06-30')
+    expect(momentReader(format)(text)).toBe(moment)
+  })
+
+  test('of ten digits is none, nor is one of another length than declared', () => {
+    expect(dateFormatProblem('yyyy-MM-dd HH:mm:ss.SSSSSSSSSS')).toMatch(/"SSSSSSSSSS" is not understood/)
+    expect(dateReader(['yyyy-MM-dd HH:mm:ss.SSS'])('2025-06-30 10:00:00.1234', 'UTC')).toBeNull()
+  })
+})
+
+describe('iso', () => {
+  test.each([
+    ...['2025-06-30', '20250630', '2025-W27-1', '2025W271', '2025-181', '2025181'],
+    ...['2025-06-30T23', '2025-06-30T23:59', '20250630T235959', '2025-06-30T23:59:59.1', '2025-06-30 23:59:59'],
+    ...['2025-06-30T23:59:59,123456789', '2025-06-30T20:00:00Z', '2025-06-30t20:00:00.0000000z'],
+    ...['20250630T200000+02', '2025-06-30T20:00:00+0200', '2025-06-30T23:30+02:00[Europe/Berlin]'],
+  ])('reads the day of %s in Berlin', (text) => {
+    expect(dateReader(['iso'])(text, 'Europe/Berlin')).toBe('2025-06-30')
+  })
+
+  test.each([
+    ...[
+      '2025-6-30',
+      '2025-02-29',
+      '2025-W53-1',
+      '2025-W00-1',
+      '2025-366',
+      '2025-000',
+      '2025-06',
+      '25-06-30',
+      '2025-0630',
+    ],
+    ...['2025-06-30T24:30', '2025-06-30T23:60', '2025-06-30Z', '2025-06-30T23:59:59.', '30.06.2025', '2025-06-30T2:00'],
+    ...['2025-06-30T20:00+19', '2205-06-30', ''],
+  ])('does not read %s', (text) => {
+    expect(dateReader(['iso'])(text, 'UTC')).toBeNull()
+  })
+
+  test('reads the instants of other time zones as the day there', () => {
+    const days = ['Pacific/Midway', 'Pacific/Kiritimati'].map((zone) => dateReader(['iso'])('2025-06-30T10:30Z', zone))
+
+    expect(days).toEqual(['2025-06-29', '2025-07-01'])
+  })
+
+  test('puts rows in order, to the nanosecond and across offsets', () => {
+    const texts = ['2025-06-30T10:00:00.000000002+02:00', '2025-06-30T08:00:00.000000001Z', '2025-06-30', '2025W271T07']
+
+    const ordered = texts.toSorted((a, b) => ((momentReader('iso')(a) ?? '') < (momentReader('iso')(b) ?? '') ? -1 : 1))
+
+    expect(ordered).toEqual([texts[2], texts[3], texts[1], texts[0]])
+  })
+
+  test.each([['yyyy-dd-MM'], ['yyyyddMM'], ["yyyy-dd-MM'T'HH:mmXXX"]])('is refused beside %s', (other) => {
+    for (const pair of [
+      ['iso', other],
+      [other, 'iso'],
+    ])
+      expect(dateOverlapProblem(pair)).toMatch(/can read the same text as different days/)
+  })
+
+  test.each([['dd.MM.yyyy'], ['yyyy-MM-dd'], ['yyyyMMdd'], ['yyyy-M-d'], ['MMddyyyy'], ['dd.MM.yy'], ['iso']])(
+    'stands beside %s',
+    (other) => {
+      expect(dateFormatProblem('iso')).toBeNull()
+      expect(dateOverlapProblem(['iso', other], { pivot: 2049 })).toBeNull()
+    },
+  )
+})
+
 describe('several formats', () => {
   test.each([
     [['MM/dd/yyyy', 'dd/MM/yyyy']],

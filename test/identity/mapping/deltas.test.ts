@@ -292,7 +292,7 @@ describe('several rows of a person', () => {
     ['', {}, /blank/],
     ['-1', {}, /no whole number/],
     ['1.5', {}, /no whole number/],
-    ['Rosalind', { format: 'yyyy-MM-dd' }, /^what the cell holds is not a date \(yyyy-MM-dd\)$/],
+    ['Rosalind', { format: 'yyyy-MM-dd' }, /^what the cell holds is not a date \(yyyy-MM-dd\): have it corrected/],
   ])('cannot be put in order by "%s"', (cell, latest, reason) => {
     expect(rankOf(cell, latest)).toMatchObject({ identityId: '1', column: 'n', reason: expect.stringMatching(reason) })
   })

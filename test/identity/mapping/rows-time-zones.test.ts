@@ -49,6 +49,9 @@ describe('a row with a time zone', () => {
   test('quotes a time that is none, as it looks like one', () => {
     const told = mapRow(mapping, { id: '1', end: '2025-02-30T10:30Z' })
 
-    expect(told).toHaveProperty('badCells.0.reason', `"2025-02-30T10:30Z" is not a date (${format.join(' or ')})`)
+    expect(told).toHaveProperty(
+      'badCells.0.reason',
+      `"2025-02-30T10:30Z" is not a date (${format.join(' or ')}): there is no such day or time; have it corrected in the source`,
+    )
   })
 })

@@ -1,0 +1,145 @@
+import type { DateWords } from './date-formats.ts'
+import { dateOverlapProblem } from './date-overlap.ts'
+import { dateReader } from './dates.ts'
+import { isPlaceholderDate } from './placeholder-dates.ts'
+import { splitDate, type WrittenForm } from './written-dates.ts'
+
+/** How the dates of a column are declared, and what else its settings can say. */
+export type DeclaredDates = DateWords & {
+  readonly formats: readonly string[]
+  /** Whether the settings know blankWhen, and several formats. A column that puts rows in order has neither. */
+  readonly isField: boolean
+}
+
+/** What makes a cell readable that is not a date as declared; or why nothing does. */
+export type DateHint =
+  | { readonly kind: 'blank' }
+  /** One of these, whichever the source means. `added`: beside the declared formats, else in their place. */
+  | { readonly kind: 'form'; readonly forms: readonly WrittenForm[]; readonly added: boolean }
+  | { readonly kind: 'none'; readonly reason: string }
+
+export type ExplainedCell = {
+  readonly hint: DateHint
+  /** Whether the text may be shown: anything but a date could be a name or a number of the person in the wrong column. */
+  readonly isShowable: boolean
+}
+
+/** Words that systems write where there is no date. */
+const wordsForNone: ReadonlySet<string> = new Set(
+  [
+    '-',
+    '--',
+    '---',
+    '.',
+    '/',
+    '?',
+    '0',
+    '#n/a',
+    'n/a',
+    'na',
+    'n.a.',
+    'null',
+    '(null)',
+    '\\n',
+    'nil',
+    'none',
+    'nan',
+    'nat',
+  ].concat([
+    'undefined',
+    'open',
+    'never',
+    'present',
+    'current',
+    'unlimited',
+    'permanent',
+    'ongoing',
+    'offen',
+    'unbefristet',
+    'keine',
+  ]),
+)
+const excelNumber = /^[2-7]\d{4}([.,]\d+)?$/
+const unixTime = /^1\d{9}(\d{3})?$/
+/** Years of two digits in front, and the day between year and month: named only where a text fits nothing else. */
+const rareOrder = /^(yy(?!y)|yyyy[^yM]?d)/
+const elsewhere = 'have it corrected in the source'
+
+/** Tells what to do about cells of a date column that are not dates as declared, or that stand for none. */
+export function dateExplainer(declared: DeclaredDates): (text: string) => ExplainedCell {
+  const hintOf = formHints(declared)
+  return (text) => {
+    if (isPlaceholderDate(text) || wordsForNone.has(text.toLowerCase()))
+      return { hint: declared.isField ? { kind: 'blank' } : noDay, isShowable: true }
+    const written = splitDate(text)
+    if (written === null) return { hint: { kind: 'none', reason: reasonOf(text, declared) }, isShowable: false }
+    const read = written.forms.filter((form) => dayOf(text, form) !== null)
+    if (read.length === 0) return { hint: { kind: 'none', reason: `${written.fault}; ${elsewhere}` }, isShowable: true }
+    return { hint: hintOf(text, read), isShowable: true }
+  }
+}
+
+/** The hint as the end of a sentence about the cell. */
+export function hintText(hint: DateHint, { formats }: DeclaredDates): string {
+  switch (hint.kind) {
+    case 'blank':
+      return 'list it under blankWhen'
+    case 'none':
+      return hint.reason
+    case 'form': {
+      const [first] = hint.forms
+      const named = hint.forms.map(({ format }) => (hint.added ? `[${[...formats, format].join(', ')}]` : format))
+      const beside = [
+        ...(first?.pivot === undefined ? [] : [` and pivot: ${first.pivot}`]),
+        ...(first?.language === undefined ? [] : [` and language: ${first.language}`]),
+      ]
+      const choice = named.length > 1 ? ', whichever the source means' : ''
+      return `write format: ${named.join(' or ')}${beside.join('')}${choice}`
+    }
+    default:
+      return hint satisfies never
+  }
+}
+
+/** Names the forms that read a text, as few as the declared formats leave open. */
+function formHints({ formats, isField, ...words }: DeclaredDates) {
+  const fitting = new Map<string, boolean>()
+  /** Whether a format can stand beside the declared ones. */
+  const fits = ({ format, language, pivot = words.pivot }: WrittenForm): boolean => {
+    if (language !== undefined && language !== (words.language ?? 'en')) return false
+    const known = fitting.get(format) ?? dateOverlapProblem([...formats, format], { ...words, pivot }) === null
+    fitting.set(format, known)
+    return known
+  }
+  return (text: string, read: readonly WrittenForm[]): DateHint => {
+    const wider = read.find(({ format }) => formats.some((one) => unpadded(one) === unpadded(format)))
+    if (wider !== undefined) return { kind: 'form', forms: [wider], added: false }
+    const usual = read.filter(({ format }) => !rareOrder.test(format))
+    const forms = [...Map.groupBy(usual.length > 0 ? usual : read, (form) => dayOf(text, form)).values()].flatMap(
+      ([first]) => first ?? [],
+    )
+    return { kind: 'form', forms, added: isField && forms.every(fits) }
+  }
+}
+
+const noDay: DateHint = {
+  kind: 'none',
+  reason: 'rows are put in order by the day from which they apply, and this is none',
+}
+
+function reasonOf(text: string, { isField }: DeclaredDates): string {
+  if (excelNumber.test(text))
+    return 'it may be the number by which Excel stores a date; have the column exported as dates'
+  if (unixTime.test(text))
+    return 'it may count seconds since 1970; write an expression with $fromMillis and format: iso'
+  return isField ? `${elsewhere}, or list it under blankWhen if it stands for no date` : elsewhere
+}
+
+function dayOf(text: string, { format, ...words }: WrittenForm): string | null {
+  return dateReader([format], words)(text, 'UTC')
+}
+
+/** The format without the digits that it demands in front, so that formats of one order are equal. */
+function unpadded(format: string): string {
+  return format.replace(/MM?M?M?|dd|HH|hh/g, (token) => (token.length > 2 ? token : token.slice(0, 1)))
+}

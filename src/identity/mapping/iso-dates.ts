@@ -1,0 +1,35 @@
+/** The format that stands for all of ISO 8601 and RFC 3339, in place of one that is spelled out. */
+export const isoFormat = 'iso'
+
+// A calendar date, a week date or an ordinal date; each with hyphens or without.
+const day =
+  /(?<year>\d{4})(?:-(?<month>\d{2})-(?<day>\d{2})|(?<month>\d{2})(?<day>\d{2})|-?W(?<week>\d{2})-?(?<weekday>[1-7])|-?(?<ordinal>\d{3}))/
+const time = /(?<hour>\d{2})(?::?(?<minute>\d{2})(?::?(?<second>\d{2})(?:[.,](?<fraction>\d{1,18}))?)?)?/
+const offset = /(?<offset>Z|[+-]\d{2}(?::?\d{2})?)/
+// The name of a zone in brackets is what Java's ZonedDateTime adds; the offset before it decides.
+const pattern = new RegExp(`^${day.source}(?:[T ]${time.source}(?:${offset.source}(?:\\[[\\w/+-]{1,64}\\])?)?)?$`, 'i')
+
+/** The parts of an ISO 8601 date with or without a time, as digits; null for anything else. */
+export function isoParts(text: string): Readonly<Record<string, string | undefined>> | null {
+  const found = pattern.exec(text)?.groups
+  if (found === undefined) return null
+  const calendar = found.month === undefined ? calendarDay(found) : {}
+  return calendar && { ...found, ...calendar }
+}
+
+/** The month and the day of a week date or an ordinal date; null for a day that never was. */
+function calendarDay({ year, week, weekday, ordinal }: Readonly<Record<string, string | undefined>>) {
+  const january = Temporal.PlainDate.from({ year: Number(year), month: 1, day: 1 })
+  // The fourth of January lies in the first week.
+  const fourth = january.with({ day: 4 })
+  const date =
+    ordinal === undefined
+      ? fourth.add({ days: (Number(week) - 1) * 7 + Number(weekday) - fourth.dayOfWeek })
+      : january.add({ days: Number(ordinal) - 1 })
+  const isThatDay = ordinal === undefined ? date.weekOfYear === Number(week) : date.dayOfYear === Number(ordinal)
+  return isThatDay ? { year: padded(date.year, 4), month: padded(date.month, 2), day: padded(date.day, 2) } : null
+}
+
+function padded(number: number, digits: number): string {
+  return String(number).padStart(digits, '0')
+}
