@@ -30,8 +30,10 @@ export type SourceIdentity = {
   readonly name: string
   /** As it was delivered. */
   readonly bytes: number
-  /** In UTF-8, decrypted and unpacked, so that sizes can be compared however exports are packed. Known once the rows have been read. */
+  /** In UTF-8, decrypted and unpacked, which shows how much was packed. Known once the rows have been read. */
   readonly textBytes?: number
+  /** The size of the cells, however they are quoted, padded and separated. Known once the rows have been read. */
+  readonly cellBytes?: number
   /** Equal for the same content in the same place, different for anything newer. */
   readonly version: string
   /** More exports wait to be read after this one. */
@@ -97,6 +99,8 @@ export type Reading = {
   readonly warnings?: () => readonly string[]
   /** The `textBytes` of the source, complete once the rows have been read. Left out if the source is not packed. */
   readonly textBytes?: () => number
+  /** The `cellBytes` of the source, complete once the rows have been read. */
+  readonly cellBytes?: () => number
   /**
    * Frees what the reading holds, such as a copy of the export. Whoever opened the source calls it on every path, since rows that were
    * never asked for free nothing. A second call does no harm. Left out if there is nothing to free.

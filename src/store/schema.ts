@@ -24,6 +24,8 @@ export type RunSource = {
   readonly bytes: number
   /** In UTF-8, decrypted and unpacked; left out where that is no other size. */
   readonly textBytes?: number
+  /** The size of the cells; left out in records of older versions. */
+  readonly cellBytes?: number
   readonly version: string
   readonly more?: boolean
   /** How the end of a list was recognised; left out where the source is no list. */

@@ -161,7 +161,7 @@ export async function openWorld({
       open: async () => ({
         mode: 'snapshot',
         asOf: source.asOf,
-        source: { name: 'people.csv', bytes: source.rows.length * 100, version: source.asOf },
+        source: { name: 'people.csv', bytes: source.rows.length * 100, cellBytes: source.rows.length * 100, version: source.asOf },
         headers: source.headers,
         rows: (async function* () {
           yield* slices()

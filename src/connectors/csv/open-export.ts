@@ -1,3 +1,4 @@
+import { cellBytes, letterBytes } from '../cell-size.ts'
 import type { ConnectorPlace, Filtered, SourceRow } from '../connector.ts'
 import { decodeFile } from '../file/decode/decode.ts'
 import { isUtf8Name, toUtf8 } from '../file/decode/encoding.ts'
@@ -23,6 +24,8 @@ export type OpenedExport = {
   readonly warnings: () => readonly string[]
   /** How many bytes the text has in UTF-8, decrypted and unpacked. Complete once the rows have been read. */
   readonly textBytes: () => number
+  /** The size of the cells below the header: `letterBytes`. Complete once the rows have been read. */
+  readonly cellBytes: () => number
 }
 
 type OpenExportOptions = { readonly signal: AbortSignal; readonly secret: ConnectorPlace['secret'] }
@@ -40,6 +43,7 @@ export async function openExport(
     warnings.push(text)
   }
   let textBytes = 0
+  let letters = 0
   const wholeText = (report?: typeof warn) =>
     toUtf8(decodeFile(file, format, options), { name, encoding, ...(report && { warn: report }) })
   const fromHeader = (chunks: AsyncIterable<Buffer>) =>
@@ -57,7 +61,13 @@ export async function openExport(
     format,
   })
   if (detected) warn(`${name}: its delimiter was detected in the header: ${delimiter}`)
-  const text = () => fromHeader(countedText())
+  async function* text() {
+    letters = 0
+    for await (const chunk of fromHeader(countedText())) {
+      letters += letterBytes(chunk)
+      yield chunk
+    }
+  }
   const read = { name, format: { ...format, delimiter }, width: headers.length, warn }
   const { quote, escape: behind, linesAfterHeader } = format
   const filtered: Filtered = {
@@ -70,6 +80,7 @@ export async function openExport(
     ...(isUtf8Name(encoding) && canFilter(read.format) && { filtered }),
     warnings: () => warnings,
     textBytes: () => textBytes,
+    cellBytes: () => letters - cellBytes([{ values: headers }]),
   }
 }
 

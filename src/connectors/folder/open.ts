@@ -62,7 +62,7 @@ async function openNext(source: CsvSource, { folder, findVersions, place, option
   if (version === null) throw unreadable(`${file.name} has gone`, 'put it back, or wait for the next export')
   const expected = await expectedOf(file, source.complete)
   if (expected) await checkSum(file, expected, signal)
-  const { headers, rows, filtered, warnings, textBytes } = await openExport(file, source, {
+  const { headers, rows, filtered, warnings, textBytes, cellBytes } = await openExport(file, source, {
     signal,
     secret: place.secret,
   })
@@ -75,6 +75,7 @@ async function openNext(source: CsvSource, { folder, findVersions, place, option
     ...(filtered && !expected && { filtered }),
     warnings,
     textBytes,
+    cellBytes,
   }
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { cellBytes } from '../cell-size.ts'
 import type { Connector, ConnectorPlace, OpenOptions, Reading, SourceIdentity, SourceRow } from '../connector.ts'
 import { openExport } from '../csv/open-export.ts'
 import { unreadable } from '../file/failures.ts'
@@ -61,9 +62,12 @@ async function readExport(source: HttpSource, fetched: Fetched): Promise<Reading
     await spool.append(chunk)
   }
   const file = await spool.finish(name)
-  const { headers, rows, warnings, textBytes } = await openExport(file, source, { signal, secret: place.secret })
+  const { headers, rows, warnings, textBytes, cellBytes } = await openExport(file, source, {
+    signal,
+    secret: place.secret,
+  })
   const identity = identityOf(source, { name, bytes: file.bytes, digest: digest.digest('hex') })
-  const reading = { mode: source.mode, asOf, source: identity, headers, warnings, textBytes }
+  const reading = { mode: source.mode, asOf, source: identity, headers, warnings, textBytes, cellBytes }
   return { ...reading, ...freedAtEnd(rows, opening.move()) }
 }
 
@@ -79,8 +83,19 @@ async function readPages(source: HttpSource, fetched: Fetched): Promise<Reading>
   const isEmpty = counts.every((count) => count === 0)
   const missingIsBlank = source.mode === 'snapshot' && source.missing !== 'keep' && !isEmpty
   const rows = isEmpty ? noRows() : readRecords(await spool.finish(name), pages, signal)
+  let size = 0
+  const sized = withEach(rows, (slice) => {
+    size += cellBytes(slice)
+  })
   const reading = { mode: source.mode, asOf, source: identity, headers, sparse: true, missingIsBlank }
-  return { ...reading, ...freedAtEnd(rows, opening.move()) }
+  return { ...reading, cellBytes: () => size, ...freedAtEnd(sized, opening.move()) }
+}
+
+async function* withEach<T>(slices: AsyncIterable<T>, see: (slice: T) => void): AsyncGenerator<T> {
+  for await (const slice of slices) {
+    see(slice)
+    yield slice
+  }
 }
 
 async function* noRows(): AsyncGenerator<readonly SourceRow[]> {}

@@ -59,6 +59,7 @@ async function openSource(source: SftpSource, place: ConnectorPlace, options: Op
       rows: thenRemoved(rows, local),
       warnings: opened.warnings,
       textBytes: opened.textBytes,
+      cellBytes: opened.cellBytes,
       close: () => rm(local.path, { force: true }),
     }
   } catch (error) {

@@ -67,7 +67,7 @@ export const SourceView = z.object({
   name: z.string(),
   bytes: Count.describe('As it was delivered.'),
   textBytes: Count.optional().describe(
-    'In UTF-8, decrypted and unpacked, which is what the guards compare; left out where that is no other size.',
+    'In UTF-8, decrypted and unpacked; left out where that is no other size.',
   ),
   end: z.string().optional().describe('How the end of a list was recognised; left out where the source is no list.'),
 })

@@ -50,8 +50,8 @@ export type Usual = { readonly runs: number; readonly most: PeopleCounts }
 export type GuardFacts = PeopleCounts & {
   readonly mode: 'snapshot' | 'delta'
   readonly rows: number
-  /** Against the last accepted snapshot; null where there is none to compare with. */
-  readonly size: { readonly rows: Shrink; readonly bytes: Shrink } | null
+  /** Against the last accepted snapshot; null where there is none to compare with, or where the size of its cells is not known. */
+  readonly size: { readonly rows: Shrink; readonly bytes: Shrink | null } | null
   /** The snapshot lacks the last person of the accepted one before it who is still employed: its end may have been cut off. */
   readonly endMissing: boolean
   /** People employed according to the roster before this run. */

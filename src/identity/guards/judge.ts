@@ -253,7 +253,8 @@ function absentUnderHold({ absent, absence }: GuardFacts): Verdict {
 }
 
 function shrunk({ size }: GuardFacts, { count, share }: Limit): Verdict[] {
-  const { rows, bytes } = size ?? { rows: nothing, bytes: nothing }
+  const rows = size?.rows ?? nothing
+  const bytes = size?.bytes ?? nothing
   // So many bytes as `count` rows had on average: a small export may lose a row.
   const bytesOfRows = rows.before === 0 ? 0 : Math.ceil((count * bytes.before) / rows.before)
   return [
@@ -265,7 +266,7 @@ function shrunk({ size }: GuardFacts, { count, share }: Limit): Verdict[] {
     limited(
       'shrinkBytes',
       { count: bytesOfRows, share },
-      { actual: lost(bytes), base: bytes.before, of: `bytes ${limitRows.shrink.said}` },
+      { actual: lost(bytes), base: bytes.before, of: `bytes of cells ${limitRows.shrink.said}` },
     ),
   ]
 }

@@ -79,7 +79,7 @@ export const limitRows = {
   },
   shrink: {
     counts:
-      'Rows, or bytes, that a snapshot has fewer than the last accepted one. For bytes, count stands for the average size of that many rows',
+      'Rows, or bytes of cells, that a snapshot has fewer than the last accepted one. For bytes, count stands for the average size of that many rows',
     said: 'of the last accepted export are gone',
     against: 'the last accepted snapshot',
     count: 5,

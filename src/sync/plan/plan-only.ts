@@ -20,6 +20,7 @@ export type PlanDocument = {
     readonly name: string
     readonly bytes: number
     readonly textBytes?: number
+    readonly cellBytes?: number
     readonly end?: string
   } | null
   readonly asOf: string

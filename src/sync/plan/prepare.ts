@@ -295,14 +295,18 @@ function knownFields({ feeds }: SyncConnection, mapped: ReadonlySet<FieldName>):
   return new Set([...mapped, ...fieldNames.filter((field) => field in fields), ...own])
 }
 
-/** What was read, with the size that is known only now. */
-function sourceRead({ source, textBytes }: Reading): RunSource | null {
+/** What was read, with the sizes that are known only now. */
+function sourceRead({ source, textBytes, cellBytes }: Reading): RunSource | null {
   if (source === null) return null
   const unpacked = textBytes?.() ?? source.bytes
-  return unpacked === source.bytes ? source : { ...source, textBytes: unpacked }
+  return {
+    ...source,
+    ...(unpacked !== source.bytes && { textBytes: unpacked }),
+    ...(cellBytes && { cellBytes: cellBytes() }),
+  }
 }
 
-/** The same people make the same size, whether their export comes plain, packed or encrypted. */
+/** The same people make the same size, however their export is packed and written. An older version kept no size of cells. */
 function sizeOf({
   rows,
   source,
@@ -313,12 +317,10 @@ function sizeOf({
   accepted: AcceptedSource
 }): GuardFacts['size'] {
   if (accepted.rows === null || accepted.source === null) return null
-  const bytes = { before: textBytesOf(accepted.source), now: source === null ? 0 : textBytesOf(source) }
+  const { cellBytes: before } = accepted.source
+  const now = source?.cellBytes
+  const bytes = before === undefined || now === undefined ? null : { before, now }
   return { rows: { before: accepted.rows, now: rows }, bytes }
-}
-
-function textBytesOf({ bytes, textBytes = bytes }: RunSource): number {
-  return textBytes
 }
 
 /** Pins of keys that neither the roster nor the source has: a person who was to be kept safe may have got another key. */

@@ -42,6 +42,26 @@ describe('a JSON list over HTTP', () => {
     expect(server.requests[0]?.path).toBe('/api/people?token=1')
   })
 
+  test('has the size of its cells, however the server writes and pages them', async () => {
+    const people = [
+      { id: '7', name: { first: 'Ana' }, left: null },
+      { id: '8', name: { first: 'Jürgen' }, left: '2026-11-19' },
+    ]
+    const written: readonly Answer[] = [
+      json(people),
+      json(JSON.stringify(people, null, 8)),
+      json(people.map(({ id, name, left }) => ({ left, name, id }))),
+    ]
+    for (const answer of written) {
+      await using server = await startHrServer(answer)
+      await using folder = await temporaryFolder()
+      const reading = await openHttp({ url: server.url }, { folder: folder.path })
+      await rowsOf(reading)
+
+      expect(reading.cellBytes?.()).toBe('7Ana8Juergen20261119'.length)
+    }
+  })
+
   test('follows the addresses of further pages to the end, relative or absolute', async () => {
     await using server = await startHrServer((request, response) => {
       const last = request.url !== '/v1/people?page=2'

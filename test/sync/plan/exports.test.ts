@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import iconv from 'iconv-lite'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { csvConnector } from '../../../src/connectors/folder/open.ts'
 import { CsvSource } from '../../../src/connectors/folder/settings.ts'
@@ -71,14 +72,58 @@ describe('the size of an export is that of its text', () => {
 
     expect(same.held).toEqual([])
     expect(same.source?.textBytes).toBe(everybody.length)
-    expect(fewer.guards.find(({ name }) => name === 'shrinkBytes')).toMatchObject({
-      ok: false,
-      actual: everybody.length - half.length,
-    })
+    const [all = 0, some = 0] = [same.source?.cellBytes, fewer.source?.cellBytes]
+    expect(fewer.guards.find(({ name }) => name === 'shrinkBytes')).toMatchObject({ ok: false, actual: all - some })
   })
 
   test('and is not said twice where the file is its text', async () => {
     expect((await planFor(everybody)).source).not.toHaveProperty('textBytes')
+  })
+})
+
+describe('what is compared is the text of the cells', () => {
+  const rows = everybody.trimEnd().split('\r\n')
+  const cells = rows.map((row) => row.split(','))
+  const widest = Math.max(...cells.flat().map((cell) => cell.length))
+
+  test.for<[string, string, FolderSettings]>([
+    ['quotes', cells.map((row) => row.map((cell) => `"${cell}"`).join(',')).join('\r\n'), {}],
+    ['padding', cells.map((row) => row.map((cell) => cell.padEnd(widest)).join(',')).join('\r\n'), {}],
+    ['line ends', rows.join('\n'), {}],
+    ['blank lines', rows.join('\n\n\n'), {}],
+    ['another delimiter', everybody.replaceAll(',', ';').trimEnd(), { delimiter: ';' }],
+    ['a title above the header', `People of Acme\n${rows.join('\n')}`, { headerLine: 2 }],
+    ['longer names of columns', everybody.replace('Worker ID', 'The number of the worker').trimEnd(), {}],
+  ])('so that %s make it no larger or smaller', async ([, text, format]) => {
+    const plain = await planFor(everybody)
+    const other = await planFor(`${text}\n`, format)
+
+    expect(plain.source?.cellBytes).toBeGreaterThan(1000)
+    expect(other.source?.cellBytes).toBe(plain.source?.cellBytes)
+  })
+
+  test('and the first export after an upgrade, which counted the whole text, is compared by its rows alone', async () => {
+    await using opened = await openWorld({
+      client: (await host.tenant()).client,
+      feed: { connector: { open } },
+    })
+    const night = async (text: string, day: number) => {
+      settings = {}
+      const taken = new Date(`2026-11-${day}T01:00:00Z`)
+      await folder.write('people.csv', text, { modifiedAt: taken })
+      opened.clock.now = new Date(taken.getTime() + 60 * 60_000)
+      const { id } = await requestRun(opened.sync, { connection: 'acme', trigger: 'operator' })
+      await opened.drain()
+      return await opened.runOf(id)
+    }
+    const padded = cells.map((row) => row.map((cell) => `"${cell.padEnd(widest)}"`).join(',')).join('\n')
+    await night(`${padded}\n`, 19)
+    await sql`update connections set accepted_source = (accepted_source::jsonb - 'cellBytes')::json`.execute(opened.sync.store.db)
+    const upgraded = await night(everybody, 20)
+    const later = await night(everybody.replaceAll('Engineer', 'E'), 21)
+
+    expect(upgraded.state).toBe('unchanged')
+    expect(later.guards?.find(({ name }) => name === 'shrinkBytes')).toMatchObject({ actual: 40 * 7 })
   })
 })
 
