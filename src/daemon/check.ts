@@ -5,11 +5,13 @@ import { sql } from 'kysely'
 import type { ClassedValue as ClassedView } from '../contract/control/shapes.ts'
 import type { Database } from '../database/database.ts'
 import { errorCode, Failure } from '../errors.ts'
+import type { Verdict } from '../identity/change.ts'
 import { counted } from '../identity/counted.ts'
 import { type ClassedValue, withClassed } from '../identity/mapping/classed.ts'
 import type { Reject } from '../identity/record.ts'
 import type { Queue } from '../queue/queue.ts'
 import { classedValues } from '../store/classed-values.ts'
+import { knowsAnybody } from '../store/roster/roster.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import type { Platform, SyncConnection } from '../sync/context.ts'
 import { classifyAnswer } from '../sync/deliver/classify-answers.ts'
@@ -28,8 +30,11 @@ import { openPlatform } from './platform.ts'
 /** What a daemon has open: another process could not open it beside. */
 export type OpenedParts = { readonly store: Database<StoreSchema>; readonly queue: Queue }
 
-/** What a check asks of a daemon: the values of a connection that people have classed. */
-export type AskedDaemon = { classed(connection: string): Promise<readonly ClassedView[]> }
+/** What a check asks of a daemon: the values of a connection that people have classed, and whether an earlier run has made anybody known. */
+export type AskedDaemon = {
+  classed(connection: string): Promise<readonly ClassedView[]>
+  knowsAnybody(connection: string): Promise<boolean>
+}
 
 export type CheckOptions = {
   readonly connection?: string | undefined
@@ -60,9 +65,9 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
     return
   }
   closing.use(place)
-  const classed = await readClassed(place, connections, options)
+  const known = await readKnown(place, connections, options)
   for (const connection of connections) {
-    yield* checkSource(toSyncConnection(place.config, connection), classed, options)
+    yield* checkSource(toSyncConnection(place.config, connection), known, options)
     if (connection.webhook) yield await checkWebhook(connection.name, connection.webhook)
   }
   yield* checkState(place, options)
@@ -154,29 +159,32 @@ async function removeEmpty(folder: string, last: string): Promise<void> {
   }
 }
 
-type Classed = ReadonlyMap<string, readonly ClassedValue[]>
+/** What a store knows of a connection that its source is looked at with. */
+type Known = { readonly classed: readonly ClassedValue[]; readonly hasPeople: boolean }
 
-/** What people have said that values mean, by connection, or why that is unknown. Before the first run there is nothing. */
-async function readClassed(
+/** What is known by connection, or why that is unknown. Before the first run there is nothing. */
+async function readKnown(
   { config, isTrial }: Place,
   connections: readonly { readonly name: string }[],
   { findDaemon, opened }: CheckOptions,
-): Promise<Classed | Failure> {
-  const found = new Map<string, readonly ClassedValue[]>()
+): Promise<ReadonlyMap<string, Known> | Failure> {
+  const found = new Map<string, Known>()
+  const ofStore = async ({ db }: OpenedParts['store']) => {
+    for (const { name } of connections)
+      found.set(name, { classed: await classedValues(db, name), hasPeople: await knowsAnybody(db, name) })
+  }
   try {
     const daemon = opened ? null : await findDaemon()
     if (opened) {
-      for (const { name } of connections) found.set(name, await classedValues(opened.store.db, name))
+      await ofStore(opened.store)
     } else if (daemon) {
       for (const { name } of connections) {
-        found.set(
-          name,
-          (await daemon.classed(name)).map(({ field, value, as }) => ({ field, value, meaning: as })),
-        )
+        const classed = (await daemon.classed(name)).map(({ field, value, as }) => ({ field, value, meaning: as }))
+        found.set(name, { classed, hasPeople: await daemon.knowsAnybody(name) })
       }
     } else if (!isTrial || config.database) {
       await using store = await openStore(config)
-      for (const { name } of connections) found.set(name, await classedValues(store.db, name))
+      await ofStore(store)
     }
     return found
   } catch (error) {
@@ -187,36 +195,44 @@ async function readClassed(
 
 async function* checkSource(
   connection: SyncConnection,
-  classed: Classed | Failure,
+  known: ReadonlyMap<string, Known> | Failure,
   { now, signal }: CheckOptions,
 ): AsyncGenerator<Check> {
   const feed = connection.feeds.source
   if (!feed) return
   const name = `source of ${connection.name}`
   const faults = new Map<string, number>()
-  const ends: string[] = []
-  const isUnknown = classed instanceof Failure
-  const warnings = isUnknown ? [`values count as the configuration lists them, and no further: ${classed.message}`] : []
-  const mapping = isUnknown ? feed.mapping : withClassed(feed.mapping, classed.get(connection.name) ?? [])
+  const notes: string[] = []
+  const isUnknown = known instanceof Failure
+  const warnings = isUnknown ? [`values count as the configuration lists them, and no further: ${known.message}`] : []
+  const { classed = [], hasPeople = false } = isUnknown ? { hasPeople: true } : (known.get(connection.name) ?? {})
+  const mapping = withClassed(feed.mapping, classed)
   yield await tested(name, async () => {
     const opened = await feed.connector.open({ now, signal, taken: async () => new Set() })
     const { source } = opened
     if (source === null) return 'nothing new to read'
-    const about = { now: now(), signal }
+    const about = { now: now(), signal, guards: connection.guards }
     const found = await lookOver(opened, { ...feed, mapping }, about).finally(() => opened.close?.())
     if (found.missing.length > 0) throw new Failure('source_unreadable', `${source.name}: ${found.missing.join('; ')}`)
-    if (source.end !== undefined) ends.push(source.end)
+    if (source.end !== undefined) notes.push(`end of the list: ${source.end}`)
     for (const fault of found.rejects) faults.set(kindOf(fault), (faults.get(kindOf(fault)) ?? 0) + 1)
-    warnings.push(...found.warnings)
-    const { rows, records, rejected, incomplete } = found
+    warnings.push(...found.warnings, ...(hasPeople ? [] : found.held.map(heldText)))
+    const { rows, records, rejected, incomplete, left } = found
+    if (left > 0)
+      notes.push(`${left} of ${counted(records, 'person', 'people')} ${left === 1 ? 'has' : 'have'} left already`)
     if (records === 0)
       throw new Failure('source_unreadable', `${source.name}: none of ${counted(rows, 'row')} became a record`)
     return `${source.name}: ${counted(rows, 'row')}, ${counted(records, 'record')}, ${rejected} rejected, ${incomplete} with a bad cell`
   })
-  for (const end of ends) yield passed(name, `end of the list: ${end}`)
+  for (const note of notes) yield passed(name, note)
   for (const [kind, count] of faults)
     yield passed(name, `${count} ${kind}`, kind.startsWith('rejected') ? 'rejected' : 'warning')
   for (const warning of warnings) yield warned(name, warning)
+}
+
+function heldText({ name, reason, hints = [], people = [] }: Verdict): string {
+  const more = [...hints, ...(people.length > 0 ? [`such as ${people.join(', ')}`] : [])]
+  return `the first plan would be held by ${name}: ${[reason, ...more].join('; ')}`
 }
 
 async function checkWebhook(connection: string, { secrets }: WebhookConfig): Promise<Check> {

@@ -13,7 +13,8 @@ import {
   speaksOfEmployment,
 } from './employment.ts'
 import { isBefore, newerFields, sameTimes, timesAfter } from './field-times.ts'
-import { type Move, type News, noNews } from './guards/facts.ts'
+import { type News, noNews } from './guards/facts.ts'
+import { newsOf } from './news.ts'
 import {
   type FieldName,
   fieldsOf,
@@ -22,7 +23,6 @@ import {
   type RosterEntry,
   type Sighting,
 } from './record.ts'
-import { isOfAnother } from './rekeyed.ts'
 
 export type PlanContext = EmploymentRules & {
   /** When the run happens, an ISO instant. */
@@ -211,7 +211,7 @@ function conclude(
     today,
     ...(!carried && { desiredBefore: entry.wanted }),
   })
-  return { entry: stored, change, absent, news: newsOf(entry, settled.wanted, today) }
+  return { entry: stored, change, absent, news: newsOf(entry, settled.wanted, { today, removes }) }
 }
 
 /** Exports go on naming people who have left. Of one whose values were removed, only the leaving date counts until they come back. */
@@ -353,38 +353,6 @@ export function sameHeld(a: HeldLeaving | null, b: HeldLeaving | null): boolean 
   return (
     a.separatedAt === b.separatedAt && a.inferred === b.inferred && a.until === b.until && a.timeZone === b.timeZone
   )
-}
-
-function newsOf(entry: RosterEntry, wanted: IdentityRecord, today: string): News {
-  const known = entry.wanted ?? entry.confirmed
-  const { identityId } = wanted
-  if (known === wanted) return noNews
-  if (known === null) return { identityId, kinds: ['joiners'], moves: [] }
-  const moves = fieldsOf(known, wanted).flatMap((field) => moveOf(field, known, wanted))
-  const moved = (field: FieldName) => moves.some((move) => move.field === field)
-  const left = hasLeft(known, today)
-  const kinds: News['kinds'][number][] = []
-  if (left && !hasLeft(wanted, today) && isOfAnother(known, wanted)) kinds.push('reusedKeys')
-  if (leavesNow(known, wanted, today)) kinds.push('leavers')
-  else if (left && (wanted.separatedAt ?? null) === null) kinds.push('returns')
-  // A date that was inferred is there to be replaced.
-  else if (left && !entry.inferred && moved('separatedAt')) kinds.push('redates')
-  if (moved('email')) kinds.push('emailChanges')
-  if (moved('isContractor')) kinds.push('contractorFlips')
-  return kinds.length === 0 && moves.length === 0 ? noNews : { identityId, kinds, moves }
-}
-
-/** A field that gets its first value, as each does that is newly mapped, loses nothing and moves nothing. */
-function moveOf(field: FieldName, known: IdentityRecord, wanted: IdentityRecord): Move[] {
-  const [from = null, to] = [known[field], wanted[field]]
-  return from === null || to === undefined || to === from ? [] : [{ field, from, to }]
-}
-
-/** Whether a person leaves who has not; a date ahead that moves, and one that comes, was judged when it was first stated. */
-function leavesNow(known: IdentityRecord, wanted: IdentityRecord, today: string): boolean {
-  const [before = null, now = null] = [known.separatedAt, wanted.separatedAt]
-  if (now === null || now === before || hasLeft(known, today)) return false
-  return before === null || hasLeft(wanted, today)
 }
 
 function isOlder(entry: RosterEntry, { asOf }: PlanContext): boolean {

@@ -256,6 +256,31 @@ describe('a check', () => {
     expect((await peopleOn(client)).size).toBe(0)
   })
 
+  test('says how many have left, and what the first plan would be held for, until there was one', async () => {
+    const { at } = await open()
+    await using _place = at
+    const gone = staff(20).map((person) => ({ ...person, left: '2001-01-01', status: '' }))
+    await at.hrSays(gone)
+
+    const before = await at.run('check')
+    await at.hrSays(staff(20))
+    await at.run('sync')
+    await at.hrSays(gone)
+    const after = await at.run('check')
+
+    expect(before.stdout).toContain('✔ source of acme: 20 of 20 people have left already\n')
+    expect(before.stdout).toContain(
+      '! source of acme: warning: the first plan would be held by leftJoiners: 20 of 20 people have left already; the limit is 15; ' +
+        'HR may write a date for people who have not left (blankWhen), or a status may mean the opposite; such as E0001, ',
+    )
+    expect(before.stdout).toContain(
+      'held by sameLeaving: 20 of 20 people who have left did so on 2001-01-01; the limit is 10',
+    )
+    expect(before.stdout).not.toContain('no leavers')
+    expect(after.stdout).toContain('20 of 20 people have left already')
+    expect(after.stdout).not.toContain('would be held')
+  })
+
   test('counts the rows as a plan counts them, and tells once what is wrong with several', async () => {
     const { at } = await open()
     await using _place = at
@@ -286,7 +311,7 @@ describe('a check', () => {
 
     expect(before.stdout).toContain('people.csv: 6 rows, 6 records, 0 rejected, 2 with a bad cell\n')
     expect(checked.stdout).toContain('people.csv: 6 rows, 6 records, 0 rejected, 1 with a bad cell\n')
-    expect(checked.stdout).not.toContain('warning')
+    expect(checked.stdout).not.toContain('values count as the configuration lists them')
     expect(planned.stdout).toContain('\n6 rows, 6 records, 0 rejected, 1 with a bad cell, 0 unchanged\n')
   })
 

@@ -25,7 +25,12 @@ function people(
   edit: (at: number) => Partial<Record<'email' | 'title' | 'start' | 'left', string>> = () => ({}),
 ): string {
   const rows = Array.from({ length: 40 }, (_, at) => {
-    const { email = `canary.${at}@acme.example`, title = 'Canary keeper', start = '2020-01-06', left = '' } = edit(at)
+    const {
+      email = `canary.${at}@acme.example`,
+      title = 'Canary keeper',
+      start = `2020-01-${10 + (at % 20)}`,
+      left = '',
+    } = edit(at)
     return `W${at},${email},Canary${at},O'Canary,${title},${start},${left}`
   })
   return `${[header, ...rows].join('\n')}\n`

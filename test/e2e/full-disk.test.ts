@@ -19,7 +19,8 @@ afterAll(() => host[Symbol.asyncDispose]())
 function people(count: number, left = new Set<number>()): string {
   const rows = Array.from(
     { length: count },
-    (_, at) => `W${at},w${at}@acme.example,Ana${at},Keeper,Clerk,2020-01-06,${left.has(at) ? '2026-11-18' : ''}`,
+    (_, at) =>
+      `W${at},w${at}@acme.example,Ana${at},Keeper,Clerk,2020-01-${10 + (at % 20)},${left.has(at) ? '2026-11-18' : ''}`,
   )
   return `${[header, ...rows].join('\n')}\n`
 }

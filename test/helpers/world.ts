@@ -48,9 +48,16 @@ export function staff(count: number): HrPerson[] {
     email: `e${i + 1}@acme.example`,
     first: `Person ${i + 1}`,
     title: 'Engineer',
-    start: '2020-01-06',
+    start: startOf(i),
     status: 'Active',
   }))
+}
+
+/** One day for the first people, and another for each of the others: an export in which all start on one day is held. */
+function startOf(place: number): string {
+  return Temporal.PlainDate.from('2020-01-06')
+    .add({ days: Math.max(0, place - 20) })
+    .toString()
 }
 
 /** Replaces people of an export by key. */
@@ -161,7 +168,12 @@ export async function openWorld({
       open: async () => ({
         mode: 'snapshot',
         asOf: source.asOf,
-        source: { name: 'people.csv', bytes: source.rows.length * 100, cellBytes: source.rows.length * 100, version: source.asOf },
+        source: {
+          name: 'people.csv',
+          bytes: source.rows.length * 100,
+          cellBytes: source.rows.length * 100,
+          version: source.asOf,
+        },
         headers: source.headers,
         rows: (async function* () {
           yield* slices()

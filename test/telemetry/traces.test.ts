@@ -16,7 +16,10 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 function people(count: number): string {
-  const rows = Array.from({ length: count }, (_, at) => `W${at},w${at}@acme.example,Ana${at},Canary,Keeper,2020-01-06,`)
+  const rows = Array.from(
+    { length: count },
+    (_, at) => `W${at},w${at}@acme.example,Ana${at},Canary,Keeper,2020-01-${10 + (at % 20)},`,
+  )
   return `${[header, ...rows].join('\n')}\n`
 }
 

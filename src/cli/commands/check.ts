@@ -1,10 +1,8 @@
-import { type AskedDaemon, checkAll } from '../../daemon/check.ts'
+import { checkAll } from '../../daemon/check.ts'
 import type { Check } from '../../daemon/check-result.ts'
-import type { Config } from '../../daemon/config/config.ts'
 import { failures } from '../../errors.ts'
 import { silentEvents } from '../../telemetry/events.ts'
-import { controlOverSocket } from '../control-client.ts'
-import { findDaemon } from '../find-daemon.ts'
+import { askedDaemon } from '../asked-daemon.ts'
 import { createOutput } from '../output.ts'
 import { levelMark, type Paint, shown } from '../render/text.ts'
 import { type CommonOptions, configOf, connectionNamed } from '../session.ts'
@@ -39,13 +37,6 @@ export async function check(options: CheckOptions): Promise<number> {
   const firstFailed = checks.find(({ code }) => code !== null)
   if (output.json) output.result({ ok: firstFailed === undefined, checks }, () => '')
   return firstFailed?.code ? failures[firstFailed.code].exit : 0
-}
-
-async function askedDaemon(config: Config): Promise<AskedDaemon | null> {
-  const found = await findDaemon(config)
-  if (found === null) return null
-  const control = controlOverSocket(found)
-  return { classed: async (connection) => (await control.listValues({ params: { connection } })).data }
 }
 
 export function renderCheck({ name, message, level }: Check, paint: Paint): string {

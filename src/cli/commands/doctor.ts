@@ -10,6 +10,7 @@ import { errorCode, Failure } from '../../errors.ts'
 import { silentEvents } from '../../telemetry/events.ts'
 import { visibleJson, visibleLines } from '../../text/visible.ts'
 import { version } from '../../version.ts'
+import { askedDaemon } from '../asked-daemon.ts'
 import { type Control, controlOverSocket } from '../control-client.ts'
 import { shownConfiguration } from '../doctor/configuration.ts'
 import { problemsPart, runPart, statusPart, unservedPart } from '../doctor/parts.ts'
@@ -116,14 +117,8 @@ async function openControl(config: Config, signal: AbortSignal) {
 /** What was tested, in words of ours: what a message quotes comes from a source or from the platform. */
 async function checks(config: Config, scrub: Scrub, signal: AbortSignal) {
   const found = []
-  const findAsked = async () => {
-    const daemon = await findDaemon(config)
-    const control = daemon && controlOverSocket(daemon)
-    return (
-      control && { classed: async (connection: string) => (await control.listValues({ params: { connection } })).data }
-    )
-  }
-  const about = { connection: undefined, findDaemon: findAsked, events: silentEvents(), now: () => new Date(), signal }
+  const asked = { connection: undefined, findDaemon: () => askedDaemon(config) }
+  const about = { ...asked, events: silentEvents(), now: () => new Date(), signal }
   for await (const { name, level, code, message } of checkAll(config, about))
     found.push({ name: scrub.text(name), level, code, message: checkText({ name, level, message }, scrub) })
   return found

@@ -66,9 +66,7 @@ export type KeptPlan = z.infer<typeof KeptPlan>
 export const SourceView = z.object({
   name: z.string(),
   bytes: Count.describe('As it was delivered.'),
-  textBytes: Count.optional().describe(
-    'In UTF-8, decrypted and unpacked; left out where that is no other size.',
-  ),
+  textBytes: Count.optional().describe('In UTF-8, decrypted and unpacked; left out where that is no other size.'),
   end: z.string().optional().describe('How the end of a list was recognised; left out where the source is no list.'),
 })
 export const Warnings = z.array(z.string()).describe('What an operator should look at in the source.')

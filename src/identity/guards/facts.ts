@@ -15,6 +15,8 @@ export const peopleLimits = [
 
 /** How many people each of the limits counts; of other fields, for each of them. */
 export type PeopleCounts = { readonly [K in (typeof peopleLimits)[number]]: number } & {
+  /** The joiners among the leavers: people who join as left already. Left out in records of older versions. */
+  readonly leftJoiners?: number
   readonly changed: FieldCounts
   readonly blanked: FieldCounts
 }
@@ -35,10 +37,14 @@ export const noPeople: PeopleCounts = {
 /** A value that is replaced, or lost where `to` is null. */
 export type Move = { readonly field: FieldName; readonly from: FieldValue; readonly to: FieldValue }
 
+export type NewsKind =
+  | (typeof peopleLimits)[number]
+  | ('leftJoiners' | 'unnamedJoiners' | 'retractions' | 'pinned' | 'reusedKeys')
+
 /** What is new about one person: in which limits the person counts besides those of single fields, and which values move. */
 export type News = {
   readonly identityId: string
-  readonly kinds: readonly ((typeof peopleLimits)[number] | 'retractions' | 'pinned' | 'reusedKeys')[]
+  readonly kinds: readonly NewsKind[]
   readonly moves: readonly Move[]
 }
 export const noNews: News = { identityId: '', kinds: [], moves: [] }
@@ -56,6 +62,15 @@ export type GuardFacts = PeopleCounts & {
   readonly endMissing: boolean
   /** People employed according to the roster before this run. */
   readonly headcount: number
+  /** The roster knows nobody yet. */
+  readonly isFirst?: boolean
+  /** Joiners who have left already. They are among the leavers. */
+  readonly leftJoiners: number
+  /** Joiners who are employed and lack a name or an e-mail address. */
+  readonly unnamedJoiners: number
+  /** The date on which the most joiners start, and that on which the most of those who have left did so. */
+  readonly sameStart: SameDate
+  readonly sameLeaving: SameDate
   /** What passed by the same feed within a day and no person approved: many small plans are no way around the limit of a large one. */
   readonly recent: PeopleCounts
   /** By what it passed; left out for events. */
@@ -113,3 +128,6 @@ export function valueName({ field, value }: UnlistedValue): string {
 }
 
 export type Shrink = { readonly before: number; readonly now: number }
+
+/** How many people have one date, `of` those who state any; null where nobody does. */
+export type SameDate = { readonly date: string | null; readonly people: number; readonly of: number }

@@ -1,6 +1,8 @@
 import type { Verdict } from '../change.ts'
 import { counted, countPeople } from '../counted.ts'
 import type { GuardFacts, peopleLimits, Shrink, Usual } from './facts.ts'
+import { firstPlan } from './first-plan.ts'
+import { limited, mostOf } from './limited.ts'
 import { type Guards, type Limit, limitRows, otherFieldsOf } from './limits.ts'
 
 /** Every guard's verdict on a plan, always all of them and in the same order. The plan passes where each is ok. */
@@ -11,9 +13,10 @@ export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
     rejectedRows(facts, limits.rejectedRows),
     unlistedValues(facts),
     unreadableKeys(facts),
-    people('leavers', facts, limits),
+    leavers(facts, limits),
     absentUnderHold(facts),
     joiners(facts, limits),
+    ...firstPlan(facts, limits),
     people('returns', facts, limits),
     people('redates', facts, limits),
     people('contractorFlips', facts, limits),
@@ -40,20 +43,6 @@ const snapshotOnly: ReadonlySet<string> = new Set([
   'shrinkBytes',
   'endMissing',
 ])
-
-function mostOf({ count, share }: Limit, base: number): number {
-  return Math.max(count, Math.floor(share * base))
-}
-
-function limited(
-  name: string,
-  limit: Limit,
-  { actual, base, of }: { actual: number; base: number; of: string },
-): Verdict {
-  const most = mostOf(limit, base)
-  if (actual <= most) return { name, actual, limit: most, ok: true }
-  return { name, actual, limit: most, ok: false, reason: `${actual} of ${base} ${of}; the limit is ${most}` }
-}
 
 function zeroRows({ rows, scope }: GuardFacts): Verdict {
   const verdict = { name: 'zeroRows', actual: rows, limit: null }
@@ -88,10 +77,10 @@ function rejectedRows({ rejected, incomplete, knownFaulty, rows }: GuardFacts, l
 
 type PeopleLimit = (typeof peopleLimits)[number]
 
-function people(name: PeopleLimit, facts: GuardFacts, limits: Guards): Verdict {
+function people(name: PeopleLimit, facts: GuardFacts, limits: Guards, ofWhom = ''): Verdict {
   const { actual, within } = withRecent(facts[name], facts.recent[name], facts.recentBy)
   const { said } = limitRows[name]
-  const verdict = limited(name, limits[name], { actual, base: facts.headcount, of: `${said}${within}` })
+  const verdict = limited(name, limits[name], { actual, base: facts.headcount, of: `${said}${within}${ofWhom}` })
   const unusual = unusualOf(facts[name], { usual: facts.usual, most: facts.usual?.most[name] ?? 0, limits })
   if (!verdict.ok || unusual === null) return verdict
   return {
@@ -99,7 +88,7 @@ function people(name: PeopleLimit, facts: GuardFacts, limits: Guards): Verdict {
     actual: facts[name],
     limit: unusual.limit,
     ok: false,
-    reason: `${facts[name]} ${said}; ${unusual.reason}`,
+    reason: `${facts[name]} ${said}${ofWhom}; ${unusual.reason}`,
   }
 }
 
@@ -112,6 +101,13 @@ function unusualOf(
   const limit = Math.max(unusual.count, Math.floor(unusual.times * most))
   if (now <= limit) return null
   return { limit, reason: `in ${usual.runs} runs there were never more than ${most}` }
+}
+
+/** Of those who join a connection that knows no one yet, the guards of first plans judge how many have left. */
+function leavers(facts: GuardFacts, limits: Guards): Verdict {
+  const { leavers: actual, leftJoiners } = facts
+  if (facts.isFirst) return { name: 'leavers', actual: actual - leftJoiners, limit: null, ok: true }
+  return people('leavers', facts, limits, leftJoiners === 0 ? '' : `, ${leftJoiners} of them as they join`)
 }
 
 /** Everybody joins a connection that knows no one yet. */

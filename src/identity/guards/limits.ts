@@ -7,7 +7,7 @@ type Row = {
   readonly counts: string
   /** What stands behind "17 of 40" in a verdict. */
   readonly said: string
-  readonly against: 'those employed' | 'all rows' | 'the last accepted snapshot'
+  readonly against: string
   readonly count: number
   readonly share: number
 }
@@ -15,7 +15,7 @@ type Row = {
 /** Every limit. The schema of the settings, the verdicts, their pages and the trip points of their tests follow from it. */
 export const limitRows = {
   leavers: {
-    counts: 'People who would be separated',
+    counts: 'People who would be separated, and those who join as left already',
     said: 'people would be separated',
     against: 'those employed',
     count: 5,
@@ -27,6 +27,34 @@ export const limitRows = {
     against: 'those employed',
     count: 25,
     share: 0.25,
+  },
+  leftJoiners: {
+    counts: 'In the first plan of a connection: people who have left already',
+    said: 'people have left already',
+    against: 'those in the plan',
+    count: 5,
+    share: 0.75,
+  },
+  unnamedJoiners: {
+    counts: 'In the first plan of a connection: people who are employed and have no name or no e-mail address',
+    said: 'people who are employed have no name or no e-mail address',
+    against: 'those in the plan who are employed',
+    count: 10,
+    share: 0.5,
+  },
+  sameStart: {
+    counts: 'In the first plan of a connection: people who start on one and the same day',
+    said: 'people start on',
+    against: 'those in the plan with a start',
+    count: 25,
+    share: 0.5,
+  },
+  sameLeaving: {
+    counts: 'In the first plan of a connection: people who have left on one and the same day',
+    said: 'people who have left did so on',
+    against: 'those in the plan with a leaving date that has come',
+    count: 10,
+    share: 0.5,
   },
   returns: {
     counts: 'People who left and would come back',
@@ -105,6 +133,10 @@ export function otherFieldsOf(...records: readonly (object | null | undefined)[]
 export const Guards = z.strictObject({
   leavers: limit(limitRows.leavers),
   joiners: limit(limitRows.joiners),
+  leftJoiners: limit(limitRows.leftJoiners),
+  unnamedJoiners: limit(limitRows.unnamedJoiners),
+  sameStart: limit(limitRows.sameStart),
+  sameLeaving: limit(limitRows.sameLeaving),
   returns: limit(limitRows.returns),
   redates: limit(limitRows.redates),
   contractorFlips: limit(limitRows.contractorFlips),

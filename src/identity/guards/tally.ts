@@ -6,12 +6,12 @@ import {
   type KnownFaults,
   type News,
   noKnownFaults,
-  noPeople,
   type PeopleCounts,
   peopleLimits,
   type UnlistedCount,
   valueName,
 } from './facts.ts'
+import { joinersDates } from './first-plan.ts'
 import { isOtherField } from './limits.ts'
 import { movements } from './movements.ts'
 
@@ -25,7 +25,7 @@ export type Tallied = number
 type Known = Pick<
   GuardFacts,
   | ((typeof peopleLimits)[number] | 'changed' | 'blanked' | 'absent' | 'retractions')
-  | ('pinned' | 'reusedKeys')
+  | ('pinned' | 'reusedKeys' | 'leftJoiners' | 'unnamedJoiners' | 'sameStart' | 'sameLeaving')
   | ('rejected' | 'incomplete' | 'knownFaulty' | 'unlisted' | 'unreadableKeys' | 'knownUnreadableKeys')
 >
 
@@ -70,7 +70,8 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   const unlisted = new Map<string, UnlistedCount>()
   const unlistedKnown = new Set<string>()
   const met = new Map<string, number>()
-  const news = { ...noPeople, absent: 0, retractions: 0, pinned: 0, rekeyed: 0, reusedKeys: 0 }
+  const dates = joinersDates()
+  const news = Object.fromEntries(countedNews.map((name) => [name, 0])) as Record<(typeof countedNews)[number], number>
   const changed: Record<string, number> = {}
   const blanked: Record<string, number> = {}
   const moves: Moves[] = [noMoves]
@@ -136,11 +137,13 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
       PeopleCounts,
       (typeof peopleLimits)[number]
     >
-    return { ...limits, changed: { ...changed }, blanked: { ...blanked } }
+    const { leftJoiners } = news
+    return { ...limits, ...(leftJoiners > 0 && { leftJoiners }), changed: { ...changed }, blanked: { ...blanked } }
   }
 
   return {
-    add({ change, absent, news: said }, seen) {
+    add(decision, seen) {
+      const { change, absent, news: said } = decision
       let tallied: Tallied = 0
       if (change !== null) tallied |= bits[change.kind]
       else if (typeof seen !== 'string') tallied |= bits.unchanged
@@ -149,6 +152,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
       tallied += numberOf(said.moves) * firstOfMoves
       count(tallied, 1)
       if (tallied >= firstOfNews) moved.add(said)
+      if (said.kinds.includes('joiners')) dates.add(decision)
       return tallied
     },
     remove: (tallied) => count(tallied, -1),
@@ -194,6 +198,9 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
       retractions: news.retractions,
       pinned: news.pinned,
       reusedKeys: news.reusedKeys,
+      leftJoiners: news.leftJoiners,
+      unnamedJoiners: news.unnamedJoiners,
+      ...dates.facts(),
       rejected: counts.rejected,
       incomplete: counts.incomplete,
       unlisted: {
@@ -221,7 +228,10 @@ const unlistedCounted = 1000
 
 // One bit each, in a small integer: there is one of these numbers for each person.
 const countedKinds = [...changeKinds, 'unchanged'] as const
-const countedNews = [...peopleLimits, 'absent', 'retractions', 'pinned', 'rekeyed', 'reusedKeys'] as const
+const countedNews = [
+  ...peopleLimits,
+  ...(['leftJoiners', 'unnamedJoiners', 'absent', 'retractions', 'pinned', 'rekeyed', 'reusedKeys'] as const),
+] as const
 const firstOfNews = 1 << countedKinds.length
 const firstOfMoves = 1 << (countedKinds.length + countedNews.length)
 const bits = Object.fromEntries([...countedKinds, ...countedNews].map((name, at) => [name, 1 << at])) as Readonly<

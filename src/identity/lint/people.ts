@@ -1,5 +1,5 @@
 import { countPeople } from '../counted.ts'
-import { startsAfterLeaving } from '../employment.ts'
+import { isHiredAgain } from '../employment.ts'
 import { timedFieldsOf } from '../record.ts'
 import { column, fewestTelling, type LintScope, type Watch } from './watch.ts'
 
@@ -13,7 +13,8 @@ export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {
       see(sighting) {
         const { left, leavingDate } = sighting
         // The date of a person who was hired again is kept in exports that leave out who has left.
-        const hasCome = typeof leavingDate === 'string' && leavingDate < exportDate && !startsAfterLeaving(sighting)
+        const hasCome =
+          typeof leavingDate === 'string' && leavingDate < exportDate && !isHiredAgain(sighting, exportDate)
         if (left || hasCome) anybodyLeft = true
         return anybodyLeft
       },

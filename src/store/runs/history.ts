@@ -18,10 +18,13 @@ type Period = { readonly connection: string; readonly timeZone: string; readonly
 export async function acceptedByDay(db: Db, { connection, timeZone, since }: Period): Promise<AcceptedDay[]> {
   const anew = (limit: string, kind: ChangeKind) =>
     sql`sum(coalesce((people_counts ->> ${limit})::int, (counts ->> ${kind})::int, 0))::int`
+  // Joiners who have left already are counted among the leavers by the guards, and are no departures.
+  const departures = sql`sum(coalesce((people_counts ->> 'leavers')::int - coalesce((people_counts ->> 'leftJoiners')::int, 0),
+    (counts ->> 'leave')::int, 0))::int`
   const all = (kind: ChangeKind) => sql`sum(coalesce((counts ->> ${kind})::int, 0))::int`
   const { rows } = await sql<AcceptedDay>`
     select to_char(coalesce(decided_at, started_at, created_at) at time zone ${timeZone}, 'YYYY-MM-DD') as day, count(*)::int as runs,
-      json_build_object('join', ${anew('joiners', 'join')}, 'update', ${all('update')}, 'leave', ${anew('leavers', 'leave')},
+      json_build_object('join', ${anew('joiners', 'join')}, 'update', ${all('update')}, 'leave', ${departures},
         'return', ${anew('returns', 'return')}, 'correct', ${anew('redates', 'correct')}, 'retract', ${all('retract')}) as changes
     from runs
     where connection = ${connection} and created_at >= ${since} and counts is not null

@@ -34,7 +34,7 @@ export async function recentlyPassed(
     with passed as (
       select people_counts as counts from runs
       where connection = ${connection} and feed = ${feed} and ${hasPassed} and people_counts is not null and ${isRecent}
-        and coalesce((known_people ->> 'people')::int, 1) > 0
+        and ${isNoFirstPlan}
     ), counted as (
       select 'people' as of, key as name, value from passed, json_each_text(counts) where json_typeof(counts -> key) = 'number'
       union all select 'changed', key, value from passed, json_each_text(counts -> 'changed')
@@ -45,10 +45,13 @@ export async function recentlyPassed(
   return { ...noPeople, ...sums('people'), changed: sums('changed'), blanked: sums('blanked') }
 }
 
+/** Everybody is new in a first plan, and what is odd about it is judged by guards of its own. */
+const isNoFirstPlan = sql<boolean>`coalesce((known_people ->> 'people')::int, 1) > 0`
+
 /** So many runs say what is usual. */
 const runsLookedAt = 90
 
-/** The most that the newest accepted runs of a feed had; null where there were none. A plan that was rejected was not usual. */
+/** The most that the newest accepted runs of a feed had; null where there were none. A plan that was rejected was not usual, nor is a first one. */
 export async function usualOf(
   db: Db,
   { connection, feed }: { connection: string; feed: FeedName },
@@ -60,6 +63,7 @@ export async function usualOf(
     .where('feed', '=', feed)
     .where('state', 'in', ['delivering', 'finished', 'finished_with_problems', 'unchanged'])
     .where('people_counts', 'is not', null)
+    .where(isNoFirstPlan)
     .orderBy('created_at', 'desc')
     .limit(runsLookedAt)
     .execute()

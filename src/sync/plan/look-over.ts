@@ -1,8 +1,12 @@
 import type { Reading } from '../../connectors/connector.ts'
 import { withExpressions } from '../../connectors/expressions/expressions.ts'
-import { createDecider } from '../../identity/decider.ts'
+import type { Verdict } from '../../identity/change.ts'
+import { createDecider, type Decider, type Page } from '../../identity/decider.ts'
+import { type GuardFacts, noPeople } from '../../identity/guards/facts.ts'
+import { judge } from '../../identity/guards/judge.ts'
+import type { Guards } from '../../identity/guards/limits.ts'
 import { expressionsOf } from '../../identity/mapping/mapping.ts'
-import type { Reject } from '../../identity/record.ts'
+import type { Reject, RosterEntry } from '../../identity/record.ts'
 import { rejectsKept } from '../../store/plans/plans.ts'
 import type { FeedRules } from '../context.ts'
 import { mapRows } from './map-rows.ts'
@@ -16,6 +20,10 @@ export type Overview = {
   readonly rejected: number
   /** Rows that count but for a cell that cannot be read. */
   readonly incomplete: number
+  /** People who have left already. */
+  readonly left: number
+  /** What a first plan would be held for. */
+  readonly held: readonly Verdict[]
   /** The first of the rejected rows and of those cells. */
   readonly rejects: readonly Reject[]
   readonly warnings: readonly string[]
@@ -23,20 +31,37 @@ export type Overview = {
   readonly missing: readonly string[]
 }
 
-/** Reads an opened source to its end and compares it with nothing: no roster is needed. */
+const nobody: ReadonlyMap<string, RosterEntry> = new Map()
+
+/** Reads an opened source to its end and decides as if nobody were known: no roster is needed. */
 export async function lookOver(
   opened: Reading,
   rules: FeedRules,
-  { now, signal }: { now: Date; signal: AbortSignal },
+  { now, signal, guards }: { now: Date; signal: AbortSignal; guards: Guards },
 ): Promise<Overview> {
   const reading = withExpressions(opened, expressionsOf(rules.mapping))
   const mapping = mapRows(reading, rules, { now })
   const context = contextOf(reading, rules, now)
-  const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept })
-  const rows = await readRows(decider, { slices: reading.rows, mapping, signal })
+  const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept, isFirst: true })
+  const onPage = async ({ told }: Page): Promise<void> => {
+    decider.decideTold(told, nobody)
+  }
+  const rows = await readRows(decider, { slices: reading.rows, mapping, signal, onPage })
+  await onPage(decider.lastPage())
   const { records, rejected } = decider.account
   const { rejects } = decider
   const { incomplete } = decider.counts()
   const warnings = [...warningsOf(reading, mapping, decider), ...(mapping.ok ? mapping.lacking : [])]
-  return { rows, records, rejected, incomplete, rejects, warnings, missing: mapping.ok ? [] : mapping.missing() }
+  const { leftJoiners: left = 0 } = decider.people()
+  const held = mapping.ok ? heldFor(decider, { mode: reading.mode, rows, absence: rules.absence, guards }) : []
+  const missing = mapping.ok ? [] : mapping.missing()
+  return { rows, records, rejected, incomplete, left, held, rejects, warnings, missing }
+}
+
+type First = Pick<GuardFacts, 'mode' | 'rows' | 'absence'> & { readonly guards: Guards }
+
+function heldFor(decider: Decider, { guards, ...read }: First): Verdict[] {
+  const before = { size: null, endMissing: false, headcount: 0, isFirst: true, recent: noPeople, usual: null }
+  const facts = decider.facts({ ...read, ...before, pairs: [], missingColumns: [] })
+  return judge(facts, guards).flatMap((verdict) => (verdict.ok ? [] : decider.explain(verdict)))
 }

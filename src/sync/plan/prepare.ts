@@ -192,6 +192,7 @@ async function prepareOnce(
     endMissing:
       mapping.ok && (await isEndMissing(db, connection.name, { decider, end: accepted.end, today: planContext.today })),
     headcount: employed,
+    isFirst,
     ...(rules.mapping.scope !== undefined && {
       scope: {
         rows: decider.account.outOfScope,

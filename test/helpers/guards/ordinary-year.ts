@@ -23,6 +23,8 @@ type Person = {
   said: Sighting | null
 }
 
+const noDate = { date: null, people: 0, of: 0 }
+
 /** A night in which the guards held an ordinary export. */
 export type NeedlessHold = { readonly date: string; readonly reasons: readonly string[] }
 
@@ -83,6 +85,7 @@ export function ordinaryYear({
       absent: plan.absent,
       missingColumns: [],
       absence: 'separate',
+      ...{ leftJoiners: 0, unnamedJoiners: 0, sameStart: noDate, sameLeaving: noDate },
     } as const
     const failed = judge(facts, guards).filter(({ ok }) => !ok)
     if (failed.length > 0) {

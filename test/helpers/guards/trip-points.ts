@@ -5,6 +5,10 @@ export const companySizes = [0, 1, 2, 5, 10, 27, 99, 100, 101, 2000, 100_000] as
 export const tripPoints: Readonly<Record<string, readonly (number | null)[]>> = {
   leavers: [5, 5, 5, 5, 5, 5, 5, 5, 5, 100, 5000],
   joiners: [null, 25, 25, 25, 25, 25, 25, 25, 25, 500, 25_000],
+  leftJoiners: [5, 5, 5, 5, 7, 20, 74, 75, 75, 1500, 75_000],
+  unnamedJoiners: [10, 10, 10, 10, 10, 13, 49, 50, 50, 1000, 50_000],
+  sameStart: [25, 25, 25, 25, 25, 25, 49, 50, 50, 1000, 50_000],
+  sameLeaving: [10, 10, 10, 10, 10, 13, 49, 50, 50, 1000, 50_000],
   returns: [5, 5, 5, 5, 5, 5, 5, 5, 5, 40, 2000],
   redates: [5, 5, 5, 5, 5, 5, 5, 5, 5, 40, 2000],
   contractorFlips: [5, 5, 5, 5, 5, 5, 5, 5, 5, 100, 5000],

@@ -142,6 +142,46 @@ describe('the verdicts', () => {
   })
 })
 
+describe('a first plan', () => {
+  const first = { isFirst: true, headcount: 0, joiners: 1000, leavers: 600, leftJoiners: 600 }
+
+  test('may hold the leavers of ten years, whom its own guards judge', () => {
+    expect(verdict('leavers', first)).toEqual({ name: 'leavers', actual: 0, limit: null, ok: true })
+    expect(verdict('leftJoiners', first)).toMatchObject({ actual: 600, limit: 750, ok: true })
+    expect(verdict('leftJoiners', { ...first, isFirst: false })).toBeUndefined()
+  })
+
+  test.each<[string, Partial<GuardFacts>, string]>([
+    ['leftJoiners', { leavers: 999, leftJoiners: 999 }, '999 of 1000 people have left already; the limit is 750'],
+    [
+      'unnamedJoiners',
+      { unnamedJoiners: 300 },
+      '300 of 400 people who are employed have no name or no e-mail address; the limit is 200',
+    ],
+    [
+      'sameStart',
+      { sameStart: { date: '1900-01-01', people: 900, of: 1000 } },
+      '900 of 1000 people start on 1900-01-01; the limit is 500',
+    ],
+    [
+      'sameLeaving',
+      { sameLeaving: { date: '2001-01-01', people: 590, of: 600 } },
+      '590 of 600 people who have left did so on 2001-01-01; the limit is 300',
+    ],
+  ])('is held by %s, which says what is odd and what usually causes it', (name, facts, reason) => {
+    expect(verdict(name, { ...first, ...facts })).toMatchObject({ ok: false, reason, hints: [expect.any(String)] })
+  })
+
+  test('is followed by others, to whose leavers those count who join as left already', () => {
+    const { ok, reason } = verdict('leavers', { leavers: 60, leftJoiners: 55, joiners: 70 }) ?? {}
+
+    expect({ ok, reason }).toEqual({
+      ok: false,
+      reason: '60 of 1000 people would be separated, 55 of them as they join; the limit is 50',
+    })
+  })
+})
+
 describe('the trip points', () => {
   const cases = Object.entries(tripPoints).flatMap(([name, most]) =>
     companySizes.flatMap((size, at) => {
@@ -194,6 +234,10 @@ function factsOf(name: string, { size, actual }: { size: number; actual: number 
   if (name === 'fieldChanges') return { headcount: size, changed: jobTitle }
   if (name === 'blanks') return { headcount: size, blanked: jobTitle }
   if (name === 'rejectedRows') return { rows: size, rejected: actual }
+  const first = { isFirst: true, joiners: size }
+  if (name === 'leftJoiners' || name === 'unnamedJoiners') return { ...first, [name]: actual }
+  if (name === 'sameStart' || name === 'sameLeaving')
+    return { ...first, [name]: { date: '2020-01-06', people: actual, of: size } }
   // Small companies cannot lose as many rows as would pass.
   if (name === 'shrinkRows') return { size: sizes({ rows: [size, size - actual] }) }
   return { headcount: size, [name]: actual }
@@ -303,8 +347,10 @@ describe('a tally', () => {
       rejected: 2,
       incomplete: 1,
     })
+    const { unnamedJoiners, sameStart, sameLeaving } = calm
     expect(tallied.facts(about)).toEqual({
       ...about,
+      ...{ leftJoiners: 0, unnamedJoiners, sameStart, sameLeaving },
       ...noPeople,
       leavers: 2,
       absent: 1,

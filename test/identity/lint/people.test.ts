@@ -25,6 +25,14 @@ describe('no-leavers', () => {
     expect(lintOf(told)).toEqual([])
   })
 
+  test('is quiet where everybody left long before they began, as placeholder dates say', () => {
+    const started = { startedAt: '2021-01-10T00:00:00.000Z' }
+
+    const findings = lintOf(people(12, () => ({ leavingDate: '1900-01-01', fields: started })))
+
+    expect(findings.map(({ check }) => check)).not.toContain('no-leavers')
+  })
+
   test('is quiet where no column could say so, and about a delta', () => {
     const { separatedAt: _date, status: _status, ...without } = columns
 

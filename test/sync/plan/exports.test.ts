@@ -118,7 +118,9 @@ describe('what is compared is the text of the cells', () => {
     }
     const padded = cells.map((row) => row.map((cell) => `"${cell.padEnd(widest)}"`).join(',')).join('\n')
     await night(`${padded}\n`, 19)
-    await sql`update connections set accepted_source = (accepted_source::jsonb - 'cellBytes')::json`.execute(opened.sync.store.db)
+    await sql`update connections set accepted_source = (accepted_source::jsonb - 'cellBytes')::json`.execute(
+      opened.sync.store.db,
+    )
     const upgraded = await night(everybody, 20)
     const later = await night(everybody.replaceAll('Engineer', 'E'), 21)
 
@@ -221,7 +223,8 @@ describe('a row that is about no person', () => {
     const { rows, records, rejects, warnings } = await planFor(`${everybody}${totals}E0003,,,,,,\r\n`)
     const feed = world.connection.feeds.source
     if (feed === undefined) throw new Error('no source')
-    const about = { signal: new AbortController().signal, now: world.sync.now() }
+    const { guards } = world.connection
+    const about = { signal: new AbortController().signal, now: world.sync.now(), guards }
     const opened = await feed.connector.open({
       ...about,
       now: () => about.now,

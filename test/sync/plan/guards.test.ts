@@ -12,6 +12,9 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
+/** Of a company in which all start on one day. */
+const limits = (own: object = {}) => Guards.parse({ sameStart: { count: 130 }, ...own })
+
 const failed = ({ guards }: Run) => guards?.filter(({ ok }) => !ok) ?? []
 /** From now on the source holds changes alone. */
 function readDeltas({ connection }: World): void {
@@ -25,7 +28,7 @@ function readDeltas({ connection }: World): void {
 const decision = ({ id, digest }: Run) => ({ runId: id, digest: digest ?? '', by: 'ops' })
 
 describe.each(databases)('the guards of a run on $name', ({ place }) => {
-  async function open(guards = Guards.parse({})) {
+  async function open(guards = limits()) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
     const { at } = stack.use(await place())
@@ -85,7 +88,7 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
 
   describe('know what is usual', () => {
     const wide = { count: 100, share: 1 }
-    const usualAfter = (runs: number) => Guards.parse({ fieldChanges: wide, unusual: { runs, times: 2, count: 3 } })
+    const usualAfter = (runs: number) => limits({ fieldChanges: wide, unusual: { runs, times: 2, count: 3 } })
     const promoted = (count: number, night: number) =>
       many.map((person, at) => (at < count ? { ...person, title: `Title ${night}` } : person))
     const nights = (world: World) => {
@@ -98,7 +101,8 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
       await using opened = await open(usualAfter(3))
       const { world } = opened
       const night = nights(world)
-      for (const count of [0, 2, 2]) expect((await night(count)).state).toBe('finished')
+      await night(0)
+      for (const count of [1, 2, 2]) expect((await night(count)).state).toBe('finished')
 
       const first = await night(9)
       await rejectRun(world.sync, decision(first))
@@ -113,6 +117,21 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
         [{ name: 'fieldChanges', reason: sentence }],
       ])
       expect(third.state).toBe('finished')
+    })
+
+    test('of all but the first one, in which everybody joins', async () => {
+      await using opened = await open(limits({ joiners: wide, unusual: { runs: 2, times: 2, count: 3 } }))
+      const night = (people: readonly HrPerson[], day: number) =>
+        opened.world.night(people, { asOf: `2026-11-1${day}T01:00:00.000Z` })
+      await night(many, 1)
+      await night(promoted(1, 2), 2)
+      await night(promoted(1, 3), 3)
+
+      const run = await night([...promoted(1, 3), ...staff(39).slice(30)], 4)
+
+      expect(failed(run)).toMatchObject([
+        { name: 'joiners', reason: '9 people would join; in 2 runs there were never more than 0' },
+      ])
     })
 
     test('of none before there are enough runs', async () => {
@@ -146,7 +165,7 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
       [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt).length
 
     test('so that small delta files are no way around the limit of a large one', async () => {
-      await using opened = await open(Guards.parse({}))
+      await using opened = await open(limits())
       const { world, client } = opened
       await world.night(many, { asOf: '2026-11-19T01:00:00.000Z' })
       readDeltas(world)
@@ -169,7 +188,7 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
     })
 
     test('also of whole exports, and not of one that a person approved', async () => {
-      await using opened = await open(Guards.parse({}))
+      await using opened = await open(limits())
       const { world, client } = opened
       await world.night(many, { asOf: '2026-11-19T01:00:00.000Z' })
 
@@ -185,7 +204,7 @@ describe.each(databases)('the guards of a run on $name', ({ place }) => {
   })
 
   test('add what passed by events within a day to what comes, in every limit', async () => {
-    await using opened = await open(Guards.parse({ fieldChanges: { count: 3, share: 0 } }))
+    await using opened = await open(limits({ fieldChanges: { count: 3, share: 0 } }))
     const { world, client } = opened
     await world.night(many, { asOf: '2026-11-19T01:00:00.000Z' })
     for (const at of [1, 2, 3]) {
