@@ -32,6 +32,13 @@ const german = (day: Temporal.PlainDate | null) => {
   return `${dd}.${mm}.${year}`
 }
 
+const shortMonths = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const named = (day: Temporal.PlainDate | null) => {
+  if (day === null) return ''
+  const { dd, year } = parts(day)
+  return `${dd}-${shortMonths[day.month - 1]}-${year}`
+}
+
 const nameOf = (person: Invented | null) => (person === null ? '' : `${person.first} ${person.last}`)
 const first: Column[1] = (person) => person.first
 const last: Column[1] = (person) => person.last
@@ -62,6 +69,12 @@ const rippling = keyed((index) => String(1001 + index))
 const factors = keyed((index) => String(80_001 + index))
 const ukg = keyed((index) => String(100_200 + index * 3))
 const generic = keyed((index) => `W${String(index + 1).padStart(5, '0')}`)
+const factorial = keyed((index) => String(880_001 + index * 3))
+const frappe = keyed((index) => `HR-EMP-${String(index + 1).padStart(5, '0')}`)
+const odoo = keyed((index) => `0${41_101 + index}`)
+const orange = keyed((index) => String(index + 1).padStart(4, '0'))
+const sap = keyed((index) => String(20_000 + index).padStart(8, '0'))
+const zoho = keyed((index) => `ZP${String(index + 1).padStart(3, '0')}`)
 const letters = 'BCDFGHJKLMNPQRSTVWXZ'
 const gusto = keyed(
   (index) => `K${letters[index % 20]}${2 + (index % 8)}${letters[(index * 7) % 20]}${String(index).padStart(3, '0')}`,
@@ -314,6 +327,102 @@ export const families: Readonly<Record<string, Family>> = {
       ['DateOfTermination', ({ end }) => american(end)],
       ['EmployeeType', ({ isContractor }) => (isContractor ? 'CON' : 'REG')],
       ['EmploymentStatus', words({ active: 'A', 'on leave': 'L', left: 'T', leaving: 'A', starting: 'A' })],
+    ],
+  },
+  factorial: {
+    columns: [
+      ['ID', factorial.key],
+      ['First Name', first],
+      ['Last Name', last],
+      ['Email', email],
+      ['Job Title', title],
+      ['Manager ID', factorial.managerKey],
+      ['Start Date', ({ start }) => dash(start)],
+      ['Terminated On', ({ end }) => dash(end)],
+      ['Location', place],
+    ],
+  },
+  'frappe-hr': {
+    columns: [
+      ['Employee', frappe.key],
+      ['First Name', first],
+      ['Last Name', last],
+      ['Company Email', email],
+      ['Designation', title],
+      ['Department', department],
+      ['Reports to', frappe.managerKey],
+      ['Date of Joining', ({ start }) => dash(start)],
+      ['Relieving Date', ({ end }) => dash(end)],
+      [
+        'Status',
+        words({ active: 'Active', 'on leave': 'Active', left: 'Left', leaving: 'Active', starting: 'Active' }),
+      ],
+    ],
+  },
+  odoo: {
+    // First and last names are columns of a module; the standard has Employee Name.
+    columns: [
+      ['Badge ID', odoo.key],
+      ['Employee Name', nameOf],
+      ['First Name', first],
+      ['Last Name', last],
+      ['Work Email', email],
+      ['Job Title', title],
+      ['Department', department],
+      ['Manager', manager],
+      ['First Contract Date', ({ start }) => dash(start)],
+      ['Departure Date', ({ end }) => dash(end)],
+      ['Active', ({ standing }) => (standing === 'left' ? 'FALSE' : 'TRUE')],
+    ],
+  },
+  orangehrm: {
+    columns: [
+      ['Employee Id', orange.key],
+      ['First Name', first],
+      ['Last Name', last],
+      ['Work Email', email],
+      ['Job Title', title],
+      ['Employment Status', ({ isContractor }) => (isContractor ? 'Freelance' : 'Full-Time Permanent')],
+      ['Sub Unit', department],
+      ['Supervisor', manager],
+      ['Joined Date', ({ start }) => dash(start)],
+      ['Termination Date', ({ end }) => dash(end)],
+    ],
+  },
+  'sap-hcm': {
+    delimiter: ';',
+    lineEnd: '\r\n',
+    columns: [
+      ['Personalnummer', sap.key],
+      ['Vorname', first],
+      ['Nachname', last],
+      ['E-Mail', email],
+      ['Planstelle', title],
+      ['Personalnummer Vorgesetzter', sap.managerKey],
+      ['Eintritt', ({ start }) => german(start)],
+      ['Austritt', ({ end }) => german(end) || '31.12.9999'],
+      [
+        'Beschäftigungsstatus',
+        words({ active: 'aktiv', 'on leave': 'aktiv', left: 'ausgetreten', leaving: 'aktiv', starting: 'aktiv' }),
+      ],
+      ['Personalbereich', place],
+    ],
+  },
+  'zoho-people': {
+    columns: [
+      ['Employee ID', zoho.key],
+      ['First Name', first],
+      ['Last Name', last],
+      ['Email ID', email],
+      ['Designation', title],
+      ['Department', department],
+      ['Reporting To', manager],
+      ['Date of Joining', ({ start }) => named(start)],
+      ['Date of Exit', ({ end }) => named(end)],
+      [
+        'Employee Status',
+        words({ active: 'Active', 'on leave': 'Active', left: 'Terminated', leaving: 'Active', starting: 'Active' }),
+      ],
     ],
   },
   generic: {

@@ -24,12 +24,14 @@ export function choosePreset(table: Table, presets: Presets, answers: Answers): 
     const rules = rulesOf(preset)
     const found = rules.filter(([, names]) => names.some((column) => headers.has(normaliseHeader(column))))
     const hasKey = found.some(([field]) => field === 'identityId')
-    return { name, preset, found: found.length, of: rules.length, hasKey, words: knownShare(table, preset) }
+    const isLike = found.length >= rules.length * certainShare && hasColumnOfItsOwn(headers, name, presets)
+    return { name, preset, found: found.length, of: rules.length, hasKey, isLike, words: knownShare(table, preset) }
   })
   const ranked = scored.toSorted(
     (a, b) =>
       Number(b.hasKey) - Number(a.hasKey) ||
       b.found - a.found ||
+      Number(b.isLike) - Number(a.isLike) ||
       // What says no more of one system than of any other is not taken for an export of that system.
       Number(b.name === 'generic') - Number(a.name === 'generic') ||
       b.words - a.words ||
@@ -44,8 +46,7 @@ export function choosePreset(table: Table, presets: Presets, answers: Answers): 
   const next = ranked.find(({ name }) => name !== chosen.name)
   const shareOf = (one: typeof chosen) => `${one.found} of ${one.of}`
   const why = `${shareOf(chosen)} of its fields are in the export${next === undefined ? '' : `; the next, ${next.name}, has ${shareOf(next)}`}`
-  const fits = chosen.found >= chosen.of * certainShare && hasColumnOfItsOwn(headers, chosen.name, presets)
-  return { name: chosen.name, preset: chosen.preset, why, isCertain: named !== undefined || fits }
+  return { name: chosen.name, preset: chosen.preset, why, isCertain: named !== undefined || chosen.isLike }
 }
 
 /** The share of the values of its status column that a preset knows. */

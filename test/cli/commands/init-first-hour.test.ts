@@ -41,7 +41,7 @@ const rightAway: readonly (readonly [name: string, read: string, source: object]
   [
     'sap-german',
     '39 rows, 39 records, 0 rejected, 0 with a bad cell',
-    { fields: { separatedAt: { column: 'Austritt', blankWhen: ['31.12.9999'] } } },
+    { preset: 'sap-hcm', encoding: 'windows-1252', headerLine: 2 },
   ],
   [
     'sql-default-dates',

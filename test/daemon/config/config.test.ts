@@ -13,7 +13,7 @@ import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.t
 const repository = resolve(import.meta.dirname, '../../..')
 const key = 'key-of-the-platform'
 const presets =
-  'adp-workforce-now, bamboohr, generic, gusto, hibob, personio, personio-de, rippling, successfactors, ukg-pro, workday'
+  'adp-workforce-now, bamboohr, factorial, frappe-hr, generic, gusto, hibob, odoo, orangehrm, personio, personio-de, rippling, sap-hcm, successfactors, ukg-pro, workday, zoho-people'
 
 const minimal = `platform:
   apiKey: \${env:KEY}

@@ -11,14 +11,14 @@ const presets = await readPresets()
 const names = [...presets.keys()]
 
 /** Systems that do not say by a key who the manager is. */
-const withoutManagerKeys = ['gusto', 'personio', 'personio-de']
+const withoutManagerKeys = ['gusto', 'odoo', 'orangehrm', 'personio', 'personio-de', 'zoho-people']
 
 describe('every preset', () => {
   test('has a typical export to show what it reads', async () => {
     const files = await readdir(fixtures)
 
     expect(names.filter((name) => !files.includes(`${name}.csv`) || !typical[name])).toEqual([])
-    expect(names.length).toBe(11)
+    expect(names.length).toBe(17)
   })
 
   test.each(names)('%s reads its typical export to the day and the key', async (name) => {
@@ -133,6 +133,9 @@ describe('a trap', () => {
     ['rippling', 'Manager - Work email'],
     ['workday', 'Active'],
     ['successfactors', 'STATUS'],
+    ['odoo', 'Active'],
+    ['orangehrm', 'Employment Status'],
+    ['factorial', 'Identifier'],
   ])('of %s, the column "%s", is not read', async (name, column) => {
     const mapping = Mapping.parse(mergePreset((await presetNamed(name)).mapping, {}))
     const [key = ''] = columnsOf(mapping.fields.identityId)
@@ -141,6 +144,19 @@ describe('a trap', () => {
 
     expect(compiled).toMatchObject({ ok: true, columns: { identityId: key } })
     expect(Object.values(compiled.ok ? compiled.columns : {})).toEqual([key])
+  })
+
+  test.each([
+    ['frappe-hr', 'Employee', 'Status', ['Inactive', 'Suspended']],
+    ['sap-hcm', 'Personalnummer', 'Beschäftigungsstatus', ['ruhend', '2']],
+  ])('of %s is a status that may mean left or not: it is in no list', async (name, key, column, values) => {
+    const compiled = compileMapping(Mapping.parse(mergePreset((await presetNamed(name)).mapping, {})), [key, column])
+
+    const told = values.map((value) =>
+      compiled.ok ? compiled.map({ values: ['1', value], origin: { file: 'people.csv', line: 2 } }) : null,
+    )
+
+    expect(told).toMatchObject(values.map((value) => ({ badCells: [{ unlisted: { field: 'status', value } }] })))
   })
 
   test('that inactive means on leave separates nobody in SuccessFactors', async () => {

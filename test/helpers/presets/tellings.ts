@@ -9,6 +9,10 @@ function counted(from: number, step = 1): string[] {
   return Array.from({ length: roles.length }, (_, index) => String(from + index * step))
 }
 
+function padded(prefix: string, from: number, digits: number): string[] {
+  return counted(from).map((key) => `${prefix}${key.padStart(digits, '0')}`)
+}
+
 /** What the typical export of each system says. */
 export const typical: Readonly<Record<string, Telling>> = {
   'adp-workforce-now': {
@@ -22,6 +26,22 @@ export const typical: Readonly<Record<string, Telling>> = {
   bamboohr: {
     keys: counted(101),
     managers: ['managerId', 'managerName'],
+    tellsContractors: false,
+    tellsStatus: true,
+    lastDays: endOfContract,
+    left: ['leaver'],
+  },
+  factorial: {
+    keys: counted(880_001, 3),
+    managers: ['managerId'],
+    tellsContractors: false,
+    tellsStatus: false,
+    lastDays: endOfContract,
+    left: [],
+  },
+  'frappe-hr': {
+    keys: padded('HR-EMP-', 1, 5),
+    managers: ['managerId'],
     tellsContractors: false,
     tellsStatus: true,
     lastDays: endOfContract,
@@ -55,6 +75,22 @@ export const typical: Readonly<Record<string, Telling>> = {
     lastDays: { ...lastDayWorked, leaver: '2026-10-31' },
     left: ['leaver'],
   },
+  odoo: {
+    keys: counted(41_101).map((key) => `0${key}`),
+    managers: ['managerName'],
+    tellsContractors: false,
+    tellsStatus: false,
+    lastDays: endOfContract,
+    left: [],
+  },
+  orangehrm: {
+    keys: padded('', 1, 4),
+    managers: ['managerName'],
+    tellsContractors: false,
+    tellsStatus: false,
+    lastDays: endOfContract,
+    left: [],
+  },
   personio: {
     keys: personioKeys,
     managers: ['managerName'],
@@ -75,6 +111,14 @@ export const typical: Readonly<Record<string, Telling>> = {
     keys: counted(1001),
     managers: [],
     tellsContractors: true,
+    tellsStatus: true,
+    lastDays: endOfContract,
+    left: ['leaver'],
+  },
+  'sap-hcm': {
+    keys: padded('', 20_000, 8),
+    managers: ['managerId'],
+    tellsContractors: false,
     tellsStatus: true,
     lastDays: endOfContract,
     left: ['leaver'],
@@ -103,6 +147,14 @@ export const typical: Readonly<Record<string, Telling>> = {
     tellsStatus: true,
     // The last day of work is blank there until it has passed.
     lastDays: { ...lastDayWorked, leaving: '2026-12-31' },
+    left: ['leaver'],
+  },
+  'zoho-people': {
+    keys: padded('ZP', 1, 3),
+    managers: ['managerName'],
+    tellsContractors: false,
+    tellsStatus: true,
+    lastDays: endOfContract,
     left: ['leaver'],
   },
 }
