@@ -60,7 +60,7 @@ describe.each(databases)('problems on $name', ({ place }) => {
       leaver: false,
       status: null,
       code: 'not_connected',
-      message: 'the platform cannot be reached (connect)',
+      message: 'the platform cannot be reached (connect: connection refused)',
       firstAt: failedAt,
       times: 1,
     })
