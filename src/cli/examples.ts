@@ -81,6 +81,12 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['rollcall retract E1001 --reason "a test row of HR"', 'take back a person who was sent in error'],
     ['rollcall retract E1001 --undo', 'send the person again'],
   ],
+  separate: [
+    [
+      'rollcall separate E1001 E1002 --on 2026-10-31 --reason "left before the move"',
+      'people whom only the platform knows',
+    ],
+  ],
   'hold-back': [
     ['rollcall hold-back', 'whose leaving is held back'],
     ['rollcall hold-back E1001 --until 2026-12-31 --reason "HR mends it in December"', 'keep a person'],

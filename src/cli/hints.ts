@@ -31,6 +31,7 @@ export const hinted = [
   'revert',
   'run',
   'runs',
+  'separate',
   'serve',
   'status',
   'sync',

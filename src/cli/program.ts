@@ -30,6 +30,7 @@ import type { RetryOptions } from './commands/retry-events.ts'
 import type { RevertOptions } from './commands/revert.ts'
 import type { RunDetailOptions } from './commands/run.ts'
 import type { RunsOptions } from './commands/runs.ts'
+import type { SeparateOptions } from './commands/separate.ts'
 import type { ServeOptions } from './commands/serve.ts'
 import type { StatusOptions } from './commands/status.ts'
 import type { SyncOptions } from './commands/sync.ts'
@@ -344,6 +345,24 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .action(
       ends(async (key: string, options: RetractOptions) =>
         (await import('./commands/retract.ts')).retract(key, options),
+      ),
+    )
+
+  waiting(
+    deciding(
+      one(
+        common(
+          add(program, 'separate', 'Separate people whom only the platform knows; the run is held for an approval'),
+        ),
+      ),
+    ),
+  )
+    .argument('<keys...>', 'their keys, as "rollcall problems" lists them')
+    .requiredOption('--reason <text>', 'why, for the record')
+    .option('--on <day>', 'their last day, such as 2026-10-31 (default: today)')
+    .action(
+      ends(async (keys: string[], options: SeparateOptions) =>
+        (await import('./commands/separate.ts')).separate(keys, options),
       ),
     )
 

@@ -188,6 +188,7 @@ export const alertTitles: Readonly<Record<Alert['kind'], string>> = {
   run_failed: 'The last run failed',
   problems: 'People cannot be delivered',
   unserved: 'People are not served as HR says',
+  foreign: 'Only the platform knows people',
   leaver_late: 'A leaver is late',
   paused: 'Paused by a person',
   settings_differ: 'Processes have different settings',

@@ -92,7 +92,7 @@ export function decideInOrder(
   sightings: readonly Sighting[],
   ctx: PlanContext,
 ): Decision {
-  const start = entry ?? unknown(sightings[0]?.identityId ?? '', ctx)
+  const start = entry ?? unknownPerson(sightings[0]?.identityId ?? '', ctx)
   let side: WantedSide = start
   let retracted: Sighting | null = null
   const overtaken: Overtaken[] = []
@@ -144,7 +144,7 @@ function isUnknown(entry: RosterEntry | undefined): boolean {
 }
 
 /** A person about whom nothing is known yet. */
-function unknown(identityId: string, { asOf }: PlanContext): RosterEntry {
+export function unknownPerson(identityId: string, { asOf }: PlanContext): RosterEntry {
   return {
     identityId,
     wanted: null,

@@ -62,6 +62,8 @@ export type RunOptions = {
   readonly restore?: { readonly identityId: string; readonly by: string }
   /** The one person that the run is about. */
   readonly person?: AskedPerson
+  /** The people whom this run separates because only the platform knows them, and their last day; such a run reads no source. */
+  readonly separate?: SeparateOptions
   /** The run that this one takes back; such a run reads no source. */
   readonly revert?: { readonly runId: string; readonly reason: string; readonly by: string }
   /** What waits in held runs of events is planned again as well. */
@@ -73,6 +75,14 @@ export type RunOptions = {
     readonly by: string
     readonly because: string | null
   }
+}
+
+/** Whom a person has separated, the last day (`YYYY-MM-DD`), and who said so and why. */
+export type SeparateOptions = {
+  readonly identityIds: readonly string[]
+  readonly on: string
+  readonly reason: string
+  readonly by: string
 }
 
 /** A person who is asked for by key, or by the digest of an e-mail address until the source was read and the key is known. */
@@ -114,16 +124,21 @@ export type RunAccount = { readonly person?: PersonAccount; readonly revert?: Re
 /** How many people HR has told of, and how many of them have left. */
 export type KnownPeople = { readonly people: number; readonly separated: number }
 
-/** How many people differ in the platform's list, by kind. */
+/** How many people differ in the platform's list, by kind. `foreign`: no export states them, and the platform takes them for employed. */
 export type Differences = { readonly lost: number; readonly changed: number; readonly foreign: number }
 
 export type Verification = Differences & {
+  /** How many others no export states, who have left there; left out by older versions, which count them as foreign. */
+  readonly separated?: number
   readonly listed: number
   /** How many people were asked for as a sample; left out if the whole list was read. */
   readonly asked?: number
   /** The keys of the first of them, by kind. */
   readonly people?: { [K in keyof Differences]: string[] }
 }
+
+/** How many people only the platform knows and takes for employed, and how many others of them have left there. */
+export type ForeignTally = { readonly people: number; readonly separated: number }
 
 /** How many people are not served as their source says, how many of them may have left, and of how many rows the person is unknown. */
 export type UnservedTally = { readonly people: number; readonly leavers: number; readonly rows: number }
@@ -382,6 +397,13 @@ export type StoreSchema = {
     reason: string
     held_by: string
     held_at: Date
+  }
+  foreign_people: {
+    connection: string
+    identity_id: string
+    is_separated: boolean
+    first_at: Date
+    last_at: Date
   }
   pauses: {
     connection: string

@@ -11,6 +11,7 @@ import {
   getRun,
   moveRun,
   noteMovedBasis,
+  ofNamedPeople,
   type Run,
   waitingRun,
 } from '../store/runs/runs.ts'
@@ -118,7 +119,9 @@ function refuseExpired({ id, connection, expiresAt, options }: Run, now: Date): 
   if (expiresAt === null || Date.parse(expiresAt) > now.getTime()) return
   const helps = options.retract
     ? 'reject it, and ask for the retraction again'
-    : `"rollcall sync --connection ${connection}" plans again on what is known now`
+    : options.separate
+      ? 'reject it, and ask for the separation again'
+      : `"rollcall sync --connection ${connection}" plans again on what is known now`
   throw new Failure('conflict', `the plan of run ${id} has expired at ${expiresAt} and cannot be approved: ${helps}`)
 }
 
@@ -166,8 +169,7 @@ async function askAgain(
   { digest, by, because, now }: { digest: string; by: string; because: string | null; now: Date },
 ): Promise<string> {
   const waiting = await waitingRun(tx, { connection, feed })
-  const other =
-    waiting?.options.again?.runId ?? (waiting && (feed === 'person' || feed === 'revert') ? waiting.id : runId)
+  const other = waiting?.options.again?.runId ?? (waiting && ofNamedPeople.has(feed) ? waiting.id : runId)
   if (other !== runId) throw new Failure('conflict', `run ${other} is being planned again; approve when that has ended`)
   const { plan: _, joined: __, held: ___, ...kept } = asked
   const options = { ...kept, again: { runId, digest, by, because } }

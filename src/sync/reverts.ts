@@ -58,6 +58,9 @@ function notToRevert({ id, state, feed, options, confirmed }: Run): string | nul
     const { identityId } = options.retract
     return `it took back the data of ${identityId}; \`rollcall retract ${identityId} --undo\` undoes that`
   }
+  // Known as employed and in no export, a person would be separated again by the next one, without an approval.
+  if (feed === 'separation')
+    return 'it separated people whom no export states; `rollcall hold-back KEY` brings one back until HR states them'
   if (feed === 'revert') return 'it is itself a revert; `rollcall sync` sends what HR says now'
   switch (state) {
     case 'waiting':

@@ -6,6 +6,7 @@ import { doubtsValues, untainted } from '../identity/guards/taints.ts'
 import type { Payload } from '../queue/jobs.ts'
 import { dropSolvedProblems, rejectedEvents } from '../store/audit/history.ts'
 import { record, rollcall } from '../store/audit/trail.ts'
+import { dropStated } from '../store/foreign/people.ts'
 import { holdAllEvents, refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
 import { acceptLeavers, noteLeavers, settleLeavers } from '../store/leavers/clock.ts'
 import type { DeliveredBy } from '../store/plans/batches.ts'
@@ -25,6 +26,7 @@ import {
   getRun,
   heldReason,
   moveRun,
+  ofNamedPeople,
   type Run,
   type Trigger,
 } from '../store/runs/runs.ts'
@@ -36,6 +38,7 @@ import type { SyncConnection, SyncContext } from './context.ts'
 import { noteTarget } from './deliver/target.ts'
 import { digestAnswered, digestsOf } from './digests.ts'
 import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
+import { prepareSeparation } from './foreign/separation.ts'
 import { basisOf } from './plan/basis.ts'
 import { addDueRuns } from './plan/due-runs.ts'
 import { openFeed, settleSources } from './plan/feeds.ts'
@@ -52,7 +55,7 @@ import { readyDigests } from './repair/renew-digests.ts'
 import { learnAfterRestore } from './repair/restored.ts'
 import { verifySample } from './repair/sample.ts'
 import { readBackUncertain } from './repair/uncertain.ts'
-import { verifyAgainstPlatform } from './repair/verify.ts'
+import { verifyAgainstPlatform, withoutPlanned } from './repair/verify.ts'
 import { type Rider, ridersOf, takeAlong } from './riders.ts'
 
 /** An unforeseen error does not block the connection for ever. */
@@ -60,6 +63,8 @@ const attemptsAtUnexpected = 5
 /** A source or platform that does not answer is tried again for some minutes. Then the run fails, so that an operator sees it. */
 const attemptsAtUnreachable = 10
 const hourMs = 60 * 60_000
+/** The feeds of runs that read no source. */
+const readsNothing: ReadonlySet<string> = new Set(['roster', 'revert', 'separation'])
 
 /**
  * The `run` job: reads the source, plans, judges, and makes due what may be sent. Run twice, or after a crash at any point, it
@@ -156,7 +161,7 @@ async function readAndPlan(ctx: SyncContext, claim: ClaimedRun, connection: Sync
   const verification = learned ?? (await verify(ctx, connection, { claim, signal }))
   const unread = await readBackUncertain(ctx, connection, { claim, signal })
   // What HR says is read all the same; a run that reads nothing else has nothing to go on with.
-  if (unread && (claim.run.feed === 'roster' || claim.run.feed === 'revert')) throw asFailure(connection, unread)
+  if (unread && readsNothing.has(claim.run.feed)) throw asFailure(connection, unread)
   await readBackInDoubt(ctx, { connections: [connection.name], repairs: 'here', signal })
   await settleSources(ctx, connection)
   // A command works no longer than its run does, so that this is when it reads what became of earlier departures.
@@ -166,6 +171,7 @@ async function readAndPlan(ctx: SyncContext, claim: ClaimedRun, connection: Sync
   const basis = await basisOf(ctx, connection)
   const plan = await step('plan', () => planOf(ctx, claim, connection, way))
 
+  const found = await withoutPlanned(ctx, claim.run, verification)
   const { setAside } = plan
   const digests = digestsOf(db, connection)
   if (kept) {
@@ -175,7 +181,7 @@ async function readAndPlan(ctx: SyncContext, claim: ClaimedRun, connection: Sync
   const now = ctx.now()
   const store = async (tx: Db): Promise<string | null> => {
     const { name, configuration } = connection
-    if (!(await markPlanned(tx, planned(claim, plan), { ...plan, configuration, basis, verification }, now)))
+    if (!(await markPlanned(tx, planned(claim, plan), { ...plan, configuration, basis, verification: found }, now)))
       throw new Overtaken()
     await keepIndex(tx, claim.run.id, plan.index ?? null)
     if (plan.account) await keepAccount(tx, { runId: claim.run.id, connection: name, account: plan.account })
@@ -230,6 +236,7 @@ async function planOf(
     ctx.events.runRead({ runId, connection: connection.name, ...read })
     await ctx.giveWay?.(read)
   }
+  if (options.separate) return await prepareSeparation(ctx, connection, { separate: options.separate, stage, signal })
   if (options.revert) return await prepareRevert(ctx, connection, { revert: options.revert, stage, signal })
   if (options.person) return await preparePerson(ctx, connection, { asked: options.person, stage, signal, onProgress })
 
@@ -404,6 +411,7 @@ export async function commit(tx: Db, run: Run, connection: SyncConnection, now: 
   const batches = await acceptIndex(tx, committed, () => commitPlan(tx, committed))
   if (!connection.records) await settleLeavers(tx, stating)
   await dropSolvedProblems(tx, run.connection)
+  await dropStated(tx, run.connection)
   await decideSource(tx, run, { outcome: 'accepted', now })
   return batches
 }
@@ -446,7 +454,7 @@ export async function afterCommit(ctx: SyncContext, run: Run, batches: number): 
   if (ridden) await settleSources(ctx, ridden)
   // What was accepted may hold a day that has begun by now, and there may be no daemon that would look for it. A run that a person asked for to do
   // one thing does nothing beside it.
-  const isAlone = run.feed === 'person' || run.feed === 'revert' || run.options.plan !== undefined
+  const isAlone = ofNamedPeople.has(run.feed) || run.options.plan !== undefined
   if (!isAlone) await addDueRuns(ctx, { connection: run.connection })
   if (batches === 0) {
     ctx.events.runUnchanged({ ...about, people: run.records ?? 0 })

@@ -25,6 +25,7 @@ export {
   unblock,
 } from './requests.ts'
 export { requestRevert } from './reverts.ts'
+export { requestSeparation } from './separations.ts'
 export { sweep } from './sweep.ts'
 
 /** What the queue's jobs do. */

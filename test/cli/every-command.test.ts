@@ -39,6 +39,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   resume: [],
   resync: [],
   retract: ['E0001', '--reason', 'test row'],
+  separate: ['X1', '--reason', 'left'],
   'retry-events': [],
   revert: [runId, '--reason', 'wrong'],
   run: [runId],

@@ -55,3 +55,42 @@ test('the same broken rows every night are never out of sight, hold nothing, and
   expect(document.unserved.length).toBe(5)
   expect(status.stdout).toContain(line.slice(line.indexOf('5 people')))
 })
+
+test('people whom only the platform knows are told after a sync, in status, as a failure with --strict, and separated by a command', async () => {
+  const { key } = await host.tenant()
+  const account = { baseUrl: host.platform.baseUrl, key }
+  {
+    await using former = await install(account, { hasStore: true })
+    await former.hrSays(staff(5))
+    await former.run('sync')
+  }
+  await using at = await install(account, { hasStore: true })
+  await at.hrSays(without(staff(5), 'E0002', 'E0004'))
+
+  const verified = await at.run('resync', '--verify', '--strict')
+  const listed = await at.run('problems')
+  const { document } = await at.json<{ foreign: object[] }>('problems')
+  const status = await at.run('status')
+  const asked = await at.run('separate', 'E0002', 'E0004', '--reason', 'left before the move')
+  const approved = await at.run('approve', '@held', '--digest', (await heldRun(at)).digest)
+  const after = await at.run('resync', '--verify', '--strict')
+
+  const line = `2 people are known only to the platform, and may have left: rollcall --config ${at.configFile} problems`
+  expect(verified.exit).toBe(70)
+  expect(verified.stdout).toContain(`! acme: ${line}`)
+  expect(listed.stdout.split('\n').slice(0, 4)).toEqual([
+    'People known only to the platform',
+    expect.stringMatching(/^CONNECTION +KEY +FOR +LISTED$/),
+    expect.stringMatching(/^acme +E0002 /),
+    expect.stringMatching(/^acme +E0004 /),
+  ])
+  expect(document.foreign).toMatchObject([{ identityId: 'E0002' }, { identityId: 'E0004' }])
+  expect(status.stdout).toContain(line)
+  expect(asked.exit).toBe(65)
+  expect(approved.exit).toBe(0)
+  expect([after.exit, after.stdout]).toEqual([0, expect.not.stringContaining('only to the platform')])
+})
+
+async function heldRun(at: Awaited<ReturnType<typeof install>>): Promise<{ digest: string }> {
+  return (await at.json<{ digest: string }>('run', '@held')).document
+}

@@ -68,7 +68,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     inbox: [top],
     rejects: [top],
     access: [top, 'audit/trail.ts'],
-    alerts: [top, 'rejects', 'leavers', 'workers'],
+    alerts: [top, 'rejects', 'leavers', 'workers', 'foreign'],
+    foreign: [top, 'plans/entries.ts'],
     leavers: [top, 'roster'],
     runs: [top, 'workers'],
     deliveries: [top, 'runs', 'workers', 'leavers', 'audit/trail.ts'],
@@ -78,10 +79,11 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     backup: [top, 'migrations', 'runs', 'plans', 'inbox', 'workers', 'audit/trail.ts', 'audit/chain.ts'],
   },
   sync: {
-    [top]: ['plan', 'deliver', 'repair'],
+    [top]: ['plan', 'deliver', 'repair', 'foreign'],
     plan: [top],
     deliver: [top, 'plan/stage.ts', 'repair/uncertain.ts'],
     repair: [top, 'plan/stage.ts', 'deliver'],
+    foreign: [top, 'plan', 'deliver', 'repair/read-back.ts'],
   },
   daemon: {
     [top]: [

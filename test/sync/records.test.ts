@@ -4,7 +4,15 @@ import type { CallOptions } from '../../src/http/client/client.ts'
 import { auditKey, newKeyPem, Signing } from '../../src/store/audit/key.ts'
 import { connectionStates } from '../../src/store/connections.ts'
 import { listProblems } from '../../src/store/deliveries/problems.ts'
-import { approveRun, requestRevert, restorePerson, retractPerson, unblock } from '../../src/sync/sync.ts'
+import { listForeign } from '../../src/store/foreign/people.ts'
+import {
+  approveRun,
+  requestRevert,
+  requestSeparation,
+  restorePerson,
+  retractPerson,
+  unblock,
+} from '../../src/sync/sync.ts'
 import {
   liveRecords,
   openRecordWorld,
@@ -365,6 +373,25 @@ describe('what the platform holds', () => {
       expect(run.verification).toMatchObject({ lost: 1, changed: 2 })
       expect(await liveRecords(client)).toEqual(asRecords(all.filter(({ id }) => id !== 'E0005')))
     }
+  })
+
+  test('and no source states is counted and listed, and cannot be separated', async () => {
+    await using opened = await open({ deliver: 'direct' })
+    const { world, client } = opened
+    const all = workers(3)
+    await recordNight(world, all)
+    const params = await recordsPlace(client)
+    const [first = { id: '' }] = all
+    const other = { ...recordOf({ ...first, id: 'X1' }) }
+    expect(await client.upsertCustomDataRecords({ params, body: { data: [other] } })).toMatchObject({ status: 200 })
+
+    const run = await recordNight(world, all, { verify: true })
+    const { db } = world.sync.store
+
+    expect(run.verification).toMatchObject({ lost: 0, changed: 0, foreign: 1, people: { foreign: ['X1'] } })
+    expect(await listForeign(db, {})).toMatchObject([{ connection: run.connection, identityId: 'X1' }])
+    const asked = { connection: run.connection, identityIds: ['X1'], reason: 'gone', by: 'ana' }
+    await expect(requestSeparation(world.sync, asked)).rejects.toThrow('have no leaving date')
   })
 
   test('keeps what others wrote into a record that is updated by itself', async () => {

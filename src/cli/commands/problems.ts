@@ -1,11 +1,14 @@
-import type { Problem, Unserved } from '../../contract/control/shapes.ts'
+import type { ForeignPerson } from '../../contract/control/foreign.ts'
+import type { Leaver } from '../../contract/control/leavers.ts'
+import type { InboxEvent, Problem, Unserved } from '../../contract/control/shapes.ts'
 import { allEvents, allPages } from '../pages.ts'
 import { renderEvents } from '../render/events.ts'
 import { renderLeavers } from '../render/leavers.ts'
-import { renderProblems, renderUnserved } from '../render/status.ts'
+import { renderForeign, renderProblems, renderUnserved } from '../render/status.ts'
+import type { Paint } from '../render/text.ts'
 import { type CommonOptions, withSession } from '../session.ts'
 
-/** Lists the changes that do not come to pass, the people whose rows cannot be read, and the events that could not be understood. */
+/** Lists the changes that do not come to pass, the people whose rows cannot be read or whom only the platform knows, and the events that could not be understood. */
 export async function problems(options: CommonOptions): Promise<number> {
   return await withSession(options, { looks: true }, async ({ config, control, output }) => {
     const found = await allPages((after?: string) =>
@@ -13,6 +16,9 @@ export async function problems(options: CommonOptions): Promise<number> {
     )
     const unserved = await allPages((after?: string) =>
       control.listUnserved({ query: { connection: options.connection, after, limit: 1000 } }),
+    )
+    const foreign = await allPages((after?: string) =>
+      control.listForeign({ query: { connection: options.connection, after, limit: 1000 } }),
     )
     const notEffective = await allPages((after?: string) =>
       control.listNotEffective({ query: { connection: options.connection, after, limit: 1000 } }),
@@ -22,29 +28,35 @@ export async function problems(options: CommonOptions): Promise<number> {
     const document = {
       problems: found.sort(byUrgency),
       unserved: unserved.sort(byUrgency),
+      foreign,
       notEffective,
       events: events.flat(),
     }
-    output.result(document, (listed, paint) =>
-      [
-        ...(listed.problems.length > 0 || listed.unserved.length === 0 ? [renderProblems(listed.problems, paint)] : []),
-        ...(listed.unserved.length > 0
-          ? [
-              ...(listed.problems.length > 0 ? [''] : []),
-              paint('bold', 'People who are not served as HR says'),
-              renderUnserved(listed.unserved, paint),
-            ]
-          : []),
-        ...(listed.notEffective.length > 0
-          ? ['', paint('bold', 'Leavers acknowledged but not effective'), renderLeavers(listed.notEffective, paint)]
-          : []),
-        ...(listed.events.length > 0
-          ? ['', paint('bold', 'Events that could not be understood'), renderEvents(listed.events, paint)]
-          : []),
-      ].join('\n'),
-    )
+    output.result(document, renderLists)
     return 0
   })
+}
+
+type Lists = {
+  readonly problems: readonly Problem[]
+  readonly unserved: readonly Unserved[]
+  readonly foreign: readonly ForeignPerson[]
+  readonly notEffective: readonly Leaver[]
+  readonly events: readonly InboxEvent[]
+}
+
+/** Each list under its title. Only where somebody is not served or only the platform knows them, it goes without saying that there are no problems. */
+function renderLists({ problems, unserved, foreign, notEffective, events }: Lists, paint: Paint): string {
+  const isSaid = problems.length > 0 || unserved.length + foreign.length === 0
+  const titled = (all: readonly unknown[], title: string, render: () => string) =>
+    all.length === 0 ? [] : [`${paint('bold', title)}\n${render()}`]
+  return [
+    ...(isSaid ? [renderProblems(problems, paint)] : []),
+    ...titled(unserved, 'People who are not served as HR says', () => renderUnserved(unserved, paint)),
+    ...titled(foreign, 'People known only to the platform', () => renderForeign(foreign, paint)),
+    ...titled(notEffective, 'Leavers acknowledged but not effective', () => renderLeavers(notEffective, paint)),
+    ...titled(events, 'Events that could not be understood', () => renderEvents(events, paint)),
+  ].join('\n\n')
 }
 
 /** Leavers first, and of those and the others the longest standing first. */

@@ -1,7 +1,7 @@
 import { feedTexts } from '../../contract/control/feed-texts.ts'
 import type { Counts, DoubtTally, Run, Verification } from '../../contract/control/shapes.ts'
 import { renderGuards, renderWarnings } from './plan.ts'
-import { countsText, doubtText, peopleAndRows, unservedText } from './tallies.ts'
+import { countsText, doubtText, foreignText, peopleAndRows, unservedText } from './tallies.ts'
 import {
   aligned,
   counted,
@@ -127,12 +127,17 @@ export function renderRunLine(run: Run, paint: Paint): string {
 
 /** The lines that a command ends with when a run has come to rest, and what may be done about it. */
 export function renderOutcome(run: Run, paint: Paint): string {
-  const unserved = run.unserved !== null && accepted.has(run.state) ? unservedText(run.unserved) : []
+  const isAccepted = accepted.has(run.state)
+  const unserved = run.unserved !== null && isAccepted ? unservedText(run.unserved) : []
+  const { foreign = 0, separated = 0 } = run.verification ?? {}
   return [
     outcomeLines(run, paint),
-    ...[...foundText(run), ...unserved, ...doubtText(run.inDoubt)].map(
-      (line) => `${paint('yellow', '!')} ${run.connection}: ${line}`,
-    ),
+    ...[
+      ...foundText(run),
+      ...unserved,
+      ...(isAccepted ? foreignText({ people: foreign, separated }) : []),
+      ...doubtText(run.inDoubt),
+    ].map((line) => `${paint('yellow', '!')} ${run.connection}: ${line}`),
   ].join('\n')
 }
 
@@ -256,6 +261,8 @@ function optionsText({ options }: Run): string {
     options.sample && 'sample',
     options.retract && 'retract',
     personText(options),
+    options.separate &&
+      `separate ${counted(options.separate.identityIds.length, 'person', 'people')}: ${shown(options.separate.reason)}`,
     options.revert && `revert ${shortId(options.revert.runId)}`,
   ].filter(Boolean)
   return flags.length === 0 ? '' : ` (${flags.join(', ')})`
@@ -273,10 +280,10 @@ function sentText({ sent }: Run): string | null {
 }
 
 function verificationText(found: Verification): string {
-  const { listed, asked, lost, changed, foreign } = found
+  const { listed, asked, lost, changed, foreign, separated = 0 } = found
   if (asked !== undefined)
     return `${counted(asked, 'person', 'people')} asked for: ${number(lost)} lost, ${number(changed)} changed`
-  return `${counted(listed, 'person', 'people')} on the platform: ${number(lost)} lost, ${number(changed)} changed, ${number(foreign)} foreign`
+  return `${counted(listed, 'person', 'people')} on the platform: ${number(lost)} lost, ${number(changed)} changed, ${number(foreign)} foreign${separated === 0 ? '' : `, ${number(separated)} more of them separated`}`
 }
 
 function delivered(run: Run): string {

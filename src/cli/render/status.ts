@@ -1,3 +1,4 @@
+import type { ForeignPerson } from '../../contract/control/foreign.ts'
 import { processRoles } from '../../contract/control/process-roles.ts'
 import type { ProcessRole } from '../../contract/control/processes.ts'
 import type { ConnectionStatus, Problem, Run, Status, Unserved } from '../../contract/control/shapes.ts'
@@ -88,6 +89,21 @@ export function renderProblems(problems: readonly Problem[], paint: Paint): stri
   const lines = aligned([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell), roomIn(paint))
   const more = problems.length - rows.length
   return [...lines, ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : [])].join('\n')
+}
+
+/** The people whom only the platform knows, one line each, in the order given. */
+export function renderForeign(foreign: readonly ForeignPerson[], paint: Paint): string {
+  const rows = foreign
+    .slice(0, problemsShown)
+    .map((one) => [one.connection, shown(one.identityId), age(one.ageSeconds), moment(one.lastAt)])
+  const head = ['CONNECTION', 'KEY', 'FOR', 'LISTED']
+  const lines = aligned([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell), roomIn(paint))
+  const more = foreign.length - rows.length
+  return [
+    ...lines,
+    ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : []),
+    'No accepted export states them. Ask HR about each; rollcall separate KEY… --reason "…" separates those who have left.',
+  ].join('\n')
 }
 
 /** The people whose rows, or cells of them, cannot be read, a line for each fault, in the order given. */

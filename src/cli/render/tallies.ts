@@ -1,4 +1,10 @@
-import type { ConnectionStatus, Counts, DoubtTally, UnservedTally } from '../../contract/control/shapes.ts'
+import type {
+  ConnectionStatus,
+  Counts,
+  DoubtTally,
+  ForeignTally,
+  UnservedTally,
+} from '../../contract/control/shapes.ts'
 import { counted, moment, number } from './text.ts'
 
 const countNames = {
@@ -43,8 +49,17 @@ export function doubtText(tally: DoubtTally | null): string[] {
 }
 
 /** The people whom the platform does not have as HR says, or of whom that is not known: a line for each reason. */
-export function peopleNotInStep({ problems, unserved, inDoubt }: ConnectionStatus): string[] {
-  return [...problemText(problems), ...unservedText(unserved), ...doubtText(inDoubt)]
+export function peopleNotInStep({ problems, unserved, foreign, inDoubt }: ConnectionStatus): string[] {
+  return [...problemText(problems), ...unservedText(unserved), ...foreignText(foreign), ...doubtText(inDoubt)]
+}
+
+/** `3 people are known only to the platform, and may have left: …`; no line if there are none, but for such as have left there. */
+export function foreignText({ people, separated }: ForeignTally): string[] {
+  if (people === 0) return []
+  const others = separated === 0 ? '' : ` (${number(separated)} more ${separated === 1 ? 'is' : 'are'} separated there)`
+  return [
+    `${counted(people, 'person is', 'people are')} known only to the platform, and may have left${others}: rollcall problems`,
+  ]
 }
 
 function problemText({ refused, undelivered }: ConnectionStatus['problems']): string[] {

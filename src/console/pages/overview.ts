@@ -137,6 +137,7 @@ const urgency: readonly Alert['kind'][] = [
   'overdue',
   'repeated',
   'unserved',
+  'foreign',
   'problems',
   'paused',
   'settings_differ',
@@ -202,6 +203,7 @@ function answerTo(alert: Alert, guest: Reader): Shown {
       })
     case 'problems':
     case 'unserved':
+    case 'foreign':
     case 'leaver_late':
       return actLink({ href: address('/problems', { connection }), name: 'Look at the people' })
     default:
@@ -210,7 +212,7 @@ function answerTo(alert: Alert, guest: Reader): Shown {
 }
 
 function connectionCard(connection: ConnectionStatus, status: Status, guest: Reader, charts: Charts): Html {
-  const { name, target, people, last, active, nextAt, nextVerifyAt, inbox } = connection
+  const { name, target, people, foreign, last, active, nextAt, nextVerifyAt, inbox } = connection
   const { text, tone, state } = standing(connection, guest.now, status.alerts, status.platformDelay)
   const trouble = connection.problems.refused.people + connection.problems.undelivered.people
   const unserved = connection.unserved.people + connection.unserved.rows
@@ -243,6 +245,12 @@ ${figures([
     value: html`<a href="${address('/problems', { connection: name })}#unserved">${number(unserved)}</a>`,
     ...(unserved > 0 && { tone: 'bad' as const }),
     note: leaversAmong(connection.unserved.leavers),
+  },
+  {
+    name: 'Only the platform knows',
+    value: html`<a href="${address('/problems', { connection: name })}#foreign">${number(foreign.people)}</a>`,
+    ...(foreign.people > 0 && { tone: 'bad' as const }),
+    note: foreign.separated > 0 ? `${number(foreign.separated)} more have left there` : null,
   },
 ])}
 ${definitions([

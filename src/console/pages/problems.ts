@@ -1,3 +1,4 @@
+import type { ForeignPerson } from '../../contract/control/foreign.ts'
 import type { Leaver } from '../../contract/control/leavers.ts'
 import type { FailureView, Problem, Status, Unserved } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
@@ -52,8 +53,8 @@ ${card({
   )
 }
 
-type List = 'problems' | 'unserved' | 'leavers'
-const lists: readonly List[] = ['problems', 'unserved', 'leavers']
+type List = 'problems' | 'unserved' | 'foreign' | 'leavers'
+const lists: readonly List[] = ['problems', 'unserved', 'foreign', 'leavers']
 
 /** What the address asks of a list. */
 function pageOf(name: List, fields: Fields) {
@@ -74,10 +75,11 @@ function pages(name: List, next: string | null, fields: Fields): Html | null {
 async function currentPart(guest: Reader, fields: Fields, status: Status): Promise<Html> {
   const { control } = guest
   const connection = fields('connection')
-  const [{ data: failures }, problems, unserved] = await Promise.all([
+  const [{ data: failures }, problems, unserved, foreign] = await Promise.all([
     control.listFailures({}),
     control.listProblems({ query: pageOf('problems', fields) }),
     control.listUnserved({ query: pageOf('unserved', fields) }),
+    control.listForeign({ query: pageOf('foreign', fields) }),
   ])
   const totals = totalsOf(status, connection)
   const doubts = status.connections.filter(
@@ -98,6 +100,11 @@ ${card({
   id: 'unserved',
   content: html`${unservedTable(unserved.data, guest)}${pages('unserved', unserved.next, fields)}`,
 })}
+${card({
+  title: html`Only the platform knows them <span class="faint">${number(totals.foreign)}</span>`,
+  id: 'foreign',
+  content: html`${foreignTable(foreign.data, guest)}${pages('foreign', foreign.next, fields)}`,
+})}
 ${
   doubts.length > 0 &&
   card({
@@ -113,12 +120,16 @@ ${
   })
 }
 
-function totalsOf({ connections }: Status, connection: string): { problems: number; unserved: number } {
+function totalsOf(
+  { connections }: Status,
+  connection: string,
+): Readonly<Record<'problems' | 'unserved' | 'foreign', number>> {
   const chosen = connections.filter(({ name }) => connection === '' || name === connection)
   const sum = (of: (one: (typeof chosen)[number]) => number) => chosen.reduce((all, one) => all + of(one), 0)
   return {
     problems: sum(({ problems }) => problems.refused.people + problems.undelivered.people),
     unserved: sum(({ unserved }) => unserved.people + unserved.rows),
+    foreign: sum(({ foreign }) => foreign.people),
   }
 }
 
@@ -178,6 +189,30 @@ function unservedTable(unserved: readonly Unserved[], { now }: Reader): Html {
     columns,
     rows: unserved,
     empty: 'Every row can be read.',
+  })
+}
+
+function foreignTable(foreign: readonly ForeignPerson[], { now }: Reader): Html {
+  const columns: readonly Column<ForeignPerson>[] = [
+    {
+      name: 'Person',
+      kind: 'row',
+      cell: ({ identityId, connection }) => html`${identityId} <span class="hint">${connection}</span>`,
+    },
+    {
+      name: 'What helps',
+      kind: 'long',
+      cell: ({ identityId }) =>
+        html`Ask HR. <code>rollcall separate ${identityId}</code> separates a person who has left; an export that states the person ends this by itself.`,
+    },
+    { name: 'Since', cell: ({ firstAt }) => nearness(firstAt, now) },
+    { name: 'Listed', cell: ({ lastAt }) => nearness(lastAt, now) },
+  ]
+  return table({
+    caption: 'People whom the platform takes for employed and no accepted export states',
+    columns,
+    rows: foreign,
+    empty: 'Everybody whom the platform takes for employed is stated by HR.',
   })
 }
 

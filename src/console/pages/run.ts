@@ -337,7 +337,10 @@ ${paging({
   })
 }
 
-function verificationPart({ listed, asked, lost, changed, foreign, people }: Verification, connection: string): Html {
+function verificationPart(
+  { listed, asked, lost, changed, foreign, separated = 0, people }: Verification,
+  connection: string,
+): Html {
   const named = (keys: readonly string[] | undefined) =>
     keys && keys.length > 0 && joined(keys.map((identityId) => personLink({ connection, identityId })))
   return definitions([
@@ -354,7 +357,7 @@ function verificationPart({ listed, asked, lost, changed, foreign, people }: Ver
     ],
     [
       'Foreign',
-      html`${number(foreign)} <span class="hint">${named(people?.foreign) || 'only the platform knows them; they are left alone'}</span>`,
+      html`${number(foreign)} <span class="hint">${named(people?.foreign) || 'no one whom only the platform knows is employed there'}${separated > 0 && `; ${number(separated)} more have left there`}</span>`,
     ],
   ])
 }

@@ -56,7 +56,7 @@ function lastStanding(last: Run | null): Standing | null {
 }
 
 /** Null if everybody is on the platform as HR says. */
-function peopleStanding({ people, problems, unserved, inDoubt, inbox }: ConnectionStatus): Standing | null {
+function peopleStanding({ people, problems, unserved, foreign, inDoubt, inbox }: ConnectionStatus): Standing | null {
   const refused = problems.refused.people + problems.undelivered.people
   if (refused > 0) {
     const text = html`${counted(refused, 'person is', 'people are')} not on the platform as HR says; the others are.`
@@ -70,6 +70,10 @@ function peopleStanding({ people, problems, unserved, inDoubt, inbox }: Connecti
     ]
     const verb = unservedCount === 1 ? 'is' : 'are'
     const text = html`${joined(subjects, ' and ')} ${verb} not served as HR says; the others are delivered.`
+    return { state: 'With problems', tone: 'wait', text }
+  }
+  if (foreign.people > 0) {
+    const text = html`${counted(foreign.people, 'person is', 'people are')} known only to the platform, and may have left; what HR says is delivered.`
     return { state: 'With problems', tone: 'wait', text }
   }
   if (inbox !== null && inbox.rejected > 0) {

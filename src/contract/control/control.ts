@@ -5,6 +5,7 @@ import { Alert, AlertChannel, AlertTest } from './alerts.ts'
 import { AuditKeyReplaced, AuditVerification } from './audit.ts'
 import { diagnosisOperations } from './diagnosis.ts'
 import { firstVisitOperations } from './first-visit.ts'
+import { foreignOperations } from './foreign.ts'
 import { historyOperations } from './history.ts'
 import { holdBackOperations } from './hold-backs.ts'
 import { keyOperations } from './keys.ts'
@@ -72,6 +73,7 @@ const Unblocked = z.object({
 /** The operations of the daemon: the only way in for the console, and for the commands while a daemon runs. */
 export const control = operations({
   ...keyOperations,
+  ...foreignOperations,
   ...holdBackOperations,
   ...pauseOperations,
   ...storeOperations,

@@ -34,6 +34,11 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   cancelRun: { params: ofRun, bodies: { 'End it': {} } },
   listProblems: { query: { connection } },
   listUnserved: { query: { connection } },
+  listForeign: { query: { connection } },
+  separateForeign: {
+    params: ofConnection,
+    bodies: { 'Left before the move': { identityIds: ['E-1042', 'E-1043'], on: '2026-10-31', reason } },
+  },
   listNotEffective: { query: { connection } },
   reportLeavers: { query: quarter },
   packLeavers: { query: quarter },

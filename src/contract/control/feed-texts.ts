@@ -7,4 +7,5 @@ export const feedTexts: Readonly<Record<Run['feed'], string>> = {
   roster: 'nothing new: what HR said last',
   person: 'the source, for one person',
   revert: 'what a former run did',
+  separation: 'nobody but people whom only the platform knows',
 }

@@ -85,6 +85,10 @@ export const RunOptions = z.object({
     .object({ identityId: z.string().optional() })
     .optional()
     .describe('The one person that this run is about. The key is left out until an e-mail address was looked up.'),
+  separate: z
+    .object({ identityIds: z.array(z.string()).readonly(), on: z.string(), reason: z.string(), by: z.string() })
+    .optional()
+    .describe('The people whom this run separates because only the platform knows them, and their last day.'),
   revert: z
     .object({ runId: z.string(), reason: z.string(), by: z.string() })
     .optional()
@@ -117,7 +121,10 @@ export const Verification = z
     asked: Count.optional().describe('How many people were asked for as a sample. Left out: the whole list was read.'),
     lost: Count.describe('People that it held and no longer holds.'),
     changed: Count.describe('People for which it holds something else than it acknowledged.'),
-    foreign: Count.describe('People that it holds and HR never named. They are left alone.'),
+    foreign: Count.describe(
+      'People that it takes for employed, and whom no export states, that of this run included. They are left alone.',
+    ),
+    separated: Count.optional().describe('Others whom no export states, and who have left there.'),
     people: z
       .object({ lost: Keys, changed: Keys, foreign: Keys })
       .optional()
@@ -134,6 +141,16 @@ export const UnservedTally = z
   })
   .meta({ id: 'UnservedTally' })
 export type UnservedTally = z.infer<typeof UnservedTally>
+
+export const ForeignTally = z
+  .object({
+    people: Count.describe(
+      'People whom the platform takes for employed, and no accepted export states: they may have left. None before an export was accepted.',
+    ),
+    separated: Count.describe('Others whom no accepted export states, and who have left there.'),
+  })
+  .meta({ id: 'ForeignTally' })
+export type ForeignTally = z.infer<typeof ForeignTally>
 
 export const DoubtTally = z
   .object({
@@ -154,9 +171,9 @@ export const Run = z
       .enum(['schedule', 'operator', 'file', 'webhook', 'repair'])
       .describe('Who asked. `repair`: a request whose outcome is unknown; what the platform holds is read back.'),
     feed: z
-      .enum(['source', 'webhook', 'roster', 'person', 'revert'])
+      .enum(['source', 'webhook', 'roster', 'person', 'revert', 'separation'])
       .describe(
-        "What is read: the connection's source, the events that came in, or, with `roster`, nothing new: what HR said last is delivered. With `person` the source is read for one person, and with `revert` what a former run did is taken back.",
+        "What is read: the connection's source, the events that came in, or, with `roster`, nothing new: what HR said last is delivered. With `person` the source is read for one person, with `revert` what a former run did is taken back, and with `separation` people are separated whom only the platform knows.",
       ),
     mode: z.enum(['snapshot', 'delta']).nullable(),
     state: RunState,
@@ -450,6 +467,7 @@ export const ConnectionStatus = z.object({
     undelivered: ProblemTally.describe('People whose delivery fails for a while, or waits behind a block.'),
   }),
   unserved: UnservedTally.describe('People who are not served as the source says.'),
+  foreign: ForeignTally.describe('People whom only the platform knows, as its list was read last.'),
   inDoubt: DoubtTally.nullable().describe('The people who are in doubt now. Null: no one.'),
   twoPeople: z.boolean().describe('Whether another person than asked for a run has to approve its plan.'),
   inbox: z

@@ -33,8 +33,8 @@ export type AlertContext = {
   readonly now: () => Date
 }
 
-/** What only HR can mend may stay for weeks. A reminder each night would teach people to pass over it. */
-const settledKinds: ReadonlySet<ConditionKind> = new Set(['unserved'])
+/** What only HR, or a person's decision, can mend may stay for weeks. A reminder each night would teach people to pass over it. */
+const settledKinds: ReadonlySet<ConditionKind> = new Set(['unserved', 'foreign'])
 const pausesWhenSettled = 7
 
 const lookMs = 10_000

@@ -49,6 +49,7 @@ function pageOf(alert: Linked | null): string {
       return `/runs${about}`
     case 'problems':
     case 'unserved':
+    case 'foreign':
     case 'overdue':
     case 'leaver_late':
       return `/problems${about}`

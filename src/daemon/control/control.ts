@@ -2,7 +2,13 @@ import type { Caller } from '../../contract/control/access.ts'
 import type { Alert } from '../../contract/control/alerts.ts'
 import type { control } from '../../contract/control/control.ts'
 import type { Process } from '../../contract/control/processes.ts'
-import type { ChangeKind, ConnectionStatus, Status, UnservedTally } from '../../contract/control/shapes.ts'
+import type {
+  ChangeKind,
+  ConnectionStatus,
+  ForeignTally,
+  Status,
+  UnservedTally,
+} from '../../contract/control/shapes.ts'
 import { deliveryFailures } from '../../contract/failures.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
@@ -13,6 +19,7 @@ import { record } from '../../store/audit/trail.ts'
 import { classedValues } from '../../store/classed-values.ts'
 import { type ConnectionState, connectionStates } from '../../store/connections.ts'
 import { listProblems, noProblems, type ProblemTallies, problemTallies } from '../../store/deliveries/problems.ts'
+import { foreignTallies, noneForeign } from '../../store/foreign/people.ts'
 import { type DoubtTally, doubtTallies } from '../../store/in-doubt.ts'
 import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review.ts'
 import { personNamed } from '../../store/key-answers.ts'
@@ -66,6 +73,7 @@ import {
 import { delayOf, platformDelay } from './delays.ts'
 import { diagnosisHandlers } from './diagnosis.ts'
 import { type FirstVisitContext, firstVisitHandlers } from './first-visit.ts'
+import { foreignHandlers } from './foreign.ts'
 import { historyHandlers } from './history.ts'
 import { holdBackHandlers, holdBackView } from './hold-backs.ts'
 import { keyHandlers } from './keys.ts'
@@ -114,6 +122,7 @@ export type ControlContext = StoreContext &
 /** The control API. What cannot be done is thrown as a Failure. */
 export const controlHandlers: Handlers<typeof control, ControlContext & Acting> = {
   ...keyHandlers,
+  ...foreignHandlers,
   ...holdBackHandlers,
   ...pauseHandlers,
   ...scheduleHandlers,
@@ -138,6 +147,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     const states = new Map((await connectionStates(db)).map((state) => [state.name, state]))
     const problems = await problemTallies(db, { now: ctx.sync.now() })
     const unserved = await unservedTallies(db, { now: ctx.sync.now() })
+    const foreign = await foreignTallies(db)
     const inDoubt = await doubtTallies(db)
     const paused = await pausedConnections(db, ctx.sync.now())
     const names = [...ctx.sync.connections.keys()]
@@ -148,6 +158,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
         runs: runs.get(name) ?? { active: null, last: null },
         problems: problems.get(name) ?? noProblems,
         unserved: unserved.get(name) ?? noneUnserved,
+        foreign: foreign.get(name) ?? noneForeign,
         inDoubt: inDoubt.get(name) ?? null,
         pause: paused.get(name) ?? null,
       }),
@@ -487,6 +498,7 @@ function connectionStatus(
     runs,
     problems,
     unserved,
+    foreign,
     inDoubt,
     pause,
   }: {
@@ -494,6 +506,7 @@ function connectionStatus(
     runs: CurrentRuns
     problems: ProblemTallies
     unserved: UnservedTally
+    foreign: ForeignTally
     inDoubt: DoubtTally | null
     pause: Pause | null
   },
@@ -507,6 +520,7 @@ function connectionStatus(
     people: { wanted: people, separated: state?.separated ?? 0, due },
     problems,
     unserved,
+    foreign,
     inDoubt,
     twoPeople: approvals?.twoPeople ?? false,
     inbox: feeds?.webhook

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { counted, countPeople } from '../../identity/counted.ts'
+import { newestForeign } from '../foreign/people.ts'
 import { lateLeavers } from '../leavers/late.ts'
 import { isPaused } from '../pauses.ts'
 import { maxRecentAttempts } from '../recent-attempts.ts'
@@ -16,6 +17,7 @@ export const conditionKinds = [
   'run_failed',
   'problems',
   'unserved',
+  'foreign',
   'leaver_late',
   'stale',
   'paused',
@@ -74,6 +76,7 @@ const finders: Readonly<Record<ConditionKind, Find>> = {
   run_failed: runFailed,
   problems,
   unserved: notServed,
+  foreign,
   leaver_late: leaverLate,
   stale,
   paused,
@@ -346,6 +349,20 @@ async function notServed(db: Db, { connections, now }: ConditionSettings): Promi
     since,
     people,
     leavers: people,
+    runId: null,
+  }))
+}
+
+/** People whom only the platform knows: they may have left. Nobody but a person can decide, so that only another one is another cause. */
+async function foreign(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
+  return (await newestForeign(db, connections)).map(({ name, people, since, newest }) => ({
+    connection: name,
+    kind: 'foreign',
+    code: newest.toISOString(),
+    reason: `no accepted export states ${peopleText({ people, leavers: 0 })} whom the platform takes for employed: they may have left`,
+    since,
+    people,
+    leavers: null,
     runId: null,
   }))
 }

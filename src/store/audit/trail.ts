@@ -43,6 +43,7 @@ export const acts = {
   'history.removed': 'runs were removed with all that they held, because their time was over',
   'person.forgotten': 'a person had the values removed of someone who has left; the key and the date of leaving stay',
   'revert.requested': 'a person asked that what a run did is taken back',
+  'separation.requested': 'a person asked that people are separated whom only the platform knows',
   'retraction.requested': 'a person asked that the data of a person is deleted as sent in error',
   'retraction.undone': 'a person took a retraction back',
   'token.created': 'a person made a token of the control API, with its role and when it expires',

@@ -29,6 +29,7 @@ import { waitingRows } from './0030-waiting-rows.ts'
 import { overtakenEvents } from './0031-overtaken-events.ts'
 import { platformOutages } from './0032-platform-outages.ts'
 import { recentAttempts } from './0033-recent-attempts.ts'
+import { foreignPeople } from './0034-foreign-people.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -62,4 +63,5 @@ export const migrations: readonly Migration[] = [
   overtakenEvents,
   platformOutages,
   recentAttempts,
+  foreignPeople,
 ]

@@ -291,7 +291,7 @@ export type PlanSummary = {
 
 /**
  * Completes a plan. Every older held plan of the same feed is void; of events only those that were planned again, and of runs of one
- * person, or that revert a run, only those of the same one, since the others are about other people. False: another attempt has taken over.
+ * person, or that revert a run or separate people, only those of the same one, since the others are about other people. False: another attempt has taken over.
  */
 export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, now: Date): Promise<boolean> {
   const { id, connection, feed, options } = claim.run
@@ -345,6 +345,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
   const again = options.again?.runId
   const replaced = older.filter((held) => {
     if (feed === 'revert') return held.options.revert?.runId === options.revert?.runId
+    if (feed === 'separation') return held.id === again
     if (feed === 'person') return held.options.person?.identityId === options.person?.identityId
     return feed !== 'webhook' || options.held || held.id === again
   })

@@ -149,6 +149,14 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       columns: named('event identity_id reason'),
     },
   ],
+  foreign_people: [
+    {
+      holds: 'keys',
+      what: 'whom the list of the platform held though no export stated them, and whether they have left there',
+      until: 'the list is read again',
+      columns: named('connection identity_id is_separated first_at last_at'),
+    },
+  ],
   hold_backs: [
     {
       holds: 'words',

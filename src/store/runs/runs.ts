@@ -10,10 +10,13 @@ export type Trigger = (typeof triggers)[number]
 
 /**
  * What a run reads: the connection's source, the events that came in for it, nothing new but what the roster wants already, of the
- * source what it says of one person, or what a former run did, to take it back.
+ * source what it says of one person, what a former run did, to take it back, or whom the platform holds and no export states, to separate them.
  */
-export const feedNames = ['source', 'webhook', 'roster', 'person', 'revert'] as const
+export const feedNames = ['source', 'webhook', 'roster', 'person', 'revert', 'separation'] as const
 export type FeedName = (typeof feedNames)[number]
+
+/** The feeds of runs that a person asks for about named people: no other request joins one that waits, and nothing follows beside it. */
+export const ofNamedPeople: ReadonlySet<FeedName> = new Set(['person', 'revert', 'separation'])
 
 /** The states of a run and where each may go. */
 export const moves = {
@@ -453,6 +456,23 @@ export async function revertOf(
     .where(sql<boolean>`options -> 'revert' ->> 'runId' = ${runId}`)
     .where('state', 'not in', ['rejected', 'cancelled', 'superseded', 'failed'])
     .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row ? { id: row.id, state: row.state as RunState } : null
+}
+
+/** The run that separates one of these people because only the platform knows them, or is about to; null if there is none. */
+export async function separationOf(
+  db: Db,
+  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
+): Promise<{ readonly id: string; readonly state: RunState } | null> {
+  const row = await db
+    .selectFrom('runs')
+    .select(['id', 'state'])
+    .where('connection', '=', connection)
+    .where('feed', '=', 'separation')
+    .where('state', 'in', activeStates)
+    .where(sql<boolean>`options -> 'separate' -> 'identityIds' ?| ${identityIds}`)
     .limit(1)
     .executeTakeFirst()
   return row ? { id: row.id, state: row.state as RunState } : null

@@ -2,6 +2,7 @@ import type { CustomConnection } from '../../contract/platform/custom-connection
 import { WalkInterrupted, walk } from '../../http/client/walk.ts'
 import { type JsonObject, schemaAt, schemaDifferences } from '../../identity/shape/json-schema.ts'
 import { claimTarget, holdsTarget, releaseTarget, setTarget, type Target, targetOf } from '../../store/connections.ts'
+import { forgetForeign } from '../../store/foreign/people.ts'
 import { forgetConfirmed } from '../../store/roster/roster.ts'
 import { type Lease, workingOn } from '../../store/workers/leases.ts'
 import { type Platform, type RecordTarget, recordTarget, type SyncConnection, type SyncContext } from '../context.ts'
@@ -24,7 +25,10 @@ export async function noteTarget(ctx: SyncContext, connection: SyncConnection, k
     // Another worker may have noted it since, and delivered there.
     const noted = await targetOf(tx, connection.name, { keeps: true })
     if (noted.key === key) return noted
-    if (noted.key !== null) await forgetConfirmed(tx, connection.name)
+    if (noted.key !== null) {
+      await forgetConfirmed(tx, connection.name)
+      await forgetForeign(tx, connection.name)
+    }
     await setTarget(tx, connection.name, { key, id: null, resource: null })
     return { key, id: null, resource: null, lacksUpdate: false }
   })

@@ -259,6 +259,7 @@ const passedBy: Readonly<Record<FeedName, string>> = {
   roster: 'by leaving dates that have come',
   person: 'by runs of one person each',
   revert: 'by reverts',
+  separation: 'by separations that people asked for',
 }
 
 /** What passed within a day by runs of the same kind: many small ones are no way around the limit of a large one. */

@@ -10,7 +10,7 @@ import { type Endpoint, isRemoved } from '../deliver/endpoint.ts'
 import { type Held, isHeld, listHeld } from '../deliver/look-up.ts'
 import { openEndpoint } from '../deliver/target.ts'
 import { asFailure, compareWith, statedBy } from './read-back.ts'
-import { openFindings } from './verify.ts'
+import { isForeign, openFindings } from './verify.ts'
 
 /** What reading a person back after a restore comes to: what the store notes of the platform, or what it learns from it. */
 type Finding = { readonly note: ReadBack } | { readonly learn: Learned }
@@ -31,7 +31,7 @@ export async function learnAfterRestore(
   const endpoint = await openEndpoint(ctx, connection, signal)
   if ('kind' in endpoint) throw asFailure(connection, endpoint)
   const listed = new Set<string>()
-  const { counts, people, count, keep } = openFindings(ctx, connection, claim)
+  const { counts, people, count, keep, noteForeign, keepForeign } = openFindings(ctx, connection, claim)
 
   const stop = await listHeld(endpoint, async (identities) => {
     for (const { identityId } of identities) listed.add(identityId)
@@ -41,10 +41,8 @@ export async function learnAfterRestore(
     )
     const findings = identities.flatMap((identity): Finding[] => {
       const entry = known.get(identity.identityId)
-      if (!entry || entry.retracted) {
-        count('foreign', identity.identityId)
-        return []
-      }
+      if (isForeign(entry)) noteForeign(identity)
+      if (!entry || entry.retracted) return []
       const finding = findingOf(endpoint, entry, identity)
       if ('learn' in finding) count('changed', identity.identityId)
       return [finding]
@@ -64,6 +62,7 @@ export async function learnAfterRestore(
     })
     await keep((tx) => noteFindings(tx, findings))
   }
+  await keepForeign()
   await keep((tx) => endLearning(tx, connection.name))
   return { listed: listed.size, ...counts, people }
 

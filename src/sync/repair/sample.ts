@@ -3,10 +3,10 @@ import { sampleKeys } from '../../store/roster/sample.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
 import type { Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
-import { mostAskedOneByOne, readBack } from '../deliver/look-up.ts'
+import { listHeld, listSize, mostAskedOneByOne, readBack } from '../deliver/look-up.ts'
 import { openEndpoint } from '../deliver/target.ts'
 import { asFailure, compareWith, statedBy } from './read-back.ts'
-import { openFindings, verifyAgainstPlatform } from './verify.ts'
+import { isForeign, openFindings, verifyAgainstPlatform } from './verify.ts'
 
 /** So many people besides the leavers of late are chosen by chance. */
 const mostOthers = 1000
@@ -29,7 +29,8 @@ export async function verifySample(
   const keys = await sampleKeys(db, { connection: name, others, seed: claim.run.id, now: ctx.now() })
   const endpoint = await openEndpoint(ctx, connection, signal)
   if ('kind' in endpoint) throw asFailure(connection, endpoint)
-  const mostOneByOne = mostAskedOneByOne(endpoint, await rosterSize(db, name))
+  const size = await rosterSize(db, name)
+  const mostOneByOne = mostAskedOneByOne(endpoint, size)
   if (keys.length > mostOneByOne) return await verifyAgainstPlatform(ctx, connection, { claim, signal })
 
   const findings = openFindings(ctx, connection, claim)
@@ -48,6 +49,16 @@ export async function verifySample(
       return actual
     })
     await findings.note(noted)
+  }
+  // Only the list names people whom nobody could ask for. Of few people it is a page or two.
+  if (size <= keys.length * listSize) {
+    const stop = await listHeld(endpoint, async (identities) => {
+      const identityIds = identities.map(({ identityId }) => identityId)
+      const known = await rosterEntries(db, { connection: name, identityIds })
+      for (const identity of identities) if (isForeign(known.get(identity.identityId))) findings.noteForeign(identity)
+    })
+    if (stop) throw asFailure(connection, stop)
+    await findings.keepForeign()
   }
   return { listed, ...findings.counts, people: findings.people, asked: keys.length }
 }

@@ -48,6 +48,7 @@ test('the status tells what runs and how a connection stands', () => {
         people: { wanted: 1000, separated: 12, due: 2 },
         problems: { refused: { people: 1, leavers: 0 }, undelivered: { people: 1200, leavers: 1 } },
         unserved: { people: 3, leavers: 1, rows: 0 },
+        foreign: { people: 2, separated: 1 },
         twoPeople: false,
         inDoubt: { people: 30, leavers: 3, until: '2026-11-20T02:31:00.000Z' },
         inbox: { pending: 3, held: 0, rejected: 1 },
@@ -93,6 +94,7 @@ acme → Acme HRIS
   1 person refused by the platform
   1,200 people cannot be delivered, among them 1 leaver
   3 people are not served as HR says, 1 of them may have left: rollcall problems
+  2 people are known only to the platform, and may have left (1 more is separated there): rollcall problems
   30 people are in doubt, 3 leavers among them: a request about them got no clear answer and may still arrive; the daemon or the next sync reads them back until 2026-11-20 02:31 UTC at least
   3 events waiting
   1 event not understood
@@ -121,6 +123,7 @@ test('without a daemon no next run is promised', () => {
         people: { wanted: 2, separated: 0, due: 0 },
         problems: { refused: { people: 0, leavers: 0 }, undelivered: { people: 0, leavers: 0 } },
         unserved: { people: 0, leavers: 0, rows: 0 },
+        foreign: { people: 0, separated: 4 },
         twoPeople: false,
         inDoubt: null,
         inbox: null,
@@ -139,6 +142,7 @@ test('without a daemon no next run is promised', () => {
 
   expect(text).toContain('no daemon runs')
   expect(text).not.toContain('next')
+  expect(text).not.toContain('only to the platform')
 })
 
 test('problems stand in a table with what they wait for and the message of the platform', () => {

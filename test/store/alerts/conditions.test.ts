@@ -364,6 +364,48 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     ])
   })
 
+  test('people whom only the platform knows are one, until HR states them or they have left there', async () => {
+    const listed = { connection: 'acme', is_separated: false, last_at: ago(10) }
+    await store.db
+      .insertInto('foreign_people')
+      .values([
+        { ...listed, identity_id: 'E1', first_at: ago(400) },
+        { ...listed, identity_id: 'E2', first_at: ago(300) },
+        { ...listed, identity_id: 'E3', first_at: ago(200), is_separated: true },
+        { ...listed, identity_id: 'E1', first_at: ago(900), connection: 'beta' },
+      ])
+      .execute()
+    const before = await look()
+    await store.db
+      .updateTable('connections')
+      .set({ accepted_as_of: ago(5) })
+      .where('name', '=', 'acme')
+      .execute()
+
+    const found = await look()
+    const person = { connection: 'acme', inferred: false, absences: 0, as_of: now }
+    await store.db
+      .insertInto('roster')
+      .values({ ...person, identity_id: 'E2', wanted: '{"identityId":"E2"}' })
+      .execute()
+    const later = await look()
+
+    expect(before).toEqual([])
+    expect(found).toEqual([
+      {
+        connection: 'acme',
+        kind: 'foreign',
+        code: ago(300).toISOString(),
+        reason: 'no accepted export states 2 people whom the platform takes for employed: they may have left',
+        since: ago(400),
+        people: 2,
+        leavers: null,
+        runId: null,
+      },
+    ])
+    expect(later).toMatchObject([{ code: ago(400).toISOString(), people: 1 }])
+  })
+
   test('people are one who may have left by an event that was not understood, until it is retried or dismissed', async () => {
     const runId = await run({ feed: 'webhook', state: 'finished', at: ago(30) })
     const event = { connection: 'acme', run_id: runId, received_at: ago(40), body: Buffer.from('{}') }

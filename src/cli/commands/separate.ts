@@ -1,0 +1,25 @@
+import { exitOf, settledRun } from '../follow-run.ts'
+import { renderOutcome } from '../render/run.ts'
+import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+
+export type SeparateOptions = CommonOptions & {
+  readonly on?: string
+  readonly reason: string
+  readonly by: string
+  readonly wait: number
+}
+
+/** Prepares the departure of people whom only the platform knows; the run it makes waits for an approval. */
+export async function separate(
+  identityIds: readonly string[],
+  { on, reason, by, wait, ...options }: SeparateOptions,
+): Promise<number> {
+  return await withSession(options, { works: true }, async (session) => {
+    const { config, control, output } = session
+    const params = { connection: connectionNamed(options, config) }
+    const asked = await control.separateForeign({ params, body: { identityIds: [...identityIds], on, reason, by } })
+    const run = await settledRun(session, asked, wait)
+    output.result(run, renderOutcome)
+    return exitOf(run)
+  })
+}

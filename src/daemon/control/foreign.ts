@@ -1,0 +1,31 @@
+import type { foreignOperations } from '../../contract/control/foreign.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import { listForeign } from '../../store/foreign/people.ts'
+import type { SyncContext } from '../../sync/context.ts'
+import { requestSeparation } from '../../sync/sync.ts'
+import { nextCursor, ProblemPlace, problemPlace, readCursor } from './cursors.ts'
+import { knownConnection } from './known.ts'
+import type { Acting } from './permitted.ts'
+import { secondsSince } from './views.ts'
+
+/** The control API's part about people whom only the platform knows. */
+export const foreignHandlers: Handlers<typeof foreignOperations, { readonly sync: SyncContext } & Acting> = {
+  async listForeign({ sync }, { query: { connection, after, limit } }) {
+    if (connection !== undefined) knownConnection({ sync }, connection)
+    const now = sync.now()
+    const scope = { list: 'foreign', connection }
+    const place = readCursor(scope, after, ProblemPlace)
+    const found = await listForeign(sync.store.db, {
+      ...(connection !== undefined && { connection }),
+      ...(place !== undefined && { after: place }),
+      limit,
+    })
+    const data = found.map((person) => ({ ...person, ageSeconds: secondsSince(person.firstAt, now) }))
+    return { status: 200, body: { data, next: nextCursor(scope, { found, limit }, problemPlace) } }
+  },
+
+  async separateForeign({ sync, actor }, { params, body }) {
+    knownConnection({ sync }, params.connection)
+    return { status: 201, body: await requestSeparation(sync, { ...params, ...body, ...actor }) }
+  },
+}

@@ -1,0 +1,141 @@
+import { type RawBuilder, sql } from 'kysely'
+import { entriesOfPlan } from '../plans/entries.ts'
+import type { Db, ForeignTally } from '../schema.ts'
+
+/** A person, or a record, whom the platform's connection holds and no accepted export states. */
+export type ForeignPerson = {
+  readonly connection: string
+  readonly identityId: string
+  /** When the list of the platform held them first, and last. */
+  readonly firstAt: string
+  readonly lastAt: string
+}
+
+export type ForeignPlace = Pick<ForeignPerson, 'connection' | 'identityId'>
+
+/** What the list of the platform says of somebody of whom the roster knows nothing. */
+export type Listed = { readonly identityId: string; readonly isSeparated: boolean }
+
+export const noneForeign: ForeignTally = { people: 0, separated: 0 }
+
+/** So many people are written together. */
+const atOnce = 5000
+
+/**
+ * Stores whom the whole list of the platform holds without the roster knowing them, in place of those of the list before. Belongs into one
+ * transaction, so that a reading that is broken off leaves what was known.
+ */
+export async function storeForeign(
+  tx: Db,
+  { connection, listed, now }: { connection: string; listed: readonly Listed[]; now: Date },
+): Promise<void> {
+  const keys = listed.map(({ identityId }) => identityId)
+  await sql`delete from foreign_people where connection = ${connection} and identity_id <> all(${keys})`.execute(tx)
+  for (let start = 0; start < listed.length; start += atOnce) {
+    const people = JSON.stringify(listed.slice(start, start + atOnce))
+    await sql`
+      insert into foreign_people (connection, identity_id, is_separated, first_at, last_at)
+      select ${connection}, "identityId", "isSeparated", ${now}, ${now}
+      from jsonb_to_recordset(${people}::jsonb) as listed("identityId" text, "isSeparated" boolean)
+      on conflict (connection, identity_id) do update set is_separated = excluded.is_separated, last_at = excluded.last_at`.execute(
+      tx,
+    )
+  }
+}
+
+/** Forgets whom the platform held: the connection feeds another place now. */
+export async function forgetForeign(tx: Db, connection: string): Promise<void> {
+  await tx.deleteFrom('foreign_people').where('connection', '=', connection).execute()
+}
+
+/** True in SQL of a person of whom HR's word is known and counts. */
+const isStated = sql`roster.wanted is not null and roster.retracted_at is null`
+
+/**
+ * In SQL, the people whom only the platform knows. They are judged against accepted exports alone: until one is accepted, the platform may
+ * hold everybody without anything being wrong. Whom HR states since is meant no longer. A person who was retracted is: HR's word is withheld.
+ */
+function foreign(connection?: string): RawBuilder<unknown> {
+  return sql`foreign_people listed join connections on connections.name = listed.connection
+    where connections.accepted_as_of is not null
+      and not exists (
+        select from roster where roster.connection = listed.connection and roster.identity_id = listed.identity_id
+          and ${isStated})
+      and ${connection === undefined ? sql`true` : sql`listed.connection = ${connection}`}`
+}
+
+/** Drops those whom an accepted plan states: on a first night that is nearly everybody. */
+export async function dropStated(tx: Db, connection: string): Promise<void> {
+  await sql`
+    delete from foreign_people using roster
+    where foreign_people.connection = ${connection} and roster.connection = ${connection}
+      and roster.identity_id = foreign_people.identity_id and ${isStated}`.execute(tx)
+}
+
+/** How many people only the platform knows, by connection; connections without any are left out. */
+export async function foreignTallies(db: Db): Promise<Map<string, ForeignTally>> {
+  const { rows } = await sql<ForeignTally & { connection: string }>`
+    select listed.connection, (count(*) filter (where not is_separated))::int as people,
+      (count(*) filter (where is_separated))::int as separated
+    from ${foreign()} group by listed.connection`.execute(db)
+  return new Map(rows.map(({ connection, ...tally }) => [connection, tally]))
+}
+
+/** The people whom only the platform knows, and takes for employed, by connection and key. */
+export async function listForeign(
+  db: Db,
+  { connection, after, limit }: { connection?: string; after?: ForeignPlace; limit?: number },
+): Promise<ForeignPerson[]> {
+  const { rows } = await sql<{ connection: string; identityId: string; firstAt: Date; lastAt: Date }>`
+    select listed.connection, listed.identity_id as "identityId", first_at as "firstAt", last_at as "lastAt"
+    from ${foreign(connection)} and not is_separated
+      and ${after === undefined ? sql`true` : sql`(listed.connection collate "C", listed.identity_id) > (${after.connection}, ${after.identityId})`}
+    order by listed.connection collate "C", listed.identity_id limit ${limit ?? null}`.execute(db)
+  return rows.map(({ firstAt, lastAt, ...person }) => ({
+    ...person,
+    firstAt: firstAt.toISOString(),
+    lastAt: lastAt.toISOString(),
+  }))
+}
+
+/** Of these people, those whom only the platform knows, and whether they have left there. */
+export async function foreignAmong(
+  db: Db,
+  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
+): Promise<ReadonlyMap<string, Listed>> {
+  const { rows } = await sql<Listed>`
+    select listed.identity_id as "identityId", is_separated as "isSeparated"
+    from ${foreign(connection)} and listed.identity_id = any(${identityIds})`.execute(db)
+  return new Map(rows.map((listed) => [listed.identityId, listed]))
+}
+
+/** How many people only the platform knows, by connection; since when, and since when the newest of them. */
+export async function newestForeign(
+  db: Db,
+  connections: readonly string[],
+): Promise<readonly { readonly name: string; readonly people: number; readonly since: Date; readonly newest: Date }[]> {
+  const { rows } = await sql<{ name: string; people: number; since: Date; newest: Date }>`
+    select listed.connection as name, count(*)::int as people, min(first_at) as since, max(first_at) as newest
+    from ${foreign()} and not is_separated and listed.connection = any(${connections})
+    group by listed.connection`.execute(db)
+  return rows
+}
+
+/** Of those who were listed, whom the plan of a run does not state either: how many, and the first keys of those who are employed there. */
+export async function foreignToPlan(
+  db: Db,
+  { connection, runId, limit }: { connection: string; runId: string; limit: number },
+): Promise<ForeignTally & { readonly keys: readonly string[] }> {
+  const { rows } = await sql<ForeignTally & { keys: readonly string[] | null }>`
+    with unstated as (
+      select identity_id, is_separated, row_number() over (partition by is_separated order by identity_id) as place
+      from foreign_people listed
+      where listed.connection = ${connection}
+        and not exists (select from ${entriesOfPlan(runId)} planned where planned.identity_id = listed.identity_id)
+    )
+    select (count(*) filter (where not is_separated))::int as people, (count(*) filter (where is_separated))::int as separated,
+      array_agg(identity_id order by identity_id) filter (where not is_separated and place <= ${limit}) as keys
+    from unstated`.execute(db)
+  const [found] = rows
+  return { ...noneForeign, ...found, keys: found?.keys ?? [] }
+}
