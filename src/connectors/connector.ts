@@ -4,7 +4,7 @@ import type { Origin } from '../identity/record.ts'
 export type SourceRow = {
   /** undefined means that the row says nothing about this column; a blank says that there is nothing. Files have no undefined cells. */
   readonly values: readonly (string | undefined)[]
-  /** The undefined cells for which a JSON record holds an object or a list: neither a text nor missing. */
+  /** The undefined cells where a JSON record holds something of another shape, such as a list for a text: neither a text nor missing. */
   readonly groups?: readonly number[]
   readonly origin: Origin
   /** When this row was true (ISO instant), if that is known more exactly than for the whole reading. */

@@ -79,9 +79,12 @@ export function collectHeaders(headers: Set<string>, { cells }: FlatRecord, name
 /** Turns records into rows below `headers`. A cell below null or after the end of a list is blank. Any other missing cell is undefined. */
 export function rowReader(headers: readonly string[]): (record: FlatRecord, origin: Origin) => SourceRow {
   const columns = headers.map((path) => ({ path, parents: parentsOf(path) }))
-  return ({ cells, ends, groups: paths, fault }, origin) => {
+  return (record, origin) => {
+    const { cells, ends, fault } = record
     const values = columns.map(({ path, parents }) => cells.get(path) ?? (isPastAnEnd(parents, ends) ? '' : undefined))
-    const groups = headers.flatMap((path, index) => (values[index] === undefined && paths.has(path) ? [index] : []))
+    const groups = columns.flatMap((column, index) =>
+      values[index] === undefined && isOtherShape(column, record) ? [index] : [],
+    )
     const row = { values, ...(groups.length > 0 && { groups }), origin }
     if (!fault) return row
     const column = fault.path === null ? null : headers.indexOf(fault.path)
@@ -264,5 +267,21 @@ function isPastAnEnd(parents: readonly Parent[], ends: ReadonlyMap<string, numbe
   return parents.some(({ path, next }) => {
     const end = ends.get(path)
     return end !== undefined && (end === 0 || Number(next) >= end)
+  })
+}
+
+// Longer numbers name members of objects, such as fields of one's own.
+const isIndex = /^\d$/
+
+/** Whether a record lacks a text only because it holds something of another shape there: some systems write a list of one as an object. */
+function isOtherShape(
+  { path, parents }: { readonly path: string; readonly parents: readonly Parent[] },
+  { cells, ends, groups }: FlatRecord,
+): boolean {
+  if (groups.has(path)) return true
+  return parents.some((parent) => {
+    const text = cells.get(parent.path) ?? ''
+    if (text.trim() !== '') return true
+    return groups.has(parent.path) && ends.has(parent.path) !== isIndex.test(parent.next)
   })
 }

@@ -5,6 +5,8 @@ import { foldValue } from './fold-value.ts'
 /** Why a cell cannot be used. Speaks about the column and never quotes what may be personal. */
 export type CellFault = {
   readonly reason: string
+  /** What the fault is recognised by in later exports, if the reason also says what to do about it. */
+  readonly knownAs?: string
   /** A value that the column's list lacks. */
   readonly unlisted?: string
   /** The configuration wants the cell filled: a row without it is too little for a person who is not known yet. */

@@ -6,6 +6,9 @@ import { dateReader, momentReader } from './dates.ts'
 import { isPlaceholderDate, mayBePlaceholder } from './placeholder-dates.ts'
 import { isTimeZone } from './zones.ts'
 
+// Stores hold faults by these texts. A fault that is recognised by another text counts as new, and many such faults hold a plan.
+const quotedDate = /^(\d{1,2}[ ./-]\d{1,2}[ ./-](\d{2}|\d{4})|\d{4}[ ./-]\d{1,2}[ ./-]\d{1,2})$/
+const quotedTime = /^[T ]\d{1,2}:\d{2}(:\d{2}(\.\d{1,9})?)?( ?[AP]M)?(Z|[+-]\d{2}:?\d{2})?$/i
 const wholeNumber = /^\d{1,30}$/
 const widestNumber = 30
 const rememberedFaults = 20_000
@@ -97,9 +100,16 @@ function dateFaults(declared: DeclaredDates): (text: string) => CellFault {
     const { hint, isShowable } = explain(text)
     const cell = isShowable ? `"${text}"` : 'what the cell holds'
     const what = hint.kind === 'blank' ? 'stands for no date' : `is not a date (${declared.formats.join(' or ')})`
-    const fault = { reason: `${cell} ${what}: ${hintText(hint, declared)}` }
+    const reason = `${cell} ${what}: ${hintText(hint, declared)}`
+    const fault = { reason, knownAs: knownText(text, declared) }
     if (known.size >= rememberedFaults) known.clear()
     known.set(text, fault)
     return fault
   }
+}
+
+function knownText(text: string, { formats }: DeclaredDates): string {
+  const [date = '', time = ''] = text.split(/(?=[T ]\d{1,2}:)/, 2)
+  const isQuoted = quotedDate.test(date) && (time === '' || quotedTime.test(time))
+  return `${isQuoted ? `"${date}${time}"` : 'what the cell holds'} is not a date (${formats.join(' or ')})`
 }

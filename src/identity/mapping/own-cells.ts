@@ -127,5 +127,5 @@ function dateFaults(formats: readonly string[], words: DateWords): (text: string
   const declared = { formats, ...words, isField: true }
   const explain = dateExplainer(declared)
   const what = `what the cell holds is not a date (${formats.join(' or ')})`
-  return (text) => ({ reason: `${what}: ${hintText(explain(text).hint, declared)}` })
+  return (text) => ({ reason: `${what}: ${hintText(explain(text).hint, declared)}`, knownAs: what })
 }

@@ -41,7 +41,8 @@ const emptyKeys: ReadonlySet<string> = new Set(
   }),
 )
 
-const timeAfterDay = /[T ]\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[ap]\.?m\.?)?( ?(Z|UTC|[+-]\d{2}(:?\d{2})?))?$/i
+const timeAfterDay =
+  /(T\d{2}(\d{2}(\d{2}([.,]\d+)?)?)?|,?[T ]\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?)( ?[ap]\.?m\.?)?( ?(Z|UTC|[+-]\d{2}(:?\d{2})?))?(\[[\w/+-]+\])?$/i
 const threeParts = /^([\p{L}\d]+)[ ./,-]{1,2}([\p{L}\d]+)[ ./,-]{1,2}([\p{L}\d]+)$/u
 const onlyDigits = [/^(\d{4})(\d{2})(\d{2})$/, /^(\d{2})(\d{2})(\d{4})$/, /^(\d{2})(\d{2})(\d{2})$/]
 const zeros = /^0+$/

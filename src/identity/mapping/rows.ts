@@ -288,7 +288,7 @@ export function rejectedRow(
 function rejected(
   { origin, values }: MappableRow,
   cell: Cell<string, unknown> | null | undefined,
-  { reason, unlisted }: CellFault,
+  { reason, knownAs = reason, unlisted }: CellFault,
   about: Pick<Reject, 'identityId' | 'cellOnly' | 'mayLeave'>,
 ): Reject {
   const event = 'event' in origin ? { event: origin.event } : {}
@@ -302,7 +302,7 @@ function rejected(
     ...(field !== undefined && { field }),
     reason,
     ...about,
-    fingerprint: fingerprint(column, reason, said),
+    fingerprint: fingerprint(column, knownAs, said),
     ...(unlisted !== undefined && isListed(cell) && { unlisted: { field: cell.name, value: unlisted } }),
   }
 }

@@ -238,12 +238,32 @@ describe('records as rows', () => {
     )
 
     expect(rows.map(({ groups = [] }) => groups.map((index) => headers[index]))).toEqual([
-      [],
+      ['title.en', 'tags.0'],
       ['title', 'tags'],
       [],
       [],
     ])
     expect(rows.map(({ values }) => values[1])).toEqual(['Lead', undefined, undefined, undefined])
+  })
+
+  test('tell a member that stands elsewhere from a missing one', () => {
+    const { headers, rows } = rowsOf(
+      '{"id":"1","job":{"end":"2026-11-30"},"jobs":[{"end":"2026-11-30"}]}',
+      '{"id":"2","job":[{"end":"2026-11-30"}],"jobs":{"end":"2026-11-30"}}',
+      '{"id":"3","job":"until 2026-11-30","jobs":"until 2026-11-30"}',
+      '{"id":"4","job":{"title":"Lead"},"jobs":[{"title":"Lead"}]}',
+      '{"id":"5","job":{},"jobs":[]}',
+    )
+
+    const elsewhere = rows.map(({ groups = [] }) => groups.flatMap((index) => headers[index] ?? []))
+
+    expect(elsewhere.map((paths) => paths.filter((path) => ['job.end', 'jobs.0.end'].includes(path)))).toEqual([
+      [],
+      ['job.end', 'jobs.0.end'],
+      ['job.end', 'jobs.0.end'],
+      [],
+      [],
+    ])
   })
 
   test('carry the fault of a record, with the number of its column', () => {

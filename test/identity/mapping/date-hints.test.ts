@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { fingerprint } from '../../../src/identity/digest.ts'
 import { type DeclaredDates, dateExplainer } from '../../../src/identity/mapping/date-hints.ts'
 import { dateReader } from '../../../src/identity/mapping/dates.ts'
 import { compileMapping, Mapping } from '../../../src/identity/mapping/mapping.ts'
@@ -116,6 +117,19 @@ describe('the hint about a cell that is no date as declared', () => {
   })
 })
 
+describe('a cell that is no date as declared is recognised', () => {
+  test.each([
+    ['9999-12-31', '"9999-12-31" is not a date (yyyy-MM-dd)'],
+    ['31.10.2026 08:00', '"31.10.2026 08:00" is not a date (yyyy-MM-dd)'],
+    ['31. Dez 2026', 'what the cell holds is not a date (yyyy-MM-dd)'],
+    ['n/a', 'what the cell holds is not a date (yyyy-MM-dd)'],
+  ])('by what stores hold of it, whatever its reason advises: %s', (cell, stored) => {
+    const told = mapped('separatedAt', 'yyyy-MM-dd', cell)
+
+    expect(told).toHaveProperty('badCells.0.fingerprint', fingerprint('Day', stored, ['1', cell]))
+  })
+})
+
 describe('a placeholder that is a date as declared', () => {
   test.each(['1900-01-01', '1970-01-01', '2099-12-31'])('is no leaving date, and separates no one: %s', (cell) => {
     const told = mapped('separatedAt', 'yyyy-MM-dd', cell)
@@ -123,6 +137,13 @@ describe('a placeholder that is a date as declared', () => {
     expect(told).toMatchObject({ leavingDate: undefined, left: false, unsure: true })
     expect(told).toHaveProperty('badCells.0.mayLeave', true)
   })
+
+  test.each(['1970-01-01T00:00Z[UTC]', '19700101T000000Z', '2099-12-31T00', '1900-01-01T00:00:00'])(
+    'is none in any form of ISO 8601: %s',
+    (cell) => {
+      expect(mapped('separatedAt', 'iso', cell)).toMatchObject({ leavingDate: undefined, left: false, unsure: true })
+    },
+  )
 
   test('is a blank where blankWhen lists it', () => {
     const told = mapped('separatedAt', 'yyyy-MM-dd', '1900-01-01', { blankWhen: ['1900-01-01'] })

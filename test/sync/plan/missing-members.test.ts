@@ -106,6 +106,18 @@ describe('a member that a record of a snapshot lacks', () => {
     expect((await list.known('E7'))?.jobTitle).toBe('Engineer')
   })
 
+  test('says nothing where a list stands in the place of the object that holds it', async () => {
+    await using list = await openList({ separatedAt: { column: 'job.end' } })
+    const gone = person(9, { job: { title: 'Engineer', end: lastDay } })
+    await list.night(staff(person(3, { job: { title: 'Engineer', end: lastDay } }), gone))
+
+    const several = { job: [{ title: 'Engineer', end: lastDay }, { title: 'Lead' }] }
+    const run = await list.night(staff(person(3, { job: { title: 'Engineer', end: lastDay } }), person(9, several)))
+
+    expect(run.state).toBe('unchanged')
+    expect((await list.known('E9'))?.separatedAt).not.toBeNull()
+  })
+
   test.each<[string, HttpSettings]>([
     ['with missing: keep', { missing: 'keep' }],
     ['in a delta', { mode: 'delta' }],
