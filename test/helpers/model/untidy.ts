@@ -75,14 +75,12 @@ const hired: Facts = { start: '2020-01-06', left: '', status: 'Active', listed: 
  * is wrong with whose row, and who was sent in error.
  */
 export function untidyHr() {
-  const people: Employee[] = Array.from({ length: headcount }, (_, at) => ({
-    id: `E${String(at + 1).padStart(4, '0')}`,
-    facts: hired,
-    told: hired,
-    fault: null,
-    everLeft: false,
-    retracted: false,
-  }))
+  const people: Employee[] = Array.from({ length: headcount }, (_, at) => {
+    // A first export in which all start on one day is held.
+    const facts = { ...hired, start: `2020-01-${10 + (at % 20)}` }
+    const id = `E${String(at + 1).padStart(4, '0')}`
+    return { id, facts, told: facts, fault: null, everLeft: false, retracted: false }
+  })
   const known = { faults: new Set<string>(), statuses: new Set<string>() }
   let shown: { readonly faults: readonly string[]; readonly statuses: readonly string[] } = { faults: [], statuses: [] }
   const keysOf = (fits: (person: Employee) => boolean) => people.filter(fits).map(({ id }) => id)
