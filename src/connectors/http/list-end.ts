@@ -15,6 +15,13 @@ export type LastPage = {
   readonly records: number
   readonly pages: number
   readonly where: string
+  /** What the first page counted of the whole list. */
+  readonly totals: readonly Statement[]
+}
+
+/** What a page counts of the whole list. Many servers count it on the first page alone. */
+export function totalsOf(source: HttpSource, page: JsonValue, headers: AnswerHeaders): readonly Statement[] {
+  return statementsOf(source, page, headers).filter(isTotal)
 }
 
 /**
@@ -22,12 +29,13 @@ export type LastPage = {
  * would pass for the whole company.
  */
 export function endOfList(source: HttpSource, last: LastPage): string {
-  const { page, headers, pages, where } = last
-  const statements = [...statedByMembers(page, source.records), ...statedByHeaders(headers)].filter(
-    isConsidered(source),
-  )
+  const { page, headers, pages, where, totals } = last
+  const statements = statementsOf(source, page, headers)
   const proofs = statements.filter((statement) => provesEnd(statement, last))
-  const more = statements.find((statement) => saysMore(statement, { ...last, proofs, url: source.url }))
+  const unrepeated = totals.filter(({ kind }) => !statements.some((one) => one.kind === kind && isTotal(one)))
+  const more = [...statements, ...unrepeated].find((statement) =>
+    saysMore(statement, { ...last, proofs, url: source.url }),
+  )
   if (more) throw unreadable(`${where}: ${textOf(more, last)}, so this is not the whole list`, helpFor(more, source))
   const proof = proofs.map((statement) => textOf(statement, last))
   const missing = missingNext(source, last)
@@ -50,6 +58,14 @@ export function checkNoNextPage(source: HttpSource, headers: AnswerHeaders, wher
   if (!more) return
   const help = `ask for all of it at once; ${helpIfUnrelated(more)}`
   throw unreadable(`${where}: ${textOf(more)}, so this is not the whole list`, help)
+}
+
+function statementsOf(source: HttpSource, page: JsonValue, headers: AnswerHeaders): readonly Statement[] {
+  return [...statedByMembers(page, source.records), ...statedByHeaders(headers)].filter(isConsidered(source))
+}
+
+function isTotal(statement: Statement): boolean {
+  return 'count' in statement && statement.isTotal
 }
 
 /** Whether a statement is about the list, as far as the configuration says. */
@@ -118,7 +134,7 @@ function isAskedFor({ place, count }: { readonly place: string; readonly count: 
 
 function provesEnd(statement: Statement, last: LastPage): boolean {
   if (statement.kind === 'noMore') return true
-  return 'count' in statement && statement.isTotal && statement.count === last[statement.kind]
+  return 'count' in statement && isTotal(statement) && statement.count === last[statement.kind]
 }
 
 function textOf(statement: Statement, read: Pick<LastPage, 'records' | 'pages'> = { records: 0, pages: 0 }): string {

@@ -5,7 +5,7 @@ import { unreadable } from '../file/failures.ts'
 import { collectHeaders, flattenRecord, type JsonValue, pointer, readJson, rowReader } from '../json/cells.ts'
 import { checkContentType } from './body.ts'
 import type { HttpAnswer, HttpClient } from './fetch.ts'
-import { endOfList } from './list-end.ts'
+import { endOfList, totalsOf } from './list-end.ts'
 import type { HttpSource } from './settings.ts'
 import type { Spool } from './spool.ts'
 
@@ -45,11 +45,12 @@ export async function fetchPages(source: HttpSource, { client, spool, first, nam
   let page = await list.add(first, where)
   const stated = source.asOf.from === 'pointer' ? pointer(page, source.asOf.pointer) : undefined
   let { url, headers } = first
+  const totals = totalsOf(source, page, headers)
   for (;;) {
     const here = list.counts.length === 1 ? where : `page ${list.counts.length} of ${where}`
     const next = nextAddress(source, { page, url, where: here })
     if (!next) {
-      const end = endOfList(source, { page, headers, ...list.read(), where: here })
+      const end = endOfList(source, { page, headers, ...list.read(), where: here, totals })
       return { ...list.finish(), stated, end }
     }
     list.visit(next, here)

@@ -186,6 +186,39 @@ describe('a first page never passes for the list', () => {
   })
 })
 
+describe('what the first page alone counts', () => {
+  const paged =
+    (total: number, last: object = {}): Answer =>
+    (request, response) =>
+      request.url === '/people'
+        ? json({ items: two, total, next: '?page=2' })(request, response)
+        : json({ items: [{ id: '3' }], next: null, ...last })(request, response)
+  const settings: HttpSettings = { records: '/items', next: '/next' }
+
+  test('refuses a list with fewer records', async () => {
+    const { failure, left } = await failureOf(paged(5), settings)
+
+    expect(failure).toMatchObject({
+      code: 'source_unreadable',
+      message: expect.stringContaining('/total counts 5 records, and 3 were read'),
+    })
+    expect(left).toEqual([])
+  })
+
+  test.each<[string, Answer, HttpSettings]>([
+    ['is reached', paged(3), {}],
+    ['is counted anew by the last page', paged(5, { total: 3 }), {}],
+    ['is about something else', paged(5), { ignoredStatements: ['/total'] }],
+  ])('says no more where it %s', async (_which, answer, more) => {
+    await using server = await startHrServer(answer)
+    await using folder = await temporaryFolder()
+
+    const reading = await openHttp({ url: `${server.url}/people`, ...settings, ...more }, { folder: folder.path })
+
+    expect(await rowsOf(reading)).toHaveLength(3)
+  })
+})
+
 /** Whole lists as documented HR APIs answer them, or with members that only read as if there were more. */
 const wholeLists: readonly (readonly [list: string, answer: Answer, settings: HttpSettings])[] = [
   ['a report without a page', json({ Report_Entry: two }), { records: '/Report_Entry' }],
