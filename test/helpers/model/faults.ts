@@ -71,6 +71,8 @@ const faults = {
     await withItems(call, { name, input }, (at) => (at % 2 === 1 ? 400 : null)),
   'fails on some people and refuses others': async (call, { name, input }) =>
     await withItems(call, { name, input }, (at) => [null, 400, 500][at % 3] ?? null),
+  'fails if it is about a certain person': async (call, { name, input }) =>
+    changing.includes(name) && JSON.stringify(input).includes('E0002') ? refusal(500) : await call(input),
   'has its results shuffled': async (call, { input }) =>
     withResults(await call(input), (results) => results.toReversed()),
   'has a result too few': async (call, { input }) => withResults(await call(input), (results) => results.slice(1)),

@@ -1,0 +1,164 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Failure } from '../../src/errors.ts'
+import { Guards } from '../../src/identity/guards/limits.ts'
+import { Mapping } from '../../src/identity/mapping/mapping.ts'
+import { listRuns, type Run } from '../../src/store/runs/runs.ts'
+import { approveRun, requestDueRuns, requestRun } from '../../src/sync/sync.ts'
+import { type HrEvent, later, receive, terminated, webhookFeed } from '../helpers/events.ts'
+import { type Day, day, type Row, type Rules, rules, type Told, tellingHr } from '../helpers/model/tellings.ts'
+import { isFull } from '../helpers/tier.ts'
+import { tell } from '../helpers/tried.ts'
+import { type Host, headers, openWorld, peopleOn, startHost, type World } from '../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const firstDay = Temporal.PlainDate.from('2026-11-20')
+const days = isFull ? 40 : 20
+const quiet: Day = { deeds: [], exports: true, renames: false }
+
+function mappingOf({ means, announcedBy }: Rules): Mapping {
+  return Mapping.parse({
+    fields: {
+      identityId: 'Worker ID',
+      email: 'Email',
+      firstName: 'First Name',
+      jobTitle: 'Job Title',
+      startedAt: { column: 'Start Date' },
+      separatedAt: { column: 'Leaving Date', means },
+    },
+    status: { column: 'Status', leftWhen: ['Inactive'], employedWhen: ['Active'] },
+    scope: '(`Job Title` != "Board")',
+    ...(announcedBy === 'row' && { severalRows: { latest: { column: 'Effective Date', format: 'yyyy-MM-dd' } } }),
+  })
+}
+
+/** Nothing is held but for addresses, and of that departures go on. */
+const limits = ['leavers', 'joiners', 'returns', 'redates', 'fieldChanges', 'blanks', 'rejectedRows', 'shrink'] as const
+const wide = { count: 1000, share: 1 }
+const narrow = { count: 3, share: 0.1 }
+
+test('who has left follows from what HR said, whatever is silent, late, ahead or withdrawn', {
+  timeout: isFull ? 900_000 : 300_000,
+}, async ({ task }) => {
+  const total = { nights: 0, departures: 0, held: 0, late: 0 }
+  await fc.assert(
+    fc.asyncProperty(rules, fc.array(day, { minLength: days, maxLength: days }), async (ruled, story) => {
+      await using opened = await openWorldOf(ruled)
+      const { world, gone } = opened
+      const hr = tellingHr(ruled)
+      const arriving = new Map<string, Told[]>()
+      for (const [at, { deeds, exports, renames }] of [quiet, ...story].entries()) {
+        const today = firstDay.add({ days: at }).toString()
+        hr.dawn(today)
+        if (ruled.daemon) await dayBegins(world, today)
+        const run = await night(world, today, exports ? hr.export({ today, renames }) : null)
+        if (exports) hr.accept(today)
+        if (run.state === 'held') {
+          total.held += 1
+          const departed = await gone(today)
+          const missed = hr.gone(today).filter((id) => !departed.includes(id))
+          expect({ today, missed, by: failed(run) }).toEqual({ today, missed: [], by: ['emailChanges'] })
+        }
+        await approveAll(world)
+        expect({ today, atNight: await gone(today) }).toEqual({ today, atNight: hr.gone(today) })
+
+        for (const deed of deeds) {
+          const sent = hr.happen(deed, today)
+          if (sent) arriving.set(sent.arrives, [...(arriving.get(sent.arrives) ?? []), sent.told])
+        }
+        const come = arriving.get(today) ?? []
+        for (const told of come) hr.hear(told)
+        total.late += come.filter((told) => !told.at.startsWith(today)).length
+        world.clock.now = new Date(`${today}T10:01:00.000Z`)
+        await receive(world, ...come.map(eventOf))
+        await later(world, 6)
+        expect({ today, byDay: await gone(today) }).toEqual({ today, byDay: hr.gone(today) })
+        total.nights += 1
+      }
+      total.departures += hr.gone(firstDay.add({ days }).toString()).length
+    }),
+    { numRuns: 16, endOnFailure: true },
+  )
+  const { nights, departures, held, late } = total
+  tell(task, {
+    what: 'departures in every form',
+    times: `${nights} nights with ${departures} departures at their ends`,
+    found: `each as HR said; ${late} events came late, ${held} plans were held while departures went on`,
+  })
+})
+
+async function openWorldOf(ruled: Rules) {
+  const { client } = await host.tenant()
+  const { graceRuns, outOfScope, future } = ruled
+  const world = await openWorld({
+    client,
+    webhook: webhookFeed(),
+    feed: { mapping: mappingOf(ruled), graceRuns, outOfScope, future },
+    connection: {
+      guards: Guards.parse({
+        ...Object.fromEntries(limits.map((name) => [name, wide])),
+        emailChanges: narrow,
+        unusual: { enabled: false },
+      }),
+      onHold: { send: ['leave'] },
+    },
+  })
+  world.source.headers = [...headers, 'Effective Date']
+  /** Whom the platform has as gone on a day. */
+  const gone = async (today: string) =>
+    [...(await peopleOn(client))]
+      .flatMap(([id, { separatedAt }]) => (separatedAt && separatedAt.slice(0, 10) <= today ? [id] : []))
+      .toSorted()
+  return { world, gone, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+}
+
+/** A run that a person asks for at 03:00, of an export of 01:00. Null: there is none. */
+async function night(world: World, today: string, rows: readonly Row[] | null): Promise<Run> {
+  world.clock.now = new Date(`${today}T03:00:00.000Z`)
+  const connector = world.connection.feeds.source?.connector
+  if (!connector) throw new Error('a world without a source')
+  const { open } = connector
+  if (rows === null) {
+    const missing = async () => {
+      throw new Failure('source_unreadable', 'no export has come')
+    }
+    Object.assign(connector, { open: missing })
+  } else {
+    world.hrSays(rows, `${today}T01:00:00.000Z`)
+    world.source.rows = world.source.rows.map((row, at) => ({
+      ...row,
+      values: [...row.values, rows[at]?.from ?? '2020-01-06'],
+    }))
+  }
+  const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+  await world.drain()
+  Object.assign(connector, { open })
+  return await world.runOf(id)
+}
+
+function failed({ guards }: Run): string[] {
+  return (guards ?? []).flatMap(({ ok, name }) => (ok ? [] : [name]))
+}
+
+async function approveAll(world: World): Promise<void> {
+  const runs = await listRuns(world.sync.store.db, { connection: 'acme', limit: 20 })
+  for (const { id, digest, state } of runs) {
+    if (state === 'held') await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ana' })
+  }
+  await world.drain()
+}
+
+async function dayBegins(world: World, today: string): Promise<void> {
+  world.clock.now = new Date(`${today}T00:00:30.000Z`)
+  await requestDueRuns(world.sync)
+  await world.drain()
+}
+
+function eventOf({ id, at, left }: Told): HrEvent {
+  return left === null ? { type: 'hired', at, employee: { id } } : terminated(id, left, at)
+}
