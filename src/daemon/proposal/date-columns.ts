@@ -49,7 +49,7 @@ export function dateColumns(
     if (String(form.format) !== String(usual.format) || form.language !== usual.language || form.pivot !== usual.pivot)
       fields[field] = { ...asRule(fields[field]), ...form }
   }
-  const choices = open.flatMap(({ found }) => ('forms' in found ? [found.forms] : []))[0] ?? []
+  const choices = open.flatMap((column) => [choicesOf(column, columns)])[0] ?? []
   const question: Question = {
     about: 'dateFormat',
     columns: open.map(({ column }) => column),
@@ -89,6 +89,7 @@ function decide({ found, usual }: Column, columns: readonly Column[], { dateForm
       return { form: other.form, why: `as in "${other.column}"; no row has a date` }
     }
     case 'one':
+      if (rivalOf(found, columns) !== undefined) return isFormOf(found, answer?.form) ? answer : undefined
       return { form: found.form, why: 'the dates leave no other reading' }
     case 'unknown':
       return answer ?? null
@@ -103,6 +104,24 @@ function decide({ found, usual }: Column, columns: readonly Column[], { dateForm
   }
 }
 
+/** Whether it reads the dates, or nearly all of them. */
+function isFormOf({ form, near = [] }: Extract<DateEvidence, { kind: 'one' }>, said: DateForm | undefined): boolean {
+  return said !== undefined && isAmong(said, [form, ...near])
+}
+
+/** The form of another column that nearly all dates of this one have, too: the others may be mistyped. */
+function rivalOf(found: DateEvidence, columns: readonly Column[]): DateForm | undefined {
+  if (found.kind !== 'one') return undefined
+  const sure = columns.flatMap((one) => (one.found.kind === 'one' && one.found.near === undefined ? [one.found] : []))
+  return sure.find(({ form }) => isAmong(form, found.near ?? []))?.form
+}
+
+function choicesOf({ found }: Column, columns: readonly Column[]): readonly DateForm[] {
+  if (found.kind === 'several') return found.forms
+  const rival = rivalOf(found, columns)
+  return found.kind === 'one' && rival !== undefined ? [found.form, rival] : []
+}
+
 function notesOn({ column, found, placeholders, placeholderRows }: Column, { dateFormat }: Answers): string[] {
   const notes: string[] = []
   if (placeholders.length > 0)
@@ -113,7 +132,7 @@ function notesOn({ column, found, placeholders, placeholderRows }: Column, { dat
     notes.push(
       `${found.unread === 1 ? 'One date' : `${found.unread} dates`} in "${column}" cannot be read so; "rollcall check" says where.`,
     )
-  if (found.kind === 'one' && dateFormat !== undefined && !isAmong({ format: dateFormat }, [found.form]))
+  if (found.kind === 'one' && dateFormat !== undefined && !isFormOf(found, formSaid(dateFormat)))
     notes.push(
       `The dates in "${column}" are not written as ${dateFormat}: they can be read as ${[found.form.format].flat().join(' or ')} only.`,
     )

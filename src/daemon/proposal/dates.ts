@@ -13,7 +13,8 @@ export type DateForm = {
 /** What the dates of a column tell of how they are written; `unread` counts cells. */
 export type DateEvidence =
   | { readonly kind: 'none' }
-  | { readonly kind: 'one'; readonly form: DateForm; readonly unread: number }
+  /** `near`: forms that read nearly all of them, as other days. A few mistyped dates may have decided against one. */
+  | { readonly kind: 'one'; readonly form: DateForm; readonly unread: number; readonly near?: readonly DateForm[] }
   /** Each form reads all dates, and as other days. */
   | { readonly kind: 'several'; readonly forms: readonly DateForm[] }
   | { readonly kind: 'unknown' }
@@ -88,12 +89,18 @@ export function dateEvidence(texts: readonly string[], usual: DateForm): DateEvi
   const [first, ...others] = byDays.flatMap(([one]) => (one === undefined ? [] : [one]))
   if (first === undefined) return { kind: 'unknown' }
   if (others.length > 0) return { kind: 'several', forms: [first, ...others].map(({ form }) => form) }
-  return { kind: 'one', form: first.form, unread: fewest }
+  const near = read.filter((one) => one.unread > fewest && disagree(one.days, first.days)).map(({ form }) => form)
+  return { kind: 'one', form: first.form, unread: fewest, ...(near.length > 0 && { near }) }
 }
 
 /** Whether two columns may be written alike. */
 export function isAmong(form: DateForm, candidates: readonly DateForm[]): boolean {
   return candidates.some(({ format, language }) => String(format) === String(form.format) && language === form.language)
+}
+
+/** Whether the same text is another day. */
+function disagree(days: readonly (string | null)[], others: readonly (string | null)[]): boolean {
+  return days.some((day, at) => day !== null && others[at] !== null && day !== others[at])
 }
 
 type Counted = readonly (readonly [text: string, count: number])[]

@@ -16,10 +16,13 @@ export function leaverColumns(
   table: Table,
   {
     has,
+    isCertain,
     unread,
     words,
     answers,
   }: {
+    /** A preset that fits for certain leaves a status out on purpose. */
+    readonly isCertain: boolean
     readonly has: { readonly leavingDate: boolean; readonly status: boolean }
     readonly unread: readonly string[]
     readonly words: Thesaurus
@@ -29,14 +32,20 @@ export function leaverColumns(
   const doubled = doubledNames(table)
   const candidates = unread.filter((header) => !doubled.has(normaliseHeader(header)))
   const dates = has.leavingDate ? [] : candidates.filter((header) => isDateLike(table, header, words))
-  const statuses = has.status ? [] : candidates.filter((header) => isStatusLike(table, header, words))
+  const statuses = has.status
+    ? []
+    : candidates.filter((header) => !dates.includes(header) && isStatusLike(table, header, words))
   const isSaid = answers.fields?.separatedAt === null || answers.fields?.status === null
   if (!has.leavingDate && !has.status) {
     if (dates.length + statuses.length > 0 && !isSaid)
       return { questions: [{ about: 'leavers', dates, statuses }], notes: [] }
     return { questions: [], notes: [noLeavers] }
   }
-  const notes = isSaid || dates.length === 0 ? [] : [unreadDates(dates)]
+  if (isSaid) return { questions: [], notes: [] }
+  const notes = [
+    ...(dates.length === 0 ? [] : [unreadDates(dates)]),
+    ...(statuses.length === 0 || isCertain ? [] : [unreadStatuses(statuses)]),
+  ]
   return { questions: [], notes }
 }
 
@@ -48,6 +57,11 @@ function unreadDates(headers: readonly string[]): string {
   return `No leaving date is read. If ${named} ${headers.length === 1 ? 'is' : 'or one of them is'} the last day of employment, say so: else the day of the export counts as the last one.`
 }
 
+function unreadStatuses(headers: readonly string[]): string {
+  const named = headers.map((header) => `"${header}"`).join(' or ')
+  return `No status is read. If ${named} says who has left, say so: else people without a leaving date count as employed.`
+}
+
 function isDateLike(table: Table, header: string, words: Thesaurus): boolean {
   if (words.isCalled(header, 'otherDate') || words.isCalled(header, 'effectiveDate')) return false
   const cells = cellsOf(table, header)
@@ -57,11 +71,11 @@ function isDateLike(table: Table, header: string, words: Thesaurus): boolean {
   return kind === 'one' || kind === 'several'
 }
 
-/** A column that is called a status, or most of whose cells are words for one. */
+/** A column that is called a status, or says yes or no to being employed, or most of whose cells are words for a status. */
 function isStatusLike(table: Table, header: string, words: Thesaurus): boolean {
   const cells = cellsOf(table, header)
   const values = countValues(cells)
   if (values.length === 0 || values.length > mostStatuses) return false
-  if (words.fieldOf(header) === 'status') return true
+  if (words.fieldOf(header) === 'status' || words.isCalled(header, 'employedFlag')) return true
   return share(cells, (cell) => words.statuses.has(foldValue(cell)) || words.ambiguous.has(foldValue(cell))) > 0.5
 }

@@ -14,14 +14,18 @@ export type SplitNames = {
 const examplesShown = 3
 const mostlyTwo = 0.8
 
-/** Splits "Ana Okoro" at its first blank and "Okoro, Ana" at its comma; null: no column holds both names. */
+/**
+ * Splits "Ana Okoro" at its first blank and "Okoro, Ana" at its comma; null: no column holds both names. Where the last name stands
+ * first and no comma ends it, nothing is split: "García López Ana" does not show how many words it has.
+ */
 export function splitNames(table: Table, words: Thesaurus): SplitNames | null {
   const header = table.headers.find(
-    (one) => words.isCalled(one, 'fullName') && !one.includes('`') && holdsBothNames(cellsOf(table, one)),
+    (one) => isFullName(one, words) && !one.includes('`') && holdsBothNames(cellsOf(table, one)),
   )
   if (header === undefined) return null
   const cells = cellsOf(table, header)
   const byComma = share(cells, (cell) => cell.includes(',')) > mostlyTwo
+  if (!byComma && words.isCalled(header, 'lastNameFirst')) return { patch: {}, fields: [], note: unsplit(header) }
   const text = `$trim(\`${header}\`)`
   const sign = byComma ? ',' : ' '
   const [before, after] = [`$trim($substringBefore(${text}, "${sign}"))`, `$trim($substringAfter(${text}, "${sign}"))`]
@@ -39,6 +43,14 @@ export function splitNames(table: Table, words: Thesaurus): SplitNames | null {
     ],
     note: `No column holds a first or a last name. "${header}" is split at ${byComma ? 'the comma' : 'its first blank'}: look whether names of more than two words come out right, else change the expressions of firstName and lastName.`,
   }
+}
+
+function isFullName(header: string, words: Thesaurus): boolean {
+  return words.isCalled(header, 'fullName') || words.isCalled(header, 'lastNameFirst')
+}
+
+function unsplit(header: string): string {
+  return `No names are sent: "${header}" has the last name first, and nothing shows where it ends. Have both names exported in columns of their own.`
 }
 
 function holdsBothNames(cells: readonly string[]): boolean {

@@ -40,6 +40,7 @@ export function propose(table: Table, presets: Presets, answers: Answers = {}): 
   const has = (field: ReadField) => fields.some((one) => one.field === field)
   const leftBehind = columnsLeft(table, fields, values.patch)
   const leavers = leaverColumns(table, {
+    isCertain: chosen.isCertain,
     has: { leavingDate: has('separatedAt'), status: values.statuses !== null },
     unread: leftBehind,
     words,

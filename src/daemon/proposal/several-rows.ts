@@ -12,20 +12,9 @@ export type SeveralRows = {
 }
 
 const mostMarks = 5
-const yes: ReadonlySet<string> = new Set([
-  'y',
-  'yes',
-  'true',
-  '1',
-  'x',
-  'ja',
-  'oui',
-  'si',
-  'sí',
-  'sim',
-  'tak',
-  'primary',
-])
+const no: ReadonlySet<string> = new Set(
+  ['', 'n', 'no', 'false', 'f', '0', 'nein', 'non', 'não', 'nao', 'nee', 'nie', 'nej', 'secondary'].map(foldValue),
+)
 
 /** How the rows of a repeated key can be told apart; null: no key repeats, or no column tells. */
 export function severalRowsBy(table: Table, key: string, words: Thesaurus): SeveralRows | null {
@@ -38,16 +27,19 @@ export function severalRowsBy(table: Table, key: string, words: Thesaurus): Seve
 
 type RowsByKey = ReadonlyMap<string, readonly (readonly string[])[]>
 
-/** A column, such as Primary Position, with a value that exactly one row of each person has. */
+/**
+ * A column, such as Primary Position, with a value that exactly one row of each person has. Other columns that happen to have one, such as
+ * the number of a row, say nothing of which row is the main one, and reading these rows alone could hide that a person has left.
+ */
 function mainRow(
   table: Table,
   { rowsByKey, words }: { readonly rowsByKey: RowsByKey; readonly words: Thesaurus },
 ): SeveralRows | null {
   for (const [index, header] of table.headers.entries()) {
+    if (!words.isCalled(header, 'mainRow') || header.includes('`')) continue
     const values = new Map(table.rows.map((row) => [foldValue(row[index] ?? ''), row[index]?.trim() ?? '']))
-    if (values.size < 2 || values.size > mostMarks || header.includes('`')) continue
-    const isNamed = words.isCalled(header, 'mainRow')
-    const marks = [...values].filter(([folded]) => folded !== '' && (isNamed || yes.has(folded)))
+    if (values.size < 2 || values.size > mostMarks) continue
+    const marks = [...values].filter(([folded]) => !no.has(folded))
     const mark = marks.find(([folded]) =>
       [...rowsByKey.values()].every(
         (rows) => rows.filter((row) => foldValue(row[index] ?? '') === folded).length === 1,

@@ -93,12 +93,12 @@ export const columnNames = {
     sv: ['Anställningsdatum', 'Anställd från', 'Startdatum'],
   },
   separatedAt: {
-    en: ['Relieving Date', 'Term Date', 'Date of Exit', 'Exit Date', 'Leave Date', 'Date Left', 'Departure Date'],
+    en: ['Relieving Date', 'Term Date', 'Date of Exit', 'Exit Date', 'Date Left', 'Departure Date'],
     de: ['Austritt', 'Austrittsdatum', 'Beschäftigt bis', 'Beschäftigungsende', 'Ende der Beschäftigung'],
     fr: ['Date de sortie', 'Date de départ'],
     es: ['Fecha de baja', 'Fecha de salida', 'Fecha de cese', 'Fecha de egreso'],
     pt: ['Data de demissão', 'Data de saída', 'Data de desligamento', 'Data de rescisão'],
-    it: ['Data di cessazione', 'Data cessazione', 'Data fine rapporto', 'Data dimissioni'],
+    it: ['Data di cessazione', 'Data cessazione', 'Data fine rapporto'],
     nl: ['Datum uit dienst', 'Uit dienst', 'Uitdiensttreding', 'Datum uitdiensttreding'],
     pl: ['Data zwolnienia', 'Data zakończenia pracy', 'Data ustania zatrudnienia'],
     sv: ['Slutdatum', 'Avgångsdatum', 'Anställd till', 'Avslutsdatum'],
@@ -129,6 +129,30 @@ export const otherColumnNames = {
     nl: ['Naam', 'Volledige naam', 'Medewerker'],
     pl: ['Imię i nazwisko', 'Nazwisko i imię', 'Pracownik'],
     sv: ['Namn', 'Fullständigt namn', 'Anställd'],
+  },
+  /** Those of them in which the last name stands first. */
+  lastNameFirst: {
+    en: ['Last Name First Name', 'Surname and Name'],
+    de: ['Name Vorname', 'Nachname Vorname'],
+    fr: ['Nom et prénom', 'Nom prénom'],
+    es: ['Apellidos y nombre'],
+    pt: ['Sobrenome e nome', 'Apelido e nome'],
+    it: ['Cognome e nome'],
+    nl: ['Achternaam en voornaam'],
+    pl: ['Nazwisko i imię'],
+    sv: ['Efternamn och förnamn'],
+  },
+  /** Yes or no, as to whether a person is employed or has left: only a person knows which of them. */
+  employedFlag: {
+    en: ['Active', 'Is Active', 'Active Employee', 'Employed', 'Terminated', 'Is Terminated', 'Left', 'Inactive'],
+    de: ['Aktiv', 'Ist aktiv', 'Beschäftigt', 'Ausgetreten', 'Ausgeschieden', 'Inaktiv'],
+    fr: ['Actif', 'En poste', 'Sorti', 'Inactif'],
+    es: ['Activo', 'De alta', 'Inactivo'],
+    pt: ['Ativo', 'Desligado', 'Inativo'],
+    it: ['Attivo', 'In forza', 'Cessato'],
+    nl: ['Actief', 'In dienst', 'Uit dienst'],
+    pl: ['Aktywny', 'Zatrudniony', 'Zwolniony'],
+    sv: ['Aktiv', 'Anställd', 'Slutat'],
   },
   /** Which of several rows of a person is the main one. */
   mainRow: {

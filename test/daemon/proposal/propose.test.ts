@@ -98,6 +98,23 @@ describe('how dates are written', () => {
     })
   })
 
+  test('is asked where a few dates of one column say another form than the next column: they may be mistyped', async () => {
+    const dates = Array.from({ length: 11 }, (_, at) => [
+      `01/${13 + at}/2020`,
+      `0${1 + (at % 9)}/0${1 + ((at + 3) % 9)}/2026`,
+    ])
+    const text = `${rows(...dates, ['01/30/2020', '25/12/2025'])}\n`
+
+    const open = await proposed(text)
+    const answered = await proposed(text, { dateFormat: 'MM/dd/yyyy' })
+
+    expect(open.questions).toEqual([
+      { about: 'dateFormat', columns: ['Termination Date'], choices: ['dd/MM/yyyy', 'MM/dd/yyyy'] },
+    ])
+    expect(answered.questions).toEqual([])
+    expect(answered.mapping.fields?.separatedAt).toMatchObject({ format: 'MM/dd/yyyy' })
+  })
+
   test('which no form fits is said', async () => {
     const { notes } = await proposed(`${rows(['soon', ''], ['later', ''])}\n`)
 
@@ -257,6 +274,46 @@ describe('who has left', () => {
     expect(byStatus.questions).toEqual([{ about: 'leavers', dates: [], statuses: ['Situation here'] }])
   })
 
+  test.each([
+    ['Active', 'TRUE', 'FALSE'],
+    ['Is Active', '1', '0'],
+    ['Aktiv', 'ja', 'nein'],
+    ['Terminated', 'No', 'Yes'],
+  ])('is asked for where a flag could say it: %s', async (header, here, gone) => {
+    const text = `Worker ID,Email,${header}\n1,a@example.com,${here}\n2,b@example.com,${gone}\n`
+
+    const open = await proposed(text)
+    const named = await proposed(text, { fields: { status: header } })
+    const classed = { [here]: 'employed', [gone]: 'left' } as const
+    const said = await proposed(text, { fields: { status: header }, statuses: classed })
+
+    expect(open.questions).toEqual([{ about: 'leavers', dates: [], statuses: [header] }])
+    expect(named.questions).toMatchObject([{ about: 'status' }, { about: 'status' }])
+    expect(said).toMatchObject({
+      questions: [],
+      statuses: { left: [{ value: gone }], employed: [{ value: here }] },
+      mapping: { status: { column: header } },
+    })
+  })
+
+  test.each(['Leave Date', 'Data dimissioni'])(
+    'is not taken from a date that may be another one: %s',
+    async (header) => {
+      const { mapping, notes } = await proposed(`Worker ID,Status,${header}\n1,Active,2026-10-31\n2,Terminated,\n`)
+
+      expect(mapping.fields?.separatedAt).toBeUndefined()
+      expect(notes).toContainEqual(expect.stringContaining(`If "${header}" is the last day`))
+    },
+  )
+
+  test('has a note where a leaving date is read and the statuses beside it are not', async () => {
+    const rows = ['1,,Active', '2,2026-10-31,Terminated', '3,,Terminated']
+
+    const { notes } = await proposed(`Worker ID,Termination Date,Situation here\n${rows.join('\n')}\n`)
+
+    expect(notes).toContainEqual(expect.stringContaining('No status is read. If "Situation here" says who has left'))
+  })
+
   test('is read from the status column that a person names, whatever it is called', async () => {
     const { questions, statuses, fields } = await proposed(stated, { fields: { status: 'Situation here' } })
 
@@ -359,7 +416,41 @@ describe('several rows of a person', () => {
   })
 })
 
+describe('which row of a person counts', () => {
+  test('is not told by a number or a flag that is not called the main row: it could hide the row of a leaver', async () => {
+    const numbered = await proposed('Worker ID,Sequence,Status\n1,1,Active\n1,2,Terminated\n2,1,Active\n')
+    const flagged = await proposed('Worker ID,Insured,Status\n1,Yes,Active\n1,No,Terminated\n2,Yes,Active\n')
+
+    expect([numbered.mapping.scope, flagged.mapping.scope]).toEqual([undefined, undefined])
+  })
+
+  test('is never told by a No, which rows that are not the main one have', async () => {
+    const rows = ['1,No,Nurse', '1,Yes,Cook', '2,No,Nurse', '2,Yes,Cook']
+
+    const { mapping } = await proposed(`Worker ID,Primary Position,Job Title\n${rows.join('\n')}\n`)
+
+    expect(mapping.scope).toBe('`Primary Position` = "Yes"')
+  })
+
+  test('is not told where the main row is called by words of which none says yes, and by a No alone', async () => {
+    const rows = ['1,nein,Nurse', '1,,Cook', '2,nein,Nurse', '2,,Cook']
+
+    const { mapping } = await proposed(`Worker ID,Hauptstelle,Job Title\n${rows.join('\n')}\n`)
+
+    expect(mapping.scope).toBeUndefined()
+  })
+})
+
 describe('both names in one column', () => {
+  test('are not split at a blank where the last name stands first: nothing tells where it ends', async () => {
+    const blank = await proposed('Worker ID,Apellidos y nombre\n1,García López Ana\n2,Nowak Jan\n')
+    const comma = await proposed('Worker ID,Nazwisko i imię\n1,"Kowalski, Jan"\n2,"Nowak, Anna"\n')
+
+    expect(blank.mapping.fields).toEqual({})
+    expect(blank.notes).toContainEqual(expect.stringContaining('"Apellidos y nombre" has the last name first'))
+    expect(comma.fields).toContainEqual(expect.objectContaining({ field: 'lastName', examples: ['Kowalski', 'Nowak'] }))
+  })
+
   test.each([
     [
       'Full Name',
