@@ -149,7 +149,10 @@ async function pathOf({ later }: Looked, prompts: Prompts | null): Promise<strin
   if (later === null) return null
   if (prompts === null) return later.isAlone ? later.pattern : later.path
   const choices = [
-    { value: 'pattern', label: `a name such as ${later.pattern}: the newest one is read` },
+    {
+      value: 'pattern',
+      label: `the same with a date or a number behind it (${later.pattern}): the newest one is read`,
+    },
     { value: 'path', label: `the same name, ${later.path}: the file is replaced` },
   ] as const
   const chosen = await prompts.choose('Which name will later exports have?', choices)

@@ -1,6 +1,6 @@
 import { mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, matchesGlob, relative, resolve } from 'node:path'
 import type { ConnectorPlace } from '../../connectors/connector.ts'
 import { decodeFile } from '../../connectors/file/decode/decode.ts'
 import { type ExportFile, exportFileAt } from '../../connectors/file/export-file.ts'
@@ -21,6 +21,8 @@ import type { Head } from './table.ts'
 /** So much text is looked at, however long the export is; so much of one on a server is fetched for it. */
 const headBytes = 32 * 1024 * 1024
 const fetchedBytes = headBytes
+/** What stands in place of a date: people-archive.csv beside people-2026-10-31.csv is no export. */
+const dated = '[0-9]*'
 const datedName = /\d{4}[-_.]?\d{2}[-_.]?\d{2}(?:[T_-]?\d{4,6}Z?)?/
 
 /** A source as a person names it. */
@@ -104,18 +106,22 @@ async function lookAtFolder(at: string, { workingDirectory, folder, signal }: Lo
   const { file } = await newestExport(folderOf(settings, workingDirectory))
   const exported = await exportFileAt(file.path)
   const name = basename(pattern)
-  const path = isFolder ? pattern : join(dirname(pattern), datedName.test(name) ? name.replace(datedName, '*') : name)
+  const path = isFolder ? pattern : join(dirname(pattern), datedName.test(name) ? name.replace(datedName, dated) : name)
   const later = path === whole && !/[*?[\]{}]/.test(name) ? await laterExports(whole, folder) : null
   return { head: await headOf(exported, signal), source: { type: 'csv', path: pathFrom(folder, path) }, later }
 }
 
-/** The name of a file with an asterisk before its endings: people*.csv.gz of people.csv.gz. */
+/** The name of a file, or the same with a date or a number before its endings. What else has such a name is no export. */
 async function laterExports(path: string, folder: string): Promise<LaterExports> {
   const [, stem = '', endings = ''] = /^(.[^.]*)(.*)$/s.exec(basename(path)) ?? []
+  const pattern = `${stem}{,${dated},[-_. ]${dated}}${endings}`
   const beside = await readdir(dirname(path))
-  const matching = beside.filter((name) => name.startsWith(stem) && name.endsWith(endings))
-  const pattern = join(dirname(path), `${stem}*${endings}`)
-  return { path: pathFrom(folder, path), pattern: pathFrom(folder, pattern), isAlone: matching.length === 1 }
+  const matching = beside.filter((name) => matchesGlob(name, pattern))
+  return {
+    path: pathFrom(folder, path),
+    pattern: pathFrom(folder, join(dirname(path), pattern)),
+    isAlone: matching.length === 1,
+  }
 }
 
 async function lookAtSftp(url: URL, { secretFile, hostKey }: NamedSource, options: LookOptions): Promise<Looked> {

@@ -148,14 +148,15 @@ describe('options', () => {
   test('are not needed for the name of later exports: a pattern is proposed where it matches no other file', async () => {
     const alone = await csv('alone', 'Worker ID,Email,Status\n1,a@example.com,Active\n')
     await csv('beside', 'Worker ID,Email,Status\n1,a@example.com,Active\n')
-    await writeFile(join(folder, 'beside', 'people-old.csv'), '')
+    await writeFile(join(folder, 'beside', 'people-2025.csv'), '')
     const beside = ['--source', join(folder, 'beside', 'people.csv'), '--out', join(folder, 'beside.yaml')]
 
     const written = await call(['init', '--yes', ...place(), ...alone])
     await call(['init', '--yes', ...place(), ...beside])
 
-    expect(written.stdout).toContain('Exports: the newest file that matches alone/people*.csv')
-    expect(await readFile(join(folder, 'alone.yaml'), 'utf8')).toContain('path: alone/people*.csv\n')
+    expect(written.stdout).toContain('Exports: the newest file that matches alone/people{,[0-9]*,[-_. ][0-9]*}.csv')
+    const { connections } = parse(await readFile(join(folder, 'alone.yaml'), 'utf8'))
+    expect(connections.hr.source.path).toBe('alone/people{,[0-9]*,[-_. ][0-9]*}.csv')
     expect(await readFile(join(folder, 'beside.yaml'), 'utf8')).toContain('path: beside/people.csv\n')
   })
 })

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { exportPattern, findMatches } from '../../../src/connectors/folder/matches.ts'
 import { lookAt } from '../../../src/daemon/proposal/look.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { gzipOfZeros } from '../../helpers/sources/hostile-files.ts'
@@ -42,21 +43,41 @@ test('a file with a date in its name stands for those that follow', async () => 
 
   const { source, later } = await at.look('people-2026-11-20.csv')
 
-  expect({ source, later }).toEqual({ source: { type: 'csv', path: 'people-*.csv' }, later: null })
+  expect({ source, later }).toEqual({ source: { type: 'csv', path: 'people-[0-9]*.csv' }, later: null })
 })
 
 test('a file without one leaves open which name later ones have, and says whether other files would be read', async () => {
-  await using at = await place({ 'people.csv.gz': gzipSync(text), 'staff.csv': text, 'staff-list.csv': text })
+  await using at = await place({
+    'people.csv.gz': gzipSync(text),
+    'people-archive.csv.gz': '',
+    'staff.csv': text,
+    'staff-2026-11-20.csv': text,
+  })
 
   const alone = await at.look('people.csv.gz')
   const beside = await at.look('staff.csv')
   const pattern = await at.look('staff-*.csv')
 
   expect([alone.later, beside.later, pattern.later]).toEqual([
-    { path: 'people.csv.gz', pattern: 'people*.csv.gz', isAlone: true },
-    { path: 'staff.csv', pattern: 'staff*.csv', isAlone: false },
+    { path: 'people.csv.gz', pattern: 'people{,[0-9]*,[-_. ][0-9]*}.csv.gz', isAlone: true },
+    { path: 'staff.csv', pattern: 'staff{,[0-9]*,[-_. ][0-9]*}.csv', isAlone: false },
     null,
   ])
+})
+
+test.each([
+  ['people.csv', ['people.csv', 'people2.csv', 'people-2026-11-21.csv', 'people_20261121T0200.csv', 'people 3.csv']],
+  ['people-2026-11-20.csv', ['people-2026-11-20.csv', 'people-2026-11-21.csv', 'people-20261121.csv']],
+])('the pattern for exports that follow %s matches none of another kind', async (name, exports) => {
+  const others = ['people-archive.csv', 'people-left-2026.csv', 'people_new.csv', 'peoples.csv', 'people.old.csv']
+  await using at = await place({ [name]: text })
+  const { source, later } = await at.look(name)
+  for (const one of [...exports, ...others]) await writeFile(join(at.path, one), text)
+
+  const pattern = exportPattern(later?.pattern ?? String(source.path), at.path)
+  const matches = await findMatches(pattern, { suffixes: [], folders: [] })
+
+  expect(matches.map(({ file }) => file.name).toSorted()).toEqual(exports.toSorted())
 })
 
 test('a packed export is unpacked as far as it is looked at', async () => {
