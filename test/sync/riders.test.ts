@@ -199,6 +199,13 @@ test('an export stays where it is while the last run of one that rides along has
 
   expect(failed?.state).toBe('failed')
   expect(meanwhile).toBe(before)
+  expect(world.events).toContainEqual(
+    expect.objectContaining({
+      event: 'source.unsettled',
+      connection: 'acme',
+      reason: expect.stringMatching(/the last run of records failed.*"rollcall sync records" repeats it/),
+    }),
+  )
   expect((await liveRecords(client)).size).toBe(31)
   expect(opened.settled.length).toBe(before + 1)
 })

@@ -162,12 +162,15 @@ export async function addWaitingRun(
 }
 
 /**
- * Whether any run of these connections is still to read its source, or waits for a decision about it. If the newest run of a connection
+ * Those of the connections that are still to read their source, or wait for a decision about it. If the newest run of a connection
  * failed, it still has to read what it could not.
  */
-export async function areUndecided(db: Db, connections: readonly string[]): Promise<boolean> {
-  const { rows } = await sql`
-    select 1 from runs
+export async function undecidedOf(
+  db: Db,
+  connections: readonly string[],
+): Promise<readonly { readonly connection: string; readonly hasFailed: boolean }[]> {
+  const { rows } = await sql<{ connection: string; hasFailed: boolean }>`
+    select connection, bool_and(state = 'failed') as "hasFailed" from runs
     where connection = any(${connections}) and feed = 'source' and (
       state in ('waiting', 'reading', 'planned', 'held')
       or state = 'failed' and not exists (
@@ -176,8 +179,9 @@ export async function areUndecided(db: Db, connections: readonly string[]): Prom
           and newer.created_at > runs.created_at
       )
     )
-    limit 1`.execute(db)
-  return rows.length > 0
+    group by connection
+    order by connection`.execute(db)
+  return rows
 }
 
 /** Adds a waiting run that is about people of its own, so that no other request joins it. Null if one of this feed waits already. */

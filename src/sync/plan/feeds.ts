@@ -9,7 +9,7 @@ import {
   takePending,
 } from '../../store/inbox/inbox.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
-import { areUndecided, type FeedName } from '../../store/runs/runs.ts'
+import { type FeedName, undecidedOf } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { markSettled, noteListed, takenVersions, unsettledSources } from '../../store/sources.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
@@ -139,9 +139,16 @@ async function settleNow(ctx: SyncContext, connection: SyncConnection): Promise<
   const { db } = ctx.store
   // A run that rides along, and has not read or decided yet, may have to read the source by itself.
   const riders = ridersOf(ctx, connection.name).map(({ name }) => name)
-  if (riders.length > 0 && (await areUndecided(db, riders))) return
+  const undecided = riders.length > 0 ? await undecidedOf(db, riders) : []
+  const unsettled = await unsettledSources(db, connection.name)
   const connector = connection.feeds.source?.connector
-  for (const { source, outcome } of await unsettledSources(db, connection.name)) {
+  if (undecided.length > 0) {
+    const failed = undecided.flatMap((one) => (one.hasFailed ? [one.connection] : []))
+    if (failed.length > 0 && connector?.settle)
+      reportFailedRiders(ctx, { connection: connection.name, failed, unsettled })
+    return
+  }
+  for (const { source, outcome } of unsettled) {
     try {
       await connector?.settle?.(source, outcome)
       await markSettled(db, { connection: connection.name, version: source.version, now: ctx.now() })
@@ -150,6 +157,24 @@ async function settleNow(ctx: SyncContext, connection: SyncConnection): Promise<
       ctx.events.sourceUnsettled({ connection: connection.name, source: source.name, reason: message ?? type })
     }
   }
+}
+
+/** Nothing repeats a failed run before the next export comes, so the log says what the exports wait for. */
+function reportFailedRiders(
+  { events }: Pick<SyncContext, 'events'>,
+  {
+    connection,
+    failed,
+    unsettled,
+  }: {
+    connection: string
+    failed: readonly string[]
+    unsettled: Awaited<ReturnType<typeof unsettledSources>>
+  },
+): void {
+  const commands = failed.map((name) => `"rollcall sync ${name}"`).join(' and ')
+  const reason = `the last run of ${failed.join(', ')} failed, which reads the same source: ${commands} repeats it`
+  for (const { source } of unsettled) events.sourceUnsettled({ connection, source: source.name, reason })
 }
 
 function nothingNew(now: Date): Reading {
