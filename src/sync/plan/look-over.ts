@@ -5,11 +5,12 @@ import { createDecider, type Decider, type Page } from '../../identity/decider.t
 import { type GuardFacts, noPeople } from '../../identity/guards/facts.ts'
 import { judge } from '../../identity/guards/judge.ts'
 import type { Guards } from '../../identity/guards/limits.ts'
+import { watchManagerKeys } from '../../identity/lint/manager-keys.ts'
 import { expressionsOf } from '../../identity/mapping/mapping.ts'
 import type { Reject, RosterEntry } from '../../identity/record.ts'
 import { rejectsKept } from '../../store/plans/plans.ts'
 import type { FeedRules } from '../context.ts'
-import { mapRows } from './map-rows.ts'
+import { type MappedRows, mapRows } from './map-rows.ts'
 import { contextOf, warningsOf } from './prepare.ts'
 import { readRows } from './read-rows.ts'
 
@@ -46,16 +47,37 @@ export async function lookOver(
   const onPage = async ({ told }: Page): Promise<void> => {
     decider.decideTold(told, nobody)
   }
-  const rows = await readRows(decider, { slices: reading.rows, mapping, signal, onPage })
+  const managers = managersIn(reading, mapping)
+  const rows = await readRows(decider, { slices: reading.rows, mapping: managers.mapping, signal, onPage })
   await onPage(decider.lastPage())
   const { records, rejected } = decider.account
   const { rejects } = decider
   const { incomplete } = decider.counts()
-  const warnings = [...warningsOf(reading, mapping, decider), ...(mapping.ok ? mapping.lacking : [])]
+  const warnings = [
+    ...warningsOf(reading, mapping, decider),
+    ...managers.warnings(),
+    ...(mapping.ok ? mapping.lacking : []),
+  ]
   const { leftJoiners: left = 0 } = decider.people()
   const held = mapping.ok ? heldFor(decider, { mode: reading.mode, rows, absence: rules.absence, guards }) : []
   const missing = mapping.ok ? [] : mapping.missing()
   return { rows, records, rejected, incomplete, left, held, rejects, warnings, missing }
+}
+
+/** Looks whether managers are people of the export. A run cannot: it does not parse rows that are unchanged. */
+function managersIn(
+  { mode }: Pick<Reading, 'mode'>,
+  mapping: MappedRows,
+): { readonly mapping: MappedRows; readonly warnings: () => string[] } {
+  if (!mapping.ok || mode !== 'snapshot' || mapping.columns.managerId === undefined)
+    return { mapping, warnings: () => [] }
+  const managers = watchManagerKeys(mapping)
+  const map: typeof mapping.map = (row) => {
+    const told = mapping.map(row)
+    if (told !== null) managers.see(told)
+    return told
+  }
+  return { mapping: { ...mapping, map }, warnings: () => [managers.found()].filter((found) => found !== null) }
 }
 
 type First = Pick<GuardFacts, 'mode' | 'rows' | 'absence'> & { readonly guards: Guards }

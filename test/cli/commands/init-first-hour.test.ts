@@ -145,6 +145,18 @@ describe('options', () => {
     expect(none).toMatchObject({ exit: 0, stdout: expect.stringContaining('No column says who has left.') })
   })
 
+  test('are not needed for managers who are the key of nobody: init and check say so, with what to look at', async () => {
+    const rows = Array.from({ length: 4 }, (_, at) => `${at},p${at}@example.com,Active,Ana Okoro`)
+    const files = await csv('strangers', `Worker ID,Email,Status,Manager ID\n${rows.join('\n')}\n`)
+
+    const written = await call(['init', '--yes', ...place(), ...files])
+    const check = await call(['check', '--config', join(folder, 'strangers.yaml')])
+
+    expect(written.stdout).toContain('4 of 4 managers in "Manager ID" are the key of nobody')
+    expect(check.stdout).toContain('1 of 1 manager (column "Manager ID") is the key of nobody in the export')
+    expect(check.stdout).not.toContain('Okoro')
+  })
+
   test('are not needed for the name of later exports: a pattern is proposed where it matches no other file', async () => {
     const alone = await csv('alone', 'Worker ID,Email,Status\n1,a@example.com,Active\n')
     await csv('beside', 'Worker ID,Email,Status\n1,a@example.com,Active\n')

@@ -1,0 +1,59 @@
+import { counted } from '../counted.ts'
+import type { Sighting } from '../record.ts'
+import { column, type LintScope } from './watch.ts'
+
+/** What is told of a row; one that is rejected or not in scope has a key alone. */
+type Told = { readonly identityId: string | null } & Partial<Pick<Sighting, 'fields' | 'origin'>>
+
+export type ManagerKeys = {
+  /** To be shown every row of an export that lists everybody. */
+  readonly see: (told: Told) => void
+  /** A sentence if many managers are nobody whom the export lists. Complete once every row was shown. */
+  readonly found: () => string | null
+}
+
+/** From this share on, it is no matter of single managers who have left and are not listed. */
+const manyUnknown = 0.1
+
+/** How a manager's key may differ from the person's, and what mends it. */
+const causes: readonly { readonly plain: (key: string) => string; readonly cause: string }[] = [
+  {
+    plain: (key) => key.replace(/\.0+$/, ''),
+    cause: 'one of the columns has whole numbers as decimals (1001.0 for 1001): have the report write whole numbers',
+  },
+  {
+    plain: (key) => key.replace(/^0+(?=.)/, ''),
+    cause: 'one of the columns has lost leading zeros (1001 for 001001): export both as text',
+  },
+  { plain: (key) => key.toLowerCase(), cause: 'they differ in upper and lower case: have the report write both alike' },
+]
+
+/** Finds exports whose managers are the key of nobody. Keeps all keys, so it is for who reads an export to look it over. */
+export function watchManagerKeys({ columns }: Pick<LintScope, 'columns'>): ManagerKeys {
+  const keys = new Set<string>()
+  /** The line of the first person of each manager. */
+  const managers = new Map<string, number>()
+  return {
+    see({ identityId, fields, origin }) {
+      if (identityId !== null) keys.add(identityId)
+      const manager = fields?.managerId
+      if (typeof manager === 'string' && origin !== undefined && !managers.has(manager))
+        managers.set(manager, origin.line)
+    },
+    found() {
+      const unknown = [...managers].filter(([manager]) => !keys.has(manager))
+      const [first] = unknown
+      if (first === undefined || unknown.length < managers.size * manyUnknown) return null
+      const alike = causes.find(({ plain }) => {
+        const plainKeys = new Set([...keys].map(plain))
+        return unknown.filter(([manager]) => plainKeys.has(plain(manager))).length * 2 >= unknown.length
+      })
+      const cause =
+        alike?.cause ?? `look whether the column holds keys as ${column(columns.identityId)} does, or send no manager`
+      return (
+        `${unknown.length} of ${counted(managers.size, 'manager')} (${column(columns.managerId)}) ` +
+        `${unknown.length === 1 ? 'is' : 'are'} the key of nobody in the export, such as in line ${first[1]}; ${cause}`
+      )
+    },
+  }
+}
