@@ -170,31 +170,34 @@ async function overdue(db: Db, { connections, overdueMinutes, now }: ConditionSe
   })
 }
 
-/** Within so many minutes a batch is attempted a few times at most: each failure makes its pause longer. */
+/** How soon so many attempts have to follow each other. */
 const repeatedMinutes = 5
 
-/** Batches that are attempted over and over, as by processes that take them from each other. */
+/** Batches of which no attempt comes to its end, as of processes that take them from each other, or that end each time. */
 async function repeated(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
-  const first = sql`recent_attempts[${sql.lit(maxRecentAttempts)}]`
   const within = sql`make_interval(mins => ${sql.lit(repeatedMinutes)})`
-  const { rows } = await sql<{ name: string; failure: string | null; since: Date; runId: string } & Waiting>`
+  const { rows } = await sql<{ name: string; since: Date; runId: string } & Waiting>`
     with repeated as (
-      select deliveries.*, runs.connection, ${first} as since
+      select deliveries.*, runs.connection, attempted.since
       from deliveries join runs on runs.id = deliveries.run_id
-      where ${stillDue} and runs.connection = any(${connections}) and recent_attempts[1] - ${first} <= ${within}
-        and recent_attempts[1] > ${now}::timestamptz - ${within}
+      cross join lateral (select min(at) as since, max(at) as until, count(*) as attempts from unnest(recent_attempts) at) attempted
+      where ${stillDue} and runs.connection = any(${connections}) and attempted.attempts = ${sql.lit(maxRecentAttempts)}
+        and attempted.until - attempted.since <= ${within}
+        and attempted.until between ${now}::timestamptz - ${within} and ${now}::timestamptz + ${within}
     ), waiting as (
       select connection, ${tally} from repeated deliveries group by connection
     )
-    select distinct on (connection) connection as name, last_failure as failure, since, run_id as "runId",
-      waiting.people, waiting.leavers
+    select distinct on (connection) connection as name, since, run_id as "runId", waiting.people, waiting.leavers
     from repeated join waiting using (connection)
     order by connection, since, run_id, batch`.execute(db)
-  return rows.map(({ name, failure, ...condition }) => {
-    const why = failure ?? 'no attempt came to its end'
-    const reason = `a batch was attempted ${maxRecentAttempts} times within ${repeatedMinutes} minutes: ${why}`
-    return { ...condition, connection: name, kind: 'repeated', code: null, reason }
-  })
+  const reason = `a batch was attempted ${maxRecentAttempts} times within ${repeatedMinutes} minutes, and no attempt came to its end`
+  return rows.map(({ name, ...condition }) => ({
+    ...condition,
+    connection: name,
+    kind: 'repeated',
+    code: null,
+    reason,
+  }))
 }
 
 async function held(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {

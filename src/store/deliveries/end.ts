@@ -138,7 +138,7 @@ async function releaseBatch(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Pr
         failing_since: failingSince,
         last_code: end.failure?.code ?? null,
         last_failure: end.failure?.message ?? null,
-        ...((end.as !== 'failed' || end.progressed) && { recent_attempts: [] }),
+        recent_attempts: [],
       })
       .where((eb) => eb.and(heldBy(claim)))
       .returning(blocked(claim.connection).as('isBlocked'))
