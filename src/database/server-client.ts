@@ -2,7 +2,7 @@ import type { ClientConfig } from 'pg'
 import { errorCode, Failure } from '../errors.ts'
 import { PreparingClient } from './prepared.ts'
 import type { ServerAddress, ServerHost } from './server-address.ts'
-import { SessionWatch } from './session-watch.ts'
+import { type Session, SessionWatch, serverMark } from './session-watch.ts'
 
 /** One of several hosts that has not taken a connection for so long is left for the next one. */
 const hostTimeoutMs = 10_000
@@ -41,8 +41,8 @@ export function createServerClient(
       return connect.call(this, (error) => {
         if (error) return this.#leave(told, error)
         beginSession(this, hostAt(this.#tried), settings).then(
-          (pid) => {
-            this.#watch.begins(pid)
+          (session) => {
+            this.#watch.begins(session)
             told()
           },
           (refusal: Error) => {
@@ -117,31 +117,30 @@ function inWords(error: unknown, place: string): unknown {
 
 /** Settings that a server does not know, because it is older, are left out. */
 const begin = `
-  SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS "isReplica", current_setting('transaction_read_only') = 'on' AS "isReadOnly",
+  SELECT pg_backend_pid() AS pid, ${serverMark} AS server, pg_is_in_recovery() AS "isReplica", current_setting('transaction_read_only') = 'on' AS "isReadOnly",
     (SELECT count(set_config(name, value, false)) FROM json_each_text($1) AS wanted(name, value)
       WHERE current_setting(name, true) IS NOT NULL) AS set`
 
-type Begun = { readonly pid: number; readonly isReplica: boolean; readonly isReadOnly: boolean }
+type Begun = Session & { readonly isReplica: boolean; readonly isReadOnly: boolean }
 
-/** Returns the process of the server. */
 async function beginSession(
   client: PreparingClient,
   { name }: ServerHost,
   settings: Readonly<Record<string, string>>,
-): Promise<number> {
+): Promise<Session> {
   const asked: Promise<{ rows: Begun[] }> = client.query(begin, [JSON.stringify(settings)])
-  const [begun] = (await asked).rows
-  if (begun?.isReplica) {
+  const begun = (await asked).rows[0] as Begun
+  if (begun.isReplica) {
     throw new Failure(
       'database_unreachable',
       `${name} is a replica, which takes no writes; name the primary, or all hosts with commas between them`,
     )
   }
-  if (begun?.isReadOnly) {
+  if (begun.isReadOnly) {
     throw new Failure(
       'database_unreachable',
       `${name} lets this user only read (default_transaction_read_only is on); turn it off for the user`,
     )
   }
-  return begun?.pid ?? 0
+  return begun
 }

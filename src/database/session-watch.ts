@@ -10,6 +10,12 @@ const askedWithinMs = 10_000
 /** The inner part of a node-postgres client: with TLS, the stream is exchanged once the connection stands. */
 type Inner = { readonly connection: { readonly stream: Socket } }
 
+/** Which session of which server: a server that was started anew may give the number of a process to another session. */
+export type Session = { readonly pid: number; readonly server: string }
+
+/** In SQL, what tells a server from the one that ran before it under the same address. */
+export const serverMark = 'extract(epoch FROM pg_postmaster_start_time())::text'
+
 /** What a server says of one of its sessions. A session in doubt may only seem so for a moment; of an unknown one nobody can tell. */
 type SessionState = 'working' | 'gone' | 'doubtful' | 'unknown'
 
@@ -22,7 +28,7 @@ export class SessionWatch {
   readonly #client: pg.Client
   readonly #config: ClientConfig
   readonly #looking: NodeJS.Timeout
-  #pid = 0
+  #session: Session | null = null
   #answersDue = 0
   #isEnding = false
   #isAsking = false
@@ -36,9 +42,9 @@ export class SessionWatch {
     this.#looking = setInterval(() => this.#look(), lookMs).unref()
   }
 
-  /** `pid`: the process of the server. A pooler in between tells another one when a connection starts. */
-  begins(pid: number): void {
-    this.#pid = pid
+  /** `session`: as a statement tells it. A pooler in between tells another process when a connection starts. */
+  begins(session: Session): void {
+    this.#session = session
   }
 
   /** A statement is sent. Returns what to call once it is answered. */
@@ -64,13 +70,13 @@ export class SessionWatch {
   }
 
   async #askServer(): Promise<void> {
-    if (this.#isAsking || this.#pid === 0) return
+    if (this.#isAsking || this.#session === null) return
     this.#isAsking = true
     try {
-      const state = await sessionState(this.#config, this.#pid)
-      if (this.#answersDue === 0 || this.#hasMoved(this.#stream())) return
-      if (state === 'gone' || (state === 'doubtful' && this.#isDoubtful)) this.#giveUp()
-      this.#isDoubtful = state === 'doubtful'
+      const state = await sessionState(this.#config, this.#session)
+      const isStill = this.#answersDue > 0 && !this.#hasMoved(this.#stream())
+      if (isStill && (state === 'gone' || (state === 'doubtful' && this.#isDoubtful))) this.#giveUp()
+      this.#isDoubtful = isStill && state === 'doubtful'
     } finally {
       this.#isAsking = false
     }
@@ -92,9 +98,9 @@ export class SessionWatch {
   }
 }
 
-const question = 'SELECT state, wait_event AS "waitsFor" FROM pg_stat_activity WHERE pid = $1'
+const question = `SELECT state, wait_event AS "waitsFor" FROM pg_stat_activity WHERE pid = $1 AND ${serverMark} = $2`
 
-async function sessionState(config: ClientConfig, pid: number): Promise<SessionState> {
+async function sessionState(config: ClientConfig, { pid, server }: Session): Promise<SessionState> {
   const client = new pg.Client({
     ...config,
     connectionTimeoutMillis: askedWithinMs,
@@ -103,11 +109,10 @@ async function sessionState(config: ClientConfig, pid: number): Promise<SessionS
   try {
     await client.connect()
   } catch (error) {
-    // A server that refuses the connection, as when it has no more of them, does not say anything about the other one.
-    return isRefusal(error) ? 'unknown' : 'doubtful'
+    return isNoAnswer(error) ? 'doubtful' : 'unknown'
   }
   try {
-    const { rows } = await client.query<{ state: string | null; waitsFor: string | null }>(question, [pid])
+    const { rows } = await client.query<{ state: string | null; waitsFor: string | null }>(question, [pid, server])
     return rows[0] ? stateOf(rows[0]) : 'gone'
   } catch {
     // A pooler lets a client in and has it wait until a connection to the server is free.
@@ -122,6 +127,10 @@ function stateOf({ state, waitsFor }: { state: string | null; waitsFor: string |
   return state?.startsWith('idle') || /^Client(?:Read|Write)$/.test(waitsFor ?? '') ? 'doubtful' : 'working'
 }
 
-function isRefusal(error: unknown): boolean {
-  return /^[0-9A-Z]{5}$/.test(errorCode(error) ?? '') && error instanceof pg.DatabaseError
+/**
+ * Whether the server could not be reached. One that refuses the connection, as when it has no more of them, says nothing about the other
+ * one, and neither does a name that cannot be resolved. A time limit and a connection that broke off have no code.
+ */
+function isNoAnswer(error: unknown): boolean {
+  return /^(?:|EPIPE|ETIMEDOUT|E(?:CONN|HOST|NET)[A-Z]+)$/.test(errorCode(error) ?? '')
 }

@@ -1,6 +1,8 @@
+import pg from 'pg'
 import { expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../src/database/database.ts'
 import { databaseFailure } from '../../src/database/failures.ts'
+import { type Session, SessionWatch, serverMark } from '../../src/database/session-watch.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { emptyPostgresPlace } from '../helpers/servers/databases.ts'
@@ -94,6 +96,38 @@ test('a server that cannot be reached any more, behind connections that stay ope
   link.refuse()
 
   expect(await waiting).toMatchObject({ code: 'ETIMEDOUT' })
+})
+
+/** A session of its own, which is looked at by asking the server at `askedAt`. */
+async function watched(at: string, { askedAt = at, server }: { askedAt?: string; server?: string }) {
+  const client = new pg.Client(at)
+  client.on('error', () => {})
+  const watch = new SessionWatch(client, { config: { connectionString: askedAt }, lookMs })
+  await client.connect()
+  const { rows } = await client.query<Session>(`SELECT pg_backend_pid() AS pid, ${serverMark} AS server`)
+  watch.begins({ ...(rows[0] as Session), ...(server && { server }) })
+  return {
+    async query(statement: string) {
+      const answered = watch.expectAnswer()
+      return await client.query(statement).finally(answered)
+    },
+    [Symbol.asyncDispose]: () => client.end(),
+  }
+}
+
+test('a statement fails whose server was started anew, although another session has its number now', async () => {
+  await using place = await emptyPostgresPlace()
+  await using session = await watched(place.at, { server: '1' })
+
+  await expect(session.query('SELECT pg_sleep(600) AS before')).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+})
+
+test('a statement is left alone while the name of its server cannot be resolved', async () => {
+  await using place = await emptyPostgresPlace()
+  const askedAt = Object.assign(new URL(place.at), { hostname: `${'x'.repeat(64)}.invalid` }).href
+  await using session = await watched(place.at, { askedAt })
+
+  await expect(session.query('SELECT pg_sleep(0.8) AS unnamed')).resolves.toMatchObject({ rowCount: 1 })
 })
 
 test('a session that listens for jobs is taken anew once its server has ended behind an open connection', async () => {
