@@ -48,11 +48,11 @@ export function bindText(name: string, rule: TextRule, context: BindContext): Bi
   if (context.isKey && found.length < entries.length) return 'unmapped'
   const [first, ...others] = found
   if (first === undefined) return 'unmapped'
-  if (others.length === 0 && rule.blankWhen === undefined) {
-    return { indexes: [first.index], header: first.header, textOf: null }
-  }
   // Of a sparse source a column that no row has is one of which no row speaks, and not one that the source lacks.
   const silent = context.sparse && !context.missingIsBlank && found.length < entries.length
+  if (others.length === 0 && rule.blankWhen === undefined && !silent) {
+    return { indexes: [first.index], header: first.header, textOf: null }
+  }
   return firstOfText(found, { isBlank, isKey: context.isKey, silent })
 }
 

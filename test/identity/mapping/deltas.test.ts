@@ -91,6 +91,17 @@ describe('a source whose rows may lack any column', () => {
     expect(mapRow({ fields }, cells, { sparse: true })).toMatchObject({ identityId: null, reason: 'the cell is blank' })
   })
 
+  test.each([
+    ['2026-11-30', '2026-11-30'],
+    ['', undefined],
+  ])('says by %j what it can where no row has the first of two columns', (end, leavingDate) => {
+    const fields = { identityId: 'id', separatedAt: { firstOf: ['terminated', 'end'] } }
+
+    const told = mapRow({ fields }, { id: '1', end }, { sparse: true })
+
+    expect(told).toMatchObject({ leavingDate, statesEmployment: leavingDate !== undefined })
+  })
+
   test('is still refused with columns that read the same', () => {
     expect(compile({ identityId: 'id', email: 'mail' }, ['id', 'Mail', 'MAIL'])).toMatchObject({ ok: false })
   })
