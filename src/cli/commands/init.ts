@@ -4,10 +4,11 @@ import { loadConfig } from '../../daemon/config/config.ts'
 import { configurationOf, connectionNamed, timeZoneNamed } from '../../daemon/proposal/configuration.ts'
 import { type Looked, lookAt, pathFrom } from '../../daemon/proposal/look.ts'
 import type { Proposal } from '../../daemon/proposal/proposal.ts'
-import { readTable, type SaidForm } from '../../daemon/proposal/table.ts'
+import { readTable } from '../../daemon/proposal/table.ts'
 import { errorCode, Failure, failures } from '../../errors.ts'
 import { standardError } from '../../text/print.ts'
 import { askChange } from '../init/changes.ts'
+import { tableOf } from '../init/encoding.ts'
 import { keyIn, platformOf, type TriedKey, tryKey } from '../init/platform.ts'
 import { answersOf, merged, type ReadingOptions, requireStatusColumn, settle } from '../init/questions.ts'
 import { createOutput, type Output } from '../output.ts'
@@ -123,8 +124,7 @@ async function sourceOf(options: InitOptions, asking: Asking & { readonly folder
 
 /** The proposal that the person says is right, or that options alone lead to. */
 async function agreed({ head }: Looked, options: InitOptions, { output, prompts }: Asking): Promise<Proposal> {
-  let form: SaidForm = options
-  let table = await readTable(head, form)
+  let { form, table } = await tableOf(head, options, { prompts, output })
   let said = await answersOf(table, options)
   for (;;) {
     const { proposal, answers } = await settle(table, said, prompts)

@@ -1,6 +1,7 @@
 import { Failure } from '../../errors.ts'
 import { quoted } from '../../identity/lint/quoted.ts'
 import { splitChunks } from '../file/decode/chunks.ts'
+import { encodingHelp } from '../file/decode/encoding.ts'
 import { unreadable } from '../file/failures.ts'
 import { type CsvRecord, isBlank, type RecordFormat, RecordParser } from './records.ts'
 
@@ -191,7 +192,7 @@ function checkedCells({ cells, line, damage }: CsvRecord, name: string): readonl
         'it holds NUL bytes; if it is UTF-16, write encoding: utf-16le or utf-16be',
       )
     case 'undecodable':
-      throw unreadable(`${name}: the header is not in the configured encoding`, 'check the encoding setting')
+      throw unreadable(`${name}: the header is not in the configured encoding`, encodingHelp)
     case 'lost':
       throw unreadable(
         `${name}:${line}: the header holds U+FFFD`,

@@ -1,4 +1,5 @@
 import type { RawRecord, RecordFilter, SourceRow } from '../connector.ts'
+import { encodingHelp } from '../file/decode/encoding.ts'
 import type { ExportFormat } from '../file/format.ts'
 import { type CsvRecord, isBlank, type RecordFormat, RecordParser } from './records.ts'
 import { RecordScanner, scannedDialect } from './scanner.ts'
@@ -6,7 +7,7 @@ import { Tail, type TailFormat } from './tail.ts'
 
 /** What a damaged cell holds. */
 const damages = {
-  undecodable: 'bytes that are not in the configured encoding',
+  undecodable: `bytes that are not in the configured encoding; ${encodingHelp}`,
   lost: 'U+FFFD, which stands for a character that was lost before the export was written',
 } as const
 

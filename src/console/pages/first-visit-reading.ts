@@ -23,9 +23,11 @@ import {
 
 type Question = ProposedReading['questions'][number]
 
-export const encodings: readonly Option[] = ['utf-8', 'windows-1252', 'utf-16le', 'utf-16be', 'iso-8859-15'].map(
-  (name) => ({ value: name, name }),
-)
+export const encodings: readonly Option[] = [
+  ...['utf-8', 'utf-16le', 'utf-16be'],
+  ...['windows-1252', 'windows-1250', 'windows-1251', 'windows-1253', 'windows-1254', 'windows-1255', 'windows-1257'],
+  ...['iso-8859-2', 'iso-8859-15', 'macintosh', 'cp850', 'shift_jis', 'gb18030'],
+].map((name) => ({ value: name, name }))
 export const delimiters: readonly Option[] = [
   { value: ',', name: 'comma' },
   { value: ';', name: 'semicolon' },

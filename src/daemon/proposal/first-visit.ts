@@ -79,6 +79,7 @@ const whatToSay: Readonly<Record<StoppingQuestion['about'], string>> = {
 const changesShown = 50
 const helpOfPage: FormHelp = {
   encoding: 'choose another encoding',
+  whichEncoding: 'choose its encoding by hand',
   delimiter: 'choose the delimiter by hand',
   whichDelimiter: 'choose which one it is by hand',
 }

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { tableText } from '../../connectors/csv/other-text.ts'
 import { type CsvRecord, isBlank, RecordParser } from '../../connectors/csv/records.ts'
-import { toUtf8 } from '../../connectors/file/decode/encoding.ts'
+import { Encoding, toUtf8 } from '../../connectors/file/decode/encoding.ts'
+import { type EncodingReading, guessEncoding } from '../../connectors/file/decode/guess-encoding.ts'
 import { Failure } from '../../errors.ts'
 import { normaliseHeader } from '../../identity/mapping/headers.ts'
 
@@ -24,9 +25,10 @@ export type SaidForm = {
 }
 
 /** How a person is told to say it otherwise. */
-export type FormHelp = { readonly encoding: string; readonly delimiter: string; readonly whichDelimiter: string }
+export type FormHelp = Readonly<Record<'encoding' | 'whichEncoding' | 'delimiter' | 'whichDelimiter', string>>
 const helpOfOptions: FormHelp = {
   encoding: 'say --encoding',
+  whichEncoding: 'say which one it is with --encoding',
   delimiter: 'say --delimiter',
   whichDelimiter: 'say which one it is with --delimiter',
 }
@@ -47,6 +49,22 @@ export type Table = {
   readonly notes: readonly string[]
 }
 
+/** Thrown when only a person knows how the letters of an export read right. */
+export class UnclearEncoding extends Failure {
+  readonly readings: readonly EncodingReading[]
+
+  constructor(name: string, readings: readonly EncodingReading[], help: FormHelp) {
+    const ways = readings.map(({ encoding, letters }) => `${encoding} (letters ${letters})`).join(' or ')
+    super(
+      'usage',
+      readings.length === 0
+        ? `${name} is not UTF-8, and no encoding that is known here reads it well: have it exported as UTF-8, or ${help.whichEncoding}`
+        : `${name} is not UTF-8, and can be read as ${ways}: look which letters are right, and ${help.whichEncoding}`,
+    )
+    this.readings = readings
+  }
+}
+
 /** So many records tell how the cells are separated. */
 const recordsForSplit = 500
 /** A million rows take five seconds and more than a gigabyte to look at; so many tell how an export is written. */
@@ -58,12 +76,12 @@ const total = /^(?:grand )?(?:total|sum|summe|gesamt|count|anzahl)\b/i
 /** Finds out how an export is written, from its beginning. Refuses what is no table with names of columns, in a sentence. */
 export async function readTable(head: Head, said: SaidForm = {}, help: FormHelp = helpOfOptions): Promise<Table> {
   const { name } = head
-  const encoding = said.encoding ?? encodingOf(head)
+  const encoding = encodingSaid(said) ?? encodingInBytes(head) ?? encodingGuessed(head, help)
   const text = await textOf(head, encoding)
   const notes =
-    said.encoding === undefined && encoding === 'windows-1252'
+    said.encoding === undefined && !/^utf-/.test(encoding)
       ? [
-          `The text is not UTF-8, so it is read as windows-1252. Look whether names come out right; else ${help.encoding}.`,
+          `The text is not UTF-8, so it is read as ${encoding}. Look whether names come out right; else ${help.encoding}.`,
         ]
       : []
   const delimiter = await delimiterOf(head, text, { ...said, help })
@@ -116,7 +134,14 @@ function cellCount(count: number): string {
   return count === 1 ? '1 cell' : `${count} cells`
 }
 
-function encodingOf({ name, bytes }: Head): string {
+function encodingSaid({ encoding }: SaidForm): string | undefined {
+  const { error } = Encoding.optional().safeParse(encoding)
+  if (error === undefined) return encoding
+  throw new Failure('usage', `${encoding}: ${error.issues.map(({ message }) => message).join('; ')}`)
+}
+
+/** UTF-8 or UTF-16, which bytes alone tell; null: the text is in another encoding. */
+function encodingInBytes({ name, bytes }: Head): string | null {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be'
   const start = bytes.subarray(0, 4096)
@@ -128,7 +153,18 @@ function encodingOf({ name, bytes }: Head): string {
   if (bytes.includes(0)) throw refusal(`${name} holds NUL bytes, so it is no text`, 'have it exported as CSV')
   // The beginning of a longer file may end within a character.
   const isText = [0, 1, 2, 3].some((cut) => isUtf8(bytes.subarray(0, bytes.length - cut)))
-  return isText ? 'utf-8' : 'windows-1252'
+  return isText ? 'utf-8' : null
+}
+
+function encodingGuessed({ name, bytes, isWhole }: Head, help: FormHelp): string {
+  const lines = bytes.subarray(
+    0,
+    isWhole ? bytes.length : Math.max(bytes.lastIndexOf('\n'), bytes.lastIndexOf('\r')) + 1,
+  )
+  const readings = guessEncoding(lines)
+  const [first] = readings
+  if (first === undefined || readings.length > 1) throw new UnclearEncoding(name, readings, help)
+  return first.encoding
 }
 
 /** The text in UTF-8, up to its last whole line. */

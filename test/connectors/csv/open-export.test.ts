@@ -6,7 +6,8 @@ import { exportFolder } from '../../helpers/sources/exports.ts'
 import { zipOf } from '../../helpers/sources/zip.ts'
 
 const lost = 'U+FFFD, which stands for a character that was lost before the export was written'
-const undecodable = 'bytes that are not in the configured encoding'
+const undecodable =
+  'bytes that are not in the configured encoding; set encoding to the one of the file, such as windows-1252, windows-1250, windows-1251, windows-1257 or shift_jis'
 
 const nuls = '\0'.repeat(4096)
 

@@ -28,7 +28,7 @@ describe('content that is not as configured is refused', () => {
       'a header with invalid bytes',
       Buffer.from('id,prénom\n', 'latin1'),
       {},
-      'people.csv: the header is not in the configured encoding',
+      'people.csv: the header is not in the configured encoding: set encoding to the one of the file, such as windows-1252',
     ],
     [
       'a header with a misplaced quote',

@@ -9,7 +9,7 @@ function head(text: string | Buffer, { encoding = 'utf-8', isWhole = true } = {}
 }
 
 const signs = { ',': ',', ';': ';', tab: '\t', '|': '|' } as const
-const names = ['Worker ID', 'First Name', 'Straße', 'Work Email', 'Hire Date', 'Status', 'Naïveté'] as const
+const names = ['Worker ID', 'First Name', 'Straße', 'Work Email', 'Hire Date', 'Status', 'Größe'] as const
 
 const Form = fc.record({
   delimiter: fc.constantFrom(...(Object.keys(signs) as (keyof typeof signs)[])),
@@ -20,7 +20,7 @@ const Form = fc.record({
   titles: fc.constantFrom([], ['All workers'], ['All workers', '', 'As of today']),
   columns: fc.integer({ min: 2, max: names.length }),
   cells: fc.array(
-    fc.constantFrom('Zoë', 'Chief of Staff, Operations', 'a;b', 'x|y', '', 'plain', 'ß "quoted"', '2,5'),
+    fc.constantFrom('Chloé', 'Chief of Staff, Operations', 'a;b', 'x|y', '', 'plain', 'ß "quoted"', '2,5'),
     { minLength: 12, maxLength: 60 },
   ),
 })
@@ -79,6 +79,74 @@ test('a last line without a line end is told, so that the export is not refused 
   const table = await readTable({ ...head('Worker ID,Name\n1,Ana'), endsLine: false })
 
   expect(table).toMatchObject({ lastLine: 'any', rows: [['1', 'Ana']] })
+})
+
+describe('text that is not UTF-8', () => {
+  function list(words: string, encoding: string) {
+    const rows = words.split(' ').map((word, row) => `${row};${word}\n`)
+    return head(`Nr;Name\n${rows.join('')}`, { encoding })
+  }
+
+  test.each([
+    ['windows-1252', 'Müller'],
+    ['windows-1250', 'Łukasz'],
+    ['windows-1251', 'Иванов'],
+    ['windows-1257', 'Bērziņš'],
+    ['shift_jis', '山田'],
+  ])('that can only be %s is read as it, and that is said', async (encoding, name) => {
+    const more =
+      {
+        'windows-1250': 'Kamiński Żak',
+        'windows-1251': 'Петрова',
+        'windows-1257': 'Kļaviņa Līga Jānis',
+        shift_jis: 'すずき',
+      }[encoding] ?? ''
+
+    const table = await readTable(list(`${name} ${more}`.trim(), encoding))
+
+    expect(table).toMatchObject({ encoding, rows: expect.arrayContaining([['0', name]]) })
+    expect(table.notes).toEqual([
+      `The text is not UTF-8, so it is read as ${encoding}. Look whether names come out right; else say --encoding.`,
+    ])
+  })
+
+  test('that can be read in several ways is refused by letters, and names nobody', async () => {
+    await expect(readTable(list('Erdős Szűcs Gergő', 'windows-1250'))).rejects.toThrow(
+      'people.csv is not UTF-8, and can be read as windows-1252 (letters õû) or windows-1250 (letters őű) or windows-1257 (letters õū): look which letters are right, and say which one it is with --encoding',
+    )
+  })
+
+  test('that reads badly in every way is refused', async () => {
+    await expect(readTable(list('Иванов Петрова Сергей', 'koi8-r'))).rejects.toThrow(
+      'people.csv is not UTF-8, and no encoding that is known here reads it well: have it exported as UTF-8, or say which one it is with --encoding',
+    )
+  })
+
+  test('is read as a person says', async () => {
+    const table = await readTable(list('Erdős Szűcs', 'windows-1250'), { encoding: 'windows-1250' })
+
+    expect(table.rows).toEqual([
+      ['0', 'Erdős'],
+      ['1', 'Szűcs'],
+    ])
+    await expect(readTable(list('Erdős', 'windows-1250'), { encoding: 'cp-none' })).rejects.toThrow(
+      'cp-none: unknown encoding',
+    )
+  })
+
+  test('is told from whole lines of a longer export', async () => {
+    const { bytes } = list('山田 すずき 佐藤', 'shift_jis')
+
+    const table = await readTable({ ...head(bytes.subarray(0, -2)), isWhole: false })
+
+    expect(table).toMatchObject({
+      encoding: 'shift_jis',
+      rows: [
+        ['0', '山田'],
+        ['1', 'すずき'],
+      ],
+    })
+  })
 })
 
 describe('what is no table of people is refused in a sentence', () => {

@@ -20,6 +20,10 @@ const byteOrderMarks = [
   { bytes: [0xfe, 0xff], encoding: 'utf-16be', family: /^(utf16|utf16be)$/ },
 ]
 
+/** What helps where bytes are not in the configured encoding. */
+export const encodingHelp =
+  'set encoding to the one of the file, such as windows-1252, windows-1250, windows-1251, windows-1257 or shift_jis'
+
 /** The name of a text encoding that iconv-lite knows. */
 export const Encoding = z.string().refine((name) => iconv.encodingExists(name) && !notForExports.test(plain(name)), {
   error: 'unknown encoding: write a name such as utf-8, utf-16le or windows-1252',

@@ -1,0 +1,42 @@
+import { type Head, readTable, type SaidForm, type Table, UnclearEncoding } from '../../daemon/proposal/table.ts'
+import { Failure } from '../../errors.ts'
+import type { Output } from '../output.ts'
+import type { Prompts } from '../prompts.ts'
+
+const another = 'another encoding'
+
+type Asking = { readonly prompts: Prompts | null; readonly output: Pick<Output, 'note'> }
+type Read = { readonly form: SaidForm; readonly table: Table }
+
+/** The table of an export. Asks in which encoding it is where the export does not tell; `prompts`: null asks nothing. */
+export async function tableOf(head: Head, form: SaidForm, { prompts, output }: Asking): Promise<Read> {
+  try {
+    return { form, table: await readTable(head, form) }
+  } catch (error) {
+    if (prompts === null || !(error instanceof UnclearEncoding)) throw error
+    for (;;) {
+      const said = { ...form, encoding: await encodingFrom(error, prompts) }
+      try {
+        return { form: said, table: await readTable(head, said) }
+      } catch (trouble) {
+        if (!(trouble instanceof Failure)) throw trouble
+        output.note(trouble.message)
+      }
+    }
+  }
+}
+
+async function encodingFrom({ readings }: UnclearEncoding, prompts: Prompts): Promise<string> {
+  const choices = readings.map(({ encoding, words }) => ({
+    value: encoding,
+    label: `${words.join(', ')} (${encoding})`,
+  }))
+  if (choices.length > 0) {
+    const chosen = await prompts.choose('The export is not UTF-8. How do its words read right?', [
+      ...choices,
+      { value: another, label: another },
+    ])
+    if (chosen !== another) return chosen
+  }
+  return await prompts.text('In which encoding is the export? Such as windows-1252 or gb18030', 'windows-1252')
+}

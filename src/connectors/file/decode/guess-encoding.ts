@@ -1,0 +1,191 @@
+import iconv from 'iconv-lite'
+
+/** One way to read a text that is not UTF-8. */
+export type EncodingReading = {
+  readonly encoding: string
+  /** Words that other readings read otherwise. */
+  readonly words: readonly string[]
+  /** The letters in which it differs: they name nobody. */
+  readonly letters: string
+}
+
+/** Maximum number of lines beyond ASCII that are looked at. */
+const maxLines = 5000
+const maxWords = 3
+const maxLetters = 8
+/** A reading that is this much worse than the best one is wrong. */
+const refutingPoints = 3
+const pointsOfImpossibleWord = 3
+/** If more words are odd in the best reading, the text is in none of these encodings. */
+const maxOddShare = 0.2
+/** The language of a file is certain from so many words, if it explains nearly all of them and no other language does. */
+const minWordsOfLanguage = 3
+const minShareOfLanguage = 0.9
+/** A mixture of languages has one that explains so much of it; what no language explains is no text. */
+const minShareInMixture = 0.3
+const maxShareOfRival = 0.6
+
+const german = 'äöüß'
+const western = [
+  german,
+  'àâæçèéêëîïôœùûüÿ', // French
+  'áéíñóúü', // Spanish
+  'áàâãçéêíóôõúü', // Portuguese
+  'àèéìîòóù', // Italian
+  'àçèéíïòóúü', // Catalan
+  'áèéëíïóöúü', // Dutch
+  'æøåéö', // Danish and Norwegian
+  'åäöéü', // Swedish and Finnish
+  'áéíóúýðþæö', // Icelandic
+  'äõöüšž', // Estonian
+]
+const central = [
+  german,
+  'ąćęłńóśźż', // Polish
+  'áčďéěíňóřšťúůýž', // Czech
+  'áäčďéíľňóôšťúýž', // Slovak, without the rare ĺ and ŕ, which å and à are misread as
+  'áéíóöőúüű', // Hungarian
+  'čćđšž', // Croatian, Slovene
+  'ăâîşţ', // Romanian
+]
+const baltic = [german, 'ąčęėįšųūž', 'āčēģīķļņšūž', 'äõöüšž']
+const cyrillic = [
+  'абвгдеёжзийклмнопрстуфхцчшщъыьэюя', // Russian and Bulgarian
+  'абвгґдеєжзиіїйклмнопрстуфхцчшщьюя', // Ukrainian
+  'абвгдеёжзійклмнопрстуўфхцчшыьэюя', // Belarusian
+  'абвгдђежзијклљмнњопрстћуфхцчџш', // Serbian
+  'абвгдѓежзѕијклљмнњопрстќуфхцчџш', // Macedonian
+]
+
+/** By encoding, the letters beyond ASCII of each language that is written in it. The first one wins if several read the same text. */
+const candidates: Readonly<Record<string, readonly RegExp[]>> = {
+  'windows-1252': western.map(alphabet),
+  'iso-8859-15': western.map(alphabet),
+  'windows-1250': central.map(alphabet),
+  'iso-8859-2': central.map(alphabet),
+  'windows-1251': cyrillic.map(alphabet),
+  'windows-1253': [alphabet('αβγδεζηθικλμνξοπρσςτυφχψωάέήίόύώϊϋ')],
+  'windows-1254': [german, 'çğıöşüâî\u0307'].map(alphabet),
+  'windows-1255': [alphabet('אבגדהוזחטיךכלםמןנסעףפץצקרשת')],
+  'windows-1257': baltic.map(alphabet),
+  macintosh: western.map(alphabet),
+  cp850: western.map(alphabet),
+  // Katakana of half width are what other encodings of Asia look like.
+  shift_jis: [/^[\p{sc=Han}\p{sc=Hiragana}\u30A0-\u30FF々]+$/u],
+}
+
+const beyondAscii = /[^\n\r]*[\u0080-\u00FF][^\n\r]*/g
+const undecodable = /[\uFFFD\u0080-\u009F\uE000-\uF8FF]/
+/** What stands between ASCII signs, blanks, dashes, apostrophes and the signs of East Asia. */
+const wordsOf = /(?:[A-Za-z0-9]|[^\p{ASCII}\p{Z}’–\u3000-\u3004\u30FB\uFF00-\uFF20])+/gu
+const letterBeyondAscii = /(?!\p{ASCII})[\p{L}\p{M}]/gu
+const scripts = [
+  /\p{sc=Latin}/u,
+  /\p{sc=Cyrillic}/u,
+  /\p{sc=Greek}/u,
+  /\p{sc=Hebrew}/u,
+  /[\p{sc=Han}\p{sc=Kana}\p{sc=Hira}]/u,
+]
+const capitalInside = /\p{Ll}(?![A-Z])\p{Lu}|(?!\p{ASCII})(?:\p{Ll}[A-Z]|\p{Lu}[A-Z]\p{Ll})/u
+/** A sign that was misread, as no word consists of such a letter. */
+const loneLetter = /^(?![A-Za-zàáéèóäöüß])(?=\p{Ll})\p{sc=Latin}$/u
+/** Signs that are common beside a word. Any other one, or one within a word, is a letter that was misread. */
+const signs = '„“”‚‘«»‹›€£©®™°§•·—…¿¡½²'
+const misread = new RegExp(`[^\\p{ASCII}\\p{L}\\p{M}\\p{Nd}${signs}]|\\p{L}[${signs}]+\\p{L}|\\p{L}[ªº]`, 'u')
+
+/**
+ * How a text that is not UTF-8 can be read, of which whole lines are given. One reading is certain, of several a person has to choose
+ * one, and if there is none the text is in another encoding.
+ */
+export function guessEncoding(bytes: Buffer): readonly EncodingReading[] {
+  const readings = plausibleReadings(Buffer.from(linesBeyondAscii(bytes), 'latin1')).map((reading, _index, all) => {
+    const differing = reading.words.filter((word) => !all.every(({ words }) => words.includes(word)))
+    return { ...reading, differing, share: shareOfLanguage(reading, [reading.words, differing]) }
+  })
+  const certain = readings.find(
+    (reading) =>
+      reading.words.length >= minWordsOfLanguage &&
+      reading.share >= minShareOfLanguage &&
+      readings.every((other) => other === reading || other.share <= maxShareOfRival),
+  )
+  return (certain === undefined ? readings : [certain]).map(({ encoding, differing }) => ({
+    encoding,
+    words: differing.slice(0, maxWords),
+    letters: [...new Set(lettersOf(differing.join('')))].slice(0, maxLetters).join(''),
+  }))
+}
+
+type Reading = {
+  readonly encoding: string
+  readonly text: string
+  /** Each word that has letters beyond ASCII, once. */
+  readonly words: readonly string[]
+  readonly alphabets: readonly RegExp[]
+  readonly odd: number
+  /** What speaks against it. */
+  readonly points: number
+}
+
+/** The readings that nothing refutes. Of those that read the same text there is one. */
+function plausibleReadings(lines: Buffer): readonly Reading[] {
+  const possible = Object.entries(candidates).flatMap(([encoding, alphabets]) => {
+    const text = iconv.decode(lines, encoding)
+    return undecodable.test(text) ? [] : [readingOf(encoding, text, alphabets)]
+  })
+  const best = Math.min(...possible.map(({ points }) => points))
+  return possible
+    .filter(({ points }) => points < best + refutingPoints)
+    .filter(({ odd, words }) => odd <= words.length * maxOddShare)
+    .filter((reading) => shareOfLanguage(reading, [reading.words]) >= minShareInMixture)
+    .filter(({ text }, index, all) => all.findIndex((other) => other.text === text) === index)
+}
+
+function alphabet(letters: string): RegExp {
+  return new RegExp(`^[${letters}]+$`)
+}
+
+function linesBeyondAscii(bytes: Buffer): string {
+  const lines = new Set<string>()
+  for (const [line] of bytes.toString('latin1').matchAll(beyondAscii)) {
+    lines.add(line)
+    if (lines.size === maxLines) break
+  }
+  return [...lines].join('\n')
+}
+
+function readingOf(encoding: string, text: string, alphabets: readonly RegExp[]): Reading {
+  const all = [...new Set(text.match(wordsOf))]
+  const words = all.filter((word) => lettersOf(word) !== '' || misread.test(word))
+  const impossible = words.filter(isImpossible)
+  const foreign = words.filter((word) => !isImpossible(word) && !alphabets.some((one) => isIn(word, one)))
+  const points = impossible.length * pointsOfImpossibleWord + foreign.length
+  return { encoding, text, words, alphabets, odd: impossible.length + foreign.length, points }
+}
+
+function isImpossible(word: string): boolean {
+  return (
+    capitalInside.test(word) ||
+    loneLetter.test(word) ||
+    misread.test(word) ||
+    scripts.filter((script) => script.test(word)).length > 1
+  )
+}
+
+function isIn(word: string, language: RegExp): boolean {
+  return language.test(lettersOf(word.toLowerCase()))
+}
+
+/** Its letters beyond ASCII. */
+function lettersOf(word: string): string {
+  return (word.match(letterBeyondAscii) ?? []).join('')
+}
+
+/** How much of each of the lists one language explains, at best. */
+function shareOfLanguage({ alphabets }: Reading, lists: readonly (readonly string[])[]): number {
+  const shares = (language: RegExp) => lists.map((words) => shareOf(words, language))
+  return Math.max(...alphabets.map((language) => Math.min(...shares(language))))
+}
+
+function shareOf(words: readonly string[], language: RegExp): number {
+  return words.length === 0 ? 1 : words.filter((word) => isIn(word, language)).length / words.length
+}
