@@ -169,7 +169,10 @@ function fieldsAsked(question: Question): string[] {
   return [...(question.dates.length > 0 ? ['separatedAt'] : []), ...(question.statuses.length > 0 ? ['status'] : [])]
 }
 
-function filePart({ form, presets, preset, title, why, dates, columns }: ProposedReading, fields: Fields): Html {
+function filePart(
+  { form, presets, preset, title, why, dates, columns, questions }: ProposedReading,
+  fields: Fields,
+): Html {
   const { encoding, delimiter, headerLine, linesAfterHeader, rows, isWhole } = form
   const between = delimiters.find(({ value }) => value === delimiter)?.name ?? delimiter
   return html`<p>${counted(columns.length, 'column')} with a ${between} between them, encoded as ${encoding}. The header stands in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${counted(linesAfterHeader, 'further line')} of it below`}. ${isWhole ? html`${counted(rows, 'row')} were looked at` : html`Only the first ${counted(rows, 'row')} were looked at, as the export is long`}.</p>
@@ -188,6 +191,7 @@ ${dates.length > 0 && html`<ul class="lines">${dates.map(({ column, format, why:
 ${selectField({ name: 'encoding', label: 'Encoding', options: [{ value: '', name: 'as it is found' }, ...encodings], value: fields('encoding') })}
 ${selectField({ name: 'delimiter', label: 'Between the cells', options: [{ value: '', name: 'as it is found' }, ...delimiters], value: fields('delimiter') })}
 ${textField({ name: 'headerLine', label: 'The line that names the columns', type: 'number', value: fields('headerLine') })}
+${!questions.some(({ about }) => about === 'dateFormat') && textField({ name: 'dateFormat', label: 'How dates are written', value: fields('dateFormat'), hint: 'Such as dd/MM/yyyy, where the dates do not say it.' })}
 </details>`
 }
 

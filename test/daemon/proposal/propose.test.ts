@@ -254,6 +254,16 @@ describe('a status that means different things in different systems', () => {
     expect(guessed.questions).toMatchObject([{ about: 'status', value: 'Inactive' }])
   })
 
+  test('is asked for although the preset that fits best lists it, where nothing shows that the export is of its system', async () => {
+    const { preset, questions, mapping } = await proposed(
+      'Personnel Number,Email,First Name,Last Name,Position,Hire Date,Status\n1,a@example.com,A,B,N,2020-01-31,Active\n2,b@example.com,C,D,N,2020-01-31,Inactive\n',
+    )
+
+    expect(preset).toBe('personio')
+    expect(questions).toEqual([{ about: 'status', column: 'Status', value: 'Inactive', rows: 1 }])
+    expect([...(mapping.status?.leftWhen ?? []), ...(mapping.status?.employedWhen ?? [])]).not.toContain('Inactive')
+  })
+
   test('means what a person says, whatever its case', async () => {
     const { questions, mapping } = await proposed(text, { statuses: { inactive: 'left', gone: 'left' } })
 
@@ -407,6 +417,14 @@ describe('several rows of a person', () => {
     expect(notes).toContainEqual(expect.stringContaining('1 row lacks one of their own'))
   })
 
+  test('are not told apart by a day that two of them have', async () => {
+    const rows = ['1,Nurse,2024-01-31', '1,Trainer,2024-01-31', '2,Nurse,2024-01-31', '3,Nurse,2024-01-31']
+
+    const { mapping } = await proposed(`Worker ID,Job Title,Effective Date\n${rows.join('\n')}\n`)
+
+    expect(mapping.severalRows).toBeUndefined()
+  })
+
   test('are told apart by the day from which a row holds', async () => {
     const rows = ['1,Nurse,2024-01-31', '1,Trainer,2026-01-31', '2,Nurse,2024-01-31']
 
@@ -483,6 +501,12 @@ describe('both names in one column', () => {
     expect(notes).toContainEqual(expect.stringContaining(`"${header}" is split at`))
   })
 
+  test('are split where the column is called as the first name is in another language', async () => {
+    const { mapping } = await proposed('Worker ID,Nome\n1,Ana Okoro\n2,Bo Berg\n')
+
+    expect(mapping.fields).toMatchObject({ firstName: { expression: expect.any(String) } })
+  })
+
   test('are not split where a column holds the first name', async () => {
     const { mapping } = await proposed('Worker ID,First Name,Full Name\n1,Ana,Ana Okoro\n2,Bo,Bo Berg\n')
 
@@ -502,6 +526,21 @@ test('managers that are the key of nobody are told with the cause, and mended wh
   expect(strangers.notes).toContainEqual(
     expect.stringContaining('2 of 2 managers in "Manager ID" are the key of nobody'),
   )
+})
+
+test('managers are not looked for in a part of an export: they may stand in the rest', async () => {
+  const text = Buffer.from('Employee ID,Manager ID,Email\n1,7,\n2,7,\n')
+  const table = await readTable({ name: 'people.csv', bytes: text, isWhole: false, endsLine: true })
+
+  expect(propose(table, presets).notes.join()).not.toContain('the key of nobody')
+})
+
+test('cells that stand for no date are added to those that the preset lists', async () => {
+  const sample = await readFile(new URL('../../../config/samples/sap-hcm.csv', import.meta.url), 'utf8')
+
+  const { mapping } = await proposed(sample.replace('31.12.9999', '31.12.4712'))
+
+  expect(mapping.fields?.separatedAt).toEqual({ blankWhen: ['31.12.9999', '00.00.0000', '31.12.4712'] })
 })
 
 test('cells that stand for no date are blank, and are counted as cells', async () => {
