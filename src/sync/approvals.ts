@@ -22,6 +22,7 @@ import { enqueueWaiting } from './enqueue.ts'
 import { basisOf } from './plan/basis.ts'
 import { endRun, runOf } from './requests.ts'
 import { afterCommit, commit } from './run.ts'
+import { refuseStatedInHeld } from './separations.ts'
 import { sweep } from './sweep.ts'
 
 /** What a person decides about a held run. */
@@ -62,6 +63,7 @@ async function approve(ctx: SyncContext, decision: Decision & { readonly digest:
     if (active !== null)
       throw new Failure('conflict', `run ${active} of "${run.connection}" is active; approve when it has ended`)
     if (connection.approvals.twoPeople) await refuseSamePerson(tx, run, { by, principal })
+    if (run.options.separate) await refuseStatedInHeld(tx, { connection: run.connection, ...run.options.separate })
     const basis = await basisOf({ ...ctx, store: { ...ctx.store, db: tx } }, connection)
     await noteMovedBasis(tx, { runId, basis })
     const { moved = null } = (await getRun(tx, runId)) ?? {}

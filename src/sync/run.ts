@@ -171,7 +171,7 @@ async function readAndPlan(ctx: SyncContext, claim: ClaimedRun, connection: Sync
   const basis = await basisOf(ctx, connection)
   const plan = await step('plan', () => planOf(ctx, claim, connection, way))
 
-  const found = await withoutPlanned(ctx, claim.run, verification)
+  const found = await withoutPlanned(ctx, claim.run, { found: verification, plan })
   const { setAside } = plan
   const digests = digestsOf(db, connection)
   if (kept) {

@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import { dateIn } from '../identity/decide.ts'
 import { record } from '../store/audit/trail.ts'
-import { foreignAmong } from '../store/foreign/people.ts'
+import { foreignAmong, namedAmong } from '../store/foreign/people.ts'
 import { rosterEntries } from '../store/roster/roster.ts'
 import { lockActiveRun } from '../store/runs/claims.ts'
 import { addOwnRun, type Run, separationOf } from '../store/runs/runs.ts'
@@ -94,6 +94,7 @@ async function refuseOthers(tx: Db, connection: string, identityIds: readonly st
     if (found.has(stranger)) throw new Failure('conflict', `person ${stranger} is separated on the platform already`)
     throw await whyNotForeign(tx, connection, stranger)
   }
+  await refuseStatedInHeld(tx, { connection, identityIds })
   const retracted = (await rosterEntries(tx, { connection, identityIds })).values().find((entry) => entry.retracted)
   if (retracted)
     throw new Failure(
@@ -108,6 +109,21 @@ async function refuseOthers(tx: Db, connection: string, identityIds: readonly st
     )
 }
 
+/** Refuses people whom a plan that waits states as employed, though nothing accepted does. */
+export async function refuseStatedInHeld(
+  tx: Db,
+  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
+): Promise<void> {
+  const named = await namedAmong(tx, { connection, identityIds })
+  const stated = named.find(({ heldRun }) => heldRun !== null)
+  if (stated === undefined) return
+  const { identityId, heldRun } = stated
+  throw new Failure(
+    'conflict',
+    `run ${heldRun} is held, and states ${identityId} as employed: approve or reject it first`,
+  )
+}
+
 async function whyNotForeign(tx: Db, connection: string, identityId: string): Promise<Failure> {
   const entry = (await rosterEntries(tx, { connection, identityIds: [identityId] })).get(identityId)
   if (entry?.wanted)
@@ -116,6 +132,12 @@ async function whyNotForeign(tx: Db, connection: string, identityId: string): Pr
       entry.wanted.separatedAt
         ? `person ${identityId} is known, and has left on ${entry.wanted.separatedAt.slice(0, 10)}: there is nothing to separate`
         : `person ${identityId} is known from HR, which says when they leave: \`rollcall person ${identityId}\` shows it`,
+    )
+  const [named] = await namedAmong(tx, { connection, identityIds: [identityId] })
+  if (named?.hasRow)
+    return new Failure(
+      'conflict',
+      `an export holds a row of person ${identityId} that cannot be read, or waits for its day: \`rollcall person ${identityId}\` shows it`,
     )
   return new Failure(
     'not_found',

@@ -51,6 +51,14 @@ export async function forgetForeign(tx: Db, connection: string): Promise<void> {
 /** True in SQL of a person of whom HR's word is known and counts. */
 const isStated = sql`roster.wanted is not null and roster.retracted_at is null`
 
+/** True in SQL of a person of whom an accepted export holds a row that cannot be read, or waits for its day. HR names them, so they are no strangers. */
+const hasRow = sql`(exists (
+    select from standing_rejects fault
+    where fault.connection = listed.connection and fault.identity_id = listed.identity_id and fault.accepted_times > 0)
+  or exists (
+    select from waiting_rows later
+    where later.connection = listed.connection and later.identity_id = listed.identity_id and later.run_id is null))`
+
 /**
  * In SQL, the people whom only the platform knows. They are judged against accepted exports alone: until one is accepted, the platform may
  * hold everybody without anything being wrong. Whom HR states since is meant no longer. A person who was retracted is: HR's word is withheld.
@@ -61,6 +69,7 @@ function foreign(connection?: string): RawBuilder<unknown> {
       and not exists (
         select from roster where roster.connection = listed.connection and roster.identity_id = listed.identity_id
           and ${isStated})
+      and not ${hasRow}
       and ${connection === undefined ? sql`true` : sql`listed.connection = ${connection}`}`
 }
 
@@ -109,6 +118,26 @@ export async function foreignAmong(
   return new Map(rows.map((listed) => [listed.identityId, listed]))
 }
 
+/** What names a person whom nothing accepted states: a row that cannot be read or waits, or a held plan that takes them for employed. */
+export type Named = { readonly identityId: string; readonly hasRow: boolean; readonly heldRun: string | null }
+
+/** Of these people, those whom HR names without stating them. */
+export async function namedAmong(
+  db: Db,
+  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
+): Promise<readonly Named[]> {
+  const { rows } = await sql<Named>`
+    select * from (
+      select listed.identity_id as "identityId", ${hasRow} as "hasRow", (
+        select runs.id from runs join plan_entries entry on entry.run_id = runs.id
+        where runs.connection = listed.connection and runs.state = 'held' and entry.identity_id = listed.identity_id
+          and jsonb_typeof(entry.wanted) = 'object' and entry.wanted ->> 'separatedAt' is null
+        order by runs.created_at desc limit 1) as "heldRun"
+      from (select ${connection}::text as connection, asked as identity_id from unnest(${identityIds}::text[]) asked) listed) named
+    where "hasRow" or "heldRun" is not null order by "identityId" collate "C"`.execute(db)
+  return rows
+}
+
 /** How many people only the platform knows, by connection; since when, and since when the newest of them. */
 export async function newestForeign(
   db: Db,
@@ -121,10 +150,13 @@ export async function newestForeign(
   return rows
 }
 
-/** Of those who were listed, whom the plan of a run does not state either: how many, and the first keys of those who are employed there. */
+/**
+ * Of those who were listed, whom the plan of a run does not state either: how many, and the first keys of those who are employed there.
+ * `named`: of whom the plan holds rows that cannot be read, or wait.
+ */
 export async function foreignToPlan(
   db: Db,
-  { connection, runId, limit }: { connection: string; runId: string; limit: number },
+  { connection, runId, named, limit }: { connection: string; runId: string; named: readonly string[]; limit: number },
 ): Promise<ForeignTally & { readonly keys: readonly string[] }> {
   const { rows } = await sql<ForeignTally & { keys: readonly string[] | null }>`
     with unstated as (
@@ -132,6 +164,7 @@ export async function foreignToPlan(
       from foreign_people listed
       where listed.connection = ${connection}
         and not exists (select from ${entriesOfPlan(runId)} planned where planned.identity_id = listed.identity_id)
+        and not ${hasRow} and listed.identity_id <> all(${named})
     )
     select (count(*) filter (where not is_separated))::int as people, (count(*) filter (where is_separated))::int as separated,
       array_agg(identity_id order by identity_id) filter (where not is_separated and place <= ${limit}) as keys

@@ -4,6 +4,7 @@ import { withPin } from '../../identity/decider.ts'
 import { judge } from '../../identity/guards/judge.ts'
 import { tally } from '../../identity/guards/tally.ts'
 import { fieldNames, type IdentityRecord, type RosterEntry } from '../../identity/record.ts'
+import { namedAmong } from '../../store/foreign/people.ts'
 import { keyAnswers } from '../../store/key-answers.ts'
 import type { PlanSummary } from '../../store/plans/plans.ts'
 import { headcount, rosterEntries, rosterSize } from '../../store/roster/roster.ts'
@@ -96,9 +97,10 @@ async function peopleOf(
 ): Promise<{ readonly foreign: readonly IdentityRecord[]; readonly warnings: readonly string[] }> {
   const held = await heldPeople(ctx, connection, { identityIds, signal })
   const known = await rosterEntries(ctx.store.db, { connection: connection.name, identityIds })
+  const named = new Set((await namedAmong(ctx.store.db, { connection: connection.name, identityIds })).map(keyOf))
   const isStated = (identityId: string) => {
     const entry = known.get(identityId)
-    return entry !== undefined && (entry.retracted !== null || entry.wanted !== null)
+    return named.has(identityId) || (entry !== undefined && (entry.retracted !== null || entry.wanted !== null))
   }
   const [stated, others] = parted(identityIds, isStated)
   const [there, gone] = parted(others, (identityId) => held.has(identityId))
@@ -106,13 +108,14 @@ async function peopleOf(
   const [left, foreign] = parted(records, ({ separatedAt }) => typeof separatedAt === 'string')
   const warnings = [
     ...leftWarning(stated, 'HR states them by now, or they were retracted'),
-    ...leftWarning(
-      left.map(({ identityId }) => identityId),
-      'they are separated on the platform already',
-    ),
+    ...leftWarning(left.map(keyOf), 'they are separated on the platform already'),
     ...leftWarning(gone, 'they are no longer on the platform'),
   ]
   return { foreign, warnings }
+}
+
+function keyOf({ identityId }: { readonly identityId: string }): string {
+  return identityId
 }
 
 function parted<T>(all: readonly T[], is: (one: T) => boolean): readonly [readonly T[], readonly T[]] {

@@ -1,5 +1,6 @@
 import type { RosterEntry } from '../../identity/record.ts'
 import { foreignToPlan, type Listed, storeForeign } from '../../store/foreign/people.ts'
+import type { PlanSummary } from '../../store/plans/plans.ts'
 import { noteReadBack, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { Db, Differences, Verification } from '../../store/schema.ts'
@@ -68,10 +69,13 @@ export async function verifyAgainstPlatform(
 export async function withoutPlanned(
   { store: { db } }: SyncContext,
   { id: runId, connection }: { readonly id: string; readonly connection: string },
-  found: Verification | null,
+  { found, plan }: { found: Verification | null; plan: Pick<PlanSummary, 'standing' | 'waiting'> },
 ): Promise<Verification | null> {
   if (found === null || !found.people || found.foreign + (found.separated ?? 0) === 0) return found
-  const { people, separated, keys } = await foreignToPlan(db, { connection, runId, limit: keysKept })
+  const unread = (plan.standing ?? []).flatMap(({ identityId }) => identityId ?? [])
+  const later = (plan.waiting?.rows ?? []).map(({ sighting }) => sighting.identityId)
+  const named = [...unread, ...later]
+  const { people, separated, keys } = await foreignToPlan(db, { connection, runId, named, limit: keysKept })
   return { ...found, foreign: people, separated, people: { ...found.people, foreign: [...keys] } }
 }
 

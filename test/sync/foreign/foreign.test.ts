@@ -3,6 +3,7 @@ import { controlHere } from '../../../src/cli/here.ts'
 import { machineCaller } from '../../../src/contract/control/access.ts'
 import { byIdentityId } from '../../../src/contract/platform/hris-user-identities.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'
+import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { connectionStates } from '../../../src/store/connections.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'
@@ -20,6 +21,7 @@ import { noLimits } from '../../helpers/guards/no-limits.ts'
 import {
   between,
   change,
+  headers,
   type Host,
   type HrPerson,
   openWorld,
@@ -263,9 +265,67 @@ describe('people whom only the platform knows', () => {
     expect(run.verification).toMatchObject({ foreign: 1, people: { foreign: ['E0002'] } })
     expect(await opened.keys()).toEqual(['E0002'])
   })
+
+  test('are nobody of whom the export holds a row, though it cannot be read or waits for its day', async () => {
+    await using opened = await open()
+    const { world } = opened
+    Object.assign(world.connection.feeds.source ?? {}, { mapping: withDays })
+    world.source.headers = [...headers, 'Effective Date']
+    const rows: readonly HrPerson[] = [...without(all, 'E0004', 'E0006'), { ...all[1], id: 'E0002', first: 'Another' }]
+    world.hrSays([...rows, ...all.filter(({ id }) => id === 'E0004')], night(19))
+    world.source.rows = world.source.rows.map((row) => ({
+      ...row,
+      values: [...row.values, row.values[0] === 'E0004' ? '2026-12-01' : '2024-01-01'],
+    }))
+
+    const { id } = await requestRun(world.sync, {
+      connection: 'acme',
+      trigger: 'operator',
+      options: { verify: true },
+    })
+    await world.drain()
+
+    expect(await world.runOf(id)).toMatchObject({ verification: { foreign: 0, separated: 1 } })
+    expect(await opened.tally()).toEqual({ people: 0, separated: 1 })
+    expect(await opened.keys()).toEqual([])
+    expect((await look(world)).filter(({ kind }) => kind === 'foreign')).toEqual([])
+    await expect(ask(world, ['E0002'])).rejects.toThrow('an export holds a row of person E0002')
+    await expect(ask(world, ['E0004'])).rejects.toThrow('an export holds a row of person E0004')
+  })
+})
+
+const withDays = Mapping.parse({
+  fields: {
+    identityId: 'Worker ID',
+    email: 'Email',
+    firstName: 'First Name',
+    jobTitle: 'Job Title',
+    startedAt: { column: 'Start Date' },
+    separatedAt: { column: 'Leaving Date' },
+  },
+  status: { column: 'Status', leftWhen: ['Inactive'], employedWhen: ['Active'] },
+  severalRows: { latest: { column: 'Effective Date', format: 'yyyy-MM-dd' } },
 })
 
 describe('a separation that a person asks for', () => {
+  test('is refused for people whom a held plan states as employed, also where that plan was made after it', async () => {
+    await using opened = await open({ guards: Guards.parse({ rejectedRows: { count: 0, share: 0 } }) })
+    const { world, client } = opened
+    await world.night(employed, { asOf: night(19), verify: true })
+    const before = await ask(world, ['E0002'])
+    const unreadable: HrPerson = { id: '', first: 'Nobody', status: 'Active' }
+    const held = await world.night([...without(all, 'E0006'), unreadable], { asOf: night(20) })
+
+    await expect(approve(world, before)).rejects.toThrow(`run ${held.id} is held, and states E0002 as employed`)
+    await expect(ask(world, ['E0004'])).rejects.toThrow(`run ${held.id} is held, and states E0004 as employed`)
+    await rejectRun(world.sync, { runId: held.id, by: 'ben', reason: 'the export is wrong' })
+    const run = await approve(world, before)
+
+    expect(held.state).toBe('held')
+    expect(run).toMatchObject({ state: 'finished', confirmed: 1 })
+    expect((await peopleOn(client)).get('E0002')?.separatedAt).not.toBe(null)
+  })
+
   test('waits for an approval, says who asked for it and why, and is delivered as any departure', async () => {
     await using opened = await open()
     const { world, client } = opened
