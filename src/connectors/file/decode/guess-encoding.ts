@@ -18,12 +18,12 @@ const refutingPoints = 3
 const pointsOfImpossibleWord = 3
 /** If more words are odd in the best reading, the text is in none of these encodings. */
 const maxOddShare = 0.2
-/** The language of a file is certain from so many words, if it explains nearly all of them and no other language does. */
-const minWordsOfLanguage = 3
+/** A language decides by so many words that differ, if it explains nearly all of them and no language explains those of another reading. */
+const minWordsOfLanguage = 5
 const minShareOfLanguage = 0.9
 /** A mixture of languages has one that explains so much of it; what no language explains is no text. */
 const minShareInMixture = 0.3
-const maxShareOfRival = 0.6
+const maxShareOfRival = 0.5
 
 const german = 'äöüß'
 const western = [
@@ -104,7 +104,7 @@ export function guessEncoding(bytes: Buffer): readonly EncodingReading[] {
   })
   const certain = readings.find(
     (reading) =>
-      reading.words.length >= minWordsOfLanguage &&
+      reading.differing.length >= minWordsOfLanguage &&
       reading.share >= minShareOfLanguage &&
       readings.every((other) => other === reading || other.share <= maxShareOfRival),
   )

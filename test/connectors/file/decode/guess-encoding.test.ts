@@ -12,7 +12,11 @@ describe('an encoding is certain where one reading is left', () => {
     ['German', 'windows-1252', 'Müller Groß Jörg Schäfer'],
     ['one German word', 'windows-1252', 'Müller'],
     ['French', 'windows-1252', 'Hélène François Jérôme Noël Benoît Irène Françoise Gonçalves'],
-    ['Spanish', 'windows-1252', 'Muñoz Peña García Martínez Fernández López Rodríguez Sánchez Pérez'],
+    [
+      'Spanish',
+      'windows-1252',
+      'Muñoz Peña García Martínez Fernández López Rodríguez Sánchez Pérez Núñez Ibáñez Yáñez',
+    ],
     ['Portuguese', 'windows-1252', 'João Conceição Gonçalves Gonçalo Simões'],
     ['Danish', 'windows-1252', 'Søren Jørgen Åse Kjær'],
     ['Swedish', 'windows-1252', 'Åsa Håkan Göran Björn Sjöberg Öberg'],
@@ -30,13 +34,17 @@ describe('an encoding is certain where one reading is left', () => {
     ['Russian in capitals', 'windows-1251', 'ИВАНОВ ПЕТРОВА СЕРГЕЙ МАРИЯ'],
     ['Bulgarian', 'windows-1251', 'Димитров Георгиева Ивайло Стоян Пенчо'],
     ['Ukrainian', 'windows-1251', 'Шевченко Ігор Андрій Коваль Олексій'],
-    ['Lithuanian', 'windows-1257', 'Kazlauskienė Žukauskas Šimkus Petraitytė Jūratė'],
+    ['Lithuanian', 'windows-1257', 'Kazlauskienė Žukauskas Šimkus Petraitytė Jūratė Žydrūnas Šarūnas Žilinskienė'],
     ['Latvian', 'windows-1257', 'Bērziņš Kļaviņa Ozoliņš Jānis Līga'],
     ['Turkish', 'windows-1254', 'Yılmaz Şahin Öztürk Çelik Yıldız Doğan Özgür Gül Çetin Ümit Işık'],
     ['German by an old Mac', 'macintosh', 'Müller Schröder Jäger Günther Größe'],
     ['German by DOS', 'cp850', 'Müller Schröder Jäger Günther Größe'],
     ['Greek', 'windows-1253', 'Γιώργος Νίκος Ελένη'],
-    ['Spanish in capitals', 'windows-1252', 'MUÑOZ PEÑA GARCÍA MARTÍNEZ FERNÁNDEZ LÓPEZ RODRÍGUEZ PÉREZ'],
+    [
+      'Spanish in capitals',
+      'windows-1252',
+      'MUÑOZ PEÑA GARCÍA MARTÍNEZ FERNÁNDEZ LÓPEZ RODRÍGUEZ PÉREZ NÚÑEZ IBÁÑEZ YÁÑEZ',
+    ],
     ['Japanese', 'shift_jis', '山田 太郎 佐藤 花子 すずき タナカ'],
   ])('%s in %s', (_what, encoding, words) => {
     expect(guess(words, encoding).map((reading) => reading.encoding)).toEqual([encoding])
@@ -46,6 +54,8 @@ describe('an encoding is certain where one reading is left', () => {
 describe('where several readings are left, each is shown', () => {
   test.each([
     ['Norwegian by one letter', 'windows-1252', 'Bjørn Søren', 'windows-1250', 'Bjřrn'],
+    ['French and Danish', 'windows-1252', 'Jørgen Thérèse Sánchez Aurélie Chloé', 'windows-1250', 'Jřrgen'],
+    ['Croatian and Slovak', 'windows-1250', 'Novaković Ďurica Németh', 'windows-1252', 'Novakoviæ'],
     ['Spanish by one word', 'windows-1252', 'Peña', 'windows-1250', 'Peńa'],
     ['Polish by one letter', 'windows-1250', 'Kamiński Zieliński Müller', 'windows-1252', 'Kamiñski'],
     ['Lithuanian by one word', 'windows-1257', 'Jonaitė', 'windows-1252', 'Jonaitë'],
