@@ -36,6 +36,7 @@ import { columnFinder, mostSimilar } from './headers.ts'
 import { ownReader } from './own-cells.ts'
 import { inTime, withDay } from './row-timing.ts'
 import { type Cell, ignoring, type MappableRow, rowMapper, scoping, textIn } from './rows.ts'
+import { templateParts } from './template.ts'
 import { bindText } from './text-of.ts'
 import { sourceNames, type TextRule } from './text-rules.ts'
 
@@ -165,6 +166,8 @@ export type CompiledMapping =
       readonly mapped: ReadonlySet<FieldName>
       /** One sentence for each mapped name that no record has, though it was to be expected. */
       readonly lacking: readonly string[]
+      /** Which of several members the records have that one field is read from, as `formerFields` names them. */
+      readonly parts: readonly string[]
     }
   /** One sentence for each column that is missing or ambiguous. */
   | { readonly ok: false; readonly missing: readonly string[] }
@@ -185,7 +188,10 @@ export type CompileOptions = {
   readonly faultOf?: (record: IdentityRecord, isPartial: boolean) => ShapeFault | null
 }
 
-/** What is known of earlier records of a source. `formerFields`: the mapped names that the last accepted ones had; empty if not known. */
+/**
+ * What is known of earlier records of a source. `formerFields`: the mapped names that the last accepted ones had, and the parts of those
+ * that are read from several members; empty if not known.
+ */
 export type MissingIsBlank = { readonly formerFields: readonly string[] }
 
 /** Binds a mapping to the header of one source, once for all its rows. */
@@ -195,7 +201,7 @@ export function compileMapping(
   { sparse = false, missingIsBlank, timeZone = 'UTC', faultOf }: CompileOptions = {},
 ): CompiledMapping {
   const { fields, status, action, severalRows, rowTimeZone, onBadCell, statusMeans } = mapping
-  const { bind, columns, missing, lacking } = binder(mapping, headers, { sparse, missingIsBlank })
+  const { bind, columns, missing, lacking, parts } = binder(mapping, headers, { sparse, missingIsBlank })
   const key = bind('identityId', fields.identityId, keyReader)
   const own = Object.entries(mapping.record ?? {})
     .map(([name, ownRule]) => bind(`.${name}` as const, ownRule, ownReader))
@@ -242,7 +248,7 @@ export function compileMapping(
     places.map((place) => ({ name: place.name, column: place.header, text: textIn(place, values) }))
   const scopeOf = scoping(mapping.scope === undefined ? null : headers.length + expressionsOf(mapping).length - 1)
   const isIgnored = ignoring(cells.action, action)
-  return { ok: true, map, scopeOf, cellsOf, isIgnored, columns, mapped: new Set(mapped), lacking }
+  return { ok: true, map, scopeOf, cellsOf, isIgnored, columns, mapped: new Set(mapped), lacking, parts }
 }
 
 const columnParts = ['status', 'action', 'severalRows', 'rowTimeZone'] as const
@@ -278,6 +284,7 @@ function binder(
   const columns: Partial<Record<MappedName, string>> = {}
   const missing: string[] = []
   const lacking: string[] = []
+  const parts: string[] = []
 
   /** A name whose members no record has: what they held before is over. One that records never had is not read. */
   function bindLacking<N extends MappedName, R extends TextRule, V>(
@@ -294,6 +301,16 @@ function binder(
     if (isOptional) columns[name] = cell.header
     else lacking.push(whyLacking(name, textRule, headers))
     return cell
+  }
+
+  /** Without one of its members a field is read from the others alone, which may take a leaving date back. */
+  function noteParts(name: MappedName, textRule: TextRule): void {
+    if (missingIsBlank === undefined || textRule.optional === true) return
+    for (const names of membersOf(textRule)) {
+      const part = `${name}: ${names[0]}`
+      if (find(names).found === 'one') parts.push(part)
+      else if (missingIsBlank.formerFields.includes(part)) lacking.push(whyLacking(name, { column: names }, headers))
+    }
   }
 
   function bind<N extends MappedName, R extends TextRule, V>(
@@ -316,10 +333,17 @@ function binder(
       return undefined
     }
     columns[name] = place.header
+    noteParts(name, textRule)
     return { name, index: place.indexes[0] ?? -1, ...place, read: readerOf(textRule) }
   }
 
-  return { bind, columns, missing, lacking }
+  return { bind, columns, missing, lacking, parts }
+}
+
+/** The members that a text is made of, if there are several, each with all of its names. */
+function membersOf({ firstOf = [], template }: TextRule): readonly (readonly string[])[] {
+  if (template === undefined) return firstOf.map((names) => [names].flat())
+  return templateParts(template).flatMap((part) => ('column' in part ? [[part.column]] : []))
 }
 
 function nowhere<N extends MappedName, R extends TextRule, V>(

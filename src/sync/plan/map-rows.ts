@@ -23,7 +23,7 @@ export type OutOfScope = { readonly outOfScope: true; readonly identityId: strin
 
 /** A reading's rows as sightings, looked over for what an operator should know. */
 export type MappedRows =
-  | (Pick<Mapped, 'ok' | 'columns' | 'mapped' | 'lacking'> & {
+  | (Pick<Mapped, 'ok' | 'columns' | 'mapped' | 'lacking' | 'parts'> & {
       readonly cellsOf: (row: SourceRow) => ReturnType<Mapped['cellsOf']>
       /** null: the row is about something else and is passed over. */
       readonly map: (row: SourceRow) => Sighting | Reject | NoPerson | OutOfScope | null
@@ -61,7 +61,7 @@ export function mapRows(
     formerFields = [],
   }: {
     now: Date
-    /** The mapped names that the last accepted export had. */
+    /** The mapped names that the last accepted export had, and parts of them. */
     formerFields?: readonly string[] | undefined
     aliases?: KeyAnswers['aliases']
     telling?: number | undefined
@@ -77,7 +77,7 @@ export function mapRows(
     const { see, reasons } = watchHeaderBelow(mapping, { headers, missing })
     return { ok: false, see, missing: reasons }
   }
-  const { columns, mapped, lacking } = compiled
+  const { columns, mapped, lacking, parts } = compiled
   const wholeRow = (row: SourceRow) => (missingIsBlank ? withBlanks(row, headers.length) : row)
   const exportDate = dateIn(timeZone, now.toISOString())
   const lint = createLint({ mode, headers, columns, dateRules: mapping.fields, exportDate, traps, telling, addressOf })
@@ -89,6 +89,7 @@ export function mapRows(
     columns,
     mapped,
     lacking,
+    parts,
     cellsOf: (row) => compiled.cellsOf(wholeRow(row)),
     map(read) {
       const row = wholeRow(read)

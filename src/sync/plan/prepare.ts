@@ -182,7 +182,7 @@ async function prepareOnce(
 
   const isMeant = ({ former, identityId }: Pair) => !only || only.isAsked(former) || only.isAsked(identityId)
   const pairs = (await pairsIn(db, connection.name, decider)).filter(isMeant)
-  const fields = mapping.ok && !sparse && !nothingNew ? Object.keys(mapping.columns) : null
+  const fields = mapping.ok && !sparse && !nothingNew ? [...Object.keys(mapping.columns), ...mapping.parts] : null
   const { employed, ...known } = await counting
   const facts = decider.facts({
     mode: reading.mode,

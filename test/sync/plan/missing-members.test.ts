@@ -165,6 +165,26 @@ describe('a mapped member that no record of a snapshot has any more', () => {
     expect(again.state).toBe('unchanged')
   })
 
+  test('holds the plan where it is one of several that a field is read from, until somebody approves', async () => {
+    await using list = await openList({ separatedAt: { firstOf: ['end', 'job.until'] } })
+    const employed = person(2, { job: { title: 'Engineer', until: '' } })
+    await list.night(staff(employed, person(9, { end: lastDay })))
+
+    const held = await list.night(staff(employed))
+    const before = await list.known('E9')
+    const approved = await list.approve(held)
+    const again = await list.night(staff(employed))
+
+    expect(held).toMatchObject({ state: 'held', counts: { return: 1 } })
+    expect(failedGuards(held)).toMatchObject([
+      { name: 'missingColumn', reason: expect.stringMatching(/^no record has "end" \(separatedAt\).*optional: true$/) },
+    ])
+    expect(before?.separatedAt).not.toBeNull()
+    expect(approved.state).toBe('finished')
+    expect((await list.known('E9'))?.separatedAt).toBeNull()
+    expect(again.state).toBe('unchanged')
+  })
+
   test('is a blank where the mapping says that it may be missing, each time', async () => {
     await using list = await openList({ separatedAt: { ...leaving, optional: true } })
     await list.night(staff())
