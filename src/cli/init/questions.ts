@@ -64,7 +64,8 @@ function noLeavers({ dates, statuses }: Extract<Question, { about: 'leavers' }>)
     ...dates.map((header) => `--field 'separatedAt=${header}' (it holds dates)`),
     ...statuses.map((header) => `--field 'status=${header}' (it holds statuses)`),
   ]
-  return `no column that is known says who has left, and one that is not read could: say ${could.join(' or ')}; or --field separatedAt= if none does, and people leave only by being missing from the export`
+  const none = dates.length > 0 ? 'separatedAt' : 'status'
+  return `nothing that is read says who has left, and a column that is not read could: say ${could.join(' or ')}; or --field ${none}= if none does, and people leave only by being missing from the export`
 }
 
 /** Asks one question at the terminal. */
@@ -118,7 +119,8 @@ async function leaversAnswer(
   const choices = columns.map(({ label }, at) => ({ value: String(at), label }))
   const none = { value: 'none', label: 'none: people leave only by being missing from the export' }
   const chosen = columns[Number(await prompts.choose('Which column says who has left?', [...choices, none]))]
-  return { fields: chosen === undefined ? { separatedAt: null } : { [chosen.field]: chosen.header } }
+  if (chosen !== undefined) return { fields: { [chosen.field]: chosen.header } }
+  return { fields: dates.length > 0 ? { separatedAt: null } : { status: null } }
 }
 
 /** Answers with more of them, which go before. */

@@ -157,7 +157,7 @@ function leaversPart({ dates, statuses }: Extract<Question, { about: 'leavers' }
       ],
       value: fields(fieldInput(field)),
     })
-  return html`<p>No column that is known says who has left. Choose the one that does; if none does, people leave only by being missing from the export.</p>
+  return html`<p>Nothing that is read says who has left. Choose the column that does; if none does, people leave only by being missing from the export.</p>
 ${choice('separatedAt', 'Which column is the last day of employment?', dates)}
 ${choice('status', 'Which column is the status of employment?', statuses)}`
 }

@@ -11,7 +11,10 @@ const mostStatuses = 20
 
 export type LeaverColumns = { readonly questions: readonly Question[]; readonly notes: readonly string[] }
 
-/** Whether the export says who has left, and which of the columns that are not read could say it. */
+/**
+ * Whether the export says who has left, and which of the columns that are not read could say it. A column of leaving dates without a date
+ * says nothing.
+ */
 export function leaverColumns(
   table: Table,
   {
@@ -23,7 +26,8 @@ export function leaverColumns(
   }: {
     /** A preset that fits for certain leaves a status out on purpose. */
     readonly isCertain: boolean
-    readonly has: { readonly leavingDate: boolean; readonly status: boolean }
+    /** `dates`: a row has a leaving date. */
+    readonly has: { readonly leavingDate: boolean; readonly dates: boolean; readonly status: boolean }
     readonly unread: readonly string[]
     readonly words: Thesaurus
     readonly answers: Answers
@@ -41,6 +45,9 @@ export function leaverColumns(
       return { questions: [{ about: 'leavers', dates, statuses }], notes: [] }
     return { questions: [], notes: [noLeavers] }
   }
+  const telling =
+    has.dates || has.status || isSaid ? [] : statuses.filter((header) => mayTellLeavers(table, header, words))
+  if (telling.length > 0) return { questions: [{ about: 'leavers', dates: [], statuses: telling }], notes: [] }
   if (isSaid) return { questions: [], notes: [] }
   const notes = [
     ...(dates.length === 0 ? [] : [unreadDates(dates)]),
@@ -69,6 +76,12 @@ function isDateLike(table: Table, header: string, words: Thesaurus): boolean {
   if (real.length === 0) return cells.length > 0
   const { kind } = dateEvidence(real, { format: 'yyyy-MM-dd' })
   return kind === 'one' || kind === 'several'
+}
+
+/** Whether a status of the column says, in some system at least, that somebody has left. */
+function mayTellLeavers(table: Table, header: string, words: Thesaurus): boolean {
+  const values = cellsOf(table, header).map(foldValue)
+  return values.some((value) => words.ambiguous.has(value) || words.statuses.get(value) === 'left')
 }
 
 /** A column that is called a status, or says yes or no to being employed, or most of whose cells are words for a status. */

@@ -41,7 +41,7 @@ export function propose(table: Table, presets: Presets, answers: Answers = {}): 
   const leftBehind = columnsLeft(table, fields, values.patch)
   const leavers = leaverColumns(table, {
     isCertain: chosen.isCertain,
-    has: { leavingDate: has('separatedAt'), status: values.statuses !== null },
+    has: { leavingDate: has('separatedAt'), dates: holdsText(texts, 'separatedAt'), status: values.statuses !== null },
     unread: leftBehind,
     words,
     answers,
@@ -128,4 +128,8 @@ function zoneIn(table: Table): Proposal['timeZone'] {
     if (most !== undefined) return { name: most.value, column: header }
   }
   return null
+}
+
+function holdsText(texts: Texts, field: ReadField): boolean {
+  return texts.get(field)?.texts.some((text) => text.trim() !== '') ?? false
 }

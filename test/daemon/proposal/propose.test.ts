@@ -284,6 +284,17 @@ describe('who has left', () => {
     expect(byStatus.questions).toEqual([{ about: 'leavers', dates: [], statuses: ['Situation here'] }])
   })
 
+  test('is asked for where no row has a leaving date, and a status that is not read could say it', async () => {
+    const text = await readFile(new URL('../../fixtures/presets/successfactors-no-exit-dates.csv', import.meta.url))
+
+    const open = await proposed(text)
+    const none = await proposed(text, { fields: { status: null } })
+    const nobody = await proposed(text.toString().replaceAll('inactive', 'active'))
+
+    expect(open.questions).toEqual([{ about: 'leavers', dates: [], statuses: ['STATUS'] }])
+    expect([none.questions, nobody.questions]).toEqual([[], []])
+  })
+
   test.each([
     ['Active', 'TRUE', 'FALSE'],
     ['Is Active', '1', '0'],
