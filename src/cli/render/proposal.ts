@@ -58,7 +58,7 @@ function formText(table: Proposal['table']): string {
   const { encoding, delimiter, headerLine, linesAfterHeader, headers, rows, isWhole } = table
   const above = headerLine === 1 ? '' : `, header in line ${headerLine}`
   const below = linesAfterHeader === 0 ? '' : `, ${counted(linesAfterHeader, 'further header line')}`
-  return `${counted(headers.length, 'column')} split by "${shown(delimiter)}", ${shown(encoding)}${above}${below}; ${isWhole ? `${counted(rows.length, 'row')} looked at` : `only the first ${counted(rows.length, 'row')} looked at, as the export is long`}`
+  return `${counted(headers.length, 'column')} split by "${shown(delimiter)}", ${shown(encoding)}${above}${below}; ${isWhole ? `${counted(rows.length, 'row')} looked at` : `only the first ${counted(rows.length, 'row')} looked at`}`
 }
 
 function valueLines(column: string, groups: readonly (readonly [string, readonly SeenValue[]])[]): string[] {

@@ -175,7 +175,7 @@ function filePart(
 ): Html {
   const { encoding, delimiter, headerLine, linesAfterHeader, rows, isWhole } = form
   const between = delimiters.find(({ value }) => value === delimiter)?.name ?? delimiter
-  return html`<p>${counted(columns.length, 'column')} with a ${between} between them, encoded as ${encoding}. The header stands in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${counted(linesAfterHeader, 'further line')} of it below`}. ${isWhole ? html`${counted(rows, 'row')} were looked at` : html`Only the first ${counted(rows, 'row')} were looked at, as the export is long`}.</p>
+  return html`<p>${counted(columns.length, 'column')} with a ${between} between them, encoded as ${encoding}. The header stands in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${counted(linesAfterHeader, 'further line')} of it below`}. ${isWhole ? html`${counted(rows, 'row')} were looked at` : html`Only the first ${counted(rows, 'row')} were looked at`}.</p>
 ${selectField({
   name: 'preset',
   label: 'Which system wrote it',

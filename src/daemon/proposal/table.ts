@@ -85,7 +85,9 @@ export async function readTable(head: Head, said: SaidForm = {}, help: FormHelp 
         ]
       : []
   const delimiter = await delimiterOf(head, text, { ...said, help })
-  const { records, isAll } = await recordsOf(head, text, { delimiter, max: maxRows })
+  const { records, isAll, failure } = await recordsOf(head, text, { delimiter, max: maxRows })
+  // Of a longer export, the beginning may end within quotes.
+  if (failure !== null && head.isWhole) notes.push(`Only the rows before it were looked at: ${failure.message}.`)
   const width = usualWidth(records)
   const header = headerOf(records, { width, line: said.headerLine })
   if (header === undefined) throw refusal(`${name} holds no row that names its columns`, 'export it with a header')
@@ -214,25 +216,27 @@ async function delimiterOf(
   return best.delimiter
 }
 
-/** The first records that are not blank; none if they cannot be read with this delimiter. */
+/** The first records that are not blank, up to where they cannot be read with this delimiter. */
 async function recordsOf(
   { name }: Head,
   text: Buffer,
   { delimiter, max }: { readonly delimiter: string; readonly max: number },
-): Promise<{ readonly records: readonly CsvRecord[]; readonly isAll: boolean }> {
+): Promise<{ readonly records: readonly CsvRecord[]; readonly isAll: boolean; readonly failure: Failure | null }> {
   const format = { delimiter, quote: '"', escape: 'doubled', headerLine: 1, lastLine: 'any' } as const
   const parser = new RecordParser(name, format)
   const found: CsvRecord[] = []
   const pieceBytes = 64 * 1024
+  let failure: Failure | null = null
   try {
     for (let start = 0; start < text.length && found.length <= max; start += pieceBytes)
       found.push(...(await parser.write(text.subarray(start, start + pieceBytes))))
     if (found.length <= max) found.push(...(await parser.end()))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
+    failure = error
   }
   const records = found.filter((record) => !isBlank(record) && record.damage !== 'quote')
-  return { records: records.slice(0, max), isAll: records.length <= max }
+  return { records: records.slice(0, max), isAll: failure === null && records.length <= max, failure }
 }
 
 function usualWidth(records: readonly CsvRecord[]): number {

@@ -149,6 +149,31 @@ describe('text that is not UTF-8', () => {
   })
 })
 
+test('a row that names the columns again is told, and does not count', async () => {
+  const table = await readTable(head('ID,Name,On\n1,Ana,2020-01-31\nOn,ID,Name\n2020-01-31,2,Bo\n'))
+
+  expect(table.rows).toEqual([
+    ['1', 'Ana', '2020-01-31'],
+    ['2020-01-31', '2', 'Bo'],
+  ])
+  expect(table.notes).toEqual(['Line 3 names the columns again: have the parts exported one by one.'])
+})
+
+test('what cannot be read to its end is told, and its first rows do not pass for all', async () => {
+  const rows = Array.from(
+    { length: 40_000 },
+    (_, at) => `${at},${at === 20_000 ? '"' : ''}Ana Maria Okoro-van der Berg,2020-01-31`,
+  )
+
+  const table = await readTable(head(`ID,Name,On\n${rows.join('\n')}\n`))
+
+  expect(table.isWhole).toBe(false)
+  expect(table.rows.length).toBeLessThanOrEqual(20_000)
+  expect(table.notes).toContainEqual(
+    expect.stringMatching(/^Only the rows before it were looked at: people\.csv.*a quote/),
+  )
+})
+
 describe('what is no table of people is refused in a sentence', () => {
   test.each([
     ['blanks', '  \n \n', 'people.csv holds nothing but blanks: check the export'],
