@@ -1,4 +1,5 @@
 import { readPresets } from '../../daemon/config/presets.ts'
+import { headerNamed } from '../../daemon/proposal/cells.ts'
 import {
   type Answers,
   type Proposal,
@@ -145,9 +146,10 @@ export async function answersOf(table: Table, options: ReadingOptions): Promise<
     const known = readFields.find((one) => one === name.trim())
     if (known === undefined)
       throw new Failure('usage', `--field takes FIELD=COLUMN, with one of ${readFields.join(', ')}; not "${text}"`)
-    if (column !== '' && !table.headers.includes(column))
+    const header = column === '' ? null : headerNamed(table, column)
+    if (column !== '' && header === null)
       throw new Failure('usage', `the export has no column "${column}"; it has ${table.headers.join(', ')}`)
-    return [known, column === '' ? null : column]
+    return [known, header]
   })
   return {
     preset,

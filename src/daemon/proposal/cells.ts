@@ -16,6 +16,12 @@ export function cellsOf(table: Table, header: string): string[] {
   return cellsAt(table, table.headers.indexOf(header))
 }
 
+/** The header that a person means by a name; null: there is none. Blanks around it, case and the form of accents do not matter. */
+export function headerNamed({ headers }: Pick<Table, 'headers'>, name: string): string | null {
+  const same = (header: string) => normaliseHeader(header) === normaliseHeader(name)
+  return headers.find((header) => header === name) ?? headers.find(same) ?? null
+}
+
 export function share(cells: readonly string[], test: (cell: string) => boolean): number {
   return cells.filter(test).length / Math.max(1, cells.length)
 }

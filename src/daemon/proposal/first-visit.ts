@@ -11,6 +11,7 @@ import { type Glance, planReading } from '../../sync/sync.ts'
 import { replaceFile } from '../../system/replace-file.ts'
 import { type Config, type ConnectionConfig, configOfText } from '../config/config.ts'
 import { readPresets } from '../config/presets.ts'
+import { headerNamed } from './cells.ts'
 import { connectionNamed, timeZoneNamed, withConnection } from './configuration.ts'
 import { firstKey, type KeyTrial, type PlatformKey } from './first-key.ts'
 import { lookAtFile, pathFrom } from './look.ts'
@@ -183,14 +184,14 @@ async function tableOf(
   return await readTable(head, { encoding, delimiter, headerLine }, helpOfPage)
 }
 
-function provenAnswers({ fields = {}, ...said }: Said, { headers }: Table): Answers {
+function provenAnswers({ fields = {}, ...said }: Said, table: Table): Answers {
   const proven = Object.entries(fields).map(([name, column]) => {
     const field = readFields.find((one) => one === name)
     if (field === undefined)
       throw new Failure('usage', `there is no field "${name}"; there are ${readFields.join(', ')}`)
-    const header = column === null ? null : headers.find((one) => one.trim() === column.trim())
-    if (header === undefined)
-      throw new Failure('usage', `the export has no column "${column}"; it has ${headers.join(', ')}`)
+    const header = column === null ? null : headerNamed(table, column)
+    if (column !== null && header === null)
+      throw new Failure('usage', `the export has no column "${column}"; it has ${table.headers.join(', ')}`)
     return [field, header] as const
   })
   return { ...said, fields: Object.fromEntries(proven) }

@@ -135,6 +135,17 @@ describe('options', () => {
     expect(connections.hr.source.status).toMatchObject({ column: 'Rank', leftWhen: expect.arrayContaining(['low']) })
   })
 
+  test('name columns without the blanks, the case and the form of accents that the header has', async () => {
+    const files = await csv(
+      'blanks',
+      'Worker ID,Email, RÔLE \n1,a@example.com,high\n2,b@example.com,low\n'.normalize('NFD'),
+    )
+
+    const named = await call(['init', '--yes', ...place(), ...files, '--field', 'status=Rôle', '--left', 'low'])
+
+    expect(named).toMatchObject({ exit: 0, stderr: '' })
+  })
+
   test('are asked for where a column that is not read could say who has left', async () => {
     const files = await csv('gone', 'Worker ID,Email,Gone on\n1,a@example.com,\n2,b@example.com,2026-10-31\n')
 
