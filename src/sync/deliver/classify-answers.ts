@@ -191,6 +191,11 @@ function classifyStatus(
   return { kind: 'refused', code: status === 413 ? 'batch_too_large' : 'batch_refused', status, message }
 }
 
+/** A refusal that does not read like one of the platform says nothing of what it holds. */
+export function notOfPlatform(status: number): Stop {
+  return retry('unreadable', status, `the platform's answer (${status}) cannot be read: it lacks the code of a refusal`)
+}
+
 function retry(code: DeliveryFailureCode, status: number | string, message: string): Stop & { kind: 'retry' } {
   return { kind: 'retry', code, status, message }
 }

@@ -1,3 +1,4 @@
+import type { AnyAnswer } from '../../http/client/answer.ts'
 import { WalkInterrupted, walk } from '../../http/client/walk.ts'
 import { type IdentityRecord, type RosterEntry, timedFieldsOf } from '../../identity/record.ts'
 import type { Stated } from '../../identity/value-digests.ts'
@@ -5,7 +6,7 @@ import type { PendingChange } from '../../store/deliveries/pending.ts'
 import { rosterSize } from '../../store/roster/roster.ts'
 import type { Platform } from '../context.ts'
 import { type Attempt, goesOn, record, recordOf } from './attempt.ts'
-import { asStop, classifyAnswer, classifyRefusal, type Stop } from './classify-answers.ts'
+import { asStop, classifyAnswer, classifyRefusal, notOfPlatform, type Stop } from './classify-answers.ts'
 import { type Endpoint, isRemoved, personParams, recordsOf, request } from './endpoint.ts'
 
 /** Above so many people, reading pages of the platform's list costs fewer requests than asking for each. */
@@ -146,10 +147,15 @@ async function readOne(endpoint: Endpoint, identityId: string): Promise<{ identi
       return { identity: classified.body }
     case 'missing':
     case 'refused':
-      return { identity: null }
+      return isOwnRefusal(answer) ? { identity: null } : notOfPlatform(classified.status)
     default:
       return classified
   }
+}
+
+/** Each refusal of the platform has a number. A gateway that does not know the path answers the same status without one. */
+function isOwnRefusal(answer: AnyAnswer): boolean {
+  return 'error' in answer && answer.error.code !== null
 }
 
 /** Whether the platform has everything that the record says. */
