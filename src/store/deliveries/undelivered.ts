@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { undeliveredCodes } from '../../contract/failures.ts'
 import { clockBound } from '../has-come.ts'
+import { hasExpired } from '../runs/runs.ts'
 import type { Db } from '../schema.ts'
 
 /** How long the platform may fail before the people concerned count as undelivered. */
@@ -29,7 +30,10 @@ export async function knownUndelivered(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** The connections with undelivered people whom no run has tried for a while, and none is about to. */
+/**
+ * The connections with undelivered people whom no run has tried for a while, and none is about to. A held plan of the roster has them in it:
+ * another one would take its place, also under the eyes of who decides about it.
+ */
 export async function leftUndelivered(db: Db, now: Date): Promise<string[]> {
   const before = new Date(now.getTime() - retryAfterMs)
   const { rows } = await sql<{ connection: string }>`
@@ -38,6 +42,7 @@ export async function leftUndelivered(db: Db, now: Date): Promise<string[]> {
     having (max(last_at) <= ${before} or max(last_at) > ${clockBound(before)}) and not exists (
       select 1 from runs where runs.connection = problems.connection
         and (state in ('waiting', 'reading', 'planned', 'delivering')
+          or (feed = 'roster' and state = 'held' and not ${hasExpired(now)})
           or (feed = 'roster' and created_at between ${before} and ${clockBound(before)})))`.execute(db)
   return rows.map(({ connection }) => connection)
 }

@@ -415,7 +415,7 @@ export async function hasRosterRunSince(
 }
 
 /** True in SQL of a held run that can no longer be approved. */
-function hasExpired(now: Date) {
+export function hasExpired(now: Date) {
   return sql<boolean>`coalesce(expires_at <= ${now}, false)`
 }
 

@@ -243,3 +243,24 @@ test('a session that the platform never takes is closed once another run waits, 
   expect(await liveRecords(client)).toEqual(new Map(workers(4).map((row) => [row.id, recordOf(row)])))
   expect(await problemsOf(world)).toEqual([])
 })
+
+test('a held plan of departures that are due is not replaced every hour for the sake of such a person', async () => {
+  await using opened = await open()
+  const { world } = opened
+  await world.night(staff(40))
+  failingOn(world, ['E0001'])
+  const later = staff(40)
+    .slice(10, 25)
+    .map(({ id }) => ({ id, left: '2026-11-21' }))
+  await world.night(change(staff(40), { id: 'E0001', left }, ...later), { asOf: '2026-11-20T06:00:00.000Z' })
+  await minutes(world, patience)
+  world.clock.now = new Date('2026-11-22T01:00:00.000Z')
+  await world.minute()
+  const [held] = (await listed(world)).runs
+
+  await minutes(world, 3 * 60)
+
+  expect(held).toMatchObject({ feed: 'roster', state: 'held' })
+  const [newest] = (await listed(world)).runs
+  expect(newest).toMatchObject({ id: held?.id, state: 'held' })
+})
