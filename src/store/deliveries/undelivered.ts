@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
 import { undeliveredCodes } from '../../contract/failures.ts'
 import { clockBound } from '../has-come.ts'
+import { putInDoubt } from '../in-doubt.ts'
 import { hasExpired } from '../runs/runs.ts'
 import type { Db } from '../schema.ts'
+import type { ClaimedDelivery } from './claim.ts'
 
 /** How long the platform may fail before the people concerned count as undelivered. */
 export const patienceMs = 15 * 60_000
@@ -28,6 +30,15 @@ export async function knownUndelivered(
     select identity_id as id from problems
     where connection = ${connection} and identity_id = any(${identityIds}) and ${isUndelivered}`.execute(db)
   return new Set(rows.map(({ id }) => id))
+}
+
+/** Puts people of a batch in doubt who are about to be closed. Afterwards nothing would, if the process ended with its attempt under way. */
+export async function doubtUndelivered(
+  db: Db,
+  { runId, batch }: ClaimedDelivery,
+  { identityIds, now }: { identityIds: readonly string[]; now: Date },
+): Promise<void> {
+  await putInDoubt({ runId, batch, now, where: sql`changes.identity_id = any(${identityIds})` }).execute(db)
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import type { AnyAnswer } from '../../http/client/answer.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
-import { isOverdue, knownUndelivered } from '../../store/deliveries/undelivered.ts'
+import { doubtUndelivered, isOverdue, knownUndelivered } from '../../store/deliveries/undelivered.ts'
 import { waitingRunsOf } from '../../store/runs/runs.ts'
 import { type Attempt, type Closable, record } from './attempt.ts'
 import { classifyAnswer, isOfRequest, type Stop } from './classify-answers.ts'
@@ -49,9 +49,10 @@ export async function closeUndelivered(attempt: Attempt, stop: Stop | null): Pro
   const outcomes = [...failed].map(([identityId, { status, code, message }]): PersonOutcome => {
     return { identityId, state: 'problem', answer: { status, code, message } }
   })
-  attempt.uncertain = true
+  const { ctx, claim } = attempt
   attempt.undelivered = failed.size
-  await record(attempt, outcomes, attempt.ctx.now())
+  await doubtUndelivered(ctx.store.db, claim, { identityIds: [...failed.keys()], now: ctx.now() })
+  await record(attempt, outcomes, ctx.now())
   return attempt.pending === 0 ? null : stop
 }
 

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { doubtTallies } from '../../../src/store/in-doubt.ts'
 import { listProblems, problemTallies } from '../../../src/store/deliveries/problems.ts'
@@ -11,6 +12,7 @@ import {
   workers,
   workspaceOf,
 } from '../../helpers/custom-records.ts'
+import { refuse } from '../../helpers/servers/refuse.ts'
 import { between, change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 const secondNight = '2026-11-21T01:00:00.000Z'
@@ -120,6 +122,24 @@ test('whoever is closed so is listed as undelivered and in doubt, and arrives on
   expect(early).toBe(null)
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
   expect(await problemsOf(world)).toEqual([])
+})
+
+test('whoever is closed so is in doubt also if the process ends before it ends its attempt', async () => {
+  await using opened = await open()
+  const { world } = opened
+  const { db } = world.sync.store
+  await world.night(staff(40))
+  failingOn(world, ['E0001'])
+  await world.night(change(staff(40), { id: 'E0001', left }), { asOf: secondNight })
+  await refuse(db, 'update on deliveries', sql`new.state = 'done'`)
+
+  const closed = async () => (await sql`select identity_id from problems`.execute(db)).rows
+
+  for (let minute = 0; minute < patience && (await closed()).length === 0; minute++)
+    await minutes(world, 1).catch(() => undefined)
+
+  expect(await closed()).toHaveLength(1)
+  expect((await doubtTallies(db)).get('acme')).toMatchObject({ people: 1, leavers: 1 })
 })
 
 test('the platform is asked again about such a person every hour, and no other run waits longer than minutes for that', async () => {
