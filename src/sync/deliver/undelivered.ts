@@ -64,7 +64,9 @@ function failedPeople({ closable, failedAlone, settled, settledIds }: Attempt): 
 
 /** A session fails as a whole. It is closed only for a run that waits, which may bring a set that the platform takes. */
 async function failedSet(attempt: Attempt, stop: Stop): Promise<ReadonlyMap<string, Stop>> {
-  const { ctx, claim, read } = attempt
+  const { ctx, claim, read, settledIds } = attempt
   if (!isOfRequest(stop) || (await waitingRunsOf(ctx.store.db, claim.connection)).length === 0) return new Map()
-  return new Map(read?.changes.map(({ identityId }) => [identityId, stop]))
+  const isSettled = new Set(settledIds)
+  const open = read?.changes.filter(({ identityId }) => !isSettled.has(identityId)) ?? []
+  return new Map(open.map(({ identityId }) => [identityId, stop]))
 }
