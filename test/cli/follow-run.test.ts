@@ -8,7 +8,7 @@ test('a command that gives up waiting says why the platform took nothing', async
   let nowMs = 0
   using _clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
   const run = { id: 'r1', connection: 'acme', state: 'delivering', confirmed: 0, problems: 0, remaining: 38 } as Run
-  const platformDelay = 'the platform does not answer since 13:30 UTC (connection refused); next attempt 13:32 UTC'
+  const platformDelay = 'the platform has not answered since 13:30 UTC (connection refused); next attempt 13:32 UTC'
   const control = {
     async getRun() {
       nowMs += 60_000

@@ -47,12 +47,12 @@ test.each<[string, Partial<ConnectionStatus>]>([
 })
 
 test('a delivery that does not move says why', () => {
-  const delay = 'the platform does not answer since 13:30 UTC (connection refused)'
+  const delay = 'the platform has not answered since 13:30 UTC (connection refused)'
   const active = { ...lastRun, state: 'delivering', confirmed: 0, counts: null } as Run
 
   const { text } = standing({ ...settled, active }, now, [], delay)
 
-  expect(String(text)).toContain('The platform does not answer since 13:30 UTC (connection refused).')
+  expect(String(text)).toContain('The platform has not answered since 13:30 UTC (connection refused).')
 })
 
 test('people whose departure is held back are not called unreadable', () => {

@@ -54,7 +54,7 @@ export function troubleText(
   if (pausedUntil !== null) return `the platform asks for a pause (429) until ${clock(pausedUntil, now)}`
   if (failing === null) return ''
   const { isAway, since, reason } = failing
-  const what = `the platform ${isAway ? 'does not answer' : 'fails'} since ${clock(since, now)} (${reason})`
+  const what = `the platform ${isAway ? 'has not answered' : 'has failed'} since ${clock(since, now)} (${reason})`
   if (nextAt === null) return what
   return `${what}; next attempt ${nextAt <= now ? 'is due' : clock(nextAt, now)}`
 }

@@ -17,7 +17,7 @@ test('the status tells what runs and how a connection stands', () => {
     database: 'the embedded database in data/store',
     queue: 'Redis at localhost:6379',
     platform: 'https://platform.example/public/v2',
-    platformDelay: 'the platform does not answer since 01:55 UTC (connection refused); next attempt 02:01 UTC',
+    platformDelay: 'the platform has not answered since 01:55 UTC (connection refused); next attempt 02:01 UTC',
     alerts: [],
     processes: [
       {
@@ -81,7 +81,7 @@ test('the status tells what runs and how a connection stands', () => {
   database       the embedded database in data/store
   queue          Redis at localhost:6379
   platform       https://platform.example/public/v2
-  ! the platform does not answer since 01:55 UTC (connection refused); next attempt 02:01 UTC
+  ! the platform has not answered since 01:55 UTC (connection refused); next attempt 02:01 UTC
   process   alpha 4711: scheduler; since 2026-11-20 00:00 UTC, seen 2026-11-20 02:00 UTC
   process   beta 12: api; since 2026-11-20 01:00 UTC, seen 2026-11-20 02:00 UTC
   ! no process has the role worker: nothing is read or delivered
@@ -272,7 +272,7 @@ test('a view that goes on says once why the platform takes nothing, and once tha
   const status = { connections: [], alerts: [] } as unknown as Status
   const failing = (nextAt: string) => ({
     ...status,
-    platformDelay: `the platform does not answer since 01:55 UTC (connection refused); next attempt ${nextAt}`,
+    platformDelay: `the platform has not answered since 01:55 UTC (connection refused); next attempt ${nextAt}`,
   })
 
   const begins = statusChanges(failing('02:01 UTC'), status, plain)

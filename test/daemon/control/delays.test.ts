@@ -61,7 +61,7 @@ test('the first failed request is told at once, by every process, and is over wi
 
   expect(run.state).toBe('delivering')
   expect(delay).toMatch(
-    /^the platform does not answer since .*\d\d:\d\d UTC \(connection refused\); next attempt 03:0\d UTC$/,
+    /^the platform has not answered since .*\d\d:\d\d UTC \(connection refused\); next attempt 03:0\d UTC$/,
   )
   expect(ofAll).toBe(delay)
   expect(await platformDelay(other)).toBe(null)
@@ -82,7 +82,7 @@ test('a run that waits says which run goes first, how much of it is left, and wh
 
   const delay = await delayOf(world.sync, await world.runOf(id))
 
-  expect(delay).toContain(`run ${run.id.slice(0, 8)} goes first, 1 change to go; the platform does not answer since`)
+  expect(delay).toContain(`run ${run.id.slice(0, 8)} goes first, 1 change to go; the platform has not answered since`)
 })
 
 test('a run that has spent the requests of the moment says how long it waits for the next ones', async () => {
@@ -140,12 +140,12 @@ test.each([
   {
     trouble: { failing: { since, isAway: true, reason: 'connection refused' }, pausedUntil: null },
     nextAt,
-    text: 'the platform does not answer since 13:30 UTC (connection refused); next attempt 13:32 UTC',
+    text: 'the platform has not answered since 13:30 UTC (connection refused); next attempt 13:32 UTC',
   },
   {
     trouble: { failing: { since, isAway: false, reason: 'it answers 503' }, pausedUntil: null },
     nextAt: since,
-    text: 'the platform fails since 13:30 UTC (it answers 503); next attempt is due',
+    text: 'the platform has failed since 13:30 UTC (it answers 503); next attempt is due',
   },
   {
     trouble: {
@@ -153,7 +153,7 @@ test.each([
       pausedUntil: null,
     },
     nextAt: null,
-    text: 'the platform does not answer since 2026-11-19 13:30 UTC (no answer in time)',
+    text: 'the platform has not answered since 2026-11-19 13:30 UTC (no answer in time)',
   },
   {
     trouble: { failing: { since, isAway: true, reason: 'connection refused' }, pausedUntil: nextAt },
