@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { fingerprint } from '../../../src/identity/digest.ts'
 import {
   compileMapping,
   expressionsOf,
@@ -151,6 +152,13 @@ describe('a cell that cannot be read costs its field', () => {
 
     expect(told).toMatchObject({ column: 'cell', cellOnly: false, identityId: 'E1' })
   })
+})
+
+test('a date that cannot be read is recognised by what stores hold of it, whatever its reason advises', () => {
+  const told = map({ record: { day: { column: 'day' } }, cells: { day: '31.10.2026' } })
+
+  const stored = fingerprint('day', 'what the cell holds is not a date (yyyy-MM-dd)', ['E1', '31.10.2026'])
+  expect(told).toHaveProperty('badCells.0.fingerprint', stored)
 })
 
 describe('a map', () => {
