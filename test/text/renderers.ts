@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Alert, AlertChannel, AlertTest } from '../../src/contract/control/alerts.ts'
 import { AuditKeyReplaced, AuditVerification } from '../../src/contract/control/audit.ts'
+import { ForeignPerson } from '../../src/contract/control/foreign.ts'
 import { HeldBack, HoldBack } from '../../src/contract/control/hold-backs.ts'
 import { KeyAnswer, KeyPair, KeysAnswered } from '../../src/contract/control/keys.ts'
 import { Leaver, LeaverReport } from '../../src/contract/control/leavers.ts'
@@ -59,6 +60,7 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderDoctored: z.object({ file: text, parts: z.array(z.object({ name: z.literal('status.json'), failed: text })) }),
   renderEvents: z.array(InboxEvent),
   renderField: [text, FieldChange],
+  renderForeign: z.array(ForeignPerson),
   renderFoundPeople: z.array(FoundPerson),
   renderGuards: z.array(Verdict),
   renderPause: PauseState,
