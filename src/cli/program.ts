@@ -22,6 +22,7 @@ import type { MoveOptions } from './commands/move.ts'
 import type { PauseOptions, ResumeOptions } from './commands/pause.ts'
 import type { PersonOptions } from './commands/person.ts'
 import type { PlanOptions } from './commands/plan.ts'
+import type { ProblemsOptions } from './commands/problems.ts'
 import type { RejectOptions } from './commands/reject.ts'
 import type { ReportFormat, ReportLeaversOptions } from './commands/report-leavers.ts'
 import type { RestoreOptions } from './commands/restore.ts'
@@ -190,7 +191,8 @@ export function createProgram(exit: (code: Exit) => void): Command {
 
   common(add(program, 'problems', 'List the people that the platform refuses or who cannot be delivered'))
     .option('--connection <name>', 'of this connection only')
-    .action(ends(async (options: CommonOptions) => (await import('./commands/problems.ts')).problems(options)))
+    .option('--show-values', 'with names; otherwise keys only')
+    .action(ends(async (options: ProblemsOptions) => (await import('./commands/problems.ts')).problems(options)))
 
   waiting(
     deciding(one(common(add(program, 'unblock', 'Try a blocked connection now instead of at its next probe')))),

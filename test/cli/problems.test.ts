@@ -18,8 +18,14 @@ test('problems list leavers first, with why they wait', async () => {
   await at.run('sync')
 
   const { exit, document } = await at.json<{ problems: object[] }>('problems')
+  const named = await at.json<{ problems: object[] }>('problems', '--show-values')
 
   expect(exit).toBe(0)
+  expect(JSON.stringify(document)).not.toContain('"name"')
+  expect(named.document.problems).toMatchObject([
+    { identityId: 'E0004', name: 'Person 4' },
+    { identityId: 'E0002', name: 'Person 2' },
+  ])
   expect(document.problems).toMatchObject([
     { identityId: 'E0004', kind: 'leave', leaver: true, state: 'undelivered', code: 'key_refused' },
     { identityId: 'E0002', kind: 'update', leaver: false, state: 'undelivered', code: 'key_refused' },

@@ -37,6 +37,7 @@ function pathsOf({ settled, held }: Company): string[] {
     '/person?connection=acme&key=E0005',
     '/person/hold-back?connection=acme&key=E0005',
     '/problems',
+    '/problems?values=1',
     '/sources',
     `/sources/${settled.id}`,
     '/events',

@@ -70,7 +70,7 @@ describe('what a viewer sees', () => {
     ['a person', person('E0007')],
     ['a run', '/runs/SETTLED'],
     ['a held plan', '/runs/HELD/decision'],
-    ['problems', '/problems'],
+    ['problems', '/problems?values=1'],
     ['people', '/people'],
   ])('of %s are keys and the names of fields, and no personal value', async (_what, path) => {
     const given = path.replace('SETTLED', company.settled.id).replace('HELD', company.held.id)
@@ -80,7 +80,7 @@ describe('what a viewer sees', () => {
 
     expect(seen.status).toBe(200)
     expect(seen.text).not.toMatch(/Person \d|@acme\.example|Engineer|Lead\b/)
-    if (path !== '/problems') expect(shown.text).toMatch(/Person \d|@acme\.example|Engineer/)
+    expect(shown.text).toMatch(/Person \d|@acme\.example|Engineer/)
   })
 
   test('is who may do what they may not, and asking for it all the same changes nothing', async () => {
@@ -242,6 +242,26 @@ test('the problems name the refused person, what helps, and the person whose lea
   expect(text).toContain('What helps: Have HR correct the record.')
 })
 
+test('the problems are shown with names to an operator who wants them, and then do not renew themselves', async () => {
+  const ana = visitor('ana', 'operator')
+
+  const keys = await ana.get('/problems')
+  const named = await ana.get('/problems?values=1&connection=acme')
+  const part = await ana.follow('/problems/current?values=1')
+  const { next } = await company.console.control.listProblems({ query: { limit: 1 } })
+  const paged = await ana.get(`/problems?${new URLSearchParams({ values: '1', problems: next ?? '' })}`)
+  const viewer = await visitor('vera', 'viewer').get('/problems')
+
+  expect(keysOn(named.text)).toEqual(['E0007', 'E0004'])
+  expect(namesOn(named.text)).toEqual(['Person 7', 'Person 4'])
+  expect(named.text).not.toContain('hx-get="/problems/current')
+  expect(paged.text).toContain('href="/problems?values=1#problems"')
+  expect([keys, part].map(({ text }) => namesOn(text))).toEqual([[], []])
+  expect(keys.text).toContain('hx-get="/problems/current')
+  expect(keys.text).toContain('With names')
+  expect(viewer.text).not.toContain('With names')
+})
+
 test.each(['E9999', '.', '..', 'a/b', '%', '<script>', '\u202egnp'])(
   'a key that no one has, %j, gets a sentence',
   async (key) => {
@@ -318,6 +338,11 @@ test('a store that is away is a page with a sentence, and no detail of the failu
 /** The keys that lead to people, from top to bottom. */
 function keysOn(text: string): string[] {
   return [...text.matchAll(/<a class="key" href="\/person[^"]*">([^<]*)<\/a>/g)].map(([, key = '']) => key)
+}
+
+/** The names that stand above keys, from top to bottom. */
+function namesOn(text: string): string[] {
+  return [...text.matchAll(/<span class="name">([^<]*)<\/span>/g)].map(([, name = '']) => name)
 }
 
 test('a page that many share is that of a role, and new for whoever has just done something', async () => {

@@ -8,22 +8,26 @@ import { renderForeign, renderProblems, renderUnserved } from '../render/status.
 import type { Paint } from '../render/text.ts'
 import { type CommonOptions, withSession } from '../session.ts'
 
+export type ProblemsOptions = CommonOptions & { readonly showValues?: boolean }
+
 /** Lists the changes that do not come to pass, the people whose rows cannot be read or whom only the platform knows, and the events that could not be understood. */
-export async function problems(options: CommonOptions): Promise<number> {
+export async function problems(options: ProblemsOptions): Promise<number> {
   return await withSession(options, { looks: true }, async ({ config, control, output }) => {
+    const { connection } = options
+    const values = output.mayShowValues(options)
     const found = await allPages((after?: string) =>
-      control.listProblems({ query: { connection: options.connection, after, limit: 1000 } }),
+      control.listProblems({ query: { connection, after, limit: 1000, values } }),
     )
     const unserved = await allPages((after?: string) =>
-      control.listUnserved({ query: { connection: options.connection, after, limit: 1000 } }),
+      control.listUnserved({ query: { connection, after, limit: 1000, values } }),
     )
     const foreign = await allPages((after?: string) =>
-      control.listForeign({ query: { connection: options.connection, after, limit: 1000 } }),
+      control.listForeign({ query: { connection, after, limit: 1000 } }),
     )
     const notEffective = await allPages((after?: string) =>
-      control.listNotEffective({ query: { connection: options.connection, after, limit: 1000 } }),
+      control.listNotEffective({ query: { connection, after, limit: 1000, values } }),
     )
-    const names = options.connection === undefined ? [...config.connections.keys()] : [options.connection]
+    const names = connection === undefined ? [...config.connections.keys()] : [connection]
     const events = await Promise.all(names.map((name) => allEvents(control, name, 'rejected')))
     const document = {
       problems: found.sort(byUrgency),

@@ -48,7 +48,7 @@ export function clockLines(leaver: Leaver, paint: Paint): string[] {
     ...(visibleAt === null ? [] : [`effective ${moment(visibleAt)}`]),
   ]
   return [
-    `  ${paint('bold', shown(identityId))} · ${connection} · last day ${effectiveOn}${inferred ? ' (inferred)' : ''} · ${
+    `  ${paint('bold', shown(identityId))}${leaver.name ? ` ${shown(leaver.name)}` : ''} · ${connection} · last day ${effectiveOn}${inferred ? ' (inferred)' : ''} · ${
       state === 'not_effective' ? paint('red', 'acknowledged but not effective') : state
     }${late ? ` · ${paint('red', 'late')}` : ''}`,
     `    ${times.join(', ')}`,

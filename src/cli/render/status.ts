@@ -72,11 +72,13 @@ const problemsShown = 200
 /** The changes that do not come to pass, one line each, in the order given. */
 export function renderProblems(problems: readonly Problem[], paint: Paint): string {
   if (problems.length === 0) return 'No problems.'
+  const withNames = problems.some(({ name }) => name !== undefined)
   const rows = problems
     .slice(0, problemsShown)
     .map((problem) => [
       problem.connection,
       shown(problem.identityId),
+      ...nameCell(problem, withNames),
       problem.kind,
       problem.state,
       shown([problem.code, problem.status].filter((part) => part !== null).join(' ')) || '-',
@@ -85,10 +87,25 @@ export function renderProblems(problems: readonly Problem[], paint: Paint): stri
       problem.nextAt === null ? 'next run' : moment(problem.nextAt),
       shown(problem.message),
     ])
-  const head = ['CONNECTION', 'KEY', 'CHANGE', 'STATE', 'ANSWER', 'TRIED', 'FOR', 'AGAIN', 'MESSAGE']
+  const head = [
+    'CONNECTION',
+    'KEY',
+    ...(withNames ? ['NAME'] : []),
+    'CHANGE',
+    'STATE',
+    'ANSWER',
+    'TRIED',
+    'FOR',
+    'AGAIN',
+    'MESSAGE',
+  ]
   const lines = aligned([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell), roomIn(paint))
   const more = problems.length - rows.length
   return [...lines, ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : [])].join('\n')
+}
+
+function nameCell({ name }: Problem | Unserved, withNames: boolean): string[] {
+  return withNames ? [name ? shown(name) : '-'] : []
 }
 
 /** The people whom only the platform knows, one line each, in the order given. */
@@ -108,18 +125,20 @@ export function renderForeign(foreign: readonly ForeignPerson[], paint: Paint): 
 
 /** The people whose rows, or cells of them, cannot be read, a line for each fault, in the order given. */
 export function renderUnserved(unserved: readonly Unserved[], paint: Paint): string {
+  const withNames = unserved.some(({ name }) => name !== undefined)
   const rows = unserved
     .slice(0, problemsShown)
     .map((one) => [
       one.connection,
       one.identityId === null ? '-' : shown(one.identityId),
+      ...nameCell(one, withNames),
       one.leaver ? 'may have left' : '-',
       one.cellOnly ? 'field' : one.rows > 1 ? `${number(one.rows)} rows` : 'row',
       age(one.ageSeconds),
       one.line === null ? '-' : shown(`${one.source ?? 'source'}:${one.line}`),
       shown([one.column, one.reason].filter((part) => part !== null).join(': ')),
     ])
-  const head = ['CONNECTION', 'KEY', 'LEAVER', 'LOST', 'FOR', 'LINE', 'REASON']
+  const head = ['CONNECTION', 'KEY', ...(withNames ? ['NAME'] : []), 'LEAVER', 'LOST', 'FOR', 'LINE', 'REASON']
   const lines = aligned([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell), roomIn(paint))
   const more = unserved.length - rows.length
   return [...lines, ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : [])].join('\n')

@@ -2,7 +2,7 @@ import type { ForeignPerson } from '../../contract/control/foreign.ts'
 import type { Leaver } from '../../contract/control/leavers.ts'
 import type { FailureView, Problem, Status, Unserved } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
-import { filterForm } from '../../web/forms.ts'
+import { checkField, filterForm } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, live } from '../../web/parts.ts'
@@ -20,24 +20,26 @@ const renewSeconds = 10
 export function problemPages(site: Site): void {
   site.page('/problems', async (guest, fields) => {
     const { control, caller } = guest
+    const mayName = seesValues(caller)
+    const withNames = mayName && namesAsked(fields)
     const status = await control.status({})
     const connection = fields('connection')
     const leavers = await control.listNotEffective({
-      query: { ...pageOf('leavers', fields), values: seesValues(caller) },
+      query: { ...pageOf('leavers', fields), values: mayName },
     })
     const content = html`${heading({ title: 'Problems', lead: 'The people who are not on the platform as HR says, and why.' })}
 ${filterForm({
   action: '/problems',
   label: 'Problems',
   part: 'lists',
-  all: connection === '' ? null : '/problems',
-  fields: connectionField(
+  all: connection === '' ? null : address('/problems', { values: withNames }),
+  fields: html`${connectionField(
     status.connections.map(({ name }) => name),
     connection,
-  ),
+  )}${mayName && checkField({ name: 'values', label: 'With names', checked: withNames, hint: 'Lists with names do not renew themselves.' })}`,
 })}
 <div id="lists" class="live">
-${await currentPart(guest, fields, status)}
+${await currentPart(guest, fields, { status, withNames })}
 ${card({
   title: 'Leavers who are acknowledged and still employed on the platform',
   id: 'leavers',
@@ -49,8 +51,13 @@ ${card({
   })
 
   site.commonPart('/problems/current', async (reader, fields) =>
-    currentPart(reader, fields, await reader.control.status({})),
+    currentPart(reader, fields, { status: await reader.control.status({}), withNames: false }),
   )
+}
+
+/** Whether the address asks for names in every list. A viewer gets none all the same. */
+function namesAsked(fields: Fields): boolean {
+  return fields('values') !== ''
 }
 
 type List = 'problems' | 'unserved' | 'foreign' | 'leavers'
@@ -63,22 +70,27 @@ function pageOf(name: List, fields: Fields) {
 }
 
 function pages(name: List, next: string | null, fields: Fields): Html | null {
-  const connection = fields('connection')
+  const kept = { connection: fields('connection'), values: namesAsked(fields) }
   return paging({
     label: `Pages of ${name}`,
-    first: fields(name) === '' ? null : `${address('/problems', { connection })}#${name}`,
-    next: next === null ? null : `${address('/problems', { connection, [name]: next })}#${name}`,
+    first: fields(name) === '' ? null : `${address('/problems', kept)}#${name}`,
+    next: next === null ? null : `${address('/problems', { ...kept, [name]: next })}#${name}`,
   })
 }
 
-/** What moves while runs deliver. The leavers stand apart: they are shown with names, and each look at those is recorded. */
-async function currentPart(guest: Reader, fields: Fields, status: Status): Promise<Html> {
+type Standing = { readonly status: Status; readonly withNames: boolean }
+
+/**
+ * What moves while runs deliver. It renews itself without names alone, because each look at names is recorded. The leavers stand apart,
+ * since they are always shown with names to whoever may see them.
+ */
+async function currentPart(guest: Reader, fields: Fields, { status, withNames }: Standing): Promise<Html> {
   const { control } = guest
   const connection = fields('connection')
   const [{ data: failures }, problems, unserved, foreign] = await Promise.all([
     control.listFailures({}),
-    control.listProblems({ query: pageOf('problems', fields) }),
-    control.listUnserved({ query: pageOf('unserved', fields) }),
+    control.listProblems({ query: { ...pageOf('problems', fields), values: withNames } }),
+    control.listUnserved({ query: { ...pageOf('unserved', fields), values: withNames } }),
     control.listForeign({ query: pageOf('foreign', fields) }),
   ])
   const totals = totalsOf(status, connection)
@@ -88,7 +100,7 @@ async function currentPart(guest: Reader, fields: Fields, status: Status): Promi
   const asked = { connection, ...Object.fromEntries(lists.map((name) => [name, fields(name)])) }
   return live({
     id: 'current',
-    href: address('/problems/current', asked),
+    href: withNames ? null : address('/problems/current', asked),
     everySeconds: renewSeconds,
     content: html`${card({
       title: html`The platform does not have them as HR says <span class="faint">${number(totals.problems)}</span>`,
@@ -133,13 +145,25 @@ function totalsOf(
   }
 }
 
+type Listed = {
+  readonly connection: string
+  readonly identityId: string | null
+  readonly name?: string | null | undefined
+}
+
+function personCell({ connection, identityId, name }: Listed): Html {
+  const key =
+    identityId === null ? html`<span class="faint">key not readable</span>` : personLink({ connection, identityId })
+  return html`${name && html`<span class="name">${name}</span> `}${key} <span class="hint">${connection}</span>`
+}
+
 function problemsTable(problems: readonly Problem[], failures: readonly FailureView[], { now }: Reader): Html {
   const helps = new Map(failures.map(({ code, helps }) => [code, helps]))
   const columns: readonly Column<Problem>[] = [
     {
       name: 'Person',
       kind: 'row',
-      cell: (problem) => html`${personLink(problem)} <span class="hint">${problem.connection}</span>`,
+      cell: personCell,
     },
     {
       name: 'Change',
@@ -164,8 +188,7 @@ function unservedTable(unserved: readonly Unserved[], { now }: Reader): Html {
     {
       name: 'Person',
       kind: 'row',
-      cell: ({ identityId, connection }) =>
-        html`${identityId === null ? html`<span class="faint">key not readable</span>` : personLink({ connection, identityId })} <span class="hint">${connection}</span>`,
+      cell: personCell,
     },
     {
       name: 'What is lost',
@@ -221,8 +244,7 @@ function leaversTable(leavers: readonly Leaver[], { now }: Reader): Html {
     {
       name: 'Person',
       kind: 'row',
-      cell: (leaver) =>
-        html`${leaver.name && html`<span class="name">${leaver.name}</span>`}${personLink(leaver)} <span class="hint">${leaver.connection}</span>`,
+      cell: personCell,
     },
     { name: 'Last day', cell: ({ effectiveOn }) => day(effectiveOn) },
     {

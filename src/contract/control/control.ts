@@ -258,9 +258,9 @@ export const control = operations({
     permission: 'viewer',
     summary:
       'The people that the platform refuses, and those that cannot be delivered for a while, by connection and key.',
-    query: z.object({ connection: z.string().optional(), after: After, limit: Limit.default(500) }),
+    query: z.object({ connection: z.string().optional(), after: After, limit: Limit.default(500), values: Values }),
     success: { 200: page(Problem, z.string()) },
-    errors: [400, 401, 404, 500, 503],
+    errors: [400, 401, 403, 404, 500, 503],
   },
   listUnserved: {
     method: 'GET',
@@ -268,9 +268,9 @@ export const control = operations({
     permission: 'viewer',
     summary:
       'The people who stand in a source and are not served as it says, by connection: those who may have left first, then by key.',
-    query: z.object({ connection: z.string().optional(), after: After, limit: Limit.default(500) }),
+    query: z.object({ connection: z.string().optional(), after: After, limit: Limit.default(500), values: Values }),
     success: { 200: page(Unserved, z.string()) },
-    errors: [400, 401, 404, 500, 503],
+    errors: [400, 401, 403, 404, 500, 503],
   },
   listNotEffective: {
     method: 'GET',

@@ -303,6 +303,7 @@ export const Problem = z
   .object({
     connection: z.string(),
     identityId: z.string(),
+    name: z.string().nullable().optional().describe('Only where values are asked for. Null: none is known.'),
     state: z
       .enum(['refused', 'undelivered'])
       .describe(
@@ -327,6 +328,7 @@ export const Unserved = z
   .object({
     connection: z.string(),
     identityId: z.string().nullable().describe('Null: the key of the row cannot be read.'),
+    name: z.string().nullable().optional().describe('Only where values are asked for. Null: none is known.'),
     leaver: z.boolean().describe('The person may have left, and the platform may still take them for employed.'),
     cellOnly: z
       .boolean()

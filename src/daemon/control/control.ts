@@ -79,6 +79,7 @@ import { holdBackHandlers, holdBackView } from './hold-backs.ts'
 import { keyHandlers } from './keys.ts'
 import { existingRun, knownConnection } from './known.ts'
 import { leaverPack, leaverReport, leaverView } from './leavers.ts'
+import { withNames } from './names.ts'
 import { pauseHandlers, pauseView } from './pauses.ts'
 import { peopleHandlers } from './people.ts'
 import type { Acting } from './permitted.ts'
@@ -277,7 +278,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     return { status: 200, body: await cancelRun(ctx.sync, { runId, by: ctx.actor.by }) }
   },
 
-  async listProblems(ctx, { query: { connection, after, limit } }) {
+  async listProblems(ctx, { query: { connection, after, limit, values } }) {
     if (connection !== undefined) knownConnection(ctx, connection)
     const now = ctx.sync.now()
     const scope = { list: 'problems', connection }
@@ -293,10 +294,11 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     const data = found.map((problem) =>
       problemView(problem, { now, nextRunAt: nextRuns.get(problem.connection) ?? null }),
     )
-    return { status: 200, body: { data, next: nextCursor(scope, { found, limit }, problemPlace) } }
+    const next = nextCursor(scope, { found, limit }, problemPlace)
+    return { status: 200, body: { data: await withNames(ctx, data, { values }), next } }
   },
 
-  async listUnserved(ctx, { query: { connection, after, limit } }) {
+  async listUnserved(ctx, { query: { connection, after, limit, values } }) {
     if (connection !== undefined) knownConnection(ctx, connection)
     const now = ctx.sync.now()
     const scope = { list: 'unserved', connection }
@@ -308,7 +310,8 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
       limit,
     })
     const next = nextCursor(scope, { found, limit }, (last) => last.place)
-    return { status: 200, body: { data: found.map((one) => unservedView(one, now)), next } }
+    const data = found.map((one) => unservedView(one, now))
+    return { status: 200, body: { data: await withNames(ctx, data, { values }), next } }
   },
 
   async listAlerts(ctx) {

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type LeaverFinding, type LeaverState, leaverFindings } from '../../contract/control/leavers.ts'
 import type { ClockTimes } from '../../identity/leaving-clock.ts'
+import { keptName, keptValue } from '../roster/names.ts'
 import type { Db, FormerDate } from '../schema.ts'
 
 /** The platform's identity sync comes once a night; a day of grace follows. */
@@ -54,8 +55,7 @@ type Row = {
 export async function listLeavers(db: Db, wanted: LeaversWanted): Promise<StoredLeaver[]> {
   const { connections, now } = wanted
   const { rows } = await sql<Row>`
-    select leavers.*, nullif(concat_ws(' ', ${kept('firstName')}, ${kept('lastName')}), '') as name,
-      ${kept('email')} as email,
+    select leavers.*, ${keptName()} as name, ${keptValue('email')} as email,
       case
         when leavers.ended_as is not null then leavers.ended_as
         when leavers.visible_at is not null then 'effective'
@@ -71,11 +71,6 @@ export async function listLeavers(db: Db, wanted: LeaversWanted): Promise<Stored
     left join runs on runs.id = leavers.run_id
     where leavers.connection = any(${connections}) and ${chosen(wanted)}`.execute(db)
   return rows.map(toLeaver)
-}
-
-/** In SQL, a value that the roster wants; null where no more than a digest of it is kept. */
-function kept(field: string): RawBuilder<unknown> {
-  return sql`case when roster.wanted ->> ${field}::text not like chr(1) || '%' then roster.wanted ->> ${field}::text end`
 }
 
 function chosen(wanted: LeaversWanted): RawBuilder<unknown> {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { statusChanges } from '../../../src/cli/commands/status.ts'
-import type { Status } from '../../../src/contract/control/shapes.ts'
 import { renderPerson } from '../../../src/cli/render/person.ts'
 import { renderProblems, renderStatus, renderUnserved } from '../../../src/cli/render/status.ts'
 import { plain } from '../../../src/cli/render/text.ts'
+import type { Status } from '../../../src/contract/control/shapes.ts'
 import { counts, problemDocument, runDocument, unservedDocument } from '../../helpers/control-documents.ts'
 
 const id = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
@@ -183,6 +183,20 @@ test('unserved people stand in a table with what cannot be read, what it costs a
 acme        1222  may have left  field   2 d  people.csv:41  Leaving Date: not a date
 acme        1223  -              row     2 d  people.csv:41  too few cells
 acme        -     -              3 rows  2 d  source:41      Worker ID: not a date`)
+})
+
+test('a name stands beside each key where names were asked for, and a dash where none is known', () => {
+  const problems = [problemDocument({ name: 'Ada Fox' }), problemDocument({ identityId: '1223', name: null })]
+
+  const [head, ...rows] = renderProblems(problems, plain).split('\n')
+  const [unservedHead, unserved] = renderUnserved([unservedDocument({ name: 'Ada Fox' })], plain).split('\n')
+
+  expect(head).toMatch(/^CONNECTION {2}KEY +NAME +CHANGE /)
+  expect(rows).toEqual([expect.stringMatching(/ 1222 +Ada Fox +\w/), expect.stringMatching(/ 1223 +- +\w/)])
+  expect([unservedHead, unserved]).toEqual([
+    expect.stringMatching(/ KEY +NAME +LEAVER /),
+    expect.stringMatching(/ 1222 +Ada Fox +may have left/),
+  ])
 })
 
 test('of many problems the first two hundred are shown, and how many there are besides', () => {

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { controlHere } from '../../../src/cli/here.ts'
-import { machineCaller } from '../../../src/contract/control/access.ts'
+import { type Caller, machineCaller } from '../../../src/contract/control/access.ts'
 import type { Problem, Unserved } from '../../../src/contract/control/shapes.ts'
 import { deliveryFailures } from '../../../src/contract/failures.ts'
 import type { Scheduled } from '../../../src/daemon/schedules/schedules.ts'
+import { auditKey, newKeyPem, Signing } from '../../../src/store/audit/key.ts'
+import { readEntry } from '../../../src/store/audit/trail.ts'
 import { quietAlerts } from '../../helpers/alert-settings.ts'
 import { reach, refusing, withWrongKey } from '../../helpers/reach.ts'
-import { change, type Host, openWorld, peopleOn, staff, startHost, without } from '../../helpers/world.ts'
+import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
 
 const nightly: Scheduled = { connection: 'acme', purpose: 'read', schedule: { cron: '0 2 * * *', timeZone: 'UTC' } }
 const weekly: Scheduled = { connection: 'acme', purpose: 'verify', schedule: { cron: '0 4 * * 0', timeZone: 'UTC' } }
@@ -19,8 +21,14 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 /** A world that is asked as the control API is. */
 async function open(...schedules: readonly Scheduled[]) {
+  return await openWith({ schedules })
+}
+
+type Opening = Partial<Parameters<typeof openWorld>[0]> & { readonly schedules?: readonly Scheduled[] }
+
+async function openWith({ schedules = [], ...more }: Opening) {
   const { client } = await host.tenant()
-  const world = await openWorld({ client })
+  const world = await openWorld({ client, ...more })
   const about = { version: '1.2.3', daemon: null, configuration: '', database: '', queue: '', platform: '' }
   const { signal } = new AbortController()
   const audit = {
@@ -31,11 +39,13 @@ async function open(...schedules: readonly Scheduled[]) {
   }
   const watched = { connections: ['acme'], sources: [], leaverBounds: new Map<string, number>() }
   const around = { schedules, alerts: quietAlerts, watched }
-  const control = controlHere({ sync: world.sync, caller: machineCaller('ana'), audit, ...around, about, signal })
+  const controlOf = (caller: Caller) => controlHere({ sync: world.sync, caller, audit, ...around, about, signal })
+  const control = controlOf(machineCaller('ana'))
   return {
     world,
     sound: client,
     control,
+    controlOf,
     standing: async () => (await control.status({})).connections[0],
     [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
   }
@@ -164,6 +174,82 @@ test('people who are not served come page by page with their age, those first wh
   expect(JSON.stringify(pages)).not.toContain('DISABLED')
   expect(await standing()).toMatchObject({ unserved: { people: 4, leavers: 2, rows: 0 } })
 })
+
+test('a caller who asks for values is told names page by page, and the audit trail who looked', async () => {
+  await using opened = await open()
+  const { world, control } = opened
+  reach(world, withWrongKey(host))
+  await world.night(change(staff(5), { id: 'E0002', first: '' }, { id: 'E0004', left: '31/02/2025', status: '' }))
+  const problems: unknown[] = []
+  const unserved: unknown[] = []
+  const query = { values: true, limit: 2 }
+
+  for (let after: string | null | undefined; after !== null; ) {
+    const page: Page<Problem> = await control.listProblems({ query: { ...query, ...(after && { after }) } })
+    problems.push(page.data.map(({ identityId, name }) => [identityId, name]))
+    after = page.next
+  }
+  for (let after: string | null | undefined; after !== null; ) {
+    const page: Page<Unserved> = await control.listUnserved({ query: { ...query, ...(after && { after }) } })
+    unserved.push(page.data.map(({ identityId, name }) => [identityId, name]))
+    after = page.next
+  }
+
+  expect(problems).toEqual([
+    [
+      ['E0001', 'Person 1'],
+      ['E0002', null],
+    ],
+    [
+      ['E0003', 'Person 3'],
+      ['E0004', 'Person 4'],
+    ],
+    [['E0005', 'Person 5']],
+  ])
+  expect(unserved).toEqual([[['E0004', 'Person 4']]])
+  expect(await looks(world)).toMatchObject([
+    { act: 'values.seen', by: 'ana', details: { operation: 'listProblems' } },
+    { act: 'values.seen', by: 'ana', details: { operation: 'listUnserved' } },
+  ])
+})
+
+test('who asks for no values is told no names, and a viewer may not ask for them', async () => {
+  await using opened = await open()
+  const { world, sound, controlOf } = opened
+  reach(world, refusing(sound, 'E0002'))
+  await world.night(change(staff(3), { id: 'E0003', email: 'DISABLED' }))
+  const viewer = controlOf({ name: 'vera', role: 'viewer', via: 'token', principal: 'token:vera' })
+
+  const keys = [await viewer.listProblems({ query: {} }), await viewer.listUnserved({ query: {} })]
+  const asked = [viewer.listProblems({ query: { values: true } }), viewer.listUnserved({ query: { values: true } })]
+
+  expect(keys.map(({ data }) => data.map(({ identityId }) => identityId))).toEqual([['E0002'], ['E0003']])
+  expect(JSON.stringify(keys)).not.toMatch(/"name"|Person/)
+  for (const answer of asked) await expect(answer).rejects.toMatchObject({ code: 'forbidden' })
+  expect(await looks(world)).toMatchObject([{ act: 'access.refused' }, { act: 'access.refused' }])
+})
+
+test('where values are not kept, only people who are still to be delivered have a name', async () => {
+  const connection = { keepValues: false }
+  await using opened = await openWith({ connection, signing: new Signing(auditKey(newKeyPem(), 'a test')) })
+  const { world, sound, control } = opened
+  reach(world, refusing(sound, 'E0002'))
+  await world.night(change(staff(3), { id: 'E0001', left: '31/02/2025' }))
+
+  const { data: problems } = await control.listProblems({ query: { values: true } })
+  const { data: unserved } = await control.listUnserved({ query: { values: true } })
+
+  expect(problems).toMatchObject([{ identityId: 'E0002', name: 'Person 2' }])
+  expect(unserved).toMatchObject([{ identityId: 'E0001', name: null }])
+})
+
+type Page<T> = { readonly data: readonly T[]; readonly next: string | null }
+
+/** What the audit trail was told of callers who looked, or were refused it. */
+async function looks({ sync }: World): Promise<unknown[]> {
+  const acts = await sync.store.db.selectFrom('audit_pending').select('entry').orderBy('id').execute()
+  return acts.map(({ entry }) => readEntry(entry)).filter((entry) => /seen|access/.test(entry?.act ?? ''))
+}
 
 test('a connection that nobody knows has no problems and no block', async () => {
   await using opened = await open()

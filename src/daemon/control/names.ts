@@ -1,0 +1,21 @@
+import { namesByKey } from '../../store/roster/names.ts'
+import type { SyncContext } from '../../sync/context.ts'
+import { labelOf } from './views.ts'
+
+type Keyed = { readonly connection: string; readonly identityId: string | null }
+
+/** A list of people, each with their name where values are asked for; null: none is kept. Records have the name that the platform shows. */
+export async function withNames<T extends Keyed>(
+  { sync }: { readonly sync: Pick<SyncContext, 'store' | 'connections'> },
+  people: readonly T[],
+  { values }: { readonly values: boolean },
+): Promise<(T & { readonly name?: string | null })[]> {
+  if (!values) return [...people]
+  const names = new Map<string, ReadonlyMap<string, string>>()
+  for (const connection of new Set(people.map((person) => person.connection))) {
+    const keys = people.flatMap((one) => (one.connection === connection ? (one.identityId ?? []) : []))
+    const label = labelOf(sync, connection)
+    names.set(connection, await namesByKey(sync.store.db, { connection, keys, ...(label && { fields: [label] }) }))
+  }
+  return people.map((one) => ({ ...one, name: names.get(one.connection)?.get(one.identityId ?? '') ?? null }))
+}
