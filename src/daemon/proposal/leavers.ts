@@ -78,9 +78,10 @@ function isDateLike(table: Table, header: string, words: Thesaurus): boolean {
   return kind === 'one' || kind === 'several'
 }
 
-/** Whether a status of the column says, in some system at least, that somebody has left. */
+/** Whether a status of the column says, in some system at least, that somebody has left; a flag does with one of two values. */
 function mayTellLeavers(table: Table, header: string, words: Thesaurus): boolean {
   const values = cellsOf(table, header).map(foldValue)
+  if (words.isCalled(header, 'employedFlag') && new Set(values).size > 1) return true
   return values.some((value) => words.ambiguous.has(value) || words.statuses.get(value) === 'left')
 }
 

@@ -317,6 +317,14 @@ describe('who has left', () => {
     })
   })
 
+  test('is asked for where no row has a leaving date and a flag has both of its values', async () => {
+    const both = await proposed('Worker ID,Termination Date,Active\n1,,TRUE\n2,,FALSE\n')
+    const one = await proposed('Worker ID,Termination Date,Active\n1,,TRUE\n2,,TRUE\n')
+
+    expect(both.questions).toEqual([{ about: 'leavers', dates: [], statuses: ['Active'] }])
+    expect(one.questions).toEqual([])
+  })
+
   test.each(['Leave Date', 'Data dimissioni'])(
     'is not taken from a date that may be another one: %s',
     async (header) => {
