@@ -6,7 +6,7 @@ import type { Db, ForeignTally } from '../schema.ts'
 export type ForeignPerson = {
   readonly connection: string
   readonly identityId: string
-  /** When the list of the platform held them first, and last. */
+  /** When the list of the platform held them first, or first as employed again; and last. */
   readonly firstAt: string
   readonly lastAt: string
 }
@@ -37,9 +37,9 @@ export async function storeForeign(
       insert into foreign_people (connection, identity_id, is_separated, first_at, last_at)
       select ${connection}, "identityId", "isSeparated", ${now}, ${now}
       from jsonb_to_recordset(${people}::jsonb) as listed("identityId" text, "isSeparated" boolean)
-      on conflict (connection, identity_id) do update set is_separated = excluded.is_separated, last_at = excluded.last_at`.execute(
-      tx,
-    )
+      on conflict (connection, identity_id) do update set is_separated = excluded.is_separated, last_at = excluded.last_at,
+        first_at = case when foreign_people.is_separated and not excluded.is_separated then excluded.first_at
+          else foreign_people.first_at end`.execute(tx)
   }
 }
 

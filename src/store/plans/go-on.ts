@@ -167,14 +167,20 @@ async function noteWentOn(
     .where('id', '=', runId)
     .executeTakeFirstOrThrow()
   const before: PeopleCounts = held.people_counts ?? noPeople
+  const { leftJoiners = 0 } = before
   const moved = kinds.flatMap((kind) => countedAs[kind] ?? [])
-  const picked = (keep: boolean) =>
-    Object.fromEntries(
+  const picked = (keep: boolean) => {
+    const counts = Object.fromEntries(
       Object.entries(before).map(([name, count]) => {
         if (typeof count !== 'number') return [name, keep ? count : noPeople.changed]
         return [name, moved.some((counted) => counted === name) === keep ? 0 : count]
       }),
     )
+    // Joiners who have left are counted among the leavers, and go where the joiners go.
+    const [departures, joined] = [moved.includes('leavers') !== keep, moved.includes('joiners') !== keep]
+    const left = joined ? leftJoiners : 0
+    return { ...counts, leftJoiners: left, leavers: left + (departures ? before.leavers - leftJoiners : 0) }
+  }
   const ofHeld = await kindCounts(tx, runId)
   const ofPart = await kindCounts(tx, id)
   const others = { unchanged: 0, rejected: 0, incomplete: 0 }

@@ -168,6 +168,22 @@ describe('people whom only the platform knows', () => {
     expect(later?.code).not.toBe(first?.code)
   })
 
+  test('count as new where they are employed there again', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    await world.night(employed, { asOf: night(19), verify: true })
+    const { id } = await onPlatform(world)
+    const [before] = await look(world)
+    await client.updateHrisUserIdentity({ params: at(id, 'E0006'), body: { separatedAt: null } })
+    passDay(world)
+
+    await world.night(employed, { asOf: night(20), verify: true })
+
+    const [after] = await look(world)
+    expect(after).toMatchObject({ kind: 'foreign', people: 3, since: before?.since })
+    expect(after?.code).not.toBe(before?.code)
+  })
+
   test('are found on pages of two, and listed page by page', async () => {
     await using opened = await open()
     const { world, control } = opened

@@ -34,6 +34,8 @@ const doubtful = [
   { id: 'N1', email: 'n1@globex.example', first: 'New', title: 'Engineer', status: 'Active' },
 ]
 
+const left: HrPerson = { id: '', first: 'Former', left: '2026-11-01', status: 'Inactive' }
+
 describe.each(databases)('of a held plan on $name', ({ place }) => {
   async function open(...send: ChangeKind[]) {
     const stack = new AsyncDisposableStack()
@@ -84,6 +86,18 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
       jobTitle: 'Former',
     })
     expect(after.get('N1')?.email).toBe('n1@globex.example')
+  })
+
+  test('joiners who have left already are counted with the joiners, and no departures go on for them', async () => {
+    await using opened = await open('leave')
+    const { world, night, wentOn } = opened
+
+    const held = await night([...doubtful, { ...left, id: 'N2' }, { ...left, id: 'N3' }], 20)
+
+    const counts = await world.sync.store.db.selectFrom('runs').select(['id', 'people_counts']).execute()
+    const of = (id = '') => counts.find((run) => run.id === id)?.people_counts
+    expect(of((await wentOn(held))?.id)).toMatchObject({ leavers: 2, leftJoiners: 0, joiners: 0 })
+    expect(of(held.id)).toMatchObject({ leavers: 2, leftJoiners: 2, joiners: 3 })
   })
 
   test('the part goes on once, and the rest is held with the source until it is decided', async () => {
