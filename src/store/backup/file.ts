@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { constants } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import type { PieceLimits } from '../../database/rows-by-size.ts'
 import { errorCode, Failure } from '../../errors.ts'
+import { backupBytes } from './bytes.ts'
 import { BackupEnd, BackupHeader, type BackupLine, BackupTable, backupFormat } from './format.ts'
 
 export type BackupSize = { readonly rows: number; readonly people: number; readonly sha256: string }
@@ -58,29 +57,16 @@ export async function writeBackup(
 
 /** Reads a backup to its end. Fails with `source_unreadable` if it is none, was cut short, or is damaged. */
 export async function* readBackup(file: string, pieces = atOnce): AsyncGenerator<BackupLine, BackupSize> {
-  const bytes = (await openRegular(file)).createReadStream()
   const plain = createGunzip()
-  const unzipped = pipeline(bytes, plain).catch((error: unknown) => plain.destroy(asError(error)))
+  const unzipped = pipeline(backupBytes(file), plain).catch((error: unknown) => plain.destroy(asError(error)))
   try {
     return yield* parsed(file, linesOf(plain.setEncoding('utf8')), pieces)
   } catch (error) {
     throw error instanceof Failure ? error : unreadable(file, error)
   } finally {
-    bytes.destroy()
     plain.destroy()
     await unzipped
   }
-}
-
-/** Opens without waiting, so that no pipe or device without a writer holds up whoever restores, and follows no link to one. */
-async function openRegular(file: string): Promise<FileHandle> {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
-  const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: unknown) => {
-    throw unreadable(file, error)
-  })
-  if ((await handle.stat()).isFile()) return handle
-  await handle.close()
-  throw new Failure('source_unreadable', `the backup ${file} is no regular file`)
 }
 
 /** Reads a backup once without using it: its header and its size. */
