@@ -43,7 +43,7 @@ export async function openEmbedded(options: {
         : await openPglite({ image: image || null }, settings)
     // Runs once the database is closed. A disk that is full keeps nobody from closing it.
     if (image === undefined) opening.defer(() => recordFileSizes(at, dataIn(at)).catch(() => undefined))
-    const session = opening.use(new PgliteSession(pglite))
+    const session = opening.use(new PgliteSession(pglite, place))
     const pool = createPglitePool(session, poolSize)
     opening.defer(() => pool.end())
     if (image === undefined) opening.use(await keepMarker(at, pool))

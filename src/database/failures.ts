@@ -27,6 +27,13 @@ const meanings: readonly (readonly [RegExp, string])[] = [
 const awayMessages =
   /^connection (?:is closed|terminated|ended)|timeout exceeded when trying to connect|after calling end|client was closed|connection error/i
 
+const places = new WeakMap<Error, string>()
+
+/** Remembers which database an error comes from, where its reason lies on this machine and only the place tells where. */
+export function rememberPlace(error: Error, place: string): void {
+  places.set(error, place)
+}
+
 /**
  * The failure behind an error of a database: it is away, or cannot do its work for a reason that an operator can end. Null for every
  * other error, such as a statement of ours that is wrong. The database's own message may quote values, so it is not repeated.
@@ -38,7 +45,8 @@ export function databaseFailure(error: unknown): Failure | null {
   if (diskFull !== null) return diskFull
   const code = errorCode(error) ?? ''
   const meaning = meanings.find(([codes]) => codes.test(code))?.[1]
-  if (meaning !== undefined) return unreachable(`${meaning} (${code})`, error)
+  const place = places.get(error) ?? 'the database'
+  if (meaning !== undefined) return unreachable(`${meaning.replace('the database', place)} (${code})`, error)
   if (awayMessages.test(error.message)) return unreachable(away(), error)
   if (error.name === 'RuntimeError')
     return unreachable('the embedded database has stopped: start Rollcall again', error)

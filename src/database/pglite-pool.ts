@@ -1,6 +1,9 @@
+import type { EventEmitter } from 'node:events'
 import { fdatasyncSync, openAsBlob } from 'node:fs'
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite'
+import type { ClientConfig } from 'pg'
 import { CopyingClient } from './copy.ts'
+import { rememberPlace } from './failures.ts'
 import type { PgliteSession } from './pglite-session.ts'
 import { PgliteSocket } from './pglite-socket.ts'
 import { createPool, type Pool } from './pool.ts'
@@ -34,7 +37,22 @@ export async function openPglite(place: PglitePlace, settings: Readonly<Record<s
 
 /** A pool of connections over the one session of an embedded database. Ending the pool does not close the database. */
 export function createPglitePool(session: PgliteSession, poolSize: number = defaultPoolSize): Pool {
-  return createPool({ Client: CopyingClient, stream: () => new PgliteSocket(session), ssl: false, max: poolSize })
+  const Client = createEmbeddedClient(session.place)
+  return createPool({ Client, stream: () => new PgliteSocket(session), ssl: false, max: poolSize })
+}
+
+/** The inner part of a node-postgres client, which hears of an error before the statement that failed. */
+type Inner = { readonly connection: EventEmitter<{ errorMessage: [error: Error] }> }
+
+/** A client whose errors are known to come from the database at this place. */
+function createEmbeddedClient(place: string) {
+  return class EmbeddedClient extends CopyingClient {
+    constructor(options: ClientConfig = {}) {
+      super(options)
+      const { connection } = this as unknown as Inner
+      connection.prependListener('errorMessage', (error) => rememberPlace(error, place))
+    }
+  }
 }
 
 async function inMemory({ image }: { image: string | null }): Promise<PGliteOptions> {

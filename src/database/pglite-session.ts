@@ -18,13 +18,16 @@ type Waiting = { readonly who: Participant; readonly enter: () => void; readonly
  */
 export class PgliteSession implements AsyncDisposable {
   readonly #pglite: PGlite
+  /** What is open, for messages. */
+  readonly place: string
   readonly #waiting: Waiting[] = []
   readonly #listeners = new Map<string, Set<Participant>>()
   #holder: Participant | null = null
   #failure: Failure | null = null
 
-  constructor(pglite: PGlite) {
+  constructor(pglite: PGlite, place = 'the embedded database') {
     this.#pglite = pglite
+    this.place = place
   }
 
   /** Sends a batch when it is this participant's turn. Returns the answer of the server. */
@@ -91,7 +94,7 @@ export class PgliteSession implements AsyncDisposable {
     if (lastWords !== null) this.#fail(lastWords)
     // Work that goes on beside a damaged page would act on what is left.
     if (damage !== null) {
-      this.#failure = new Failure('store_damaged', `the embedded database is damaged: ${damage}`)
+      this.#failure = new Failure('store_damaged', `${this.place} is damaged: ${damage}`)
       throw this.#failure
     }
     for (const { channel, frame } of notifications) {
@@ -104,7 +107,7 @@ export class PgliteSession implements AsyncDisposable {
   #fail(lastWords: string): void {
     this.#failure = new Failure(
       'database_unreachable',
-      `the embedded database has failed: ${lastWords}; remove the cause and start again`,
+      `${this.place} has failed: ${lastWords}; remove the cause and start again`,
     )
   }
 

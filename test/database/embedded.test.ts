@@ -1,7 +1,9 @@
 import { mkdir, readdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openDatabase } from '../../src/database/database.ts'
+import { databaseFailure } from '../../src/database/failures.ts'
 import { createPglitePool, openPglite } from '../../src/database/pglite-pool.ts'
 import { PgliteSession } from '../../src/database/pglite-session.ts'
 import { nextLine, startChild } from '../helpers/servers/children.ts'
@@ -122,6 +124,25 @@ test('a damaged database is refused, and the folder is given back', async () => 
 
   await using holder = startChild(holdFolder, folder.path)
   expect(JSON.parse(await nextLine(holder))).toEqual({ held: true })
+})
+
+test('an error of the database names its folder', async () => {
+  await using folder = await temporaryFolder()
+  await using database = await open(folder.path)
+  const raise = (code: string) => `DO $$ BEGIN RAISE EXCEPTION 'Ana Berg' USING ERRCODE = '${code}'; END $$`
+
+  const error = await database.pool.query(raise('53100')).catch((thrown: unknown) => thrown)
+  const ofKysely = await sql
+    .raw(raise('53200'))
+    .execute(database.db)
+    .catch((thrown: unknown) => thrown)
+
+  expect(databaseFailure(error)?.message).toBe(
+    `the disk of the embedded database in ${folder.path} is full: free some space on it (53100)`,
+  )
+  expect(databaseFailure(ofKysely)?.message).toBe(
+    `the embedded database in ${folder.path} has too little memory: give its machine more (53200)`,
+  )
 })
 
 test('a disk that fails ends the database with a reason, instead of acknowledging what it did not keep', async () => {

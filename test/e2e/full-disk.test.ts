@@ -44,7 +44,9 @@ test(`a full disk of the embedded store is told, nothing is lost, and work goes 
   await disk.fill()
   await work.drop('people-2.csv', people(61, new Set([7])))
   const waiting = start('sync')
-  await daemon.says('"reason":"the disk of the database is full: free some space on it (53100)"')
+  await daemon.says(
+    `"reason":"the disk of the embedded database in ${join(data, 'store')} is full: free some space on it (53100)"`,
+  )
   await daemon.says('"event":"queue.unreachable"')
   await disk.empty()
   const delivered = await waiting.ended
