@@ -20,10 +20,12 @@ type Known = { readonly socket: string; readonly config: { readonly file: string
  */
 export async function askKnownDaemon(configFile: string, path: string): Promise<unknown> {
   try {
-    const { ctimeMs } = statSync(configFile)
+    const stats = statSync(configFile)
+    // Reading a pipe would wait. Whoever reads the configuration next refuses it.
+    if (!stats.isFile()) return null
     const dataDir = resolve(dirname(configFile), guessDataDir(readFileSync(configFile, 'utf8')))
     const known: Known = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
-    if (known.config.file !== configFile || known.config.changedMs !== ctimeMs) return null
+    if (known.config.file !== configFile || known.config.changedMs !== stats.ctimeMs) return null
     if (distrust(known.socket, dataDir) !== null) return null
     return JSON.parse(await get(known.socket, `${controlPrefix}${path}`))
   } catch {

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import type { PoolConfig } from 'pg'
-import { errorCode, Failure } from '../errors.ts'
+import { Failure } from '../errors.ts'
+import { readProblem, readRegularSync } from '../system/regular-file.ts'
 
 /** One server of an address. */
 export type ServerHost = {
@@ -157,11 +157,11 @@ function filesOf(parameters: URLSearchParams): { ca?: string; cert?: string; key
 
 function contentOf(name: string, path: string): string {
   try {
-    return readFileSync(path, 'utf8')
+    return readRegularSync(path)
   } catch (error) {
     throw new Failure(
       'config_invalid',
-      `${path}, the ${name} of the database address, cannot be read (${errorCode(error)})`,
+      `${path}, the ${name} of the database address, cannot be read${readProblem(error)}`,
       { cause: error },
     )
   }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { Queue as BullQueue, Worker as BullWorker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { tlsReason } from '../database/tls-reason.ts'
 import { errorCode, Failure } from '../errors.ts'
+import { readProblem, readRegularSync } from '../system/regular-file.ts'
 import type { Events } from '../telemetry/events.ts'
 import { settledWithin } from './answered.ts'
 import { type Backend, consumerOptions, producerOptions } from './backend.ts'
@@ -88,11 +88,11 @@ function connectionTo(
 /** The certificates of the authority that the address names as `ca`. */
 function contentOf(path: string): string {
   try {
-    return readFileSync(path, 'utf8')
+    return readRegularSync(path)
   } catch (error) {
     throw new Failure(
       'config_invalid',
-      `${path}, the ca of the address of the queue, cannot be read (${errorCode(error)})`,
+      `${path}, the ca of the address of the queue, cannot be read${readProblem(error)}`,
       { cause: error },
     )
   }

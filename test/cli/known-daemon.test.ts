@@ -1,9 +1,11 @@
+import { execFileSync } from 'node:child_process'
 import { appendFile, chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { answerAtOnce } from '../../src/cli/at-once.ts'
 import { findDaemon } from '../../src/cli/find-daemon.ts'
+import { askKnownDaemon } from '../../src/cli/known-daemon.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
 import { announceAddress, readAddress } from '../../src/daemon/control/address-file.ts'
 import { listenLocally } from '../../src/daemon/control/local-socket.ts'
@@ -97,6 +99,13 @@ test('a status is not answered at once by a daemon that was killed, whose socket
   expect(left).toMatchObject({ socket: join(at.dataDir, 'control', 'daemon.sock') })
   expect(died).toEqual([null, null])
   expect(JSON.parse((await statusAtOnce()) ?? '')).toMatchObject({ daemon: { pid: process.pid } })
+})
+
+test('a pipe as configuration is not waited for', async () => {
+  const pipe = join(at.folder, 'pipe.yaml')
+  execFileSync('mkfifo', [pipe])
+
+  expect(await askKnownDaemon(pipe, '/status')).toBeNull()
 })
 
 test('a daemon is looked for with a question that it answers without a look into its store', async () => {

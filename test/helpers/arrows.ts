@@ -14,14 +14,14 @@ export const areas: Readonly<Record<string, readonly string[]>> = {
   platform: ['contract', 'http', 'database', 'system', 'web', 'errors.ts', 'telemetry', 'text', 'version.ts'],
   connectors: ['identity', 'system', 'errors.ts', 'telemetry', 'text'],
   store: ['identity', 'contract', 'database', 'errors.ts', 'telemetry'],
-  queue: ['database', 'errors.ts', 'telemetry'],
+  queue: ['database', 'system', 'errors.ts', 'telemetry'],
   sync: ['identity', 'connectors', 'store', 'contract', 'http', 'queue', 'database', 'errors.ts', 'telemetry'],
   daemon: [
     ...['identity', 'connectors', 'store', 'sync', 'queue', 'database'],
     ...['contract', 'http', 'console', 'system', 'web', 'errors.ts', 'telemetry', 'text', 'version.ts'],
   ],
   console: ['contract', 'http', 'web', 'errors.ts', 'telemetry', 'text'],
-  cli: ['contract', 'http', 'daemon', 'platform', 'errors.ts', 'telemetry', 'text', 'version.ts'],
+  cli: ['contract', 'http', 'daemon', 'platform', 'system', 'errors.ts', 'telemetry', 'text', 'version.ts'],
 }
 
 /** The files of an area that lie in none of its rooms. */

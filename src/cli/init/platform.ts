@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { deliveryOperations } from '../../contract/platform/delivery-operations.ts'
 import { regions } from '../../daemon/config/schema.ts'
 import { type TriedPermission, tryPermissions } from '../../daemon/key-permissions.ts'
-import { errorCode, Failure, type FailureCode } from '../../errors.ts'
+import { Failure, type FailureCode } from '../../errors.ts'
 import { createClient } from '../../http/client/client.ts'
+import { readProblem, readRegular } from '../../system/regular-file.ts'
 import type { Prompts } from '../prompts.ts'
 
 export type PlatformPlace = { readonly region: keyof typeof regions } | { readonly baseUrl: string }
@@ -47,12 +47,12 @@ function requireAddress(address: string): string {
 /** The platform's key in a file. */
 export async function keyIn(file: string): Promise<string> {
   try {
-    const key = (await readFile(file, 'utf8')).trim()
+    const key = (await readRegular(file)).trim()
     if (key !== '') return key
     throw new Failure('config_invalid', `${file} is empty: write the platform's API key into it`)
   } catch (error) {
     if (error instanceof Failure) throw error
-    const message = `cannot read the file ${file} (${errorCode(error)}): write the platform's API key into it`
+    const message = `cannot read the file ${file}${readProblem(error, "write the platform's API key into it")}`
     throw new Failure('config_invalid', message, { cause: error })
   }
 }

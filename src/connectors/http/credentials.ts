@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
-import { errorCode } from '../../errors.ts'
+import { Failure } from '../../errors.ts'
+import { readProblem, readRegular } from '../../system/regular-file.ts'
 import type { ConnectorPlace } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
 import type { HttpSource } from './settings.ts'
@@ -64,10 +64,10 @@ async function secretOf(place: ConnectorPlace, path: string): Promise<string> {
 async function pemFile(path: string, setting: string, { baseDir }: ConnectorPlace): Promise<string> {
   const file = resolve(baseDir, path)
   try {
-    return await readFile(file, 'utf8')
+    return await readRegular(file)
   } catch (error) {
-    const code = errorCode(error) ?? 'unreadable'
-    throw unreadable(`cannot read ${file} (${code}), which ${setting} names`, 'check the path and its permissions')
+    const problem = readProblem(error, 'check the path and its permissions')
+    throw new Failure('source_unreadable', `cannot read ${file}, which ${setting} names${problem}`)
   }
 }
 

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { errorCode, Failure } from '../../errors.ts'
 import { provenServers } from '../../http/client/tls.ts'
 import { withOptionalPackage } from '../../system/optional-package.ts'
+import { readProblem, readRegular } from '../../system/regular-file.ts'
 import type { Notice, Sender, SmtpChannel } from './channel.ts'
 import type { AlertLink } from './links.ts'
 import { connectTimeoutMs, stoppedMeanwhile } from './post.ts'
@@ -98,9 +98,9 @@ async function transportOptions(
 /** Root certificates as they stand in a file. */
 export async function certificates(file: string, name: string): Promise<string> {
   try {
-    return await readFile(file, 'utf8')
+    return await readRegular(file)
   } catch (error) {
-    const message = `alerts.channels.${name}.ca: cannot read ${file} (${errorCode(error)})`
+    const message = `alerts.channels.${name}.ca: cannot read ${file}${readProblem(error)}`
     throw new Failure('config_invalid', message, { cause: error })
   }
 }

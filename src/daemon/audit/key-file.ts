@@ -1,8 +1,9 @@
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCode, Failure } from '../../errors.ts'
 import type { Head } from '../../store/audit/chain.ts'
 import { type AuditKey, auditKey, newKeyPem, publicPem } from '../../store/audit/key.ts'
+import { readProblem, readRegular } from '../../system/regular-file.ts'
 import { replaceFile } from '../../system/replace-file.ts'
 
 const files = {
@@ -95,11 +96,11 @@ export async function putHeadAside(dataDir: string): Promise<void> {
 
 async function contentOf(path: string): Promise<string | null> {
   try {
-    return await readFile(path, 'utf8')
+    return await readRegular(path)
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') return null
     const help = 'run the command as the account of the daemon'
-    throw new Failure('config_invalid', `${path} cannot be read (${code}): ${help}`, { cause: error })
+    throw new Failure('config_invalid', `${path} cannot be read${readProblem(error, help)}`, { cause: error })
   }
 }

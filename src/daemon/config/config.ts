@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
 import { expressionProblems } from '../../connectors/expressions/expressions.ts'
 import { secretReference } from '../../connectors/file/source-settings.ts'
 import type { WebhookSettings } from '../../connectors/webhook/settings.ts'
 import type { Setting } from '../../contract/control/settings.ts'
-import { errorCode, Failure } from '../../errors.ts'
+import { Failure } from '../../errors.ts'
 import type { ChangeKind } from '../../identity/change.ts'
 import type { Guards } from '../../identity/guards/limits.ts'
 import type { Trap } from '../../identity/lint/lint.ts'
 import { Mapping, mergePreset } from '../../identity/mapping/mapping.ts'
 import type { compileShape, Shape } from '../../identity/shape/shape.ts'
 import type { Retention } from '../../store/retention/retain.ts'
+import { readProblem, readRegular } from '../../system/regular-file.ts'
 import type { AlertSettings, ChannelSettings } from '../alerts/channel.ts'
 import type { Blackout } from '../schedules/blackouts.ts'
 import type { Schedule } from '../schedules/schedules.ts'
@@ -158,6 +159,9 @@ export type ConnectionConfig = {
 
 /** Why secrets cannot be read, by the names of their settings. */
 type Faults = ReadonlyMap<string, string>
+
+/** The lists of people in it may be long. */
+const maxConfigBytes = 8 * 1024 * 1024
 
 const blankSecret = 'is empty: check the variable or the file that it comes from'
 
@@ -329,10 +333,9 @@ async function read(path: string, help: string): Promise<{ readonly text: string
   try {
     // Asked before: a change while it is read counts as a later one.
     const { ctimeMs } = await stat(path)
-    return { text: await readFile(path, 'utf8'), changedMs: ctimeMs }
+    return { text: await readRegular(path, maxConfigBytes), changedMs: ctimeMs }
   } catch (error) {
-    const code = errorCode(error) ?? 'unreadable'
-    throw new Failure('config_invalid', `cannot read ${path} (${code}): ${help}`, { cause: error })
+    throw new Failure('config_invalid', `cannot read ${path}${readProblem(error, help)}`, { cause: error })
   }
 }
 

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { namesThisMachine } from '../../connectors/http/settings.ts'
 import { errorCode, Failure } from '../../errors.ts'
+import { readProblem, readRegular } from '../../system/regular-file.ts'
 
 type Address = {
   readonly baseUrl?: string | undefined
@@ -55,7 +55,7 @@ export async function rootCertificates(
   { readonly pem: string; readonly problem?: undefined } | { readonly problem: string; readonly pem?: undefined }
 > {
   try {
-    const pem = await readFile(file, 'utf8')
+    const pem = await readRegular(file)
     const found = pem.match(certificate) ?? []
     if (found.length === 0) return { problem: `${file} holds no certificates: write them in PEM` }
     for (const one of found) new X509Certificate(one)
@@ -63,6 +63,7 @@ export async function rootCertificates(
   } catch (error) {
     const code = errorCode(error) ?? 'unreadable'
     if (code.startsWith('ERR_')) return { problem: `${file} holds what is no certificate (${code}): write them in PEM` }
-    return { problem: `cannot read ${file} (${code}): create it, or let the account that runs Rollcall read it` }
+    const problem = readProblem(error, 'create it, or let the account that runs Rollcall read it')
+    return { problem: `cannot read ${file}${problem}` }
   }
 }

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { errorCode, Failure } from '../../errors.ts'
+import { Failure } from '../../errors.ts'
+import { readProblem, readRegular } from '../../system/regular-file.ts'
 
 /** A piece of a text: known already, or the content of a file. */
 export type Reference = { readonly text: string } | { readonly file: string }
@@ -68,15 +68,9 @@ function resolveOne(
 
 async function contentOf(file: string): Promise<string> {
   try {
-    return (await readFile(file, 'utf8')).replace(/\r?\n$/, '')
+    return (await readRegular(file)).replace(/\r?\n$/, '')
   } catch (error) {
-    const code = errorCode(error) ?? 'unreadable'
-    throw new Failure(
-      'config_invalid',
-      `cannot read the file ${file} (${code}): create it, or let the account that runs Rollcall read it`,
-      {
-        cause: error,
-      },
-    )
+    const problem = readProblem(error, 'create it, or let the account that runs Rollcall read it')
+    throw new Failure('config_invalid', `cannot read the file ${file}${problem}`, { cause: error })
   }
 }

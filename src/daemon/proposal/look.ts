@@ -1,4 +1,4 @@
-import { mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, isAbsolute, join, matchesGlob, relative, resolve } from 'node:path'
 import type { ConnectorPlace } from '../../connectors/connector.ts'
@@ -15,7 +15,8 @@ import { readStart } from '../../connectors/sftp/fetch.ts'
 import { loadSftp } from '../../connectors/sftp/load.ts'
 import type { SftpSession } from '../../connectors/sftp/session.ts'
 import { SftpSource } from '../../connectors/sftp/settings.ts'
-import { errorCode, Failure } from '../../errors.ts'
+import { Failure } from '../../errors.ts'
+import { readProblem, readRegular } from '../../system/regular-file.ts'
 import type { Head } from './table.ts'
 
 /** So much text is looked at, however long the export is; so much of one on a server is fetched for it. */
@@ -193,12 +194,10 @@ function reference(file: string, { workingDirectory, folder }: LookOptions): str
 
 async function secretIn(file: string, { workingDirectory }: LookOptions): Promise<string> {
   try {
-    return (await readFile(resolve(workingDirectory, file), 'utf8')).trim()
+    return (await readRegular(resolve(workingDirectory, file))).trim()
   } catch (error) {
-    throw new Failure(
-      'usage',
-      `cannot read ${file} (${errorCode(error)}): name the file of the secret with --secret-file`,
-    )
+    const problem = readProblem(error, 'name the file of the secret with --secret-file')
+    throw new Failure('usage', `cannot read ${file}${problem}`, { cause: error })
   }
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { inspect } from 'node:util'
@@ -667,6 +668,12 @@ describe('a mistake is refused with its place and what helps', () => {
       `\${file:secrets/key}`,
       '2:11: cannot read the file FOLDER/secrets/key (ENOENT): create it',
     ],
+    [
+      'a secret file that never ends',
+      `\${env:KEY}`,
+      `\${file:/dev/zero}`,
+      '2:11: cannot read the file /dev/zero: it is a device; name a regular file',
+    ],
     ['YAML that is none', 'mode: snapshot', 'mode: "snapshot', '12:1: Missing closing "quote'],
     ['an unknown alias', 'Worker ID', '*key', '11:21: unknown alias *key: the anchor &key must stand above it'],
     [
@@ -725,6 +732,18 @@ describe('a mistake is refused with its place and what helps', () => {
       exit: 78,
       message: `cannot read ${join(folder.path, 'none.yaml')} (ENOENT): name the configuration with --config`,
     })
+  })
+
+  test('a pipe into which nobody writes', async () => {
+    await using folder = await exportFolder()
+    const pipe = join(folder.path, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const text = minimal.replace(`\${env:KEY}`, `\${file:pipe}`)
+
+    const loading = loadConfig(pipe, {})
+
+    await expect(loading).rejects.toThrow(`cannot read ${pipe}: it is a pipe; name a regular file`)
+    expect(await refusal(folder, text, {})).toContain('2:11: cannot read the file FOLDER/pipe: it is a pipe')
   })
 
   test('an empty file', async () => {

@@ -67,6 +67,10 @@ describe('the address of the platform', () => {
     ['baseUrl: https://me:sesame@platform.example/', /platform\.baseUrl: an address holds no user and no password/],
     ['baseUrl: http://127.0.0.1:1/, caFile: ca.pem', /platform\.caFile: needs https:\/\/$/],
     ['region: eu, caFile: nowhere.pem', /:1:\d+: platform\.caFile: cannot read .*nowhere\.pem \(ENOENT\)/],
+    [
+      'region: eu, caFile: /dev/zero',
+      /platform\.caFile: cannot read \/dev\/zero: it is a device; name a regular file$/,
+    ],
     ['region: eu, caFile: server.cnf', /platform\.caFile: .*server\.cnf holds no certificates: write them in PEM$/],
     ['region: eu, caFile: broken.pem', /platform\.caFile: .*broken\.pem holds what is no certificate \(ERR_OSSL_/],
   ])('is refused as %s', async (address, expected) => {
