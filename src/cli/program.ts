@@ -535,7 +535,7 @@ function waiting(command: Command): Command {
 function strict(command: Command): Command {
   return command.option(
     '--strict',
-    'end with 70 also if people are blocked, in doubt or have rows or events that cannot be read',
+    'end with 70 also if people are blocked, in doubt or have rows or events that cannot be read, or rows that contradict themselves',
   )
 }
 

@@ -1,4 +1,5 @@
 import type { Change } from './change.ts'
+import { type Contradiction, contradictionIn, contradictionReject } from './contradiction.ts'
 import {
   type Decision,
   dateIn,
@@ -185,6 +186,7 @@ export function createDecider({
   /** Where in `rejects` the first one of each event is. */
   const firstOfEvents = new Map<string, number>()
   const standing = new Map<string, { reject: Reject; times: number }>()
+  const contradictions = new Map<string, Contradiction>()
   const notKept = new Set<string>()
   const overtaken: OvertakenEvent[] = []
   const account: { -readonly [K in keyof Account]: Account[K] } = {
@@ -212,12 +214,20 @@ export function createDecider({
       return departures.size === 0 ? rejects : rejects.map(withDeparture)
     },
     /** The different rejects, as far as they are known again. Complete once there are no more rows. */
-    standing: (): StandingReject[] =>
-      [...standing.values()].map(({ reject, times }) => ({
+    standing: (): StandingReject[] => [
+      ...[...standing.values()].map(({ reject, times }) => ({
         ...withDeparture(reject),
         times,
         unserved: isUnserved(reject),
       })),
+      ...contradicted().map(([identityId, found]) => ({
+        ...contradictionReject(identityId, found),
+        times: 1,
+        unserved: true,
+      })),
+    ],
+    /** The people whose rows that count contradict themselves. Complete once there are no more rows. */
+    contradicted,
     counts: tallied.counts,
     people: tallied.people,
     explain: tallied.explain,
@@ -330,6 +340,7 @@ export function createDecider({
         const decided = countingDeparture(entry, sightings, decideInOrder(entry, sightings, context))
         const decision = withPin(identityId, decided, pinned)
         standing.counted = tallied.add(decision, isRejected ? 'untouched' : first)
+        noteContradiction(last, { entry, decision, isRejected })
         watchTold(entry, decision)
         overtaken.push(...overtakenIn(identityId, decision))
         onDecided?.({ identityId, entry, decision, seen: isRejected ? 'untouched' : first })
@@ -564,6 +575,23 @@ export function createDecider({
     if (first === undefined || retryAt === undefined) return
     const isEarlier = first.retryAt === undefined || Date.parse(retryAt) < Date.parse(first.retryAt)
     if (isEarlier) rejects[at] = { ...first, retryAt }
+  }
+
+  function noteContradiction(
+    last: Sighting,
+    { entry, decision, isRejected }: { entry: RosterEntry | undefined; decision: Decision; isRejected: boolean },
+  ): void {
+    const known = { wanted: (decision.entry ?? entry)?.wanted ?? null, retracted: entry?.retracted ?? null }
+    const found = isRejected ? null : contradictionIn(last, known, context)
+    if (found === null) contradictions.delete(last.identityId)
+    else if (contradictions.size < standingKept) contradictions.set(last.identityId, found)
+  }
+
+  function contradicted(): [string, Contradiction][] {
+    return [...contradictions].filter(([identityId, { line }]) => {
+      const row = index.get(identityId)
+      return row !== undefined && row.counted !== null && (inOrder || row.line === line)
+    })
   }
 
   function isUnserved({ identityId, cellOnly, line }: Reject): boolean {

@@ -149,8 +149,11 @@ export type Reject = {
   /** The event that the row came in; left out for files. */
   readonly event?: string
   readonly column: string | null
-  /** The field that the cell was to fill; left out where it is none of those with a time of their own. */
-  readonly field?: TimedField
+  /**
+   * The field that the cell was to fill; left out where it is none of those with a time of their own. `employment`: nothing is lost, and
+   * what the row says of employment contradicts itself.
+   */
+  readonly field?: TimedField | 'employment'
   readonly reason: string
   readonly identityId: string | null
   /** True: what is lost is the cell's field, and the rest of the row counts. False: the whole row is lost. */

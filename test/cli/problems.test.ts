@@ -62,6 +62,31 @@ test('the same broken rows every night are never out of sight, hold nothing, and
   expect(status.stdout).toContain(line.slice(line.indexOf('5 people')))
 })
 
+test('a status that contradicts the leaving date is listed with both facts, in the person too, and is a failure with --strict', async () => {
+  const { key } = await host.tenant()
+  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
+  await at.hrSays(change(staff(5), { id: 'E0003', left: '2026-06-30' }))
+
+  const first = await at.run('sync', '--strict')
+  const listed = await at.run('problems')
+  const person = await at.run('person', 'E0003')
+  await at.hrSays(change(staff(5), { id: 'E0003', left: '2026-06-30', status: 'Inactive' }))
+  const second = await at.run('sync', '--strict')
+  const { document } = await at.json<{ unserved: object[] }>('problems')
+
+  const reason =
+    'the status says employed, and the last day of employment, 2026-06-30, is over: the person stays separated; ask HR which is right'
+  expect(first.exit).toBe(70)
+  expect(first.stdout).toContain('! acme: 1 person is not served as HR says: rollcall')
+  expect(listed.stdout.split('\n').slice(2)).toEqual([
+    expect.stringMatching(new RegExp(`^acme +E0003 +- +nothing .*people\\.csv:4 +${reason}$`)),
+    '',
+  ])
+  expect(listed.stdout).not.toContain('reject')
+  expect(person.stdout).toContain(`people.csv:4: ${reason}`)
+  expect([second.exit, document.unserved]).toEqual([0, []])
+})
+
 test('people whom only the platform knows are told after a sync, in status, as a failure with --strict, and separated by a command', async () => {
   const { key } = await host.tenant()
   const account = { baseUrl: host.platform.baseUrl, key }

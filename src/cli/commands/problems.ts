@@ -10,7 +10,7 @@ import { type CommonOptions, withSession } from '../session.ts'
 
 export type ProblemsOptions = CommonOptions & { readonly showValues?: boolean }
 
-/** Lists the changes that do not come to pass, the people whose rows cannot be read or whom only the platform knows, and the events that could not be understood. */
+/** Lists the changes that do not come to pass, the people whose rows cannot be read or contradict themselves, those whom only the platform knows, and the events that could not be understood. */
 export async function problems(options: ProblemsOptions): Promise<number> {
   return await withSession(options, { looks: true }, async ({ config, control, output }) => {
     const { connection } = options

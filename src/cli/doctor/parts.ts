@@ -71,11 +71,13 @@ export function problemsPart(problems: readonly Problem[], scrub: Scrub) {
   )
 }
 
-/** Rows and cells that cannot be read, by column. */
+/** Rows and cells that cannot be read, by column, and rows that contradict themselves. */
 export function unservedPart(unserved: readonly Unserved[], scrub: Scrub) {
   return byCause(
     unserved,
-    ({ connection, column, cellOnly, leaver, accepted }) => ({ connection, column, cellOnly, leaver, accepted }),
+    ({ connection, column, cellOnly, contradicts, leaver, accepted }) => ({
+      ...{ connection, column, cellOnly, contradicts, leaver, accepted },
+    }),
     scrub,
   )
 }

@@ -30,6 +30,7 @@ function notes(person: Person): string[] {
     forgotten,
     waiting,
     overtaken = [],
+    unserved = [],
   } = person
   return [
     ...(retracted ? [`taken back on ${day(retracted.at)}: ${shown(retracted.reason)}`] : []),
@@ -41,6 +42,9 @@ function notes(person: Person): string[] {
     ...(deferredTo ? [`leaves on ${deferredTo}; sent when that day has come`] : []),
     ...waiting.map(
       ({ effectiveOn, leaves }) => `a row of HR ${leaves ? 'about leaving ' : ''}waits for ${effectiveOn}`,
+    ),
+    ...unserved.map(({ column, reason, source, line }) =>
+      shown([`${source}:${line}`, column, reason].filter((part) => part !== null).join(': ')),
     ),
     ...overtaken.map((event) => `event ${event.id}, received ${moment(event.receivedAt)}: ${shown(event.reason)}`),
     ...(absences > 0 ? [`missing from the last ${absences === 1 ? 'export' : `${absences} exports`}`] : []),

@@ -123,7 +123,7 @@ export function renderForeign(foreign: readonly ForeignPerson[], paint: Paint): 
   ].join('\n')
 }
 
-/** The people whose rows, or cells of them, cannot be read, a line for each fault, in the order given. */
+/** The people whose rows, or cells of them, cannot be read or contradict each other, a line for each fault, in the order given. */
 export function renderUnserved(unserved: readonly Unserved[], paint: Paint): string {
   const withNames = unserved.some(({ name }) => name !== undefined)
   const rows = unserved
@@ -133,7 +133,7 @@ export function renderUnserved(unserved: readonly Unserved[], paint: Paint): str
       one.identityId === null ? '-' : shown(one.identityId),
       ...nameCell(one, withNames),
       one.leaver ? 'may have left' : '-',
-      one.cellOnly ? 'field' : one.rows > 1 ? `${number(one.rows)} rows` : 'row',
+      one.contradicts ? 'nothing' : one.cellOnly ? 'field' : one.rows > 1 ? `${number(one.rows)} rows` : 'row',
       age(one.ageSeconds),
       one.line === null ? '-' : shown(`${one.source ?? 'source'}:${one.line}`),
       shown([one.column, one.reason].filter((part) => part !== null).join(': ')),

@@ -216,6 +216,7 @@ function notes(person: Person): Html | null {
     forgotten,
     waiting,
     overtaken = [],
+    unserved = [],
   } = person
   const said: Shown[] = [
     retracted && html`Taken back on ${day(retracted.at)}: ${retracted.reason}.`,
@@ -229,6 +230,10 @@ function notes(person: Person): Html | null {
     deferredTo !== null && html`Leaves on ${day(deferredTo)}; it is sent when that day has come.`,
     ...waiting.map(
       ({ effectiveOn, leaves }) => html`A row of HR ${leaves && 'about leaving '}waits for ${day(effectiveOn)}.`,
+    ),
+    ...unserved.map(
+      ({ column, reason, source, line }) =>
+        html`${capital([column, reason].filter((part) => part !== null).join(': '))} (${source}:${line}).`,
     ),
     ...overtaken.map((event) => html`Event ${event.id} of ${moment(event.receivedAt)}: ${event.reason}.`),
     absences > 0 && html`Missing from the last ${absences === 1 ? 'export' : `${absences} exports`}.`,

@@ -108,7 +108,7 @@ async function currentPart(guest: Reader, fields: Fields, { status, withNames }:
       content: html`${problemsTable(problems.data, failures, guest)}${pages('problems', problems.next, fields)}`,
     })}
 ${card({
-  title: html`Their rows cannot be read <span class="faint">${number(totals.unserved)}</span>`,
+  title: html`HR has to correct their rows <span class="faint">${number(totals.unserved)}</span>`,
   id: 'unserved',
   content: html`${unservedTable(unserved.data, guest)}${pages('unserved', unserved.next, fields)}`,
 })}
@@ -192,8 +192,8 @@ function unservedTable(unserved: readonly Unserved[], { now }: Reader): Html {
     },
     {
       name: 'What is lost',
-      cell: ({ cellOnly, rows, leaver }) =>
-        html`${cellOnly ? 'the field' : rows > 1 ? counted(rows, 'row') : 'the row'}${leaver && html` ${badge('May have left', 'bad')}`}`,
+      cell: ({ cellOnly, contradicts, rows, leaver }) =>
+        html`${contradicts ? 'nothing' : cellOnly ? 'the field' : rows > 1 ? counted(rows, 'row') : 'the row'}${leaver && html` ${badge('May have left', 'bad')}`}`,
     },
     {
       name: 'Why',
@@ -208,10 +208,10 @@ function unservedTable(unserved: readonly Unserved[], { now }: Reader): Html {
     },
   ]
   return table({
-    caption: 'People whose rows cannot be read, those who may have left first',
+    caption: 'People whose rows cannot be read or contradict themselves, those who may have left first',
     columns,
     rows: unserved,
-    empty: 'Every row can be read.',
+    empty: 'Every row can be read, and none contradicts itself.',
   })
 }
 

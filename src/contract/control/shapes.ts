@@ -333,6 +333,12 @@ export const Unserved = z
     cellOnly: z
       .boolean()
       .describe('True: one field stays as it was, and the rest of the row counts. False: the whole row is rejected.'),
+    contradicts: z
+      .literal(true)
+      .optional()
+      .describe(
+        'All of the row counts, and its status contradicts its leaving date: HR has to correct one of the two. Left out everywhere else.',
+      ),
     column: z.string().nullable(),
     reason: z.string(),
     source: z.string().nullable().describe('The export that said so last.'),
@@ -398,6 +404,19 @@ export const Person = z
       )
       .optional()
       .describe('Events of late that had no effect on the person, the newest first; left out where there is none.'),
+    unserved: z
+      .array(
+        z.object({
+          column: z.string().nullable(),
+          reason: z.string(),
+          source: z.string().nullable(),
+          line: Count,
+        }),
+      )
+      .optional()
+      .describe(
+        'What HR has to correct in the rows of the person: what cannot be read, and what contradicts itself. Left out where there is nothing.',
+      ),
     changes: z.array(PersonChange).describe('Newest first.'),
     leavers: z.array(Leaver).describe('How far each departure of the person has come, the newest first.'),
   })

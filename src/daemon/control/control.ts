@@ -390,7 +390,13 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     const clocks = { connections: [params.connection], identityId: person.identityId, now: ctx.sync.now() }
     const leavers = (await listLeavers(ctx.sync.store.db, clocks)).map((leaver) => leaverView(ctx, leaver, query))
     const heldBack = held && holdBackView(held)
-    return { status: 200, body: { ...personView(person, known, query), leavers, heldBack } }
+    const unserved = (await listUnserved(ctx.sync.store.db, { now: ctx.sync.now(), ...person })).flatMap(
+      ({ column, reason, source, line }) => (line === null ? [] : { column, reason, source, line }),
+    )
+    return {
+      status: 200,
+      body: { ...personView(person, known, query), ...(unserved.length > 0 && { unserved }), leavers, heldBack },
+    }
   },
 
   async listNotEffective(ctx, { query: { connection, after, limit, values } }) {

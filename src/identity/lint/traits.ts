@@ -17,8 +17,10 @@ const fieldBits = 1 << fieldNames.length
 
 /** Null: the row has to be shown to the checks, whatever is known of it. */
 export function rowTraits(sighting: Sighting): RowTraits | null {
-  const { identityId, fields, left, leavingDate } = sighting
+  const { identityId, fields, left, employed, leavingDate } = sighting
   if (sighting.badCells || startsAfterLeaving(sighting) || isLikeNumber(identityId)) return null
+  // The date may have come though the status says otherwise, which is told of every export that says so.
+  if (employed && typeof leavingDate === 'string') return null
   let filled = 0
   for (const [at, field] of fieldNames.entries()) {
     const value = field === 'separatedAt' ? leavingDate : fields[field]

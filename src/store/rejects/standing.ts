@@ -94,8 +94,8 @@ export async function dropStanding(tx: Db, runId: string): Promise<void> {
 /**
  * Makes known what is wrong with an accepted plan. A snapshot says what is wrong with everybody, so that all else has passed. A delta,
  * or a snapshot older than the last accepted one, says so of its own people: what is wrong with a field passes where it tells that
- * field, and evidence that a person has left where it says whether they are employed. Belongs before the plan's people become the roster.
- * `entries`: in SQL, what the plan would make of the roster.
+ * field, and evidence that a person has left, or a contradiction about that, where it says whether they are employed. Belongs before the
+ * plan's people become the roster. `entries`: in SQL, what the plan would make of the roster.
  */
 export async function acceptStanding(
   tx: Db,
@@ -127,8 +127,8 @@ export async function acceptStanding(
         : sql`identity_id is null or exists (
             select 1 from ${entries} entry
             where entry.identity_id = standing_rejects.identity_id
-              and (not may_leave or entry.employment_as_of = entry.as_of)
-              and (field is null or (entry.wanted ? field
+              and (not (may_leave or coalesce(field, '') = 'employment') or entry.employment_as_of = entry.as_of)
+              and (coalesce(field, 'employment') = 'employment' or (entry.wanted ? field
                 and date_trunc('milliseconds', coalesce((entry.field_times ->> field)::timestamptz, entry.as_of)) = ${run.as_of})))`
     await sql`
       delete from standing_rejects where connection = ${connection} and run_id <> ${runId} and (${passed})`.execute(tx)

@@ -10,6 +10,8 @@ export type Unserved = {
   readonly leaver: boolean
   /** The rest of the row counts. */
   readonly cellOnly: boolean
+  /** All of the row counts, and its status contradicts its leaving date. */
+  readonly contradicts?: true
   readonly column: string | null
   readonly reason: string
   /** The export that said so last, and the line in it; null where it could be read. */
@@ -42,25 +44,25 @@ export function unserved(now: Date): RawBuilder<unknown> {
   return sql`
     (
       select connection, identity_id, may_leave, cell_only, column_name, reason, source, line, times, run_id, accepted_times, first_at,
-        last_at, fingerprint
+        last_at, fingerprint, field
       from standing_rejects where unserved
       union all
       select runs.connection, entry.identity_id, true, true, null,
         'the leaving date ' || entry.deferred_to || ' has come, and the plan that states it is held', null, null, 1, runs.id, 0, entry.due_at,
-        runs.created_at, 'held ' || runs.id
+        runs.created_at, 'held ' || runs.id, null
       from runs join plan_entries entry on entry.run_id = runs.id
       where runs.state = 'held' and entry.due_at <= ${now}
       union all
       select runs.connection, later.identity_id, true, true, null,
         'a row about leaving takes effect on ' || later.effective_on || ', and the plan that states it is held', null, null, 1, runs.id, 0,
-        later.due_at, runs.created_at, 'held row ' || later.seq
+        later.due_at, runs.created_at, 'held row ' || later.seq, null
       from runs join waiting_rows later on later.run_id = runs.id
       where runs.state = 'held' and later.due_at <= ${now}
         and (later.sighting ->> 'left' = 'true' or later.sighting ->> 'leavingDate' is not null)
       union all
       select held.connection, held.identity_id, true, true, null,
         'left on ' || left(held.held_leaving ->> 'separatedAt', 10) || ', which is held back until ' || (held.held_leaving ->> 'until'),
-        null, null, 1, newest.id, 1, hold_backs.held_at, held.as_of, 'held back'
+        null, null, 1, newest.id, 1, hold_backs.held_at, held.as_of, 'held back', null
       from hold_backs join roster held on held.connection = hold_backs.connection and held.identity_id = hold_backs.identity_id
         cross join lateral (select id from runs where runs.connection = held.connection order by created_at desc, id limit 1) newest
       where held.held_leaving is not null
@@ -92,24 +94,36 @@ export async function unservedTallies(
 /** The people of whom the sources speak and who are not served as they say, and the rows whose person is unknown. */
 export async function listUnserved(
   db: Db,
-  { now, connection, after, limit }: { now: Date; connection?: string; after?: UnservedPlace; limit?: number },
+  {
+    now,
+    connection,
+    identityId,
+    after,
+    limit,
+  }: { now: Date; connection?: string; identityId?: string; after?: UnservedPlace; limit?: number },
 ): Promise<(Unserved & { readonly place: UnservedPlace })[]> {
   const { rows } = await sql<Row>`
     select standing.connection, standing.identity_id as "identityId", ${mayHaveLeft(now)} as leaver, cell_only as "cellOnly",
       column_name as "column", reason, source, line, times as rows, run_id as "runId", accepted_times > 0 as accepted,
-      first_at as "firstAt", last_at as "lastAt", may_leave as "mayLeave", fingerprint
-    from ${unserved(now)} and ${of(connection)} and ${after === undefined ? sql`true` : sql`(${order}) > (${place(after)})`}
+      coalesce(field = 'employment', false) as contradicts, first_at as "firstAt", last_at as "lastAt", may_leave as "mayLeave", fingerprint
+    from ${unserved(now)} and ${of(connection)} and ${identityId === undefined ? sql`true` : sql`standing.identity_id = ${identityId}`}
+      and ${after === undefined ? sql`true` : sql`(${order}) > (${place(after)})`}
     order by ${order} limit ${limit ?? null}`.execute(db)
-  return rows.map(({ firstAt, lastAt, mayLeave, fingerprint, ...row }) => ({
+  return rows.map(({ firstAt, lastAt, mayLeave, fingerprint, contradicts, ...row }) => ({
     ...row,
+    ...(contradicts && { contradicts }),
     firstAt: firstAt.toISOString(),
     lastAt: lastAt.toISOString(),
     place: { connection: row.connection, identityId: row.identityId, mayLeave, fingerprint },
   }))
 }
 
-type Row = Omit<Unserved, 'firstAt' | 'lastAt'> &
-  Pick<UnservedPlace, 'mayLeave' | 'fingerprint'> & { readonly firstAt: Date; readonly lastAt: Date }
+type Row = Omit<Unserved, 'firstAt' | 'lastAt' | 'contradicts'> &
+  Pick<UnservedPlace, 'mayLeave' | 'fingerprint'> & {
+    readonly contradicts: boolean
+    readonly firstAt: Date
+    readonly lastAt: Date
+  }
 
 const order = sql`standing.connection collate "C", not may_leave, coalesce(standing.identity_id, ''), fingerprint collate "C"`
 

@@ -406,8 +406,9 @@ function staleExport(context: PlanContext): Verdict[] {
 export function warningsOf(
   reading: Pick<Reading, 'warnings'>,
   mapping: MappedRows,
-  { account: { older, later, outOfScope, notKept, startsAfterLeaving: swapped } }: Decider,
+  { account: { older, later, outOfScope, notKept, startsAfterLeaving: swapped }, contradicted }: Decider,
 ): readonly string[] {
+  const contradictions = contradicted()
   return [
     ...(reading.warnings?.() ?? []),
     ...(mapping.ok ? mapping.findings() : []),
@@ -424,6 +425,12 @@ export function warningsOf(
           `${counted(later, 'row takes', 'rows take')} effect on a later day, and ${later === 1 ? 'waits' : 'wait'} for it`,
         ]),
     ...(older === 0 ? [] : [`${counted(older, 'row')} gave way to a newer row of the same person`]),
+    ...(contradictions.length === 0
+      ? []
+      : [
+          `the status of ${countPeople(contradictions.length)} says employed, and the last day of employment is over ` +
+            `(the first is ${contradictions[0]?.[0]}): they stay separated; ask HR which is right`,
+        ]),
     ...(swapped.count === 0
       ? []
       : [

@@ -175,14 +175,22 @@ test('unserved people stand in a table with what cannot be read, what it costs a
     unservedDocument(),
     unservedDocument({ identityId: '1223', leaver: false, cellOnly: false, column: null, reason: 'too few cells' }),
     unservedDocument({ identityId: null, leaver: false, cellOnly: false, column: 'Worker ID', rows: 3, source: null }),
+    unservedDocument({
+      identityId: '1224',
+      leaver: false,
+      contradicts: true,
+      column: null,
+      reason: 'the status says …',
+    }),
   ]
 
   const text = renderUnserved(unserved, plain)
 
-  expect(text).toBe(`CONNECTION  KEY   LEAVER         LOST    FOR  LINE           REASON
-acme        1222  may have left  field   2 d  people.csv:41  Leaving Date: not a date
-acme        1223  -              row     2 d  people.csv:41  too few cells
-acme        -     -              3 rows  2 d  source:41      Worker ID: not a date`)
+  expect(text).toBe(`CONNECTION  KEY   LEAVER         LOST     FOR  LINE           REASON
+acme        1222  may have left  field    2 d  people.csv:41  Leaving Date: not a date
+acme        1223  -              row      2 d  people.csv:41  too few cells
+acme        -     -              3 rows   2 d  source:41      Worker ID: not a date
+acme        1224  -              nothing  2 d  people.csv:41  the status says …`)
 })
 
 test('a name stands beside each key where names were asked for, and a dash where none is known', () => {

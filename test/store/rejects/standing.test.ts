@@ -152,7 +152,7 @@ describe.each(databases)('what stands rejected on $name', ({ place }) => {
 
     expect([first, second, another].map(refused)).toEqual([['unreadableKeys'], [], ['unreadableKeys']])
     expect(second.counts).toMatchObject({ leave: 1 })
-    expect(another.reason).toContain('of which 1 are new')
+    expect(another.reason).toContain('of which 1 is new')
     expect(await tally()).toEqual({ people: 0, leavers: 0, rows: 2 })
   })
 

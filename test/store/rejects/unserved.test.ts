@@ -226,6 +226,25 @@ describe.each(databases)('unserved people on $name', ({ place }) => {
     expect(await keys()).toEqual([])
   })
 
+  test('of a delta stay until it says again whether a person is employed whose status contradicts the date', async () => {
+    await using opened = await open({ isDelta: true })
+    const { speaks, night, keys, unserved } = opened
+    const contradicted = { id: 'E0003', left: '2026-06-30', status: 'Active' }
+
+    await night(staff(5))
+    await night(change(staff(5), contradicted).slice(2, 3))
+    const found = await unserved()
+    speaks.ofLeaving = false
+    await night(change(staff(5), { id: 'E0003', title: 'Director' }))
+    const others = await keys()
+    speaks.ofLeaving = true
+    await night([{ id: 'E0003', left: '2026-06-30', status: 'Inactive' }])
+
+    expect(found).toMatchObject([{ identityId: 'E0003', leaver: false, contradicts: true }])
+    expect(others).toEqual(['E0003'])
+    expect(await keys()).toEqual([])
+  })
+
   test('of a delta stay until the field is told that could not be read', async () => {
     await using opened = await open({ isDelta: true })
     const { speaks, night, keys } = opened
