@@ -55,8 +55,8 @@ export function watchTwoDigitYears(scope: LintScope): Watch[] {
       seeReject: cells.see,
       found: () =>
         cells.found(
-          ({ count, example, line }) =>
-            `${countRows(count)}: ${column(field.header)} writes years with two digits, such as "${example}" in line ${line}; ` +
+          ({ count, line }) =>
+            `${countRows(count)}: ${column(field.header)} writes years with two digits, such as in line ${line}; ` +
             'have the report write four, or declare yy and a pivot',
         ),
     }
@@ -120,7 +120,7 @@ export function watchDateFormats(scope: LintScope): Watch[] {
         if (cells.count < fewestCells || cells.count < shareOfCells * (cells.count + readable)) return null
         return cells.found(
           ({ count, example, line }) =>
-            `${countRows(count)}: ${column(field.header)} writes dates in another way than the declared format, such as "${example}" in line ${line}; ${helpFor(example)}`,
+            `${countRows(count)}: ${column(field.header)} writes dates in another way than the declared format, such as in line ${line}; ${helpFor(example)}`,
         )
       },
     }
@@ -141,7 +141,10 @@ function dateFields({ columns, headers, dateRules }: LintScope): DateField[] {
   })
 }
 
-/** Counts the cells of a column that rejected their rows and are written in a certain way; shows the first that tells most. */
+/**
+ * Counts the cells of a column that rejected their rows and are written in a certain way; names the line of the first that tells most. What
+ * warns of it is kept with the run for good, so that no message may hold the cell of a person.
+ */
 class RejectedCells {
   count = 0
   readonly #field: DateField

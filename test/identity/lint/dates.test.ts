@@ -32,7 +32,8 @@ describe('dates that could not be read', () => {
     const findings = lintOf([rejected('Hire Date')], {}, cellsWith(date))
 
     expect(findings).toEqual(only('two-digit-year', 2))
-    expect(findings[0]?.message).toContain(`column "Hire Date" writes years with two digits, such as "${date.trim()}"`)
+    expect(findings[0]?.message).toContain(`column "Hire Date" writes years with two digits, such as in line 2;`)
+    expect(findings[0]?.message).not.toContain(date.trim())
   })
 
   test.each([
@@ -92,7 +93,7 @@ describe('dates that could not be read', () => {
 
     expect(findings).toEqual(only('date-format', 3))
     expect(findings[0]?.message).toContain('3 rows: column "Hire Date"')
-    expect(findings[0]?.message).toContain('such as "31.10.2026" in line 3; write format: dd.MM.yyyy')
+    expect(findings[0]?.message).toContain('such as in line 3; write format: dd.MM.yyyy')
   })
 
   test('are typing errors where few are', () => {
@@ -116,7 +117,7 @@ describe('dates that could not be read', () => {
     const findings = lintOf([rejected('Rehire Date, Hire Date')], scope, [['W1', '01/02/25', ' ', '31.10.26']])
 
     expect(findings[0]?.message).toContain(
-      'column "Rehire Date, Hire Date" writes years with two digits, such as "31.10.26"',
+      'column "Rehire Date, Hire Date" writes years with two digits, such as in line 2;',
     )
   })
 
