@@ -233,6 +233,20 @@ describe('people whom only the platform knows', () => {
     expect(await opened.keys()).toEqual(['E0002', 'E0004'])
   })
 
+  test('leave the list once the platform no longer has them', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    await world.night(employed, { asOf: night(19), verify: true })
+    const { id } = await onPlatform(world)
+    for (const gone of ['E0002', 'E0006']) await client.deleteHrisUserIdentity({ params: at(id, gone) })
+    passDay(world)
+
+    await world.night(employed, { asOf: night(20), verify: true })
+
+    expect(await opened.keys()).toEqual(['E0004'])
+    expect(await opened.tally()).toEqual({ people: 1, separated: 0 })
+  })
+
   test('are found by the daily sample of a small company', async () => {
     await using opened = await open()
     const { world } = opened
