@@ -22,28 +22,21 @@ export function readReadable(
   const reading = readEvents(events, settings, { now, mayLeave })
   if (missingOf(reading.headers).length === 0) return { reading, left: reading.left }
 
-  const spellings = new Map<string, Set<string>>()
+  const firstSpellings = new Map<string, string>()
   const unusable = new Map<string, string>()
   const left = new Set<string>()
   for (const event of events) {
     const own = readEvents([event], settings, { now }).headers
     const missing = missingOf(own)
-    // Only paths that differ by case or signs can be ambiguous: the others need not be looked at with each event.
-    const twins = own.flatMap((header) => [...(spellings.get(normaliseHeader(header)) ?? [])])
+    // Only paths that differ by case or signs can be ambiguous. One other spelling shows it: events with a second spelling of a mapped path are not read.
+    const twins = own.flatMap((header) => firstSpellings.get(normaliseHeader(header)) ?? [])
     const together = twins.some((twin) => !own.includes(twin)) ? missingOf([...new Set([...twins, ...own])]) : missing
     const why = mayLeave ? missing : together
     if (why.length > 0) unusable.set(event.id, why.join('; '))
     else if (together.length > 0) left.add(event.id)
-    else for (const header of own) spell(spellings, header)
+    else for (const header of own) firstSpellings.getOrInsert(normaliseHeader(header), header)
   }
   const read = events.filter(({ id }) => !left.has(id))
   const readable = readEvents(read, settings, { now, unusable, mayLeave })
   return { reading: readable, left: [...left, ...readable.left] }
-}
-
-function spell(spellings: Map<string, Set<string>>, header: string): void {
-  const name = normaliseHeader(header)
-  const known = spellings.get(name)
-  if (known) known.add(header)
-  else spellings.set(name, new Set([header]))
 }

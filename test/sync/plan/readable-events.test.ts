@@ -47,6 +47,17 @@ test.each([
   expect((await rowsOf(found)).filter(({ fault }) => fault)).toHaveLength(faults)
 })
 
+test('a path that each event spells in its own way costs each event the same', () => {
+  const spelled = (i: number) => i.toString(2).padStart(12, '0').replaceAll('0', '-').replaceAll('1', '_')
+  const many = Array.from({ length: 3000 }, (_, i) => ({ id: `E${i}`, [`no${spelled(i)}te`]: 'x' }))
+  const started = performance.now()
+
+  const found = read([...many, { id: 'E4', left: '2026-11-19', Left: '2026-11-18' }], true)
+
+  expect(found.left).toEqual([])
+  expect(performance.now() - started).toBeLessThan(5000)
+})
+
 test('a path that is not mapped may be spelled in several ways', async () => {
   const found = read(
     [
