@@ -69,38 +69,69 @@ export function renderAgain(again: Run, paint: Paint): string {
 const namedLeavers = 4
 
 /** The export that was cut short: held, shown with names, rejected, repaired. */
-export function renderSecondAct({ export: name, share, held, rejected, repaired }: SecondAct, paint: Paint): string {
-  const leavers = held.changes.filter(({ kind }) => kind === 'leave')
-  const shownLeavers = renderChanges(leavers.slice(0, namedLeavers), paint, held.counts ?? undefined)
+export function renderSecondAct(cut: SecondAct, paint: Paint): string {
+  const { export: name, share, held, repaired } = cut
   return [
     paint('bold', `Second act: ${name}, of which ${number(share * 100)} % have arrived`),
-    indented(
-      renderGuards(
-        (held.guards ?? []).filter(({ ok }) => !ok),
-        paint,
-        'Held, and nothing was sent',
-      ),
-    ),
+    ...(held.state === 'held' ? renderHeld(cut, paint) : [indented(renderOutcome(held, paint))]),
+    '',
+    `  HR writes the export again, whole.`,
+    indented(renderOutcome(repaired, paint)),
+    `  ${sentText(cut)}`,
+    '',
+  ].join('\n')
+}
+
+function renderHeld({ held, rejected }: SecondAct, paint: Paint): string[] {
+  const leavers = held.changes.filter(({ kind }) => kind === 'leave')
+  const shownLeavers = renderChanges(leavers.slice(0, namedLeavers), paint, held.counts ?? undefined)
+  const failed = (held.guards ?? []).filter(({ ok }) => !ok)
+  const requests = requestsOf(held)
+  const title = requests === 0 ? 'Held, and nothing was sent' : `Held, but ${counted(requests, 'request')} sent`
+  return [
+    indented(renderGuards(failed, paint, title)),
     '',
     indented(shownLeavers),
     '',
     `  ${paint('cyan', '$')} rollcall reject @held --reason "${rejected.decidedReason ?? ''}"`,
     indented(renderOutcome(rejected, paint)),
-    '',
-    `  HR writes the export again, whole.`,
-    indented(renderOutcome(repaired, paint)),
-    `  ${counted(requestsOf(repaired), 'request')} sent, and nobody was separated by mistake`,
-    '',
-  ].join('\n')
+  ]
 }
 
-function requestsOf({ sent }: Run): number {
-  return sent.upsert.requests + sent.update.requests + sent.delete.requests
+/** What was sent for the two exports of the second act. Without a request, nobody was separated. */
+function sentText({ rejected, repaired }: SecondAct): string {
+  const [forCut, forWhole] = [requestsOf(rejected), requestsOf(repaired)]
+  const text = `${counted(forCut, 'request')} sent for the export that was cut short, ${number(forWhole)} for the whole one`
+  return forCut + forWhole === 0 ? `${text}: nobody was separated` : text
+}
+
+function requestsOf({ sent }: Pick<Run, 'sent'>): number {
+  return Object.values(sent).reduce((sum, { requests }) => sum + requests, 0)
 }
 
 /** What did not go as the demo says; null if all did. */
-export function troubleOf({ arrival, cut }: Pick<DemoSummary, 'arrival' | 'cut'>): string | null {
-  if (cut.held.state !== 'held') return 'the export that was cut short was not held'
+export function troubleOf({
+  nights,
+  again,
+  cut,
+  arrival,
+}: Omit<DemoSummary, 'platform' | 'people' | 'durationMs'>): string | null {
+  const unfinished = nights.find(({ run }) => run.state !== 'finished')
+  if (unfinished) return `the run of ${unfinished.export} ended as ${unfinished.run.state}`
+  const { held, rejected, repaired } = cut
+  if (held.state !== 'held') return 'the export that was cut short was not held'
+  if (rejected.state !== 'rejected')
+    return `the run of the export that was cut short is ${rejected.state}, and not rejected`
+  if (requestsOf(rejected) > 0)
+    return `${counted(requestsOf(rejected), 'request')} sent for the export that was cut short`
+  const repeated = [
+    { run: again, name: 'the same export once more' },
+    { run: repaired, name: 'the whole export after the one that was cut short' },
+  ]
+  for (const { run, name } of repeated) {
+    if (requestsOf(run) > 0) return `${counted(requestsOf(run), 'request')} sent for ${name}`
+    if (run.state !== 'unchanged') return `the run of ${name} ended as ${run.state}`
+  }
   return arrival.missing.length === 0 ? null : `the platform differs from HR for ${arrival.missing.join(', ')}`
 }
 
