@@ -351,6 +351,9 @@ function lineOf(path: string, { line, column, message }: Problem): string {
   return `${path}:${line}:${column}: ${message}`
 }
 
+/** Issues with the kind of a value. A text that is too short, or has another form, would be no better as a number. */
+const kindIssues: ReadonlySet<string> = new Set(['invalid_type', 'invalid_union', 'invalid_value'])
+
 function checked(path: string, document: ConfigDocument, presets: Presets): ConfigFile {
   const values = () => withFormats(document.values(), presets)
   let parsed = ConfigFile.safeParse(values(), checkedOnce)
@@ -358,6 +361,7 @@ function checked(path: string, document: ConfigDocument, presets: Presets): Conf
   if (
     parsed.error &&
     flatten(parsed.error.issues)
+      .filter(({ code }) => kindIssues.has(code))
       .map((issue) => document.convert(issue.path))
       .includes(true)
   ) {

@@ -1,11 +1,16 @@
-import { CronPattern } from 'croner'
+import { Cron as CronLine } from 'croner'
 import { z } from 'zod'
 import { TimeZone } from '../../identity/mapping/zones.ts'
 import { type Blackout, freeFrom, weekdays } from '../schedules/blackouts.ts'
 
+/** A day of each year, and the leap day, come in the years that follow. */
+const anyTime = new Date('2026-01-01T00:00:00Z')
+
 export const Cron = z.string().superRefine((text, context) => {
   try {
-    new CronPattern(text, undefined, { mode: '5-part' })
+    const line = new CronLine(text, { mode: '5-part', paused: true, timezone: 'UTC' })
+    if (line.nextRun(anyTime) === null)
+      context.addIssue({ code: 'custom', message: 'names a day that never comes, such as 30 February' })
   } catch {
     context.addIssue({
       code: 'custom',

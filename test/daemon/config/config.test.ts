@@ -281,6 +281,15 @@ describe('references', () => {
     expect(connections.get('acme')?.target).toEqual({ name: '0042' })
   })
 
+  test('that are digits are refused as the text that they are where a text is asked for', async () => {
+    await using folder = await exportFolder()
+    const text = `server: { token: "\${env:TOKEN}" }\n${minimal}`
+
+    const message = await refusal(folder, text, { KEY: key, TOKEN: '123456' })
+
+    expect(message).toContain('server.token: is shorter than 16 characters')
+  })
+
   test('to an empty database or queue mean none', async () => {
     await using folder = await exportFolder()
     const text = `database: \${env:DATABASE_URL:-}\nqueue: \${env:REDIS_URL:-}\n${minimal}`
@@ -630,6 +639,12 @@ describe('a mistake is refused with its place and what helps', () => {
       '    source:',
       "    schedule: { cron: '61 2 * * *' }\n    source:",
       '6:23: connections.acme.schedule.cron: not a cron line of five fields',
+    ],
+    [
+      'a cron line of a day that never comes',
+      '    source:',
+      "    schedule: { cron: '0 2 30 2 *' }\n    source:",
+      '6:23: connections.acme.schedule.cron: names a day that never comes',
     ],
     [
       'a cron line with seconds',
