@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { controlOverSocket } from '../../src/cli/control-client.ts'
 import type { ProcessRole } from '../../src/contract/control/processes.ts'
-import { loadConfig } from '../../src/daemon/config/config.ts'
+import { type ConnectionConfig, loadConfig } from '../../src/daemon/config/config.ts'
 import { settingsDigests } from '../../src/daemon/config/settings-digests.ts'
 import { refuseParted, rolesIn } from '../../src/daemon/processes.ts'
 import { type DaemonOptions, startDaemon } from '../../src/daemon/start.ts'
+import type { Shape } from '../../src/identity/shape/shape.ts'
 import { conditions } from '../../src/store/alerts/conditions.ts'
 import { differences } from '../../src/store/workers/processes.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
@@ -136,6 +137,21 @@ test('folders, files, secrets and where a process listens count for nothing in w
     differences(settingsDigests(one), settingsDigests({ ...other, server: { ...other.server, port: 1 } }))
 
   expect(same).toEqual([])
+})
+
+test('how records are delivered, and whether a connection reads for itself, is what processes agree about', async () => {
+  await using place = await install({ baseUrl: host.platform.baseUrl, key: 'the key' })
+  const one = await loadConfig(place.configFile, process.env)
+  const shape = {} as Shape
+  const withAcme = (own: Partial<ConnectionConfig>) => {
+    const connections = [...one.connections].map(([name, settings]) => [name, { ...settings, ...own }] as const)
+    return settingsDigests({ ...one, connections: new Map(connections) })
+  }
+  const direct = withAcme({ records: { shape, deliver: 'direct' } })
+
+  expect(differences(direct, withAcme({ records: { shape, deliver: 'direct' } }))).toEqual([])
+  expect(differences(direct, withAcme({ records: { shape, deliver: 'session' } }))).toEqual(['acme'])
+  expect(differences(withAcme({}), withAcme({ rides: 'people' }))).toEqual(['acme'])
 })
 
 test.each([
