@@ -60,10 +60,14 @@ export async function openUploads(
     await rm(found.folder, { recursive: true, force: true })
   }
 
+  async function dropOthers(principal: string, id?: string): Promise<void> {
+    for (const other of kept.values()) if (other.principal === principal && other.id !== id) await drop(other.id)
+  }
+
   return {
     limits,
     async take(bytes, { name, principal, check }) {
-      for (const former of kept.values()) if (former.principal === principal) await drop(former.id)
+      await dropOthers(principal)
       if (kept.size + arriving >= limits.mostUploads) throw tooMany()
       const id = randomUUID()
       const own = join(folder, id)
@@ -79,6 +83,8 @@ export async function openUploads(
         const timer = setTimeout(() => drop(id).catch(failed), limits.keptMs).unref()
         const upload = { id, principal, name: file.name, at: now(), file }
         kept.set(id, { ...upload, folder: own, timer })
+        // Another upload of the same person may have ended meanwhile.
+        await dropOthers(principal, id).catch(failed)
         return upload
       } catch (error) {
         await rm(own, { recursive: true, force: true })

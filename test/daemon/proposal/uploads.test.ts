@@ -1,4 +1,4 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -24,4 +24,26 @@ test('an upload that cannot be removed when its time is over is reported, and en
 
   expect(await reported.promise).toMatchObject({ code: 'ENOTDIR' })
   await rm(place, { recursive: true })
+})
+
+test('of two uploads of one person that arrive at the same time the last one is kept alone', async () => {
+  const folder = join(await mkdtemp(join(tmpdir(), 'uploads-')), 'uploads')
+  const limits = { mostBytes: 1000, mostUploads: 2, keptMs: 60_000 }
+  await using uploads = await openUploads(folder, { now: () => new Date(), failed: () => {}, limits })
+  const [begun, isOver] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const give = (check: () => Promise<void>) =>
+    uploads.take(Readable.from([Buffer.from('id\n1\n')]), { name: 'people.csv', principal: 'ada', check })
+
+  const slow = give(() => {
+    begun.resolve()
+    return isOver.promise
+  })
+  await begun.promise
+  const fast = await give(async () => {})
+  isOver.resolve()
+  const last = await slow
+
+  expect(uploads.find(last.id, 'ada')).toMatchObject({ id: last.id })
+  expect(() => uploads.find(fast.id, 'ada')).toThrow('no longer here')
+  expect(await readdir(folder)).toEqual([last.id])
 })
