@@ -237,6 +237,17 @@ describe('an export that is untidy is shown as it is', () => {
     for (const part of hidden) expect(text).not.toContain(part)
   })
 
+  test('of many rows that cannot be read the first are shown, and the page says so', async () => {
+    const visitor = await empty.visitor()
+    const rows = Array.from({ length: 120 }, (_, i) => `E${i},a${i}@example.com,Ana,Berg,31.02.2024,Active\n`)
+    const { location } = await visitor.give('people.csv', `${exportHeader}\n${rows.join('')}`)
+
+    const { text } = await visitor.get(`${location}/plan?name=People&folder=drop&timeZone=UTC&dateFormat=dd.MM.yyyy`)
+
+    expect(text).toMatch(/Rows and cells that cannot be read <span class="faint">120</)
+    expect(text).toContain('The first 100 are shown.')
+  })
+
   test('rows that cannot be read are told by line and column, and what is said is carried on', async () => {
     const visitor = await empty.visitor()
     const rows =

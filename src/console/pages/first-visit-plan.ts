@@ -109,11 +109,15 @@ function planParts(plan: FirstPlan, said: Said): Html {
 ${held.length > 0 && card({ title: 'This plan would be held', id: 'guards', tone: 'wait', content: heldText(held) })}
 ${plan.key.trouble !== null && card({ title: 'The key of the platform', id: 'key', tone: 'wait', content: html`<p>${sentence(plan.key.trouble)}</p>${plan.key.file !== null && html`<p>The last step asks for it.</p>`}` })}
 ${warnings.length > 0 && card({ title: 'To look at in the export', id: 'warnings', content: html`<ul class="lines">${warnings.map((warning) => html`<li>${warning}</li>`)}</ul>` })}
-${rejected > 0 && card({ title: html`Rows and cells that cannot be read <span class="faint">${number(rejected)}</span>`, id: 'rejects', content: rejectsTable(rejects) })}
+${rejected > 0 && card({ title: html`Rows and cells that cannot be read <span class="faint">${number(rejected)}</span>`, id: 'rejects', content: html`${rejectsTable(rejects)}${shownText(rejected, rejects)}` })}
 ${card({ title: html`What will stand in ${file}`, id: 'text', content: listing('The configuration', text) })}
-${card({ title: html`Who would be sent <span class="faint">${number(all)}</span>`, id: 'changes', content: html`${changesTable(changes)}${all > changes.length && html`<p class="hint">The first ${number(changes.length)} are shown.</p>`}` })}
+${card({ title: html`Who would be sent <span class="faint">${number(all)}</span>`, id: 'changes', content: html`${changesTable(changes)}${shownText(all, changes)}` })}
 <div class="row">${actLink({ href: uploadHref(upload.id, '/connection', said), name: 'Connect …', kind: 'main' })}
 ${actLink({ href: uploadHref(upload.id, '', said), name: 'Back to how it is read' })}</div>`
+}
+
+function shownText(all: number, shown: readonly unknown[]): Html | false {
+  return all > shown.length && html`<p class="hint">The first ${number(shown.length)} are shown.</p>`
 }
 
 function heldText(held: readonly Verdict[]): Html {
