@@ -249,7 +249,8 @@ function isSilent(entry: RosterEntry, saysNothing: boolean, ctx: PlanContext): b
 function seenSide(entry: RosterEntry, sighting: Sighting, ctx: PlanContext, isOldOfEmployment: boolean): WantedSide {
   const fields = newerFields(entry, sighting.fields, ctx)
   const speaks = !isOldOfEmployment && speaksOfEmployment(sighting, ctx)
-  const absences = isOldOfEmployment ? entry.absences : 0
+  // A change of a job title is no sign that a person whom the exports lack is still employed.
+  const absences = speaks ? 0 : entry.absences
   if (!speaks && isOlder(entry, ctx) && Object.keys(fields).length === 0) return untouchedSide(entry, absences, ctx)
 
   const rules = speaks ? ctx : inZoneOf(entry, ctx)

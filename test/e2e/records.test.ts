@@ -59,7 +59,7 @@ function rowOf({ n, department = n % 2 ? 'Sales' : 'Engineering' }: Employee): s
     `Ana ${n}`,
     'Núñez',
     'Engineer',
-    '2020-01-06',
+    `2020-01-${String(1 + (n % 28)).padStart(2, '0')}`,
     department,
     n % 3 ? `4.${100 + n}` : '',
     n % 4 ? 'Köln' : '',

@@ -22,6 +22,10 @@ function event(type: 'hired' | 'updated' | 'terminated', employee: Employee, { a
 
 const hired = (id: string, more: Employee = {}) => event('hired', { id, start: '2026-01-05', ...more })
 
+/** A person of many, with an e-mail address and a start of their own: a first plan of people without either is held. */
+const hiredOn = (at: number, id: string) =>
+  hired(id, { email: `${id.toLowerCase()}@acme.example`, start: `2026-01-${String(1 + (at % 28)).padStart(2, '0')}` })
+
 /** A workplace whose connection has a webhook and nothing else. */
 async function openPlace() {
   const tenant = await host.tenant()
@@ -112,7 +116,7 @@ describe('a daemon that takes events', () => {
   test('killed right after it has answered loses nothing of what it answered', async () => {
     await using place = await openPlace()
     await using daemon = await serve(place.work)
-    const bodies = Array.from({ length: 200 }, (_, i) => hired(`E${i}`, { first: `Person ${i}` }))
+    const bodies = Array.from({ length: 200 }, (_, i) => hiredOn(i, `E${i}`))
 
     const answers = await Promise.all(bodies.map((body) => send(daemon, body)))
     daemon.child.kill('SIGKILL')
@@ -168,7 +172,7 @@ describe('a daemon that takes events', () => {
     const { work } = place
     await using daemon = await serve(work)
     const ids = Array.from({ length: 20 }, (_, i) => `E${String(i).padStart(2, '0')}`)
-    await Promise.all(ids.map((id) => send(daemon, hired(id))))
+    await Promise.all(ids.map((id, at) => send(daemon, hiredOn(at, id))))
     await expect.poll(async () => (await place.keys()).length, patience).toBe(20)
 
     await Promise.all(ids.slice(0, 10).map((id) => send(daemon, event('terminated', { id, left: '2026-11-18' }))))

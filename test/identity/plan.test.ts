@@ -514,6 +514,16 @@ describe('absences in a row', () => {
     expect(stored?.absences).toBe(0)
   })
 
+  const update = sighting('ana', { statesEmployment: false, fields: { jobTitle: 'Director' } })
+  test.each<[string, Sighting, number]>([
+    ['an event about a job title does not end the series', update, 1],
+    ['an event that says that the person is employed ends it', { ...update, statesEmployment: true }, 0],
+  ])('%s', (_, event, absences) => {
+    const { entry: stored } = decide(entry('ana', { absences: 1 }), event, nightly({ ...rules, mode: 'delta' }))
+
+    expect(stored?.absences).toBe(absences)
+  })
+
   test('who has left is not reported as absent, and who has a leaving date ahead is', () => {
     const left = entry('ana', { wanted: record('ana', { separatedAt: june }) })
     const leaving = entry('bo', { deferredTo: '2026-12-31' })
@@ -625,11 +635,11 @@ describe('what is news to the guards', () => {
     expect(news.kinds).not.toContain('emailChanges')
   })
 
-  test('somebody who is first seen as gone leaves nobody', () => {
+  test('somebody who is first seen as gone joins, and counts among the leavers too', () => {
     const { news, change } = decide(undefined, sighting('ana', { leavingDate: '2026-06-30' }), nightly())
 
     expect(change).toMatchObject({ kind: 'join', record: { separatedAt: june } })
-    expect(news.kinds).not.toContain('leavers')
+    expect(news.kinds).toEqual(['joiners', 'leavers', 'leftJoiners'])
   })
 })
 

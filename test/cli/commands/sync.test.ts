@@ -9,6 +9,7 @@ test('with --strict, an event that could not be understood is no success: it may
     blocked: null,
     problems: { refused: nobody, undelivered: nobody },
     unserved: { people: 0, leavers: 0, rows: 0 },
+    foreign: { people: 0, separated: 0 },
     inDoubt: null,
     inbox: { pending: 3, held: 1, rejected: 0 },
   } as unknown as ConnectionStatus

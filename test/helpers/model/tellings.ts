@@ -159,9 +159,11 @@ export function tellingHr({ graceRuns, outOfScope, means, announcedBy }: Rules) 
 
     /** An event was accepted. */
     hear({ id, at, left }: Told): void {
-      people
-        .find((person) => person.id === id)
-        ?.words.push({ at, says: left === null ? 'employed' : { leavesOn: left } })
+      const person = people.find((one) => one.id === id)
+      if (person === undefined) return
+      // What is newer than all else says that the person was there: absences are counted from then on.
+      if (person.words.every((word) => word.at < at)) person.missing = 0
+      person.words.push({ at, says: left === null ? 'employed' : { leavesOn: left } })
     },
 
     /** The export of this day was accepted. */
@@ -171,7 +173,9 @@ export function tellingHr({ graceRuns, outOfScope, means, announcedBy }: Rules) 
         const says = saidOf(person, today)
         if (says !== null) person.words.push({ at: `${today}T01:00:00.000Z`, says })
         const isOwnRow = rowsOf(person, today).some(({ from }) => from !== undefined)
-        person.waits = isOwnRow ? person.lastDay : null
+        // Two equal rows cannot be used, and end nothing that waits.
+        const isUnusable = person.listed && person.inScope && person.fault === 'twice'
+        if (isOwnRow || !isUnusable) person.waits = isOwnRow ? person.lastDay : null
       }
     },
 

@@ -149,6 +149,10 @@ export function untidyHr() {
     /** Those who have left by now, as HR has told, and are on the platform at all. */
     gone: (today: string): string[] => keysOf(({ told, retracted }) => !retracted && hasGone(told, today)),
 
+    /** Those who left some days ago by their date, while their status says that they are employed. */
+    contradicted: (today: string): string[] =>
+      keysOf(({ facts, retracted }) => !retracted && hasGone(facts, today) && isContradicted(facts, today)),
+
     /** Those who never left. */
     stayed: (): string[] => keysOf(({ everLeft }) => !everLeft),
 
@@ -197,6 +201,11 @@ function returned(what: Happening, { start, left }: Facts, today: string): Facts
 function hasGone({ start, left, status, listed }: Facts, today: string): boolean {
   const isOver = start > left && start <= today
   return !listed || status === 'Inactive' || (left !== '' && left <= today && !isOver)
+}
+
+function isContradicted({ start, left, status, listed }: Facts, today: string): boolean {
+  const shownFrom = Temporal.PlainDate.from(today).subtract({ days: 4 }).toString()
+  return listed && status === 'Active' && start < left && left <= shownFrom
 }
 
 function isLeaving(facts: Facts, today: string): boolean {
