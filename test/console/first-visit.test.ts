@@ -248,6 +248,24 @@ describe('an export that is untidy is shown as it is', () => {
     expect(text).toContain('The first 100 are shown.')
   })
 
+  test('the last step says whether the first run would be held', async () => {
+    const visitor = await empty.visitor()
+    const rows = (status: string) =>
+      Array.from({ length: 120 }, (_, i) => `E${i},a${i}@example.com,Ana,Berg,2024-01-15,${status}\n`).join('')
+    const said = 'name=People&folder=drop&timeZone=UTC'
+    const askedOf = async (content: string) => {
+      const { location } = await visitor.give('people.csv', content)
+      return (await visitor.get(`${location}/connection?${said}`)).text
+    }
+
+    const [good, held] = [await askedOf(exportOf(3)), await askedOf(`${exportHeader}\n${rows('Terminated')}`)]
+
+    expect(good).toContain('A first run over this export would send 3 people.')
+    expect(held).toContain(
+      'A first run over this export would be held until a person approves it. It would then send 120',
+    )
+  })
+
   test('rows that cannot be read are told by line and column, and what is said is carried on', async () => {
     const visitor = await empty.visitor()
     const rows =

@@ -168,13 +168,17 @@ function rejectsTable(rejects: readonly RejectView[]): Html {
   })
 }
 
-function writingText({ file, text, makesFolder, source, key, counts }: FirstPlan): Html {
+function writingText({ file, text, makesFolder, source, key, counts, guards }: FirstPlan): Html {
+  const people = counted(changesIn(counts), 'person', 'people')
+  const effect = guards.every(({ ok }) => ok)
+    ? `would send ${people}`
+    : `would be held until a person approves it. It would then send ${people}`
   return html`<ul class="lines">
 <li>The connection is written into ${code(file)}, and Rollcall takes it up.</li>
 ${makesFolder !== null && html`<li>The folder ${code(makesFolder)} is made.</li>`}
 ${key.file !== null && html`<li>The key is written into ${code(key.file)}, which only the account of Rollcall can read.</li>`}
 <li>The export that you uploaded is removed. Exports are read from ${code(source)}: put it there as well.</li>
-<li>Nothing is sent now. A first run over this export would send ${counted(changesIn(counts), 'person', 'people')}.</li>
+<li>Nothing is sent now. A first run over this export ${effect}.</li>
 </ul>
 <details open><summary>What will stand in the file</summary>${listing('The configuration', text)}</details>
 ${key.trouble !== null && key.file === null && html`<p class="notice bad">${sentence(key.trouble)}</p>`}`
