@@ -33,7 +33,7 @@ test('the demo brings two nights to the platform, sends nothing for the same exp
   expect(summary.cut.held.changes.filter(({ kind }) => kind === 'leave').length).toBeGreaterThan(50)
   expect(summary.cut.rejected).toMatchObject({ state: 'rejected', decidedReason: 'the export was cut short' })
   expect(summary.cut.repaired).toMatchObject({ state: 'unchanged', sent: { update: { requests: 0 } } })
-  expect(summary.arrival).toMatchObject({ arrived: 256, missing: [] })
+  expect(summary.arrival).toMatchObject({ arrived: 256, missing: [], unexpected: [] })
   expect(second?.identitySync?.counts).toMatchObject({
     CURRENT_EMPLOYEE: expect.any(Number),
     FORMER_EMPLOYEE: expect.any(Number),

@@ -17,15 +17,30 @@ export type Arrival = {
   readonly arrived: number
   /** Keys of those of whom it holds something else, or nothing. */
   readonly missing: readonly string[]
+  /** Keys of those whom it holds and no export names. */
+  readonly unexpected: readonly string[]
   readonly story: readonly Told[]
+}
+
+/** What HR exported: before the last night, and in it. `today` is the date of the last export. */
+export type Exports = { readonly before: readonly Person[]; readonly now: Night; readonly today: string }
+
+export type OnPlatform = {
+  readonly identities: ReadonlyMap<string, Identity>
+  /** By e-mail address. */
+  readonly statuses: ReadonlyMap<string, string>
 }
 
 /** Asks the platform, through its public interface, whether everybody of the last export arrived as HR said. */
 export async function arrivedAt(
   platform: { readonly baseUrl: string; readonly key: string },
-  { before, now }: { readonly before: readonly Person[]; readonly now: Night },
+  exports: Exports,
 ): Promise<Arrival> {
-  const { identities, statuses } = await readPlatform(platform)
+  return compareArrival(await readPlatform(platform), exports)
+}
+
+/** Compares what the platform holds with what HR exported, person by person. */
+export function compareArrival({ identities, statuses }: OnPlatform, { before, now, today }: Exports): Arrival {
   const story = now.story
   const broken = new Set(story.brokenRow)
   const future = new Set(story.futureLeaver)
@@ -38,10 +53,13 @@ export async function arrivedAt(
   const missing = said
     .filter((person) => !agrees(identities.get(person.workerId), person, { waits: future.has(person.workerId) }))
     .map(({ workerId }) => workerId)
-  missing.push(...[...gone].filter((id) => !identities.get(id)?.separatedAt))
+  // A person who is missing from a complete export has left on its date.
+  missing.push(...[...gone].filter((id) => identities.get(id)?.separatedAt !== midnight(today)))
+  const expected = new Set([...said.map(({ workerId }) => workerId), ...gone])
   return {
     arrived: said.length + gone.size - missing.length,
     missing,
+    unexpected: [...identities.keys()].filter((id) => !expected.has(id)),
     story: (Object.entries(story) as [NightEvent, readonly string[]][]).flatMap(([event, ids]) =>
       ids.map((identityId) => {
         const identity = identities.get(identityId)
@@ -71,7 +89,7 @@ function midnight(date: string): string {
   return `${date}T00:00:00.000Z`
 }
 
-async function readPlatform({ baseUrl, key }: { readonly baseUrl: string; readonly key: string }) {
+async function readPlatform({ baseUrl, key }: { readonly baseUrl: string; readonly key: string }): Promise<OnPlatform> {
   const client = createClient(platformOperations, { baseUrl, bearer: key })
   const identities = new Map<string, Identity>()
   for await (const { id } of walk(client.listCustomConnections, { query: {} })) {

@@ -95,7 +95,10 @@ export async function play(options: DemoOptions): Promise<number> {
       night: async () => (await oneNight(control, signal)).run,
     })
     output.piece(renderSecondAct(cut, output.paint))
-    const arrival = await arrivedAt({ baseUrl: platform.baseUrl, key }, { before: first, now: second })
+    const arrival = await arrivedAt(
+      { baseUrl: platform.baseUrl, key },
+      { before: first, now: second, today: today.toString() },
+    )
     return { platform: platform.baseUrl, people: size, nights, again: again.run, cut, arrival }
   })
 

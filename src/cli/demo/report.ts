@@ -132,7 +132,9 @@ export function troubleOf({
     if (requestsOf(run) > 0) return `${counted(requestsOf(run), 'request')} sent for ${name}`
     if (run.state !== 'unchanged') return `the run of ${name} ended as ${run.state}`
   }
-  return arrival.missing.length === 0 ? null : `the platform differs from HR for ${arrival.missing.join(', ')}`
+  const { missing, unexpected } = arrival
+  if (missing.length > 0) return `the platform differs from HR for ${missing.join(', ')}`
+  return unexpected.length === 0 ? null : `the platform has people whom no export names: ${unexpected.join(', ')}`
 }
 
 /** What the demo showed, told at its end. */

@@ -27,12 +27,13 @@ const good = {
   nights: [night({ state: 'finished' })],
   again: quiet({ state: 'unchanged' }),
   cut: secondAct(),
-  arrival: { arrived: 256, missing: [], story: [] },
+  arrival: { arrived: 256, missing: [], unexpected: [], story: [] },
 }
 
 test.each([
   [null, {}],
   ['the platform differs from HR for W1, W2', { arrival: { ...good.arrival, missing: ['W1', 'W2'] } }],
+  ['the platform has people whom no export names: X1', { arrival: { ...good.arrival, unexpected: ['X1'] } }],
   ['the export that was cut short was not held', { cut: secondAct({ held: { state: 'finished' } }) }],
   [
     'the run of the export that was cut short is delivering, and not rejected',
