@@ -36,6 +36,7 @@ import {
   regions,
   type SourceSettings,
 } from './schema.ts'
+import { leavesTime } from './schedule-settings.ts'
 import { Secret } from './secret.ts'
 import type { TracesFile } from './trace-settings.ts'
 
@@ -519,6 +520,9 @@ function toConnection({ name, at, sourceAt, rides }: Place, settings: Connection
   const timeZone = settings.schedule?.timeZone ?? settings.source?.timeZone ?? settings.webhook?.timeZone ?? 'UTC'
   const { verify } = settings
   const blackouts = settings.blackouts.map((window) => ({ ...window, timeZone: window.timeZone ?? timeZone }))
+  // A connection that is linked has the windows of the one above, which are checked there.
+  if (rides === null && !leavesTime(blackouts))
+    return { problems: [problemAt(known.document, [...at, 'blackouts'], 'the windows leave no time for a run')] }
   const readBackAt = (cron: 'cron' | 'sampleCron'): Schedule | null => {
     if (verify === 'never') return null
     const of = `${name} ${cron}`

@@ -158,6 +158,32 @@ describe('a configuration', () => {
     })
   })
 
+  test('may have blackouts that cover a day only if their time zones are left out of account', async () => {
+    await using folder = await exportFolder()
+    const blackouts = (zone: string) => `    blackouts:
+      - { from: '00:00', to: '12:00', timeZone: UTC }
+      - { from: '12:00', to: '00:00', timeZone: ${zone} }
+`
+
+    const { connections } = await load(folder, minimal + blackouts('Asia/Tokyo'), { KEY: key })
+    const message = await refusal(folder, minimal + blackouts('Etc/UTC'), { KEY: key })
+
+    expect(connections.get('acme')?.sample?.blackouts).toHaveLength(2)
+    expect(message).toBe('FILE:13:7: connections.acme.blackouts: the windows leave no time for a run')
+  })
+
+  test('refuses blackouts that leave no time in their own time zones', async () => {
+    await using folder = await exportFolder()
+    const lines = `    blackouts:
+      - { from: '00:00', to: '15:00', timeZone: UTC }
+      - { from: '00:00', to: '09:00', timeZone: Asia/Tokyo }
+`
+
+    const message = await refusal(folder, minimal + lines, { KEY: key })
+
+    expect(message).toBe('FILE:13:7: connections.acme.blackouts: the windows leave no time for a run')
+  })
+
   test('reads back every week, and a sample every day, in the zone of its schedule, unless it says otherwise or never', async () => {
     await using folder = await exportFolder()
     const nightly = `${minimal}    schedule: { cron: '0 2 * * *', timeZone: Europe/Berlin }\n`
