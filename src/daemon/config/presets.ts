@@ -62,9 +62,17 @@ async function presetNames(): Promise<string[]> {
 }
 
 async function presetsOf(names: readonly string[]): Promise<Presets> {
-  return new Map(
-    await Promise.all(names.map(async (name) => [name, await read.getOrInsertComputed(name, readPreset)] as const)),
-  )
+  return new Map(await Promise.all(names.map(async (name) => [name, await readOnce(name)] as const)))
+}
+
+async function readOnce(name: string): Promise<Preset> {
+  try {
+    return await read.getOrInsertComputed(name, readPreset)
+  } catch (error) {
+    // The next configuration tries again, as after a moment without free file handles.
+    read.delete(name)
+    throw error
+  }
 }
 
 async function readPreset(name: string): Promise<Preset> {

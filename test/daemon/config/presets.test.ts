@@ -1,5 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { describe, expect, test } from 'vitest'
+import { syncBuiltinESMExports } from 'node:module'
+import fs, { readdir, readFile } from 'node:fs/promises'
+import { describe, expect, test, vi } from 'vitest'
 import { readPresets } from '../../../src/daemon/config/presets.ts'
 import { normaliseHeader } from '../../../src/identity/mapping/headers.ts'
 import { compileMapping, Mapping, mergePreset } from '../../../src/identity/mapping/mapping.ts'
@@ -216,3 +217,19 @@ function columnsOf(rule: unknown): string[] {
   const { column = [], firstOf = [] } = rule as { column?: string | string[]; firstOf?: (string | string[])[] }
   return [column, firstOf].flat(2)
 }
+
+test('a preset that could not be read is read again the next time', async () => {
+  const { readFile } = fs
+  vi.resetModules()
+  const { presetsFor } = await import('../../../src/daemon/config/presets.ts')
+  const failing = () => Promise.reject(Object.assign(new Error('too many open files'), { code: 'EMFILE' }))
+
+  Object.assign(fs, { readFile: failing })
+  syncBuiltinESMExports()
+  const failed = await presetsFor(['generic']).catch((error: unknown) => error)
+  Object.assign(fs, { readFile })
+  syncBuiltinESMExports()
+
+  expect(failed).toMatchObject({ code: 'EMFILE' })
+  expect((await presetsFor(['generic'])).has('generic')).toBe(true)
+})
