@@ -24,6 +24,7 @@ import { flatten, toProblems } from './issues.ts'
 import { isReadable, refuseUncheckedTls, rootCertificates } from './platform-address.ts'
 import { type Presets, presetsFor } from './presets.ts'
 import { hasRecords, noShapes, ofRecords, type Records, recordsOf, riding } from './records.ts'
+import { leavesTime } from './schedule-settings.ts'
 import {
   ConfigFile,
   type ConnectionSettings,
@@ -36,7 +37,6 @@ import {
   regions,
   type SourceSettings,
 } from './schema.ts'
-import { leavesTime } from './schedule-settings.ts'
 import { Secret } from './secret.ts'
 import type { TracesFile } from './trace-settings.ts'
 

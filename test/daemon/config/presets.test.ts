@@ -1,5 +1,5 @@
-import { syncBuiltinESMExports } from 'node:module'
 import fs, { readdir, readFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { describe, expect, test, vi } from 'vitest'
 import { readPresets } from '../../../src/daemon/config/presets.ts'
 import { normaliseHeader } from '../../../src/identity/mapping/headers.ts'
