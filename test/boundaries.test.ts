@@ -129,7 +129,7 @@ const waysOut: readonly { readonly what: string; readonly use: RegExp; readonly 
   {
     what: 'the terminal',
     use: /\bprocess\s*\.\s*(?:stdout|stderr)\b|\{[^}]*\bstd(?:out|err)\b[^}]*\}\s*=\s*process\b|\bconsole\s*\./,
-    files: ['cli/prompts.ts', 'main.ts', 'telemetry/log.ts', 'text/json-output.ts', 'text/print.ts'],
+    files: ['cli/session/prompts.ts', 'main.ts', 'telemetry/log.ts', 'text/json-output.ts', 'text/print.ts'],
   },
   { what: 'colours', use: /\bstyleText\b/, files: ['telemetry/log.ts', 'text/print.ts'] },
   { what: 'the log', use: /\bpino\(/, files: ['telemetry/log.ts'] },

@@ -22,8 +22,8 @@ async function statusAtOnce(args: string[]): Promise<string | null> {
   if (options === null) return null
   const [{ findConfig }, { askKnownDaemon }, { rendered }, { renderStatus }] = await Promise.all([
     import('../daemon/config/config-path.ts'),
-    import('./known-daemon.ts'),
-    import('./output.ts'),
+    import('./session/known-daemon.ts'),
+    import('./session/output.ts'),
     import('./render/status.ts'),
   ])
   const found = placeOf(() => findConfig({ given: options.config, env: process.env, workingDirectory: process.cwd() }))

@@ -40,7 +40,7 @@ import type { UnblockOptions } from './commands/unblock.ts'
 import type { WebhookTestOptions } from './commands/webhook-test.ts'
 import { type Shell, shells } from './completion/scripts.ts'
 import { withExamples } from './examples.ts'
-import type { CommonOptions } from './session.ts'
+import type { CommonOptions } from './session/session.ts'
 
 /** What a command resolves to: the exit code of the process. */
 type Exit = number

@@ -20,11 +20,11 @@ import { lookUpTarget } from '../sync/sync.ts'
 import type { Events } from '../telemetry/events.ts'
 import { checkChannel } from './alerts/check-channel.ts'
 import { openJobs, toSyncConnection } from './assembly.ts'
-import { type Check, failed, failureOfStop, passed, tested, warned } from './check-result.ts'
+import { type Check, failed, failureOfStop, passed, tested, warned } from './probe/check-result.ts'
 import type { Config, ConnectionConfig, WebhookConfig } from './config/config.ts'
 import { markerFile } from './installation/marker.ts'
 import { ensureDataDir, openStore } from './installation/open-store.ts'
-import { type KeyUse, type TriedPermission, tryPermissions } from './key-permissions.ts'
+import { type KeyUse, type TriedPermission, tryPermissions } from './probe/key-permissions.ts'
 import { openPlatform } from './platform.ts'
 
 /** What a daemon has open: another process could not open it beside. */

@@ -16,7 +16,7 @@ import {
 } from '../sync/sync.ts'
 import type { Facts } from '../telemetry/traces.ts'
 import type { Assembly } from './assembly.ts'
-import { repeat } from './repeat.ts'
+import { repeat } from '../system/repeat.ts'
 import type { Turns } from './turns.ts'
 
 /**

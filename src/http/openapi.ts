@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { bytesType, type Example, type FirstOf, type Operation, type OperationTable } from '../contract/operation.ts'
 import { ExceptionResponse, NamedExceptionResponse } from '../contract/platform/common.ts'
-import { isNamedStatus } from './server/refusal.ts'
+import { isNamedStatus } from './refusal.ts'
 
 export type Area = { readonly tag: string; readonly description?: string; readonly operations: OperationTable }
 

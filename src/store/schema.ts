@@ -12,7 +12,7 @@ import type {
   Traits,
   UnlistedValue,
 } from '../identity/record.ts'
-import type { ProcessCard } from './workers/process-card.ts'
+import type { ProcessCard } from './process-card.ts'
 
 /** Read as a value, written as JSON text. */
 type Json<T> = ColumnType<T, string, string>

@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import { dateIn } from '../identity/decide.ts'
+import { dateIn } from '../identity/decide/decide.ts'
 import { record } from '../store/audit/trail.ts'
 import { addHoldBack, dropHoldBack, type HoldBack, holdBacks, makeDue } from '../store/hold-backs.ts'
 import { noteKeysMoved, personNamed } from '../store/key-answers.ts'

@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
 import { record } from '../store/audit/trail.ts'
-import { freeConnection } from '../store/connections.ts'
+import { freeConnection } from '../store/connections/connections.ts'
 import { hasten } from '../store/deliveries/due.ts'
 import { addOwnRun, ensureConnection, getRun, noteRequested, type Run, waitingRun } from '../store/runs/runs.ts'
 import { connectionOf, type SyncContext } from './context.ts'

@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import { dateIn } from '../identity/decide.ts'
+import { dateIn } from '../identity/decide/decide.ts'
 import { record } from '../store/audit/trail.ts'
 import { foreignAmong, namedAmong } from '../store/foreign/people.ts'
 import { rosterEntries } from '../store/roster/roster.ts'

@@ -8,8 +8,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { z } from 'zod'
-import { controlOverSocket } from '../../src/cli/control-client.ts'
 import { company, toCsv } from '../../src/cli/demo/company.ts'
+import { controlOverSocket } from '../../src/cli/session/control-client.ts'
 import { newDatabase } from './place.ts'
 
 const start = fileURLToPath(new URL('../../bin/start.mjs', import.meta.url))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { controlOverSocket } from '../../src/cli/control-client.ts'
+import { controlOverSocket } from '../../src/cli/session/control-client.ts'
 import type { ProcessRole } from '../../src/contract/control/processes.ts'
 import { type ConnectionConfig, loadConfig } from '../../src/daemon/config/config.ts'
 import { settingsDigests } from '../../src/daemon/config/settings-digests.ts'

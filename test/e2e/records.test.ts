@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readPlanFile } from '../../src/cli/plan-file.ts'
+import { readPlanFile } from '../../src/cli/session/plan-file.ts'
 import { liveRecords, workspaceOf } from '../helpers/custom-records.ts'
 import { openWorkplace } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { throughSocket } from '../../src/cli/control-client.ts'
+import { throughSocket } from '../../src/cli/session/control-client.ts'
 import { install } from '../helpers/installation.ts'
 import { serve } from '../helpers/served.ts'
 import { ownServer } from '../helpers/servers/own-servers.ts'

@@ -1,4 +1,4 @@
-import type { AlertSettings, ChannelSettings, SlackChannel, SmtpChannel } from '../../src/daemon/alerts/channel.ts'
+import type { AlertSettings, ChannelSettings, SlackChannel, SmtpChannel } from '../../src/daemon/config/channel.ts'
 import { Secret } from '../../src/daemon/config/secret.ts'
 import { alertSecret } from './sources/alert-receiver.ts'
 

@@ -1,5 +1,5 @@
 import type { ChangeView, Counts, PlanDocument, Problem, Run, Unserved } from '../../src/contract/control/shapes.ts'
-import { tally } from '../../src/identity/guards/tally.ts'
+import { tally } from '../../src/identity/decide/tally.ts'
 
 /** Counts of a plan; zero unless said otherwise. */
 export function counts(given: Partial<Counts> = {}): Counts {

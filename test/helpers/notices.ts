@@ -1,4 +1,4 @@
-import type { Notice } from '../../src/daemon/alerts/channel.ts'
+import type { Notice } from '../../src/daemon/config/channel.ts'
 import type { Alert } from '../../src/store/alerts/alerts.ts'
 
 export const noticed = new Date('2026-11-20T03:00:07.000Z')

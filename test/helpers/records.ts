@@ -1,4 +1,4 @@
-import type { PlanContext } from '../../src/identity/decide.ts'
+import type { PlanContext } from '../../src/identity/decide/decide.ts'
 import type { IdentityRecord, Reject, RosterEntry, Sighting } from '../../src/identity/record.ts'
 
 /** A person as the platform wants it; employed unless said otherwise. */

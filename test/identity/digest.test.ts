@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Change } from '../../src/identity/change.ts'
-import { decide, retractChange } from '../../src/identity/decide.ts'
+import { decide, retractChange } from '../../src/identity/decide/decide.ts'
 import { compareKeys, planDigest, planHasher } from '../../src/identity/digest.ts'
 import { entry, nightly, sighting } from '../helpers/records.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Change, FieldChanges } from '../../src/identity/change.ts'
-import type { PlanContext } from '../../src/identity/decide.ts'
+import type { PlanContext } from '../../src/identity/decide/decide.ts'
 import { planDigest } from '../../src/identity/digest.ts'
 import { utcMidnight } from '../../src/identity/employment.ts'
 import type { FieldName, RosterEntry, Sighting } from '../../src/identity/record.ts'

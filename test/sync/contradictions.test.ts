@@ -4,9 +4,9 @@ import { requestRun } from '../../src/sync/sync.ts'
 import { openFileWorld } from '../helpers/twin-worlds.ts'
 import {
   change,
-  headers,
   type Host,
   type HrPerson,
+  headers,
   openWorld,
   peopleOn,
   staff,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { personOf } from '../../src/store/audit/history.ts'
 import { listProblems } from '../../src/store/deliveries/problems.ts'
+import { personOf } from '../../src/store/history/history.ts'
 import { approveRun, requestRun, restorePerson, retractPerson } from '../../src/sync/sync.ts'
 import { bothDatabases } from '../helpers/servers/databases.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, without } from '../helpers/world.ts'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AnyAnswer } from '../../src/http/client/answer.ts'
 import type { CallOptions } from '../../src/http/client/client.ts'
 import { auditKey, newKeyPem, Signing } from '../../src/store/audit/key.ts'
-import { connectionStates } from '../../src/store/connections.ts'
+import { connectionStates } from '../../src/store/connections/connections.ts'
 import { listProblems } from '../../src/store/deliveries/problems.ts'
 import { listForeign } from '../../src/store/foreign/people.ts'
 import {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Mapping } from '../../src/identity/mapping/mapping.ts'
-import { personOf } from '../../src/store/audit/history.ts'
+import { personOf } from '../../src/store/history/history.ts'
 import { listEvents } from '../../src/store/inbox/review.ts'
 import { type HrEvent, later, receive, terminated, updated, webhookFeed } from '../helpers/events.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../helpers/world.ts'

@@ -1,7 +1,7 @@
 import type { ClassedValue } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { aligned, type Paint, roomIn, shown } from '../render/text.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
 
 export type AcceptStatusOptions = CommonOptions & { readonly by: string; readonly as?: ClassedValue['as'] }
 

@@ -2,10 +2,10 @@ import { acceptStore as accept } from '../../daemon/installation/accept.ts'
 import { Failure } from '../../errors.ts'
 import { createEvents } from '../../telemetry/events.ts'
 import { createLogger } from '../../telemetry/log.ts'
-import { findDaemon } from '../find-daemon.ts'
-import { createOutput } from '../output.ts'
+import { findDaemon } from '../session/find-daemon.ts'
+import { createOutput } from '../session/output.ts'
 import { counted } from '../render/text.ts'
-import { type CommonOptions, configOf } from '../session.ts'
+import { type CommonOptions, configOf } from '../session/session.ts'
 
 export type AcceptStoreOptions = CommonOptions & { readonly reason: string; readonly by: string }
 

@@ -1,6 +1,6 @@
 import { failures } from '../../errors.ts'
 import { renderAlerts, renderAlertTests } from '../render/alerts.ts'
-import { type CommonOptions, withSession } from '../session.ts'
+import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type AlertsTestOptions = CommonOptions & { readonly channel?: string }
 

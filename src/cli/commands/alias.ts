@@ -1,8 +1,8 @@
 import type { KeyAnswer, KeyPair, KeysAnswered } from '../../contract/control/keys.ts'
 import { Failure } from '../../errors.ts'
 import { aligned, counted, type Paint, roomIn, shortId, shown } from '../render/text.ts'
-import { runNamed } from '../run-name.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+import { runNamed } from '../session/run-name.ts'
+import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
 
 export type AliasOptions = CommonOptions & {
   readonly by: string

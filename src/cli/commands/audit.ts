@@ -3,11 +3,11 @@ import type { AuditKeyReplaced, AuditVerification } from '../../contract/control
 import { errorCode, Failure, failures } from '../../errors.ts'
 import { standardOutput } from '../../text/print.ts'
 import { visibleJson } from '../../text/visible.ts'
-import { momentOf } from '../dates.ts'
-import { personFound } from '../person-name.ts'
+import { momentOf } from '../session/dates.ts'
+import { personFound } from '../session/person-name.ts'
 import { counted, type Paint, shown } from '../render/text.ts'
-import { runNamed } from '../run-name.ts'
-import { type CommonOptions, connectionNamed, type Session, withSession } from '../session.ts'
+import { runNamed } from '../session/run-name.ts'
+import { type CommonOptions, connectionNamed, type Session, withSession } from '../session/session.ts'
 
 export type AuditVerifyOptions = CommonOptions & { readonly publicKey?: string }
 export type AuditNewKeyOptions = CommonOptions & { readonly reason: string; readonly by: string }

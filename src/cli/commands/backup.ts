@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { counted, shown } from '../render/text.ts'
-import { type CommonOptions, withSession } from '../session.ts'
+import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type BackupOptions = CommonOptions & { readonly by: string }
 

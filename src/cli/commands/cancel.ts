@@ -1,6 +1,6 @@
 import { renderOutcome } from '../render/run.ts'
-import { runNamed } from '../run-name.ts'
-import { type CommonOptions, withSession } from '../session.ts'
+import { runNamed } from '../session/run-name.ts'
+import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type CancelOptions = CommonOptions & { readonly by: string }
 

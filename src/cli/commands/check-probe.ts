@@ -1,10 +1,10 @@
-import type { Check } from '../../daemon/check-result.ts'
+import type { Check } from '../../daemon/probe/check-result.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import { openPlatform } from '../../daemon/platform.ts'
 import { probePlatform } from '../../daemon/probe/probe.ts'
 import { Failure } from '../../errors.ts'
 import { ask, standardError } from '../../text/print.ts'
-import type { Output } from '../output.ts'
+import type { Output } from '../session/output.ts'
 
 export type ProbeOptions = {
   /** Whether the platform is probed at all. */

@@ -1,12 +1,12 @@
 import { checkAll } from '../../daemon/check.ts'
-import type { Check } from '../../daemon/check-result.ts'
+import type { Check } from '../../daemon/probe/check-result.ts'
 import { failures } from '../../errors.ts'
 import { silentEvents } from '../../telemetry/events.ts'
-import { askedDaemon } from '../asked-daemon.ts'
-import { createOutput } from '../output.ts'
+import { askedDaemon } from '../session/asked-daemon.ts'
+import { createOutput } from '../session/output.ts'
 import { levelMark, type Paint, shown } from '../render/text.ts'
-import { type CommonOptions, configOf, connectionNamed } from '../session.ts'
-import { listenForStop } from '../stop-signal.ts'
+import { type CommonOptions, configOf, connectionNamed } from '../session/session.ts'
+import { listenForStop } from '../session/stop-signal.ts'
 import { type ProbeOptions, probed, refuseUnasked } from './check-probe.ts'
 
 export type CheckOptions = CommonOptions & ProbeOptions

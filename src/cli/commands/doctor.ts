@@ -3,23 +3,23 @@ import { availableParallelism, freemem, homedir, release, totalmem } from 'node:
 import { buffer } from 'node:stream/consumers'
 import { ZipFile } from 'yazl'
 import { checkAll } from '../../daemon/check.ts'
-import type { Check } from '../../daemon/check-result.ts'
+import type { Check } from '../../daemon/probe/check-result.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import { Secret } from '../../daemon/config/secret.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { silentEvents } from '../../telemetry/events.ts'
 import { visibleJson, visibleLines } from '../../text/visible.ts'
 import { version } from '../../version.ts'
-import { askedDaemon } from '../asked-daemon.ts'
-import { type Control, controlOverSocket } from '../control-client.ts'
+import { askedDaemon } from '../session/asked-daemon.ts'
+import { type Control, controlOverSocket } from '../session/control-client.ts'
 import { shownConfiguration } from '../doctor/configuration.ts'
 import { problemsPart, runPart, statusPart, unservedPart } from '../doctor/parts.ts'
 import { createScrub, type Scrub } from '../doctor/scrub.ts'
-import { findDaemon } from '../find-daemon.ts'
-import { createOutput } from '../output.ts'
+import { findDaemon } from '../session/find-daemon.ts'
+import { createOutput } from '../session/output.ts'
 import { counted, type Paint, shown } from '../render/text.ts'
-import { type CommonOptions, configOf } from '../session.ts'
-import { listenForStop } from '../stop-signal.ts'
+import { type CommonOptions, configOf } from '../session/session.ts'
+import { listenForStop } from '../session/stop-signal.ts'
 
 const runsKept = 50
 const entriesLookedAt = 1000
@@ -109,7 +109,7 @@ async function gather(config: Config, scrub: Scrub, signal: AbortSignal): Promis
 async function openControl(config: Config, signal: AbortSignal) {
   const daemon = await findDaemon(config)
   if (daemon) return { control: () => controlOverSocket(daemon), [Symbol.asyncDispose]: async () => undefined }
-  const { openHere } = await import('../here.ts')
+  const { openHere } = await import('../session/here.ts')
   const here = await openHere(config, { looks: true, signal })
   return { control: () => here.control, [Symbol.asyncDispose]: () => here[Symbol.asyncDispose]() }
 }

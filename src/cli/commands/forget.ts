@@ -1,6 +1,6 @@
-import { personNamed } from '../person-name.ts'
+import { personNamed } from '../session/person-name.ts'
 import { shown } from '../render/text.ts'
-import { type CommonOptions, withSession } from '../session.ts'
+import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type ForgetOptions = CommonOptions & {
   readonly reason: string

@@ -1,6 +1,6 @@
 import type { PauseState } from '../../contract/control/pauses.ts'
 import { moment, type Paint, shown } from '../render/text.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
 
 export type ResumeOptions = CommonOptions & { readonly by: string }
 export type PauseOptions = ResumeOptions & { readonly reason: string; readonly until?: string }

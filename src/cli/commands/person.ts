@@ -1,6 +1,6 @@
-import { personNamed } from '../person-name.ts'
+import { personNamed } from '../session/person-name.ts'
 import { renderPerson } from '../render/person.ts'
-import { type CommonOptions, withSession } from '../session.ts'
+import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type PersonOptions = CommonOptions & { readonly showValues?: boolean }
 

@@ -1,6 +1,6 @@
 import { Failure, failures } from '../../errors.ts'
 import { renderPlan } from '../render/plan.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
 
 export type PlanOptions = CommonOptions & {
   readonly showValues?: boolean
@@ -19,7 +19,7 @@ export async function plan(options: PlanOptions): Promise<number> {
       throw new Failure('usage', '--out keeps the plan of all people: leave out --person')
     if (person !== undefined) {
       const [{ personInSource }, { renderPersonPlan }] = await Promise.all([
-        import('../person-name.ts'),
+        import('../session/person-name.ts'),
         import('../render/person-account.ts'),
       ])
       const { connection, identityId } = await personInSource(session, person, options)
@@ -32,7 +32,7 @@ export async function plan(options: PlanOptions): Promise<number> {
     const document = await control.planConnection({ params, query })
     if (out === undefined) output.result(document, renderPlan)
     else {
-      const { writePlanFile } = await import('../plan-file.ts')
+      const { writePlanFile } = await import('../session/plan-file.ts')
       await writePlanFile(out, document)
       output.result(
         { file: out, digest: document.digest },

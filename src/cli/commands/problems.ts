@@ -1,12 +1,12 @@
 import type { ForeignPerson } from '../../contract/control/foreign.ts'
 import type { Leaver } from '../../contract/control/leavers.ts'
 import type { InboxEvent, Problem, Unserved } from '../../contract/control/shapes.ts'
-import { allEvents, allPages } from '../pages.ts'
+import { allEvents, allPages } from '../session/pages.ts'
 import { renderEvents } from '../render/events.ts'
 import { renderLeavers } from '../render/leavers.ts'
 import { renderForeign, renderProblems, renderUnserved } from '../render/status.ts'
 import type { Paint } from '../render/text.ts'
-import { type CommonOptions, withSession } from '../session.ts'
+import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type ProblemsOptions = CommonOptions & { readonly showValues?: boolean }
 

@@ -7,10 +7,10 @@ import { leaversPage } from '../../daemon/reports/leavers-page.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { standardOutput } from '../../text/print.ts'
 import { jsonText } from '../../text/visible.ts'
-import { dayOf } from '../dates.ts'
+import { dayOf } from '../session/dates.ts'
 import { renderLeaverReport } from '../render/leavers.ts'
 import { counted } from '../render/text.ts'
-import { type CommonOptions, withSession } from '../session.ts'
+import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type ReportFormat = 'csv' | 'json' | 'html'
 export type ReportLeaversOptions = CommonOptions & {

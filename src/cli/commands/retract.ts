@@ -1,8 +1,8 @@
 import { Failure } from '../../errors.ts'
-import { exitOf, settle } from '../follow-run.ts'
-import { personNamed } from '../person-name.ts'
+import { exitOf, settle } from '../session/follow-run.ts'
+import { personNamed } from '../session/person-name.ts'
 import { renderOutcome } from '../render/run.ts'
-import { type CommonOptions, withSession } from '../session.ts'
+import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type RetractOptions = CommonOptions & {
   readonly reason?: string

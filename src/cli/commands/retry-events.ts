@@ -1,5 +1,5 @@
 import { counted } from '../render/text.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
 
 export type RetryOptions = CommonOptions & { readonly by: string }
 

@@ -1,11 +1,11 @@
 import type { RevertAccount, Run } from '../../contract/control/shapes.ts'
-import { exitOf, settledRun } from '../follow-run.ts'
+import { exitOf, settledRun } from '../session/follow-run.ts'
 import { renderRevertAccount } from '../render/revert-account.ts'
 import { renderOutcome } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
-import { accountOf } from '../run-account.ts'
-import { runNamed } from '../run-name.ts'
-import { type CommonOptions, withSession } from '../session.ts'
+import { accountOf } from '../session/run-account.ts'
+import { runNamed } from '../session/run-name.ts'
+import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type RevertOptions = CommonOptions & { readonly reason: string; readonly by: string; readonly wait: number }
 

@@ -1,14 +1,14 @@
 import type { ChangeView, RejectView, Run, RunSummary } from '../../contract/control/shapes.ts'
-import type { Control } from '../control-client.ts'
-import { exitOf, isResting } from '../follow-run.ts'
-import { watch } from '../live.ts'
-import { allPages } from '../pages.ts'
+import type { Control } from '../session/control-client.ts'
+import { exitOf, isResting } from '../session/follow-run.ts'
+import { watch } from '../session/live.ts'
+import { allPages } from '../session/pages.ts'
 import { renderChanges, renderRejects, renderSummary } from '../render/plan.ts'
 import { causeOf, progressText } from '../render/progress.ts'
 import { renderJudgement, renderRun, renderVerification } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
-import { runNamed } from '../run-name.ts'
-import { type CommonOptions, withSession } from '../session.ts'
+import { runNamed } from '../session/run-name.ts'
+import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type RunDetailOptions = CommonOptions & { readonly showValues?: boolean; readonly follow?: boolean }
 

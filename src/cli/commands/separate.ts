@@ -1,6 +1,6 @@
-import { exitOf, settledRun } from '../follow-run.ts'
+import { exitOf, settledRun } from '../session/follow-run.ts'
 import { renderOutcome } from '../render/run.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
 
 export type SeparateOptions = CommonOptions & {
   readonly on?: string

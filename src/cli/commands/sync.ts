@@ -1,15 +1,15 @@
 import type { Pause } from '../../contract/control/pauses.ts'
 import type { ConnectionStatus, KeptPlan, PersonAccount, Run } from '../../contract/control/shapes.ts'
 import { Failure, failures } from '../../errors.ts'
-import { exitOf, restedRuns, settle, settledRun } from '../follow-run.ts'
-import { personInSource } from '../person-name.ts'
-import { readPlanFile } from '../plan-file.ts'
+import { exitOf, restedRuns, settle, settledRun } from '../session/follow-run.ts'
+import { personInSource } from '../session/person-name.ts'
+import { readPlanFile } from '../session/plan-file.ts'
 import { renderPersonAccount } from '../render/person-account.ts'
 import { renderOutcome } from '../render/run.ts'
 import { peopleNotInStep } from '../render/tallies.ts'
 import { counted, moment, type Paint } from '../render/text.ts'
-import { accountOf } from '../run-account.ts'
-import { type CommonOptions, connectionNamed, type Session, withSession } from '../session.ts'
+import { accountOf } from '../session/run-account.ts'
+import { type CommonOptions, connectionNamed, type Session, withSession } from '../session/session.ts'
 
 export type SyncOptions = CommonOptions & {
   readonly full?: boolean

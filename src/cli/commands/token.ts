@@ -1,7 +1,7 @@
 import type { Role } from '../../contract/control/access.ts'
 import { Failure } from '../../errors.ts'
 import { renderNewToken, renderRevokedToken, renderTokens } from '../render/tokens.ts'
-import { type CommonOptions, withSession } from '../session.ts'
+import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type TokenCreateOptions = CommonOptions & {
   readonly by: string

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { ConnectionStatus } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { counted, type Paint } from '../render/text.ts'
-import { type CommonOptions, connectionNamed, type Session, withSession } from '../session.ts'
+import { type CommonOptions, connectionNamed, type Session, withSession } from '../session/session.ts'
 
 export type UnblockOptions = CommonOptions & { readonly by: string; readonly wait: number }
 

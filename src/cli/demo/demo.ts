@@ -1,4 +1,4 @@
-import { createOutput } from '../output.ts'
+import { createOutput } from '../session/output.ts'
 import type { DemoOptions } from './play.ts'
 
 /** The demo. What it does is said at once: loading a platform and a daemon takes longer than a person waits without a word. */

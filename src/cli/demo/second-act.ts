@@ -1,6 +1,6 @@
 import type { Run } from '../../contract/control/shapes.ts'
 import { type RunDetail, runDetail } from '../commands/run.ts'
-import type { Control } from '../control-client.ts'
+import type { Control } from '../session/control-client.ts'
 import { type Person, toCsv } from './company.ts'
 
 /** An export that was cut short: what was held, who decided what, and what the whole export brought afterwards. */

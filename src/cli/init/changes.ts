@@ -1,7 +1,7 @@
 import { readPresets } from '../../daemon/config/presets.ts'
 import { type Answers, type Proposal, type ReadField, readFields } from '../../daemon/proposal/proposal.ts'
 import type { SaidForm } from '../../daemon/proposal/table.ts'
-import { type Prompts, Stopped } from '../prompts.ts'
+import { type Prompts, Stopped } from '../session/prompts.ts'
 import { answerTo } from './questions.ts'
 
 /** What a person says is different: how the file is written, or how its columns are read. */

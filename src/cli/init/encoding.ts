@@ -1,7 +1,7 @@
 import { type Head, readTable, type SaidForm, type Table, UnclearEncoding } from '../../daemon/proposal/table.ts'
 import { Failure } from '../../errors.ts'
-import type { Output } from '../output.ts'
-import type { Prompts } from '../prompts.ts'
+import type { Output } from '../session/output.ts'
+import type { Prompts } from '../session/prompts.ts'
 
 const another = 'another encoding'
 

@@ -1,10 +1,10 @@
 import { deliveryOperations } from '../../contract/platform/delivery-operations.ts'
 import { regions } from '../../daemon/config/schema.ts'
-import { type TriedPermission, tryPermissions } from '../../daemon/key-permissions.ts'
+import { type TriedPermission, tryPermissions } from '../../daemon/probe/key-permissions.ts'
 import { Failure, type FailureCode } from '../../errors.ts'
 import { createClient } from '../../http/client/client.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
-import type { Prompts } from '../prompts.ts'
+import type { Prompts } from '../session/prompts.ts'
 
 export type PlatformPlace = { readonly region: keyof typeof regions } | { readonly baseUrl: string }
 

@@ -12,7 +12,7 @@ import {
 import { propose } from '../../daemon/proposal/propose.ts'
 import type { Table } from '../../daemon/proposal/table.ts'
 import { Failure } from '../../errors.ts'
-import type { Prompts } from '../prompts.ts'
+import type { Prompts } from '../session/prompts.ts'
 import { counted } from '../render/text.ts'
 
 /** What the options of the command say of how an export is read. */

@@ -1,4 +1,4 @@
-import type { TriedPermission } from '../../daemon/key-permissions.ts'
+import type { TriedPermission } from '../../daemon/probe/key-permissions.ts'
 import type { Proposal, SeenValue } from '../../daemon/proposal/proposal.ts'
 import { aligned, counted, type Paint, shown } from './text.ts'
 

@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import { quoted } from '../../identity/lint/quoted.ts'
-import { splitChunks } from '../file/decode/chunks.ts'
-import { encodingHelp } from '../file/decode/encoding.ts'
+import { splitChunks } from '../file/chunks.ts'
+import { encodingHelp } from '../file/encoding.ts'
 import { unreadable } from '../file/failures.ts'
 import { type CsvRecord, isBlank, type RecordFormat, RecordParser } from './records.ts'
 

@@ -1,7 +1,7 @@
 import { cellBytes, letterBytes } from '../cell-size.ts'
 import type { ConnectorPlace, Filtered, SourceRow } from '../connector.ts'
 import { decodeFile } from '../file/decode/decode.ts'
-import { isUtf8Name, toUtf8 } from '../file/decode/encoding.ts'
+import { isUtf8Name, toUtf8 } from '../file/encoding.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'

@@ -1,5 +1,5 @@
 import { quoted } from '../../identity/lint/quoted.ts'
-import { joinChunks } from '../file/decode/chunks.ts'
+import { joinChunks } from '../file/chunks.ts'
 import { unreadable } from '../file/failures.ts'
 
 const headBytes = 1024

@@ -1,5 +1,5 @@
 import type { RawRecord, RecordFilter, SourceRow } from '../connector.ts'
-import { encodingHelp } from '../file/decode/encoding.ts'
+import { encodingHelp } from '../file/encoding.ts'
 import type { ExportFormat } from '../file/format.ts'
 import { type CsvRecord, isBlank, type RecordFormat, RecordParser } from './records.ts'
 import { RecordScanner, scannedDialect } from './scanner.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Encoding } from './decode/encoding.ts'
+import { Encoding } from './encoding.ts'
 
 const gibibyte = 1024 ** 3
 

@@ -6,8 +6,8 @@ import { heading } from '../../web/layout.ts'
 import { joined } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { moment } from '../../web/words.ts'
-import type { Site } from '../site.ts'
-import { connectionField, personLink, runHref } from '../words.ts'
+import type { Site } from '../site/site.ts'
+import { connectionField, personLink, runHref } from '../site/words.ts'
 
 const perPage = 50
 /** Details with more names than this are shown in part; the export has all of them. */

@@ -6,8 +6,8 @@ import { card, heading } from '../../web/layout.ts'
 import { badge, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { counted, moment, nearness } from '../../web/words.ts'
-import type { Reader, Site } from '../site.ts'
-import { runHref } from '../words.ts'
+import type { Reader, Site } from '../site/site.ts'
+import { runHref } from '../site/words.ts'
 
 const perPage = 50
 

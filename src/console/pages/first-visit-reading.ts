@@ -7,8 +7,8 @@ import { card, heading, notice } from '../../web/layout.ts'
 import { joined } from '../../web/parts.ts'
 import { table } from '../../web/tables.ts'
 import { counted, number } from '../../web/words.ts'
-import { type Fields, type Guest, type Site, sentence } from '../site.ts'
-import { fieldName, firstVisitHref } from '../words.ts'
+import { type Fields, type Guest, type Site, sentence } from '../site/site.ts'
+import { fieldName, firstVisitHref } from '../site/words.ts'
 import {
   answersIn,
   columnValue,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { ProposedReading, ReadingAnswers } from '../../contract/control/first-visit.ts'
 import { address } from '../../web/address.ts'
-import type { Fields } from '../site.ts'
-import { firstVisitHref } from '../words.ts'
+import type { Fields } from '../site/site.ts'
+import { firstVisitHref } from '../site/words.ts'
 
 /** What a visitor has said, by the names of the fields in the forms, so that it stands in the address. */
 export type Said = Readonly<Record<string, string>>

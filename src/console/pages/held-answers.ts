@@ -7,8 +7,8 @@ import { type Html, html } from '../../web/html.ts'
 import { card } from '../../web/layout.ts'
 import { type Column, table } from '../../web/tables.ts'
 import { counted, moment } from '../../web/words.ts'
-import type { Fields, Guest, Site } from '../site.ts'
-import { personLink, runHref } from '../words.ts'
+import type { Fields, Guest, Site } from '../site/site.ts'
+import { personLink, runHref } from '../site/words.ts'
 import { heldRun } from './run.ts'
 
 /** So many pairs are shown one by one; an answer to all of them reaches the others. */

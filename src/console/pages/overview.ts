@@ -9,8 +9,8 @@ import { card, heading } from '../../web/layout.ts'
 import { badge, definitions, figures, live } from '../../web/parts.ts'
 import { span } from '../../web/span.ts'
 import { counted, moment, nearness, number } from '../../web/words.ts'
-import type { Reader, Site } from '../site.ts'
-import { alertTitles, countsText, firstVisitHref, runHref, runStates, stateBadge } from '../words.ts'
+import type { Reader, Site } from '../site/site.ts'
+import { alertTitles, countsText, firstVisitHref, runHref, runStates, stateBadge } from '../site/words.ts'
 import { standing } from './standing.ts'
 
 const renewSeconds = 10

@@ -6,8 +6,8 @@ import { heading } from '../../web/layout.ts'
 import { badge, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { day } from '../../web/words.ts'
-import type { Guest, Site } from '../site.ts'
-import { capital, connectionField, whoText } from '../words.ts'
+import type { Guest, Site } from '../site/site.ts'
+import { capital, connectionField, whoText } from '../site/words.ts'
 
 const perPage = 50
 

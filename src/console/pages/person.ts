@@ -9,8 +9,8 @@ import { badge, definitions, joined, type Moment, type Tone, timeline } from '..
 import { span } from '../../web/span.ts'
 import { type Column, table } from '../../web/tables.ts'
 import { day, moment } from '../../web/words.ts'
-import { seesValues } from '../control.ts'
-import { type Fields, type Guest, type Site, shortId } from '../site.ts'
+import { seesValues } from '../site/control.ts'
+import { type Fields, type Guest, type Site, shortId } from '../site/site.ts'
 import {
   aboutText,
   answerText,
@@ -22,7 +22,7 @@ import {
   personHref,
   runHref,
   valueText,
-} from '../words.ts'
+} from '../site/words.ts'
 import { reasonField } from './run.ts'
 
 /** What HR says of a person beside what the platform has, how it came about, and what can be done. */

@@ -14,7 +14,7 @@ import {
   personLink,
   valueText,
   whoText,
-} from '../words.ts'
+} from '../site/words.ts'
 
 /** The changes of a plan as a table: whom, what becomes of them, and why. */
 export function changesTable(

@@ -9,9 +9,9 @@ import { badge, live } from '../../web/parts.ts'
 import { span } from '../../web/span.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { counted, day, moment, nearness, number } from '../../web/words.ts'
-import { seesValues } from '../control.ts'
-import type { Fields, Reader, Site } from '../site.ts'
-import { capital, connectionField, kindBadge, personLink, runHref } from '../words.ts'
+import { seesValues } from '../site/control.ts'
+import type { Fields, Reader, Site } from '../site/site.ts'
+import { capital, connectionField, kindBadge, personLink, runHref } from '../site/words.ts'
 
 const perPage = 50
 const renewSeconds = 10

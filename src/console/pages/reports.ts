@@ -15,9 +15,9 @@ import { badge } from '../../web/parts.ts'
 import { span } from '../../web/span.ts'
 import { type Column, table } from '../../web/tables.ts'
 import { counted, day, moment, number } from '../../web/words.ts'
-import { seesValues } from '../control.ts'
-import type { Fields, Guest, Site } from '../site.ts'
-import { capital, connectionField, personLink } from '../words.ts'
+import { seesValues } from '../site/control.ts'
+import type { Fields, Guest, Site } from '../site/site.ts'
+import { capital, connectionField, personLink } from '../site/words.ts'
 
 const defaultDays = 90
 /** So many departures are shown; the files hold all of them. */

@@ -5,9 +5,9 @@ import { card } from '../../web/layout.ts'
 import { definitions, joined } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
 import { counted, moment, number } from '../../web/words.ts'
-import { seesValues } from '../control.ts'
-import { type Guest, shortId } from '../site.ts'
-import { answerText, fieldName, fieldsText, kindBadge, personLink, runHref, valueText } from '../words.ts'
+import { seesValues } from '../site/control.ts'
+import { type Guest, shortId } from '../site/site.ts'
+import { answerText, fieldName, fieldsText, kindBadge, personLink, runHref, valueText } from '../site/words.ts'
 
 /** So many people are named on a page. */
 const namedAtMost = 200

@@ -9,8 +9,8 @@ import { card, heading } from '../../web/layout.ts'
 import { definitions, figures, joined, live, type Moment, type Tone, timeline } from '../../web/parts.ts'
 import { paging } from '../../web/tables.ts'
 import { counted, duration, moment, nearness, number } from '../../web/words.ts'
-import { seesValues } from '../control.ts'
-import { type Fields, type Guest, type Reader, type Site, shortId } from '../site.ts'
+import { seesValues } from '../site/control.ts'
+import { type Fields, type Guest, type Reader, type Site, shortId } from '../site/site.ts'
 import {
   capital,
   changesIn,
@@ -22,7 +22,7 @@ import {
   runStates,
   stateBadge,
   triggers,
-} from '../words.ts'
+} from '../site/words.ts'
 import { changesTable, kindOf, rejectsTable, verdictsParts } from './plan-parts.ts'
 import { accountPart } from './run-account.ts'
 

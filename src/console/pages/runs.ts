@@ -6,8 +6,8 @@ import { heading } from '../../web/layout.ts'
 import { joined, live } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { duration, moment, nearness } from '../../web/words.ts'
-import { type Fields, type Reader, type Site, shortId } from '../site.ts'
-import { capital, connectionField, countsText, runHref, runStates, stateBadge, triggers } from '../words.ts'
+import { type Fields, type Reader, type Site, shortId } from '../site/site.ts'
+import { capital, connectionField, countsText, runHref, runStates, stateBadge, triggers } from '../site/words.ts'
 
 const perPage = 50
 const renewSeconds = 10

@@ -4,7 +4,7 @@ import { html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, definitions } from '../../web/parts.ts'
 import { counted, moment, nearness } from '../../web/words.ts'
-import type { Reader, Site } from '../site.ts'
+import type { Reader, Site } from '../site/site.ts'
 
 const purposes: Readonly<Record<ScheduleView['purpose'], string>> = {
   read: 'Reads the source',

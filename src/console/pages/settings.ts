@@ -5,7 +5,7 @@ import { card, heading } from '../../web/layout.ts'
 import { badge, joined, type Tone } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
 import { counted, moment } from '../../web/words.ts'
-import type { Guest, Site } from '../site.ts'
+import type { Guest, Site } from '../site/site.ts'
 
 const levels: Readonly<Record<CheckView['level'], { readonly name: string; readonly tone: Tone }>> = {
   ok: { name: 'OK', tone: 'good' },

@@ -6,8 +6,8 @@ import { card, heading } from '../../web/layout.ts'
 import { badge, definitions, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { moment, nearness, number } from '../../web/words.ts'
-import type { Reader, Site } from '../site.ts'
-import { capital, connectionField, fieldName, runHref, triggers } from '../words.ts'
+import type { Reader, Site } from '../site/site.ts'
+import { capital, connectionField, fieldName, runHref, triggers } from '../site/words.ts'
 
 const perPage = 50
 

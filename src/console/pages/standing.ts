@@ -3,7 +3,7 @@ import type { ConnectionStatus, Run } from '../../contract/control/shapes.ts'
 import { type Html, html } from '../../web/html.ts'
 import { joined, type Tone } from '../../web/parts.ts'
 import { counted, moment, nearness, number } from '../../web/words.ts'
-import { capital, changesIn, runHref, runStates } from '../words.ts'
+import { capital, changesIn, runHref, runStates } from '../site/words.ts'
 
 export type Standing = { readonly state: string; readonly tone: Tone; readonly text: Html }
 

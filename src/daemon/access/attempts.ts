@@ -1,5 +1,5 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible'
-import { Refusal } from '../../http/server/refusal.ts'
+import { Refusal } from '../../http/refusal.ts'
 import { countRefusals } from '../../http/server/refusal-counts.ts'
 import type { Events } from '../../telemetry/events.ts'
 

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../../contract/control/access.ts'
-import { refuse } from '../../http/server/refusal.ts'
+import { refuse } from '../../http/refusal.ts'
 import { findToken, noteTokenUse } from '../../store/access/tokens.ts'
 import type { Db } from '../../store/schema.ts'
 import type { Attempts } from './attempts.ts'

@@ -12,7 +12,7 @@ import {
 } from '../../store/alerts/notifications.ts'
 import type { Db } from '../../store/schema.ts'
 import type { Events } from '../../telemetry/events.ts'
-import { repeat } from '../repeat.ts'
+import { repeat } from '../../system/repeat.ts'
 import {
   type AlertSettings,
   type ChannelSettings,
@@ -20,7 +20,7 @@ import {
   type Notice,
   type Sender,
   type Unsent,
-} from './channel.ts'
+} from '../config/channel.ts'
 import { conditionSettings, type Watched } from './freshness.ts'
 import { alertLinks } from './links.ts'
 import { createSender, sendBy } from './senders.ts'

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { Failure } from '../../errors.ts'
-import type { ChannelSettings } from './channel.ts'
+import type { ChannelSettings } from '../config/channel.ts'
 import { signedHeaders } from './post.ts'
 import { certificates } from './smtp.ts'
 

@@ -2,7 +2,7 @@ import type { AlertChannel, AlertMessage, AlertTestMessage, Alert as AlertView }
 import { type OpenAlert, openAlerts } from '../../store/alerts/alerts.ts'
 import { type Condition, type ConditionSettings, conditions } from '../../store/alerts/conditions.ts'
 import type { Db } from '../../store/schema.ts'
-import { type AlertSettings, logChannel, type Notice } from './channel.ts'
+import { type AlertSettings, logChannel, type Notice } from '../config/channel.ts'
 import type { AlertLink } from './links.ts'
 
 /** What is posted to a webhook, which gets every message on its own. */

@@ -4,7 +4,7 @@ import { signWebhook } from '../../connectors/webhook/sign.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { retryAfterMs } from '../../http/client/retry-after.ts'
 import { provenServers } from '../../http/client/tls.ts'
-import type { Unsent } from './channel.ts'
+import type { Unsent } from '../config/channel.ts'
 
 /** One message to a receiver. `id` stays the same when it is sent again, so that the receiver can recognise it. */
 export type Post = {

@@ -1,7 +1,7 @@
 import type { AlertKind } from '../../contract/control/alerts.ts'
 import type { Alert } from '../../store/alerts/alerts.ts'
 import { visible } from '../../text/visible.ts'
-import type { Notice } from './channel.ts'
+import type { Notice } from '../config/channel.ts'
 import type { AlertLink } from './links.ts'
 
 /** A notice as people read it, in chat and mail. */

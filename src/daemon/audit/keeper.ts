@@ -10,7 +10,7 @@ import type { Db, StoreSchema } from '../../store/schema.ts'
 import type { Events } from '../../telemetry/events.ts'
 import { version } from '../../version.ts'
 import type { Config } from '../config/config.ts'
-import { repeat } from '../repeat.ts'
+import { repeat } from '../../system/repeat.ts'
 import {
   makeKeyFile,
   makeNextKey,

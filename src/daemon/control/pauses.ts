@@ -2,7 +2,7 @@ import type { Pause, PauseState, pauseOperations } from '../../contract/control/
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { record } from '../../store/audit/trail.ts'
-import { addPause, endPause, pauseOf, type Pause as StoredPause } from '../../store/pauses.ts'
+import { addPause, endPause, pauseOf, type Pause as StoredPause } from '../../store/connections/pauses.ts'
 import { ensureConnection } from '../../store/runs/runs.ts'
 import type { SyncContext } from '../../sync/context.ts'
 import type { Scheduled } from '../schedules/schedules.ts'

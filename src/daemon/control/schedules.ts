@@ -1,6 +1,6 @@
 import type { ScheduleView, scheduleOperations } from '../../contract/control/schedules.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { type Pause, pausedConnections } from '../../store/pauses.ts'
+import { type Pause, pausedConnections } from '../../store/connections/pauses.ts'
 import type { SyncContext } from '../../sync/context.ts'
 import { latestSlot, nextSlotAt, type Schedule, type Scheduled } from '../schedules/schedules.ts'
 import { knownConnection } from './known.ts'

@@ -9,7 +9,7 @@ import { type BackupSize, checkBackup, readBackup } from '../../store/backup/fil
 import type { BackupHeader } from '../../store/backup/format.ts'
 import { loadStore, refuseOtherVersion } from '../../store/backup/load.ts'
 import { settleRestored } from '../../store/backup/settle.ts'
-import { noteMovedTo, peopleKnown } from '../../store/installation.ts'
+import { noteMovedTo, peopleKnown } from '../../store/connections/installation.ts'
 import type { StoreSchema } from '../../store/schema.ts'
 import type { Events } from '../../telemetry/events.ts'
 import { auditKeyFor, keepAudit } from '../audit/keeper.ts'

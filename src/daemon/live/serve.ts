@@ -5,7 +5,7 @@ import { databaseFailure } from '../../database/failures.ts'
 import { Failure } from '../../errors.ts'
 import { EventStream, eventStreams } from '../../http/server/event-stream.ts'
 import { readInput } from '../../http/server/input.ts'
-import { Refusal, refuse } from '../../http/server/refusal.ts'
+import { Refusal, refuse } from '../../http/refusal.ts'
 import type { Live } from './live.ts'
 
 export type LiveOptions = {

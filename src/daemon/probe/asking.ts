@@ -3,7 +3,7 @@ import type { AnyAnswer, Unreachable } from '../../http/client/answer.ts'
 import { WalkInterrupted } from '../../http/client/walk.ts'
 import type { Platform, PlatformClient } from '../../sync/context.ts'
 import { type AnswerClass, classifyAnswer, type Stop } from '../../sync/deliver/classify-answers.ts'
-import { failureOfStop } from '../check-result.ts'
+import { failureOfStop } from './check-result.ts'
 
 /** How a probe asks the platform, until a stop. */
 export type Asking = { readonly platform: Platform; readonly signal: AbortSignal }

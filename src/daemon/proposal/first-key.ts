@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { Failure } from '../../errors.ts'
 import type { Config } from '../config/config.ts'
-import type { TriedPermission } from '../key-permissions.ts'
+import type { TriedPermission } from '../probe/key-permissions.ts'
 
 /** The platform's API key at a first visit. */
 export type PlatformKey = {

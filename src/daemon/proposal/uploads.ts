@@ -3,7 +3,7 @@ import { mkdir, open, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type ExportFile, exportFileAt } from '../../connectors/file/export-file.ts'
 import { errorCode, Failure } from '../../errors.ts'
-import { Refusal, refuse } from '../../http/server/refusal.ts'
+import { Refusal, refuse } from '../../http/refusal.ts'
 
 /** An export that a person gave. */
 export type Upload = {

@@ -1,4 +1,4 @@
-import { pauseOf } from '../../store/pauses.ts'
+import { pauseOf } from '../../store/connections/pauses.ts'
 import { addWaitingRun, ensureConnection, type FeedName } from '../../store/runs/runs.ts'
 import { hasTakenSlots, slotKey, takeSlot } from '../../store/runs/slots.ts'
 import type { RunOptions } from '../../store/schema.ts'

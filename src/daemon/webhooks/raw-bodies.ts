@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Refusal, refuse } from '../../http/server/refusal.ts'
+import { Refusal, refuse } from '../../http/refusal.ts'
 
 /** The bytes of a body as they arrived. Disposing returns their share of the memory budget. */
 export type RawBody = Disposable & { readonly bytes: Buffer }

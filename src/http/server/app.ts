@@ -11,7 +11,7 @@ import { errorCode } from '../../errors.ts'
 import { visibleJson } from '../../text/visible.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { refuseTwoHosts } from './one-host.ts'
-import { Refusal, refusalBody, refuse } from './refusal.ts'
+import { Refusal, refusalBody, refuse } from '../refusal.ts'
 import { requestIdHeader, requestIdOf } from './request-id.ts'
 import { rememberRoutes } from './served-methods.ts'
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
-import { type Refusal, refusalBody, refuse } from './refusal.ts'
+import { type Refusal, refusalBody, refuse } from '../refusal.ts'
 import { requestIdHeader } from './request-id.ts'
 
 /** Answers bytes that never became a request (no HTTP, oversized headers, too slow) and ends their connection. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bytesType } from '../../contract/operation.ts'
-import { refuse } from './refusal.ts'
+import { refuse } from '../refusal.ts'
 
 /** So long the rest of a body that was refused is read and thrown away: who still sends would not read the answer. */
 const drainMs = 20_000

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { refuse } from './refusal.ts'
+import { refuse } from '../refusal.ts'
 
 const secretBytes = 32
 /** One value for each field; of a field sent twice no value counts. */

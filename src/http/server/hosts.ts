@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { refuse } from './refusal.ts'
+import { refuse } from '../refusal.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -5,7 +5,7 @@ import { describeIssues } from '../issues.ts'
 import { compressed, send } from './app.ts'
 import { acceptBytes } from './bytes.ts'
 import { type Input, readInput } from './input.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal } from '../refusal.ts'
 
 /** One handler for each operation of a table. It answers with a listed success, or throws a `Refusal`. */
 export type Handlers<T extends OperationTable, Ctx> = {

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { refuse } from './refusal.ts'
+import { refuse } from '../refusal.ts'
 
 /**
  * Refuses a request that names two hosts: in two `Host` headers, or in its first line and another one in the header. A proxy may judge it by

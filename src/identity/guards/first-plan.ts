@@ -1,5 +1,4 @@
 import type { Verdict } from '../change.ts'
-import type { Decision } from '../decide.ts'
 import type { GuardFacts, SameDate } from './facts.ts'
 import { limited } from './limited.ts'
 import { type Guards, limitRows } from './limits.ts'
@@ -34,35 +33,3 @@ const causes: Readonly<Record<string, string>> = {
 function onOneDate(name: 'sameStart' | 'sameLeaving', { date, people, of: base }: SameDate, limits: Guards): Verdict {
   return limited(name, limits[name], { actual: people, base, of: `${limitRows[name].said} ${date}` })
 }
-
-/** Counts the dates of joiners. A joiner whose row turns out not to count stays counted. */
-export function joinersDates() {
-  const starts = new Map<string, number>()
-  const leavings = new Map<string, number>()
-  return {
-    add({ entry, news: { kinds } }: Decision): void {
-      const { startedAt, separatedAt } = entry?.wanted ?? {}
-      if (typeof startedAt === 'string') count(starts, startedAt)
-      const isStated = kinds.includes('leftJoiners') && entry?.inferred === false
-      if (isStated && typeof separatedAt === 'string') count(leavings, separatedAt)
-    },
-    facts: () => ({ sameStart: mostFrequent(starts), sameLeaving: mostFrequent(leavings) }),
-  }
-}
-
-function count(dates: Map<string, number>, instant: string): void {
-  const date = instant.slice(0, 'yyyy-mm-dd'.length)
-  dates.set(date, (dates.get(date) ?? 0) + 1)
-}
-
-function mostFrequent(dates: ReadonlyMap<string, number>): SameDate {
-  let most: SameDate = noDate
-  let of = 0
-  for (const [date, people] of dates) {
-    of += people
-    if (people > most.people) most = { date, people, of }
-  }
-  return { ...most, of }
-}
-
-const noDate: SameDate = { date: null, people: 0, of: 0 }

@@ -1,4 +1,4 @@
-import { dateIn } from '../decide.ts'
+import { dateIn } from '../decide/decide.ts'
 import { startsAfterLeaving } from '../employment.ts'
 import type { Reject, Sighting } from '../record.ts'
 import { hasOffset } from './date-formats.ts'

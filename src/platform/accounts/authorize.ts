@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/operation.ts'
-import { Refusal } from '../../http/server/refusal.ts'
+import { Refusal } from '../../http/refusal.ts'
 import type { Caller } from './api-keys.ts'
 
 const bearer = /^Bearer +(\S+) *$/i

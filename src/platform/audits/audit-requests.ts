@@ -6,7 +6,7 @@ import type {
   auditRequests,
 } from '../../contract/platform/audit-requests.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { Refusal } from '../../http/server/refusal.ts'
+import { Refusal } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'

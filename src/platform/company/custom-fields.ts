@@ -8,7 +8,7 @@ import {
   urlLimit,
 } from '../../contract/platform/common.ts'
 import type { CustomFieldEntity, CustomFieldType } from '../../contract/platform/custom-field-kinds.ts'
-import { Refusal } from '../../http/server/refusal.ts'
+import { Refusal } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 

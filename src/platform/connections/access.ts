@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { prepared } from '../../database/prepared.ts'
-import { Refusal } from '../../http/server/refusal.ts'
+import { Refusal } from '../../http/refusal.ts'
 import type { Caller, PlatformContext } from '../core/context.ts'
 import type { PlatformSchema, ProviderType } from '../core/schema.ts'
 

@@ -1,5 +1,5 @@
 import type { CustomConnectionCreate } from '../../contract/platform/custom-connections.ts'
-import { Refusal } from '../../http/server/refusal.ts'
+import { Refusal } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { inferSchema } from '../core/json-schema/infer.ts'
 import type { ProviderType } from '../core/schema.ts'

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { shortTextLimit } from '../../contract/platform/common.ts'
 import type { ControlCreate } from '../../contract/platform/controls.ts'
-import { Refusal } from '../../http/server/refusal.ts'
+import { Refusal } from '../../http/refusal.ts'
 import { checkCustomFields, storeCustomFields } from '../company/custom-fields.ts'
 import { keepWorkspace } from '../company/workspaces.ts'
 import type { PlatformContext } from '../core/context.ts'

@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from 'kysely'
 import type { ControlRef } from '../../contract/platform/controls.ts'
-import { Refusal } from '../../http/server/refusal.ts'
+import { Refusal } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'

@@ -1,6 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { prepared } from '../../database/prepared.ts'
-import { Refusal } from '../../http/server/refusal.ts'
+import { Refusal } from '../../http/refusal.ts'
 import type { PlatformContext } from './context.ts'
 import { type Position, readCursor, writeCursor } from './cursors.ts'
 import type { PlatformSchema } from './schema.ts'

@@ -1,6 +1,6 @@
 import { platformPrefix } from '../../contract/platform/platform.ts'
 import { unservedOperations } from '../../contract/platform/unserved-operations.ts'
-import { type Refusal, refuse } from '../../http/server/refusal.ts'
+import { type Refusal, refuse } from '../../http/refusal.ts'
 
 const patterns = Object.entries(unservedOperations).map(([operation, name]) => {
   const [method, path = ''] = operation.split(' ')

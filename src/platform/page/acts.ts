@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { Refusal } from '../../http/server/refusal.ts'
+import { Refusal } from '../../http/refusal.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { syncIdentities } from '../identity-sync/identity-sync.ts'
 import type { SyncReport } from '../identity-sync/nightly.ts'

@@ -7,7 +7,7 @@ import type {
 } from '../../contract/platform/background-checks.ts'
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { Refusal, type RefusalKind, refuse } from '../../http/server/refusal.ts'
+import { Refusal, type RefusalKind, refuse } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { recordEvent } from '../events/events.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type DataRecord, RecordKey } from '../../contract/platform/custom-data-records.ts'
-import type { RefusalKind } from '../../http/server/refusal.ts'
+import type { RefusalKind } from '../../http/refusal.ts'
 import { isStorableJson } from '../core/storable-json.ts'
 
 /** The largest record as JSON. */

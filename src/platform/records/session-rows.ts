@@ -1,6 +1,6 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { CustomDataSession, SessionAction, SessionStatus } from '../../contract/platform/custom-data-sessions.ts'
-import { Refusal } from '../../http/server/refusal.ts'
+import { Refusal } from '../../http/refusal.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
 export type SessionRow = Selectable<PlatformSchema['custom_data_sessions']>

@@ -1,5 +1,5 @@
 import type { BulkResult, DataRecord, SingleResult } from '../../contract/platform/custom-data-records.ts'
-import { refusalKinds, refuse } from '../../http/server/refusal.ts'
+import { refusalKinds, refuse } from '../../http/refusal.ts'
 import { findResource, holdResource, type Resource, type WantedResource } from '../connections/access.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { recordEvents } from '../events/events.ts'

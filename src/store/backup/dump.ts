@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { type PieceLimits, readRowsBySize } from '../../database/rows-by-size.ts'
 import { Failure } from '../../errors.ts'
-import { installationOf } from '../installation.ts'
+import { installationOf } from '../connections/installation.ts'
 import type { Db } from '../schema.ts'
 import { type BackupHeader, type BackupLine, type BackupTable, backupFormat } from './format.ts'
 

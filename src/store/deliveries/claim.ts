@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { prepared } from '../../database/prepared.ts'
-import type { Target } from '../connections.ts'
+import type { Target } from '../connections/connections.ts'
 import { hasCome } from '../has-come.ts'
 import { maxRecentAttempts } from '../recent-attempts.ts'
 import type { Db } from '../schema.ts'

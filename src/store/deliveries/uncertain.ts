@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { lockRoster } from '../connections.ts'
+import { lockRoster } from '../connections/connections.ts'
 import { clockBound } from '../has-come.ts'
 import { putInDoubt } from '../in-doubt.ts'
 import type { Db } from '../schema.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { OvertakenEvent } from '../../identity/decider.ts'
+import type { OvertakenEvent } from '../../identity/decide/decider.ts'
 import type { Db } from '../schema.ts'
 
 const eventsAtOnce = 5000

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { timesSpokenOf } from '../../identity/field-times.ts'
 import type { FieldTimes, HeldLeaving, IdentityRecord, RosterEntry, Traits } from '../../identity/record.ts'
 import { isDigest, recognised, type Stated } from '../../identity/value-digests.ts'
-import { changeRoster, lockRoster } from '../connections.ts'
+import { changeRoster, lockRoster } from '../connections/connections.ts'
 import type { Db, KnownPeople } from '../schema.ts'
 import { valueDigests } from './value-digests.ts'
 

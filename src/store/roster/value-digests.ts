@@ -1,4 +1,4 @@
-import type { PlannedPerson } from '../../identity/decider.ts'
+import type { PlannedPerson } from '../../identity/decide/decider.ts'
 import type { FieldName, IdentityRecord, Traits } from '../../identity/record.ts'
 import { addressDigest, knownTraits } from '../../identity/rekeyed.ts'
 import {

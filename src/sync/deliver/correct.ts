@@ -1,5 +1,5 @@
 import type { IdentityRecord } from '../../identity/record.ts'
-import { setLacksUpdate, targetOf } from '../../store/connections.ts'
+import { setLacksUpdate, targetOf } from '../../store/connections/connections.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import type { PendingChange } from '../../store/deliveries/pending.ts'
 import {

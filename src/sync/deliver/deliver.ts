@@ -35,7 +35,12 @@ import { deliveryFailures } from '../../contract/failures.ts'
 import { backoffMs } from '../../queue/backoff.ts'
 import { type Payload, Postponed } from '../../queue/jobs.ts'
 import { record, rollcall } from '../../store/audit/trail.ts'
-import { blockConnection, freeConnection, type StandingBlock, standingBlock } from '../../store/connections.ts'
+import {
+  blockConnection,
+  freeConnection,
+  type StandingBlock,
+  standingBlock,
+} from '../../store/connections/connections.ts'
 import { type ClaimedDelivery, claimDelivery } from '../../store/deliveries/claim.ts'
 import { hasten } from '../../store/deliveries/due.ts'
 import { type AttemptEnd, closeRun, type EndedAttempt, endAttempt, isDue } from '../../store/deliveries/end.ts'

@@ -1,7 +1,14 @@
 import type { CustomConnection } from '../../contract/platform/custom-connections.ts'
 import { WalkInterrupted, walk } from '../../http/client/walk.ts'
 import { type JsonObject, schemaAt, schemaDifferences } from '../../identity/shape/json-schema.ts'
-import { claimTarget, holdsTarget, releaseTarget, setTarget, type Target, targetOf } from '../../store/connections.ts'
+import {
+  claimTarget,
+  holdsTarget,
+  releaseTarget,
+  setTarget,
+  type Target,
+  targetOf,
+} from '../../store/connections/connections.ts'
 import { forgetForeign } from '../../store/foreign/people.ts'
 import { forgetConfirmed } from '../../store/roster/roster.ts'
 import { type Lease, workingOn } from '../../store/workers/leases.ts'

@@ -1,4 +1,4 @@
-import type { Decider, Told } from '../../identity/decider.ts'
+import type { Decider, Told } from '../../identity/decide/decider.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import { rosterEntries, rosterKeys, unfinishedKeys } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'

@@ -1,5 +1,5 @@
 import { type FreshEvents, pendingConnections, retryDueEvents, retryEndedEvents } from '../../store/inbox/inbox.ts'
-import { pausedConnections } from '../../store/pauses.ts'
+import { pausedConnections } from '../../store/connections/pauses.ts'
 import { addWaitingRun, type FeedName, hasUndecidedRun } from '../../store/runs/runs.ts'
 import type { SyncContext, WebhookFeed } from '../context.ts'
 import { eachApart } from '../each-apart.ts'

@@ -11,7 +11,7 @@ import {
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import { type FeedName, undecidedOf } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
-import { markSettled, noteListed, takenVersions, unsettledSources } from '../../store/sources.ts'
+import { markSettled, noteListed, takenVersions, unsettledSources } from '../../store/connections/sources.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import type { FeedRules, SourceFeed, SyncConnection, SyncContext } from '../context.ts'
 import { ridersOf } from '../riders.ts'

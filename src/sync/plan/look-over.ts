@@ -1,7 +1,7 @@
 import type { Reading } from '../../connectors/connector.ts'
 import { withExpressions } from '../../connectors/expressions/expressions.ts'
 import type { Verdict } from '../../identity/change.ts'
-import { createDecider, type Decider, type Page } from '../../identity/decider.ts'
+import { createDecider, type Decider, type Page } from '../../identity/decide/decider.ts'
 import { type GuardFacts, noPeople } from '../../identity/guards/facts.ts'
 import { judge } from '../../identity/guards/judge.ts'
 import type { Guards } from '../../identity/guards/limits.ts'

@@ -1,7 +1,7 @@
 import type { Reading, SourceRow } from '../../connectors/connector.ts'
 import { unreadable } from '../../connectors/file/failures.ts'
 import type { Failure } from '../../errors.ts'
-import { dateIn } from '../../identity/decide.ts'
+import { dateIn } from '../../identity/decide/decide.ts'
 import { watchHeaderBelow } from '../../identity/lint/header-below.ts'
 import { createLint, type Lint } from '../../identity/lint/lint.ts'
 import { watchNotPeople } from '../../identity/lint/not-people.ts'

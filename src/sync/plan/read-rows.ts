@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SourceRow } from '../../connectors/connector.ts'
-import type { Decider, Page } from '../../identity/decider.ts'
+import type { Decider, Page } from '../../identity/decide/decider.ts'
 import { isReject } from '../../identity/mapping/rows.ts'
 import type { GiveWay } from '../context.ts'
 import type { RecordWatch } from './known/record-watch.ts'

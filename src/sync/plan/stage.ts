@@ -1,4 +1,4 @@
-import type { PlannedPerson } from '../../identity/decider.ts'
+import type { PlannedPerson } from '../../identity/decide/decider.ts'
 import { compareKeys, planDigest } from '../../identity/digest.ts'
 import type { ValueDigests } from '../../identity/value-digests.ts'
 import { type BatchLimits, batchNumbers } from '../../store/plans/batches.ts'

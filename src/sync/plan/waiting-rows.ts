@@ -1,6 +1,6 @@
 import { countPeople } from '../../identity/counted.ts'
-import type { PlanContext } from '../../identity/decide.ts'
-import { type Decider, isStale, speaksOfAll } from '../../identity/decider.ts'
+import type { PlanContext } from '../../identity/decide/decide.ts'
+import { type Decider, isStale, speaksOfAll } from '../../identity/decide/decider.ts'
 import type { Sighting } from '../../identity/record.ts'
 import { type KeyAnswers, underFirstKey } from '../../identity/rekeyed.ts'
 import {

@@ -1,6 +1,6 @@
 import type { LeaverFinding } from '../../contract/control/leavers.ts'
 import { WalkInterrupted, walk } from '../../http/client/walk.ts'
-import { targetOf } from '../../store/connections.ts'
+import { targetOf } from '../../store/connections/connections.ts'
 import {
   type CheckResult,
   claimChecks,

@@ -1,6 +1,6 @@
 import type { RosterEntry } from '../../identity/record.ts'
 import { digested, type ValueDigests } from '../../identity/value-digests.ts'
-import { endLearning, type Learned, noteLearned, restoredOf } from '../../store/installation.ts'
+import { endLearning, type Learned, noteLearned, restoredOf } from '../../store/connections/installation.ts'
 import { noteReadBack, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
 import { traitsOf, valueDigests } from '../../store/roster/value-digests.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'

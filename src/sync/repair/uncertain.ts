@@ -1,6 +1,6 @@
 import type { ClaimedDelivery } from '../../store/deliveries/claim.ts'
 import { endedTakeovers, leftUncertain, markUncertain, settleTakeover } from '../../store/deliveries/uncertain.ts'
-import { unlearned } from '../../store/installation.ts'
+import { unlearned } from '../../store/connections/installation.ts'
 import { noteReadBack, rosterEntries, rosterSize, uncertainKeys } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import { addWaitingRun, waitingRun } from '../../store/runs/runs.ts'

@@ -1,7 +1,7 @@
 import iconv from 'iconv-lite'
 import { expect, test } from 'vitest'
 import { tableOf } from '../../../src/cli/init/encoding.ts'
-import type { Prompts } from '../../../src/cli/prompts.ts'
+import type { Prompts } from '../../../src/cli/session/prompts.ts'
 
 const bytes = iconv.encode('Nr;Name\n1;Erdős\n2;Szűcs\n3;Gergő\n', 'windows-1250')
 const head = { name: 'people.csv', bytes, isWhole: true, endsLine: true }

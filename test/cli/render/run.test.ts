@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { exitOf } from '../../../src/cli/follow-run.ts'
 import { renderOutcome, renderRun, renderRuns, renderVerification } from '../../../src/cli/render/run.ts'
 import { plain } from '../../../src/cli/render/text.ts'
+import { exitOf } from '../../../src/cli/session/follow-run.ts'
 import { counts, runDocument } from '../../helpers/control-documents.ts'
 
 const id = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { controlOverSocket } from '../../../src/cli/control-client.ts'
+import { controlOverSocket } from '../../../src/cli/session/control-client.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
 import { startDaemon } from '../../../src/daemon/start.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Notice, SmtpChannel } from '../../../src/daemon/alerts/channel.ts'
 import { smtpSender } from '../../../src/daemon/alerts/smtp.ts'
+import type { Notice, SmtpChannel } from '../../../src/daemon/config/channel.ts'
 import { secretText, smtpChannel } from '../../helpers/alert-settings.ts'
 import { cleared, raised } from '../../helpers/notices.ts'
 import { freePort } from '../../helpers/servers/free-port.ts'

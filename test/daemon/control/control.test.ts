@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { throughSocket } from '../../../src/cli/control-client.ts'
+import { throughSocket } from '../../../src/cli/session/control-client.ts'
 import { control, controlPrefix } from '../../../src/contract/control/control.ts'
 import { type Run, restingStates } from '../../../src/contract/control/shapes.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'

@@ -5,9 +5,9 @@ import { controlExamples } from '../../../src/contract/control/examples.ts'
 import { live } from '../../../src/contract/control/live.ts'
 import type { Operation } from '../../../src/contract/operation.ts'
 import { controlDocument, serveDocument } from '../../../src/daemon/control/document.ts'
+import { refuse } from '../../../src/http/refusal.ts'
 import { createApp } from '../../../src/http/server/app.ts'
 import { mount } from '../../../src/http/server/mount.ts'
-import { refuse } from '../../../src/http/server/refusal.ts'
 import { limitRequests } from '../../../src/http/server/request-limit.ts'
 
 type Described = {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { controlHere } from '../../../src/cli/here.ts'
+import { controlHere } from '../../../src/cli/session/here.ts'
 import { type Caller, machineCaller } from '../../../src/contract/control/access.ts'
 import type { Problem, Unserved } from '../../../src/contract/control/shapes.ts'
 import { deliveryFailures } from '../../../src/contract/failures.ts'

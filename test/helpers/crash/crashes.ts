@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { type Control, controlOverSocket } from '../../../src/cli/control-client.ts'
+import { type Control, controlOverSocket } from '../../../src/cli/session/control-client.ts'
 import { readAddress } from '../../../src/daemon/control/address-file.ts'
 import type { Workplace } from '../workplace.ts'
 

@@ -1,4 +1,4 @@
-import type { Control } from '../../../src/cli/control-client.ts'
+import type { Control } from '../../../src/cli/session/control-client.ts'
 import type { Identity } from '../../../src/contract/platform/hris-user-identities.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
 import { listUnserved } from '../../../src/store/rejects/unserved.ts'

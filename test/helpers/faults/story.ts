@@ -7,7 +7,7 @@ import {
 import { Failure } from '../../../src/errors.ts'
 import { createClient } from '../../../src/http/client/client.ts'
 import { Postponed } from '../../../src/queue/jobs.ts'
-import { claimTarget, connectionStates, releaseTarget } from '../../../src/store/connections.ts'
+import { claimTarget, connectionStates, releaseTarget } from '../../../src/store/connections/connections.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'

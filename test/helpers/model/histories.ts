@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Change } from '../../../src/identity/change.ts'
-import type { PlanContext } from '../../../src/identity/decide.ts'
+import type { PlanContext } from '../../../src/identity/decide/decide.ts'
 import type { Sighting } from '../../../src/identity/record.ts'
 import { type Plan, plan } from './plan.ts'
 import { applyPlan, type Roster } from './roster.ts'

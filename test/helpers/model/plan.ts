@@ -1,6 +1,6 @@
 import type { Change, PlanCounts } from '../../../src/identity/change.ts'
-import type { PlanContext, WantedSide } from '../../../src/identity/decide.ts'
-import { createDecider, type DeciderRules, isStale, type PlannedPerson } from '../../../src/identity/decider.ts'
+import type { PlanContext, WantedSide } from '../../../src/identity/decide/decide.ts'
+import { createDecider, type DeciderRules, isStale, type PlannedPerson } from '../../../src/identity/decide/decider.ts'
 import { compareKeys } from '../../../src/identity/digest.ts'
 import { type GuardFacts, noPeople, type PeopleCounts } from '../../../src/identity/guards/facts.ts'
 import { isReject } from '../../../src/identity/mapping/rows.ts'

@@ -1,6 +1,6 @@
-import { exitOf } from '../../../src/cli/follow-run.ts'
 import { renderOutcome } from '../../../src/cli/render/run.ts'
 import { plain } from '../../../src/cli/render/text.ts'
+import { exitOf } from '../../../src/cli/session/follow-run.ts'
 import { failures } from '../../../src/errors.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
 import { listUnserved } from '../../../src/store/rejects/unserved.ts'

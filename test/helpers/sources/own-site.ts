@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Control, controlOverSocket } from '../../../src/cli/control-client.ts'
+import { type Control, controlOverSocket } from '../../../src/cli/session/control-client.ts'
 import { restingStates } from '../../../src/contract/control/shapes.ts'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'

@@ -4,9 +4,9 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { operations } from '../../../src/contract/operation.ts'
 import { createClient } from '../../../src/http/client/client.ts'
+import { refuse } from '../../../src/http/refusal.ts'
 import { createApp } from '../../../src/http/server/app.ts'
 import { type Handlers, mount } from '../../../src/http/server/mount.ts'
-import { refuse } from '../../../src/http/server/refusal.ts'
 
 const table = operations({
   keep: {

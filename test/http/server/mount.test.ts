@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { Refusal, refuse } from '../../../src/http/server/refusal.ts'
+import { Refusal, refuse } from '../../../src/http/refusal.ts'
 import { ask, serveNotes } from '../notes.ts'
 
 const json = { 'content-type': 'application/json' }

@@ -1,6 +1,6 @@
 import type { Operation } from '../../../src/contract/operation.ts'
 import { ExceptionResponse, NamedExceptionResponse } from '../../../src/contract/platform/common.ts'
-import { isNamedStatus } from '../../../src/http/server/refusal.ts'
+import { isNamedStatus } from '../../../src/http/refusal.ts'
 import type { RawAnswer, RawRequest } from '../helpers/raw-requests.ts'
 import type { NamedOperation } from './operations.ts'
 import type { World } from './world.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connectionStates } from '../../../src/store/connections.ts'
+import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { listProblems, noProblems, problemTallies } from '../../../src/store/deliveries/problems.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import { requestRun } from '../../../src/sync/sync.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { personOf } from '../../../src/store/audit/history.ts'
+import { personOf } from '../../../src/store/history/history.ts'
 import { dismissEvents, listEvents } from '../../../src/store/inbox/review.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import { kept } from '../../../src/store/retention/kept.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectionStates } from '../../../src/store/connections.ts'
+import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
 import { classifyAnswer } from '../../../src/sync/deliver/classify-answers.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { changesOf } from '../../../src/store/audit/history.ts'
-import { connectionStates } from '../../../src/store/connections.ts'
+import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
+import { changesOf } from '../../../src/store/history/history.ts'
 import { between, change, type Host, openWorld, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
 const nextNight = '2026-11-21T01:00:00.000Z'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AnyAnswer } from '../../../src/http/client/answer.ts'
-import { connectionStates } from '../../../src/store/connections.ts'
+import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
 import { approveRun, retractPerson } from '../../../src/sync/sync.ts'
 import { liveRecords, openRecordWorld, recordNight, workers, workspaceOf } from '../../helpers/custom-records.ts'

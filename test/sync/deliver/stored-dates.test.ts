@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectionStates } from '../../../src/store/connections.ts'
+import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { noLimits } from '../../helpers/guards/no-limits.ts'
 import { between, type Host, type HrPerson, openWorld, staff, startHost } from '../../helpers/world.ts'
 

@@ -1,6 +1,12 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { claimTarget, connectionStates, releaseTarget, setTarget, targetOf } from '../../../src/store/connections.ts'
+import {
+  claimTarget,
+  connectionStates,
+  releaseTarget,
+  setTarget,
+  targetOf,
+} from '../../../src/store/connections/connections.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'

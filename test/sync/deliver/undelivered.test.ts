@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { doubtTallies } from '../../../src/store/in-doubt.ts'
 import { listProblems, problemTallies } from '../../../src/store/deliveries/problems.ts'
+import { doubtTallies } from '../../../src/store/in-doubt.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
 import {

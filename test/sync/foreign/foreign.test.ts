@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { controlHere } from '../../../src/cli/here.ts'
+import { controlHere } from '../../../src/cli/session/here.ts'
 import { machineCaller } from '../../../src/contract/control/access.ts'
 import { byIdentityId } from '../../../src/contract/platform/hris-user-identities.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
-import { connectionStates } from '../../../src/store/connections.ts'
+import { connectionStates } from '../../../src/store/connections/connections.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'
 import type { SyncConnection } from '../../../src/sync/context.ts'
 import {
@@ -21,9 +21,9 @@ import { noLimits } from '../../helpers/guards/no-limits.ts'
 import {
   between,
   change,
-  headers,
   type Host,
   type HrPerson,
+  headers,
   openWorld,
   peopleOn,
   staff,

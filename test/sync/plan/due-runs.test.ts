@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Failure } from '../../../src/errors.ts'
-import { personOf } from '../../../src/store/audit/history.ts'
+import { personOf } from '../../../src/store/history/history.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { SourceFeed } from '../../../src/sync/context.ts'
 import { approveRun, rejectRun, requestDueRuns, requestRun } from '../../../src/sync/sync.ts'

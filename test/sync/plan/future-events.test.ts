@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
-import { personOf, rejectsOf } from '../../../src/store/audit/history.ts'
+import { personOf, rejectsOf } from '../../../src/store/history/history.ts'
 import { dismissEvents, listEvents } from '../../../src/store/inbox/review.ts'
 import { retain } from '../../../src/store/retention/retain.ts'
 import { approveRun, requestDueRuns } from '../../../src/sync/sync.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { withExpressions } from '../../../src/connectors/expressions/expressions.ts'
-import { createDecider, type DeciderRules } from '../../../src/identity/decider.ts'
+import { createDecider, type DeciderRules } from '../../../src/identity/decide/decider.ts'
 import { judge } from '../../../src/identity/guards/judge.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { compileMapping, expressionsOf, Mapping } from '../../../src/identity/mapping/mapping.ts'

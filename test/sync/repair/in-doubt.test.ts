@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { changeRoster } from '../../../src/store/connections.ts'
+import { changeRoster } from '../../../src/store/connections/connections.ts'
 import { markUncertain } from '../../../src/store/deliveries/uncertain.ts'
 import { doubtTallies } from '../../../src/store/in-doubt.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'

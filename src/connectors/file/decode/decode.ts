@@ -3,7 +3,7 @@ import type { ConnectorPlace } from '../../connector.ts'
 import { type ExportFile, readBytes } from '../export-file.ts'
 import { unreadable } from '../failures.ts'
 import type { ExportFormat } from '../format.ts'
-import { joinChunks, prepend, splitChunks } from './chunks.ts'
+import { joinChunks, prepend, splitChunks } from '../chunks.ts'
 import { gunzipChunks } from './gzip.ts'
 
 const pieceBytes = 128 * 1024

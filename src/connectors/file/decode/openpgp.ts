@@ -3,7 +3,7 @@ import { Failure } from '../../../errors.ts'
 import type { ConnectorPlace } from '../../connector.ts'
 import { unreadable } from '../failures.ts'
 import type { ExportFormat } from '../format.ts'
-import { joinChunks, prepend } from './chunks.ts'
+import { joinChunks, prepend } from '../chunks.ts'
 
 const armor = '-----BEGIN PGP MESSAGE'
 const tickMs = 500

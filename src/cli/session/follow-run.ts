@@ -1,0 +1,215 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Run, restingStates } from '../../contract/control/shapes.ts'
+import { Failure, failures } from '../../errors.ts'
+import { standardError } from '../../text/print.ts'
+import type { Control } from './control-client.ts'
+import { createProgress, noProgress, type Progress } from '../render/progress.ts'
+import { renderOutcome } from '../render/run.ts'
+import type { Paint } from '../render/text.ts'
+import { counted, number, shortId } from '../render/text.ts'
+import type { Session } from './session.ts'
+
+const pollMs = 250
+const slowPollMs = 1000
+/** How long nothing may move before it is worth asking why. */
+const standingMs = 2000
+/** States in which a run needs no answer of the platform to go on. */
+const ownWork: ReadonlySet<Run['state']> = new Set(['reading', 'planned'])
+
+/** How many of the newest runs of a connection are looked through for those of a command, and how many of them are waited for. */
+const maxOthers = 20
+
+type Settling = {
+  /** What `restedRuns` answered before the run was asked for. The other runs that came since are reported as well, such as that of due leaving dates. */
+  readonly restedBefore?: ReadonlySet<string> | null
+}
+
+/** Stays with a run until it has come to rest, prints what became of it, and tells the exit code. */
+export async function settle(
+  session: Session,
+  run: Run,
+  waitSeconds: number,
+  { restedBefore = null }: Settling = {},
+): Promise<number> {
+  const { control, output } = session
+  const settled = await settledRun(session, run, waitSeconds)
+  if (settled.state === 'held' && settled.wentOn !== null) {
+    const going = await control.getRun({ params: { runId: settled.wentOn } })
+    const gone = await settledRun(session, going, waitSeconds)
+    if (!output.quiet) output.note(renderOutcome(gone, output.paint))
+  }
+  const alongside: Run[] = []
+  for (const { id } of settled.also) {
+    const other = await control.getRun({ params: { runId: id } })
+    alongside.push(await settledRun(session, other, waitSeconds))
+  }
+  const known = [settled, ...alongside]
+  const seen = new Set([...idsOf(known), ...(settled.wentOn === null ? [] : [settled.wentOn]), ...(restedBefore ?? [])])
+  const others = restedBefore === null ? nothingElse : await settledOthers(session, settled, seen, waitSeconds)
+  const also = [...alongside, ...others.runs]
+  output.result(also.length === 0 ? settled : { ...settled, alongside: also }, renderOutcomes)
+  const exits = [settled, ...also].map(exitOf)
+  const exit = exits.find((exit) => exit !== 0)
+  if (others.failure !== null && exit === undefined) throw others.failure
+  if (others.failure !== null) output.note(others.failure.message)
+  return exit ?? 0
+}
+
+type Others = { readonly runs: readonly Run[]; readonly failure: Failure | null }
+const nothingElse: Others = { runs: [], failure: null }
+
+/**
+ * The runs of a connection, and of those linked to it, that have come to rest; null if a daemon does the others by itself. A command
+ * without one asks before it begins, and reports every run that has come since: one that ended at once may have failed.
+ */
+export async function restedRuns(session: Session, connection: string): Promise<ReadonlySet<string> | null> {
+  if ((await session.control.about({})).daemon !== null) return null
+  return new Set((await newestRuns(session, connection)).filter(isResting).map(({ id }) => id))
+}
+
+/** The runs that are not known yet, once they have come to rest. Without a daemon they would end with the command. */
+async function settledOthers(
+  session: Session,
+  { connection }: Run,
+  seen: Set<string>,
+  waitSeconds: number,
+): Promise<Others> {
+  const runs: Run[] = []
+  try {
+    for (;;) {
+      const next = (await newestRuns(session, connection)).find(({ id }) => !seen.has(id))
+      // Where a daemon of another machine works as well, new ones may come for ever.
+      if (next === undefined || runs.length === maxOthers) return { runs, failure: null }
+      const run = await settledRun(session, next, waitSeconds)
+      for (const id of [next.id, ...idsOf([run])]) seen.add(id)
+      runs.push(run)
+    }
+  } catch (error) {
+    if (error instanceof Failure) return { runs, failure: error }
+    throw error
+  }
+}
+
+/** The newest runs of a connection, then of each connection that is linked to it; of each the oldest first. */
+async function newestRuns({ control, config }: Session, connection: string): Promise<Run[]> {
+  const linked = [...config.connections.values()].filter(({ rides }) => rides === connection)
+  const runs: Run[] = []
+  for (const name of [connection, ...linked.map((one) => one.name)]) {
+    const { data } = await control.listRuns({ query: { connection: name, limit: maxOthers } })
+    runs.push(...data.toReversed())
+  }
+  return runs
+}
+
+/** The runs, and the held ones of people whom a guard stopped: those are told with the run that they were part of. */
+function idsOf(runs: readonly Run[]): string[] {
+  return runs.flatMap(({ id, setAside }) => (setAside === null ? [id] : [id, setAside]))
+}
+
+/** What became of a run, and of those that rode along with it. */
+function renderOutcomes(
+  { alongside = [], ...run }: Run & { readonly alongside?: readonly Run[] },
+  paint: Paint,
+): string {
+  return [run, ...alongside].map((one) => renderOutcome(one, paint)).join('\n')
+}
+
+/** The run once it has come to rest. */
+export async function settledRun({ control, output, signal }: Session, run: Run, waitSeconds: number): Promise<Run> {
+  const progress = output.quiet ? noProgress : createProgress(standardError)
+  return await followRun(control, run, { waitSeconds, progress, signal })
+}
+
+/**
+ * Watches a run until it has come to rest. Throws `blocked` when the platform turned its connection away, and
+ * `platform_unreachable` when nothing moved for `waitSeconds`; the run itself stays, and goes on when it can.
+ */
+export async function followRun(
+  control: Control,
+  first: Run,
+  { waitSeconds, progress, signal }: { waitSeconds: number; progress: Progress; signal: AbortSignal },
+): Promise<Run> {
+  using _place = { [Symbol.dispose]: () => progress.end() }
+  const movement = watchMovement()
+  let run = first
+  for (;;) {
+    progress.show(run)
+    if (isResting(run)) return run
+    const standsMs = movement.see(run)
+    if (standsMs > standingMs) {
+      const { working, platform, delay } = await lookAround(control, run)
+      if (movement.see(working) > waitSeconds * 1000) throw stalled(working, { platform, delay, waitSeconds })
+    }
+    await pause(standsMs > standingMs ? slowPollMs : pollMs, undefined, { signal })
+    run = await control.getRun({ params: { runId: run.id } })
+  }
+}
+
+/** Tells for how long nothing has moved: no run has been seen in a state or with counts that it did not have before. */
+function watchMovement(): { see(run: Run): number } {
+  const seen = new Set<string>()
+  let movedAt = performance.now()
+  return {
+    see(run) {
+      const mark = JSON.stringify([run.id, run.state, run.confirmed, run.problems, run.remaining])
+      // How long a source takes to be read, and its plan to be stored, says nothing about the platform.
+      if (!seen.has(mark) || ownWork.has(run.state)) movedAt = performance.now()
+      seen.add(mark)
+      return performance.now() - movedAt
+    },
+  }
+}
+
+type Around = { readonly working: Run; readonly platform: string; readonly delay: string | undefined }
+
+/** The run that is at work: this one, or the one that it waits for. Throws `blocked` where none can be. */
+async function lookAround(control: Control, run: Run): Promise<Around> {
+  const { platform, platformDelay, connections } = await control.status({})
+  const connection = connections.find(({ name }) => name === run.connection)
+  const working = connection?.active ?? run
+  if (connection?.blocked) {
+    throw new Failure('blocked', `${run.connection} is blocked: ${connection.blocked.reason}; ${remains(working)}`)
+  }
+  return { working, platform, delay: platformDelay }
+}
+
+/** True once nothing happens to the run by itself any more. */
+export function isResting({ state }: Run): boolean {
+  return restingStates.some((resting) => resting === state)
+}
+
+function stalled(
+  run: Run,
+  { platform, delay, waitSeconds }: Omit<Around, 'working'> & { readonly waitSeconds: number },
+): Failure {
+  const why = delay === undefined ? '' : `: ${delay}`
+  const message = `the platform at ${platform} took nothing for ${counted(waitSeconds, 'second')}${why}; ${remains(run)}`
+  return new Failure('platform_unreachable', message)
+}
+
+function remains(run: Run): string {
+  return `${counted(run.confirmed, 'change')} delivered, ${number(run.remaining)} to go in run ${shortId(run.id)}; the next start goes on with it`
+}
+
+/** The exit code that tells how a run ended. */
+export function exitOf(run: Run): number {
+  switch (run.state) {
+    case 'held':
+      return failures.run_held.exit
+    case 'finished_with_problems':
+      return failures.finished_with_problems.exit
+    case 'failed':
+      return isFailureCode(run.failure) ? failures[run.failure].exit : failures.run_failed.exit
+    case 'rejected':
+    case 'superseded':
+    case 'cancelled':
+      return failures.conflict.exit
+    default:
+      // What went on went well; a part of the plan waits all the same.
+      return run.setAside === null ? 0 : failures.run_held.exit
+  }
+}
+
+function isFailureCode(code: string | null): code is keyof typeof failures {
+  return code !== null && Object.hasOwn(failures, code)
+}

@@ -1,0 +1,195 @@
+import { constants } from 'node:os'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Config } from '../../daemon/config/config.ts'
+import { Failure } from '../../errors.ts'
+import { openScreen, standardOutput } from '../../text/print.ts'
+import { visibleJson } from '../../text/visible.ts'
+import type { Control } from './control-client.ts'
+import { controlOverSocket } from './control-client.ts'
+import { findDaemon } from './find-daemon.ts'
+import { pasteable } from './hints.ts'
+import { createOutput, type Output } from './output.ts'
+import { type Paint, wrapped } from '../render/text.ts'
+import { type CommonOptions, configOf } from './session.ts'
+import { listenForStop } from './stop-signal.ts'
+
+const everyMs = 1000
+/** Somebody who presses q breaks a view off, as with Ctrl-C. */
+const exitOfQuit = 128 + constants.signals.SIGINT
+
+/** Something that is looked at while it changes. */
+export type Live<T> = {
+  look(control: Control): Promise<T>
+  /** What stands on a terminal, and stays there at the end. */
+  render(seen: T, paint: Paint): string
+  /** What has changed since the last look, a line each: for a file, a pipe and a terminal that cannot redraw. */
+  changes(seen: T, before: T | null, paint: Paint): string[]
+  /** True once nothing will change any more. */
+  isOver?(seen: T): boolean
+}
+
+export type Watched<T> = {
+  /** What was seen last. */
+  readonly seen: T | null
+  /** The exit code if a person or a signal ended the view; null if it was over. */
+  readonly brokenOff: number | null
+}
+
+/**
+ * Shows something until it is over or a person has seen enough, at most once a second. On a terminal it is drawn in place; elsewhere
+ * changes are printed as lines, and with --json as one document a line. A daemon that goes away is said and waited for. Without a
+ * daemon the store is looked at once, and not kept from the daemon that may start.
+ */
+export async function watch<T>(options: CommonOptions, live: Live<T>): Promise<Watched<T>> {
+  const output = createOutput(options)
+  const config = await configOf(options, { secrets: 'when needed' })
+  using stop = listenForStop()
+  const enough = new AbortController()
+  const signal = AbortSignal.any([stop.signal, enough.signal])
+  let seen: T | null = null
+  {
+    using view = createView(options, live, { output, quit: () => enough.abort() })
+    const source = await sourceOf(config, signal)
+    try {
+      for (;;) {
+        const next = await source.look(live.look)
+        if (next.away === null) seen = next.seen
+        view.show(next)
+        if (next.away === null && live.isOver?.(next.seen)) break
+        await pause(everyMs, undefined, { signal })
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error
+    } finally {
+      await source[Symbol.asyncDispose]()
+    }
+  }
+  if (seen !== null && isDrawn(output)) output.result(seen, live.render)
+  return { seen, brokenOff: signal.aborted ? (stop.exit() ?? exitOfQuit) : null }
+}
+
+/** What was seen, or since when and why nothing can be seen. */
+type Sight<T> = { readonly seen: T; readonly away: null } | { readonly away: Away }
+type Away = { readonly since: Date; readonly reason: string }
+
+type Source = AsyncDisposable & { look<T>(look: (control: Control) => Promise<T>): Promise<Sight<T>> }
+
+/** Looks through the daemon that runs. Before one has run, it looks into the store itself: each time on a server, and once in the data folder. */
+async function sourceOf(config: Config, signal: AbortSignal): Promise<Source> {
+  let control = await daemonsControl(config)
+  let away: Away | null = null
+  let looked = false
+  const absent = (reason: string): { away: Away } => {
+    away ??= { since: new Date(), reason }
+    return { away }
+  }
+  return {
+    async look(look) {
+      control ??= await daemonsControl(config)
+      try {
+        if (control === null && away !== null) return absent(away.reason)
+        if (control === null) {
+          if (looked && config.database === null) return absent('no daemon runs')
+          looked = true
+          return { seen: await withoutDaemon(config, signal, look), away: null }
+        }
+        looked = true
+        const seen = await look(control)
+        away = null
+        return { seen, away: null }
+      } catch (error) {
+        if (!(error instanceof Failure) || !error.retry) throw error
+        control = null
+        return absent(error.message)
+      }
+    },
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+async function daemonsControl(config: Config): Promise<Control | null> {
+  const daemon = await findDaemon(config)
+  return daemon && controlOverSocket(daemon)
+}
+
+async function withoutDaemon<T>(
+  config: Config,
+  signal: AbortSignal,
+  look: (control: Control) => Promise<T>,
+): Promise<T> {
+  const { openHere } = await import('./here.ts')
+  await using here = await openHere(config, { looks: true, signal })
+  return await look(here.control)
+}
+
+type View<T> = Disposable & { show(sight: Sight<T>): void }
+
+function isDrawn({ json }: Output): boolean {
+  return !json && standardOutput.canRedraw
+}
+
+function createView<T>(
+  options: CommonOptions,
+  live: Live<T>,
+  { output, quit }: { output: Output; quit: () => void },
+): View<T> {
+  return isDrawn(output) ? drawn(options, live, quit) : printed(live, output)
+}
+
+function drawn<T>({ config }: CommonOptions, live: Live<T>, quit: () => void): View<T> {
+  const { paint } = standardOutput
+  const screen = openScreen({ quit })
+  let last: T | null = null
+  return {
+    show(sight) {
+      if (sight.away === null) last = sight.seen
+      const state =
+        sight.away === null
+          ? paint('dim', `${clock(new Date())} · q ends this view`)
+          : paint(
+              'yellow',
+              `! ${clock(new Date())} · ${awayText(sight.away)}; waiting for the daemon · q ends this view`,
+            )
+      const shown = last
+      screen.draw((columns) => {
+        const body = shown === null ? '' : pasteable(live.render(shown, paint), { config })
+        return wrapped(`${state}\n\n${body}`, columns)
+      })
+    },
+    [Symbol.dispose]: () => screen[Symbol.dispose](),
+  }
+}
+
+function printed<T>(live: Live<T>, output: Output): View<T> {
+  let before: T | null = null
+  let text = ''
+  let isAway = false
+  return {
+    show(sight) {
+      if (sight.away !== null) {
+        if (!isAway) output.note(`! ${awayText(sight.away)}; waiting for the daemon`)
+        isAway = true
+        return
+      }
+      if (isAway) output.note('the daemon answers again')
+      isAway = false
+      if (output.json) {
+        const document = visibleJson(JSON.stringify(sight.seen))
+        if (document !== text) standardOutput.print(`${document}\n`)
+        text = document
+      } else {
+        for (const line of live.changes(sight.seen, before, standardOutput.paint)) output.piece(line)
+      }
+      before = sight.seen
+    },
+    [Symbol.dispose]: () => undefined,
+  }
+}
+
+function awayText({ since, reason }: Away): string {
+  return `${reason} (since ${clock(since)})`
+}
+
+function clock(time: Date): string {
+  return `${time.toISOString().slice(11, 19)} UTC`
+}

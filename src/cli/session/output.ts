@@ -1,0 +1,60 @@
+import { type Paint, type Printer, standardError, standardOutput } from '../../text/print.ts'
+import { jsonText } from '../../text/visible.ts'
+import { pasteable } from './hints.ts'
+import { wrapped } from '../render/text.ts'
+
+/** Where a command's words go: its result on stdout, everything else on stderr. */
+export type Output = {
+  readonly json: boolean
+  /** True where stderr has no reader who waits: with --json. */
+  readonly quiet: boolean
+  /** Personal values are shown to who asks for them, in a document or on a terminal; a log file or a pipe gets none. */
+  mayShowValues(options: { readonly showValues?: boolean }): boolean
+  /** Prints the result: with --json the document itself and nothing else, otherwise what `render` makes of it. */
+  result<T>(document: T, render: (document: T, paint: Paint) => string): void
+  /** Prints a piece of what is printed for people while a command goes on: nothing with --json. */
+  piece(text: string): void
+  /** Prints a remark for the person at the terminal. */
+  note(text: string): void
+  /** For what is written to stderr. */
+  readonly paint: Paint
+}
+
+export type OutputOptions = {
+  readonly json?: boolean | undefined
+  /** What --config named, so that a command in a hint can be pasted. */
+  readonly config?: string | undefined
+}
+
+export function createOutput({ json = false, config }: OutputOptions): Output {
+  return {
+    json,
+    quiet: json && !standardError.isTerminal,
+    mayShowValues: ({ showValues = false }) => showValues && (json || standardOutput.isTerminal),
+    result: (document, render) => {
+      standardOutput.print(rendered(document, render, { json, config }))
+    },
+    piece: (text) => {
+      if (!json) standardOutput.print(`${pasteable(text, { config })}\n`)
+    },
+    note: (text) => {
+      standardError.print(`${fitting(pasteable(text, { config }), standardError)}\n`)
+    },
+    paint: standardError.paint,
+  }
+}
+
+/** A result as it is printed: with --json the document itself, otherwise what `render` makes of it. */
+export function rendered<T>(
+  document: T,
+  render: (document: T, paint: Paint) => string,
+  { json, config }: OutputOptions,
+): string {
+  if (json) return jsonText(document)
+  return `${fitting(pasteable(render(document, standardOutput.paint), { config }), standardOutput)}\n`
+}
+
+/** A terminal breaks long lines inside of words; a file or a pipe is given them whole. */
+function fitting(text: string, { columns }: Printer): string {
+  return columns === null ? text : wrapped(text, columns)
+}

@@ -1,0 +1,141 @@
+import type { FoundPerson } from '../../contract/control/people.ts'
+import { Failure } from '../../errors.ts'
+import { standardError } from '../../text/print.ts'
+import type { Control } from './control-client.ts'
+import { renderFoundPeople } from '../render/found-people.ts'
+import { counted } from '../render/text.ts'
+import { type CommonOptions, connectionNamed, type Session } from './session.ts'
+
+type Options = CommonOptions & { readonly showValues?: boolean; readonly maxMatches?: number }
+type Named = { readonly connection: string; readonly identityId: string }
+type Asked = { readonly connection: string | undefined; readonly search: string; readonly maxMatches: number }
+type Matches = { readonly found: readonly FoundPerson[]; readonly isWhole: boolean }
+
+/** How many matches are read. If there may be more, no single person can be chosen. */
+const defaultMaxMatches = 200
+const maxListed = 20
+
+/**
+ * The person that somebody has named, by key, whole e-mail address or whole words of the name. Several are listed with their keys, and
+ * people who are only called nearly so are listed too: no one is ever guessed. A text that is found nowhere is taken for a key, of which
+ * the operation says what it makes.
+ */
+export async function personNamed(session: Session, text: string, options: Options): Promise<Named> {
+  const found = await personFound(session, text, options)
+  if (found !== null) return found
+  const connection = connectionNamed(options, session.config)
+  if (!/[\s@]/.test(text.trim())) return { connection, identityId: text }
+  throw new Failure('not_found', `nobody with the e-mail address or name "${text}" is known in ${connection}`)
+}
+
+/** The same for what is looked for in the source, which may tell of people who are new: their keys and addresses stay as they are. */
+export async function personInSource(session: Session, text: string, options: Options): Promise<Named> {
+  const asItIs = { connection: connectionNamed(options, session.config), identityId: text }
+  if (text.includes('@')) return asItIs
+  return (await personFound(session, text, options)) ?? asItIs
+}
+
+/** The same; null if nobody is known who is called so. */
+export async function personFound(session: Session, text: string, options: Options): Promise<Named | null> {
+  const { config, control } = session
+  const search = text.trim()
+  if (search === '') throw new Failure('usage', 'name a person by key, e-mail address or name')
+  const connections = options.connection === undefined ? [...config.connections.keys()] : [options.connection]
+  const byKey = await withKey(control, search, connections)
+  const [withIt, ...others] = byKey
+  if (withIt !== undefined && others.length === 0) return namedAs(withIt)
+  if (withIt !== undefined) {
+    const places = byKey.map(({ connection }) => connection).join(', ')
+    throw new Failure('usage', `several connections know the key ${search} (${places}): name one with --connection`)
+  }
+  const { connection, maxMatches = defaultMaxMatches } = options
+  const { found, isWhole } = await matches(control, { connection, search, maxMatches })
+  const exact = found.filter((person) => isCalled(person, search))
+  const [only, ...namesakes] = exact
+  if (only !== undefined && namesakes.length === 0 && isWhole) return namedAs(only)
+  if (found.length === 0) return null
+  const people = exact.length > 0 ? exact : found
+  throw several(session, people, { search, isExact: exact.length > 0, isWhole, ...options })
+}
+
+function namedAs({ connection, identityId }: Named): Named {
+  return { connection, identityId }
+}
+
+/** Who has exactly this key, also as one that HR has used since. It is asked for without values, so that no look at people is recorded. */
+async function withKey(control: Control, identityId: string, connections: readonly string[]): Promise<Named[]> {
+  if (/[\s@]/.test(identityId)) return []
+  const people = await Promise.all(
+    connections.map(async (connection) => {
+      try {
+        return [await control.getPerson({ params: { connection, identityId }, query: {} })]
+      } catch (error) {
+        if (error instanceof Failure && error.code === 'not_found') return []
+        throw error
+      }
+    }),
+  )
+  return people.flat()
+}
+
+/** The people found, at most `maxMatches`, and whether they are all. A page may be empty and still have a next one. */
+async function matches(control: Control, { connection, search, maxMatches }: Asked): Promise<Matches> {
+  const found: FoundPerson[] = []
+  let after: string | undefined
+  do {
+    const { data, next } = await control.searchPeople({ query: { connection, search, after, limit: maxMatches } })
+    found.push(...data)
+    after = next ?? undefined
+  } while (after !== undefined && found.length <= maxMatches)
+  return { found: found.slice(0, maxMatches), isWhole: after === undefined && found.length <= maxMatches }
+}
+
+/** Whether the e-mail address, or each word of the name, is the one that is looked for. */
+function isCalled({ by, person }: FoundPerson, search: string): boolean {
+  // Of an address that is not kept, only the whole one can be found.
+  if (search.includes('@'))
+    return typeof person.email === 'string' ? folded(person.email) === folded(search) : by === 'email'
+  const parts = new Set(wordsOf(`${person.firstName ?? ''} ${person.lastName ?? ''}`))
+  return wordsOf(search).every((word) => parts.has(word))
+}
+
+function wordsOf(text: string): string[] {
+  return folded(text)
+    .split(/\s+/)
+    .filter((word) => word !== '')
+}
+
+function folded(text: string): string {
+  return text.normalize('NFC').toLowerCase()
+}
+
+type Listing = {
+  readonly search: string
+  readonly isExact: boolean
+  readonly isWhole: boolean
+  readonly showValues?: boolean
+}
+
+/** Names are shown to who asks for them at a terminal; the failure itself holds keys. */
+function several({ output }: Session, people: readonly FoundPerson[], listing: Listing): Failure {
+  const what = whySeveral(people, listing)
+  const listed = people.slice(0, maxListed)
+  const more = people.length > listed.length || !listing.isWhole ? ['  … and others'] : []
+  if (listing.showValues && standardError.isTerminal && !output.json) {
+    output.note([renderFoundPeople(listed, output.paint), ...more].join('\n'))
+    return new Failure('usage', what)
+  }
+  return new Failure('usage', [
+    what,
+    ...listed.map(({ identityId, connection, state }) => `  ${identityId}  ${connection}  ${state}`),
+    ...more,
+  ])
+}
+
+function whySeveral(people: readonly FoundPerson[], { search, isExact, isWhole }: Listing): string {
+  if (!isWhole) return `too many people match "${search}" to tell whom it means: name one by key`
+  const count = people.length
+  return isExact
+    ? `"${search}" means ${counted(count, 'person', 'people')}: name one by key`
+    : `nobody is called exactly "${search}"; ${counted(count, 'person is', 'people are')} called nearly so: name one by key`
+}

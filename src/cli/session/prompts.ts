@@ -1,0 +1,33 @@
+import { visible } from '../../text/visible.ts'
+
+/** The person at the terminal. A question that is broken off ends the command. */
+export type Prompts = {
+  /** `what` is visible text of ours and of the export. */
+  text(what: string, usual: string): Promise<string>
+  choose<T extends string>(what: string, choices: readonly { readonly value: T; readonly label: string }[]): Promise<T>
+  confirm(what: string): Promise<boolean>
+}
+
+/** Thrown when the person breaks a question off. */
+export class Stopped extends Error {}
+
+/** Asks at the terminal, on stderr. */
+export async function terminalPrompts(): Promise<Prompts> {
+  const clack = await import('@clack/prompts')
+  const output = process.stderr
+  const answered = <T>(answer: T): Exclude<T, symbol> => {
+    if (clack.isCancel(answer)) throw new Stopped()
+    return answer as Exclude<T, symbol>
+  }
+  return {
+    async text(what, usual) {
+      const settings = { message: visible(what), placeholder: usual, defaultValue: usual, output }
+      return answered(await clack.text(settings)) || usual
+    },
+    async choose(what, choices) {
+      const options = choices.map(({ value, label }) => ({ value: value as string, label: visible(label) }))
+      return answered(await clack.select({ message: visible(what), options, output })) as never
+    },
+    confirm: async (what) => answered(await clack.confirm({ message: visible(what), output })),
+  }
+}

@@ -1,0 +1,131 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Config, type LoadOptions, loadConfig } from '../../daemon/config/config.ts'
+import { findConfig } from '../../daemon/config/config-path.ts'
+import { Failure } from '../../errors.ts'
+import type { Control } from './control-client.ts'
+import { type FoundDaemon, findDaemon } from './find-daemon.ts'
+import type { Doing } from './here.ts'
+import { createOutput, type Output } from './output.ts'
+import { listenForStop, type StopSignal } from './stop-signal.ts'
+
+const beginsWithinMs = 5000
+const lookAgainMs = 250
+
+export type CommonOptions = {
+  readonly config?: string
+  readonly json?: boolean
+  /** Whether the command says which configuration it uses. */
+  readonly verbose?: boolean
+  readonly connection?: string | undefined
+}
+
+/** What a command works with. */
+export type Session = {
+  readonly config: Config
+  readonly output: Output
+  readonly control: Control
+  /** Aborted when a person wants the command to stop. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Reads the configuration that the options name, or the one that is found. A secret that cannot be read is refused at once, unless
+ * it is said to be needed later or never. So is a connection that the options name and the configuration does not have.
+ */
+export async function configOf(
+  options: CommonOptions,
+  { secrets = 'now' }: Pick<LoadOptions, 'secrets'> = {},
+): Promise<Config> {
+  const { file, namedBy } = findConfig({ given: options.config, env: process.env, workingDirectory: process.cwd() })
+  if (options.verbose) createOutput(options).note(`the configuration is ${file}, named by ${namedBy}`)
+  const help = namedBy === 'ROLLCALL_CONFIG' ? 'set ROLLCALL_CONFIG to the configuration' : undefined
+  const config = await loadConfig(file, process.env, { secrets, ...(help !== undefined && { help }) })
+  if (options.connection !== undefined) connectionNamed(options, config)
+  return config
+}
+
+/**
+ * Runs a command against the daemon where one runs, and otherwise against the opened store itself. With `works` this process then
+ * also does the work that the command asks for; with `looks` it opens no queue.
+ */
+export async function withSession(
+  options: CommonOptions,
+  { works = false, looks = false }: Doing,
+  command: (session: Session) => Promise<number>,
+): Promise<number> {
+  const output = createOutput(options)
+  const config = await configOf(options, { secrets: 'when needed' })
+  using stop = listenForStop()
+  try {
+    const daemon = await findDaemon(config)
+    if (daemon) return await command({ config, output, control: await controlOf(daemon), signal: stop.signal })
+    const { openHere } = await import('./here.ts')
+    if (config.platform.isReadable) output.note(readableWarning(config))
+    // Work needs secrets at some point; a command that cannot have them says so before it begins.
+    const complete = works ? await configOf({ ...options, verbose: false }) : config
+    const opened = await openHere(complete, { works, looks, signal: stop.signal }).catch(async (error: unknown) => {
+      const begun = await daemonBehind(error, config, stop.signal)
+      if (begun === null) throw error
+      return begun
+    })
+    if (!('control' in opened))
+      return await command({ config, output, control: await controlOf(opened), signal: stop.signal })
+    await using here = opened
+    return await command({ config: complete, output, control: here.control, signal: stop.signal })
+  } catch (error) {
+    return stopped(error, stop, output)
+  }
+}
+
+/** What asks a daemon takes a while to load, and where none runs it is not needed. */
+async function controlOf(daemon: FoundDaemon): Promise<Control> {
+  const { controlOverSocket } = await import('./control-client.ts')
+  return controlOverSocket(daemon)
+}
+
+/**
+ * The daemon that has an embedded store in use, once it answers; null if none does soon. One that starts, or takes up a configuration
+ * that was changed, has its store some seconds before it answers.
+ */
+async function daemonBehind(error: unknown, config: Config, signal: AbortSignal): Promise<FoundDaemon | null> {
+  if (!(error instanceof Failure) || error.code !== 'already_active') return null
+  const until = performance.now() + beginsWithinMs
+  while (performance.now() < until && !signal.aborted) {
+    await pause(lookAgainMs)
+    const daemon = await findDaemon(config)
+    if (daemon) return daemon
+  }
+  return null
+}
+
+/** Said of an http:// address of another machine, which `platform.insecure` allows. */
+export function readableWarning({ platform }: Config): string {
+  return `! what is sent to ${platform.baseUrl} can be read and changed on the way: write https:// in platform.baseUrl`
+}
+
+/** The connection that the options name, or the only one there is. */
+export function connectionNamed({ connection }: CommonOptions, { connections }: Config): string {
+  const names = [...connections.keys()]
+  if (connection !== undefined && names.includes(connection)) return connection
+  if (names.length === 0) throw noConnection
+  const known = names.join(', ')
+  if (connection !== undefined) {
+    throw new Failure('usage', `there is no connection "${connection}" in the configuration; it has ${known}`)
+  }
+  // Those that ride along are read with the one that they ride with.
+  const [only, ...others] = [...connections.values()].flatMap(({ name, rides }) => (rides === undefined ? [name] : []))
+  if (only !== undefined && others.length === 0) return only
+  throw new Failure('usage', `the configuration has several connections (${known}): name one with --connection`)
+}
+
+const noConnection = new Failure(
+  'config_invalid',
+  'the configuration has no connection yet: make the first one with "rollcall init", or in the console of "rollcall serve"',
+)
+
+function stopped(error: unknown, stop: StopSignal, output: Output): number {
+  const exit = stop.exit()
+  if (exit === null) throw error
+  output.note('stopped; what was accepted stays, and the next start goes on with it')
+  return exit
+}

@@ -1,0 +1,64 @@
+import { controlPrefix } from '../../contract/control/control.ts'
+import { live } from '../../contract/control/live.ts'
+import { address } from '../../web/address.ts'
+import type { AssetName, Assets } from '../../web/assets.ts'
+import { tokenField } from '../../web/forms.ts'
+import { type Html, html } from '../../web/html.ts'
+import { page } from '../../web/layout.ts'
+import type { Visit } from './visits.ts'
+
+/** The parts of the console, in the order of its navigation. */
+export const sections = {
+  overview: { name: 'Overview', href: '/' },
+  runs: { name: 'Runs', href: '/runs' },
+  people: { name: 'People', href: '/people' },
+  problems: { name: 'Problems', href: '/problems' },
+  sources: { name: 'Sources', href: '/sources' },
+  events: { name: 'Webhooks', href: '/events' },
+  schedules: { name: 'Schedules', href: '/schedules' },
+  reports: { name: 'Reports', href: '/reports' },
+  audit: { name: 'Audit', href: '/audit' },
+  settings: { name: 'Settings', href: '/settings' },
+} as const
+
+export type Section = keyof typeof sections
+
+/** What a page of the console is made of. */
+export type Content = {
+  readonly title: string
+  readonly content: Html
+  /** Where it lies; null: nowhere, as a page that says what went wrong. */
+  readonly section: Section | null
+  /** What its live parts wait for: what happens to one connection, or to any; left out: nothing on it moves. */
+  readonly follows?: { readonly connection?: string }
+}
+
+export const scripts = ['htmx.js', 'htmx-sse.js', 'live.js'] as const satisfies readonly AssetName[]
+const streamPath = `${controlPrefix}${live.watchLive.path}`
+
+/** A whole document of the console; `visit` is null if the visitor is not signed in. */
+export function documentOf({ title, content, section, follows }: Content, visit: Visit | null, assets: Assets): Html {
+  const nav = Object.entries(sections).map(([name, item]) => ({ ...item, current: name === section }))
+  return page({
+    title,
+    content,
+    home: '/',
+    assets: {
+      style: assets.href('style.css'),
+      icon: assets.href('icon.svg'),
+      scripts: scripts.map((name) => assets.href(name)),
+    },
+    nav: visit === null ? [] : nav,
+    aside: visit && visitorPart(visit),
+    foot: visit && html`<a href="/reference/">API</a>`,
+    stream: follows === undefined ? null : address(streamPath, follows),
+  })
+}
+
+function visitorPart({ caller, formToken }: Visit): Html {
+  return html`<form class="visitor" method="post" action="/sign-out">
+${tokenField(formToken)}
+<span title="${caller.name}, ${caller.role}"><strong>${caller.name}</strong> <span class="role">${caller.role}</span></span>
+${caller.via !== 'machine' && html`<button class="quiet">Sign out</button>`}
+</form>`
+}

@@ -1,0 +1,219 @@
+import type { Alert } from '../../contract/control/alerts.ts'
+import type { ChangeView, Counts, FieldChange, PersonChange, RecordView, Run } from '../../contract/control/shapes.ts'
+import { selectField } from '../../web/forms.ts'
+import { type Html, html, type Shown } from '../../web/html.ts'
+import { badge, difference, joined, type Tone } from '../../web/parts.ts'
+import { counted, day, moment, number } from '../../web/words.ts'
+
+export type Kind = ChangeView['kind']
+
+/** How pages call each state of a run, and how it stands then. */
+export const runStates: Readonly<Record<Run['state'], { readonly name: string; readonly tone: Tone }>> = {
+  waiting: { name: 'Waiting', tone: 'plain' },
+  reading: { name: 'Reading', tone: 'busy' },
+  planned: { name: 'Planned', tone: 'busy' },
+  delivering: { name: 'Delivering', tone: 'busy' },
+  held: { name: 'Held', tone: 'wait' },
+  unchanged: { name: 'Nothing to change', tone: 'good' },
+  finished: { name: 'Finished', tone: 'good' },
+  finished_with_problems: { name: 'Finished with problems', tone: 'wait' },
+  rejected: { name: 'Rejected', tone: 'plain' },
+  superseded: { name: 'Superseded', tone: 'plain' },
+  failed: { name: 'Failed', tone: 'bad' },
+  cancelled: { name: 'Cancelled', tone: 'plain' },
+}
+
+export const triggers: Readonly<Record<Run['trigger'], string>> = {
+  schedule: 'the schedule',
+  operator: 'a person',
+  file: 'a new file',
+  webhook: 'an event',
+  repair: 'a repair',
+}
+
+/** The kinds of change, those first that do the most harm where they are wrong. */
+export const kinds: readonly {
+  readonly kind: Kind
+  readonly title: string
+  readonly one: string
+  readonly many: string
+  readonly tone: Tone
+  /** What an approval does to these people on the platform. */
+  readonly does: string
+}[] = [
+  { kind: 'leave', title: 'Leavers', one: 'leaver', many: 'leavers', tone: 'bad', does: 'separates' },
+  { kind: 'return', title: 'Returns', one: 'return', many: 'returns', tone: 'wait', does: 'brings back' },
+  { kind: 'retract', title: 'Retractions', one: 'retraction', many: 'retractions', tone: 'bad', does: 'deletes' },
+  {
+    kind: 'correct',
+    title: 'Corrections',
+    one: 'correction',
+    many: 'corrections',
+    tone: 'wait',
+    does: 'corrects the leaving date of',
+  },
+  { kind: 'join', title: 'Joiners', one: 'joiner', many: 'joiners', tone: 'good', does: 'adds' },
+  { kind: 'update', title: 'Movers', one: 'mover', many: 'movers', tone: 'plain', does: 'changes' },
+]
+
+export function stateBadge({ state }: Pick<Run, 'state'>): Html {
+  const { name, tone } = runStates[state]
+  return badge(name, tone)
+}
+
+export function kindBadge(kind: Kind): Html {
+  const found = kinds.find((one) => one.kind === kind)
+  return badge(found ? capital(found.one) : kind, found?.tone)
+}
+
+/** `2 leavers, 3 joiners`: what is not zero; null where there is nothing. */
+export function countsText(counts: Counts): string | null {
+  const changes = kinds.flatMap(({ kind, one, many }) => (counts[kind] > 0 ? [counted(counts[kind], one, many)] : []))
+  return changes.length === 0 ? null : changes.join(', ')
+}
+
+export function changesIn(counts: Counts | null): number {
+  return counts === null ? 0 : kinds.reduce((sum, { kind }) => sum + counts[kind], 0)
+}
+
+/** `separates 2 people, adds 3 people`: what the changes of a plan do on the platform. */
+export function effects(counts: Counts): string[] {
+  return kinds.flatMap(({ kind, does }) =>
+    counts[kind] > 0 ? [`${does} ${counted(counts[kind], 'person', 'people')}`] : [],
+  )
+}
+
+/** Where the first connection is made. */
+export const firstVisitHref = '/connect'
+
+/** The address of a run, of its decision, and of a person. */
+export function runHref(runId: string): string {
+  return `/runs/${encodeURIComponent(runId)}`
+}
+
+export function personHref({ connection, identityId }: { connection: string; identityId: string }): string {
+  return `/person?${new URLSearchParams({ connection, key: identityId }).toString()}`
+}
+
+/** A key as a link to its person. */
+export function personLink(person: { readonly connection: string; readonly identityId: string }): Html {
+  return html`<a class="key" href="${personHref(person)}">${person.identityId}</a>`
+}
+
+/** Stands for a value of which no more than a digest is kept, or nothing any more. */
+const notKept = html`<span class="faint">value not kept</span>`
+const hidden = html`<span class="faint">hidden</span>`
+const none = html`<span class="faint">none</span>`
+const dateFields: ReadonlySet<string> = new Set(['startedAt', 'separatedAt'])
+
+/** A value of a field, as a person reads it. */
+export function valueText(name: string, value: RecordView[string] | undefined): Shown {
+  if (value === null || value === undefined || value === '') return none
+  if (typeof value === 'object') return 'gone' in value ? notKept : hidden
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  return dateFields.has(name) && !Number.isNaN(Date.parse(value)) ? day(value) : value
+}
+
+const fieldNames: Readonly<Record<string, string>> = {
+  identityId: 'Key',
+  email: 'E-mail',
+  firstName: 'First name',
+  lastName: 'Last name',
+  jobTitle: 'Job title',
+  managerId: 'Manager’s key',
+  managerName: 'Manager',
+  isContractor: 'Contractor',
+  startedAt: 'First day',
+  separatedAt: 'Last day',
+}
+
+/** What people call a field of a record. */
+export function fieldName(name: string): string {
+  return fieldNames[name] ?? capital(name.replaceAll(/([A-Z])/g, ' $1').toLowerCase())
+}
+
+/** What becomes of the fields of a person. */
+export function fieldsText(fields: Readonly<Record<string, FieldChange>> | undefined): Html {
+  return html`<ul class="list">${Object.entries(fields ?? {}).map(([name, change]) => html`<li><span class="faint">${fieldName(name)}</span> ${changeText(name, change)}</li>`)}</ul>`
+}
+
+function changeText(name: string, change: FieldChange): Html {
+  if ('gone' in change) return notKept
+  if ('hidden' in change) return hidden
+  const to = html`${valueText(name, change.to)}${change.inferred && html` <span class="faint">(inferred)</span>`}`
+  return change.from === null ? html`<ins>${to}</ins>` : difference(valueText(name, change.from), to)
+}
+
+/** How far a change has come, and what the platform answered. */
+export function answerText({ state, sentAt, answeredAt, answer }: PersonChange): Html {
+  if (answer === null) return html`${capital(state)}${sentAt && html`<span class="hint">sent ${moment(sentAt)}</span>`}`
+  return html`${capital(state)}<span class="hint">the platform answered ${String(answer.status)}${answeredAt && html` on ${moment(answeredAt)}`}${answer.message !== undefined && html`: ${answer.message}`}</span>`
+}
+
+/** The name of a person, where that may be shown; null: it is not known here. */
+export function nameOf(person: RecordView | null | undefined): string | null {
+  // A record of a shape of its own has a label, which stands behind a dot.
+  const label = Object.keys(person ?? {}).filter((field) => field.startsWith('.'))
+  const name = ['firstName', 'lastName', ...label].flatMap((part) => textOf(person, part) ?? [])
+  return name.length === 0 ? null : name.join(' ')
+}
+
+/** Title, manager and address of a person, where that may be shown. */
+export function aboutText(person: RecordView | null | undefined): Html | null {
+  const manager = textOf(person, 'managerName') ?? textOf(person, 'managerId')
+  const parts = [textOf(person, 'jobTitle'), manager && `manager ${manager}`, textOf(person, 'email')]
+  return parts.every((part) => part === null) ? null : html`<span class="address">${joined(parts, ' · ')}</span>`
+}
+
+/** Who a person is: name, key as a link, and in a line below it what they do and where they are reached. */
+export function whoText(
+  named: { readonly connection: string; readonly identityId: string },
+  person: RecordView | undefined,
+): Html {
+  const name = nameOf(person)
+  return html`${name !== null && html`<span class="name">${name}</span> `}${personLink(named)}${aboutText(person)}`
+}
+
+function textOf(person: RecordView | null | undefined, field: string): string | null {
+  const value = person?.[field]
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+export const alertTitles: Readonly<Record<Alert['kind'], string>> = {
+  blocked: 'Blocked by the platform',
+  overdue: 'A run is overdue',
+  repeated: 'A batch is attempted over and over',
+  held: 'A plan waits for a decision',
+  expiring: 'A held plan expires soon',
+  run_failed: 'The last run failed',
+  problems: 'People cannot be delivered',
+  unserved: 'People are not served as HR says',
+  foreign: 'Only the platform knows people',
+  leaver_late: 'A leaver is late',
+  paused: 'Paused by a person',
+  settings_differ: 'Processes have different settings',
+  stale: 'HR has said nothing for too long',
+}
+
+/** Begins a text with a capital letter, unless its first word is a path, an address or a name of a setting, which are written one way. */
+export function capital(text: string): string {
+  const [first = ''] = text.split(/\s/, 1)
+  if (/[./\\_]\S|:\d|[a-z][A-Z]/.test(first)) return text
+  return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`
+}
+
+/** `3 of 12,000`; the number alone where there is no other. */
+export function among(part: number, whole: number | null): string {
+  return whole === null ? number(part) : `${number(part)} of ${number(whole)}`
+}
+
+/** Narrows a list to one connection: of those that there are, or of one that was. */
+export function connectionField(connections: readonly string[], chosen: string): Html {
+  const names = new Set(chosen === '' ? connections : [...connections, chosen])
+  return selectField({
+    name: 'connection',
+    label: 'Connection',
+    options: [{ value: '', name: 'All' }, ...[...names].map((name) => ({ value: name, name }))],
+    value: chosen,
+  })
+}

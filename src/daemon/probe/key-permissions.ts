@@ -1,0 +1,171 @@
+import type { Operation } from '../../contract/operation.ts'
+import { deliveryOperations } from '../../contract/platform/delivery-operations.ts'
+import { Failure } from '../../errors.ts'
+import type { AnyAnswer } from '../../http/client/answer.ts'
+import type { Client } from '../../http/client/client.ts'
+
+/** What an API key has to be allowed, and what for. */
+export type NeededPermission = {
+  /** Any one of them suffices. */
+  readonly permissions: readonly string[]
+  readonly purpose: string
+  /** Whether runs stop without it. */
+  readonly isVital: boolean
+}
+
+export type TriedPermission = NeededPermission & {
+  /** null: the answer does not tell. */
+  readonly isGranted: boolean | null
+}
+
+/** What a key is used for: to send people, to send records of a shape of their own, or to probe the platform. */
+export type KeyUse = 'people' | 'records' | 'probe'
+
+const people: readonly KeyUse[] = ['people', 'probe']
+const records: readonly KeyUse[] = ['records']
+
+type Probe = {
+  /** What it is needed for; left out: for everything. */
+  readonly of?: readonly KeyUse[]
+  readonly purpose: string
+  readonly isVital: boolean
+  readonly input?: { readonly params?: object; readonly query?: object }
+  /** A body that no platform accepts. */
+  readonly bodyJson?: string
+}
+
+/** No connection has this number, so that whatever reaches it finds nothing to change. */
+const nowhere = { connectionId: 0 }
+const noRecord = { ...nowhere, resourceId: 0, recordId: 'rollcall-asks-for-its-permissions' }
+const nobody = { ...nowhere, userIdentityId: 'identity-id:rollcall-asks-for-its-permissions' }
+
+/** A request for each permission, which is refused for what it asks once the key was found to be allowed to ask. */
+const probes = {
+  listCustomConnections: { purpose: 'find the connection', isVital: true, input: { query: { size: 1 } } },
+  createCustomConnection: { purpose: 'create the connection, if it is missing', isVital: false, bodyJson: '{}' },
+  deleteCustomConnection: {
+    of: ['probe'],
+    purpose: 'remove the connection of a probe',
+    isVital: false,
+    input: { params: nowhere },
+  },
+  upsertCustomDataRecords: {
+    of: records,
+    purpose: 'send records, also as a session',
+    isVital: true,
+    input: { params: noRecord },
+    bodyJson: '{}',
+  },
+  updateCustomDataRecord: {
+    of: records,
+    purpose: 'send changes of records',
+    isVital: false,
+    input: { params: noRecord },
+    bodyJson: '{}',
+  },
+  deleteCustomDataRecord: {
+    of: records,
+    purpose: 'remove records',
+    isVital: false,
+    input: { params: noRecord },
+  },
+  listHrisUserIdentities: {
+    of: people,
+    purpose: 'read back what the platform holds',
+    isVital: true,
+    input: { params: nowhere, query: { size: 1 } },
+  },
+  getHrisUserIdentity: { of: people, purpose: 'read back one person', isVital: true, input: { params: nobody } },
+  upsertHrisUserIdentities: {
+    of: people,
+    purpose: 'send people',
+    isVital: true,
+    input: { params: nowhere },
+    bodyJson: '[]',
+  },
+  updateHrisUserIdentity: {
+    of: people,
+    purpose: 'send departures',
+    isVital: true,
+    input: { params: nobody },
+    bodyJson: '{}',
+  },
+  deleteHrisUserIdentity: {
+    of: people,
+    purpose: 'take back people who were sent in error',
+    isVital: false,
+    input: { params: nobody },
+  },
+  listPersonnel: {
+    of: ['people'],
+    purpose: 'see whether departures took effect',
+    isVital: false,
+    input: { query: { size: 1 } },
+  },
+  getPersonnel: {
+    of: ['people'],
+    purpose: 'see whether the departure of one person took effect',
+    isVital: false,
+    input: { params: { personnelId: 0 } },
+  },
+} as const satisfies Partial<Record<keyof typeof deliveryOperations, Probe>>
+
+type ProbeName = keyof typeof probes
+const probeNames = Object.keys(probes) as ProbeName[]
+
+/** What Rollcall asks of a key. */
+export function neededPermissions(uses: readonly KeyUse[]): readonly NeededPermission[] {
+  return namesOf(uses).map(needed)
+}
+
+function namesOf(uses: readonly KeyUse[]): readonly ProbeName[] {
+  return probeNames.filter((name) => {
+    const { of }: Probe = probes[name]
+    return of === undefined || of.some((use) => uses.includes(use))
+  })
+}
+
+/**
+ * Tries what a key may do, the writing as well, and changes nothing: the requests that write name no connection and no person that
+ * there is, and hold nothing that could be stored. Throws `blocked` where the key is refused as such.
+ */
+export async function tryPermissions(
+  { client, baseUrl }: { readonly client: Client<typeof deliveryOperations>; readonly baseUrl: string },
+  signal: AbortSignal,
+  uses: readonly KeyUse[] = ['people'],
+): Promise<TriedPermission[]> {
+  const tried: TriedPermission[] = []
+  for (const name of namesOf(uses)) {
+    const { input = {}, bodyJson }: Probe = probes[name]
+    // A request that is meant to be refused does not fit the types of its operation.
+    const call = client[name] as (input: object, options: object) => Promise<AnyAnswer>
+    const answer = await call(input, { signal, ...(bodyJson !== undefined && { bodyJson }) })
+    tried.push({ ...needed(name), isGranted: grantedBy(answer, baseUrl) })
+  }
+  return tried
+}
+
+function needed(name: ProbeName): NeededPermission {
+  const { permission = [] }: Operation = deliveryOperations[name]
+  const { purpose, isVital } = probes[name]
+  return { permissions: [permission].flat(), purpose, isVital }
+}
+
+function grantedBy(answer: AnyAnswer, baseUrl: string): boolean | null {
+  switch (answer.status) {
+    case 'unreachable':
+      throw new Failure('platform_unreachable', `${baseUrl}: ${answer.message}`)
+    case 'unreadable':
+      return null
+    case 'undeclared':
+      return answer.httpStatus >= 500 || answer.httpStatus === 429 ? null : answer.httpStatus !== 403
+    case 401:
+    case 402:
+    case 412: {
+      const message = 'error' in answer ? answer.error.message : ''
+      throw new Failure('blocked', `${baseUrl} answers ${answer.status}: ${message}`)
+    }
+    default:
+      return answer.status >= 500 ? null : answer.status !== 403
+  }
+}

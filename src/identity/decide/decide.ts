@@ -1,0 +1,374 @@
+import type { Change } from '../change.ts'
+import { changeTo, sameRecord } from '../difference.ts'
+import {
+  datesEmployment,
+  type Employment,
+  type EmploymentRules,
+  employmentAbsent,
+  employmentSeen,
+  employmentUntouched,
+  hasLeft,
+  knownEmployment,
+  servedOf,
+  speaksOfEmployment,
+} from '../employment.ts'
+import { isBefore, newerFields, sameTimes, timesAfter } from '../field-times.ts'
+import { type News, noNews } from '../guards/facts.ts'
+import {
+  type FieldName,
+  fieldsOf,
+  type HeldLeaving,
+  type IdentityRecord,
+  type RosterEntry,
+  type Sighting,
+} from '../record.ts'
+import { newsOf } from './news.ts'
+
+export type PlanContext = EmploymentRules & {
+  /** When the run happens, an ISO instant. */
+  readonly now: string
+  /** The source's IANA time zone, for rows that know their own time but no zone of their own. */
+  readonly timeZone: string
+  /** What a snapshot's silence about a person means. `hold` plans like `separate`; a guard then holds the plan. */
+  readonly absence: 'separate' | 'hold' | 'ignore'
+  /** When the facts were true, an ISO instant. */
+  readonly asOf: string
+  /** When the newest accepted snapshot was true (ISO instant); left out where there is none, or it does not matter. */
+  readonly acceptedAsOf?: string | null
+  /** Who has left is taken off the platform. */
+  readonly removes?: boolean
+  /** The fields that the source maps; what is wanted in others is forgotten. Left out: every field is kept. */
+  readonly mapped?: ReadonlySet<FieldName>
+}
+
+/** What a run learned about a person. `untouched`: present, but the row cannot be used (rejected, or its key stands there twice). */
+export type Seen = Sighting | 'absent' | 'untouched'
+
+/** The part of a roster entry that follows HR. */
+export type WantedSide = Pick<
+  RosterEntry,
+  | 'wanted'
+  | 'inferred'
+  | 'deferredTo'
+  | 'deferredZone'
+  | 'clearedDate'
+  | 'heldLeaving'
+  | 'asOf'
+  | 'employmentAsOf'
+  | 'exportIsSilent'
+  | 'fieldTimes'
+  | 'absences'
+>
+
+export type Decision = {
+  /** The entry's new wanted side; null where nothing needs storing. `wanted` is the very object of before where it says the same. */
+  readonly entry: WantedSide | null
+  readonly change: Change | null
+  /** The snapshot lacks this person, who was employed until now. */
+  readonly absent: boolean
+  /** What is new against what was wanted before, for the guards: what a former run accepted is not judged again. */
+  readonly news: News
+  /** Rows of which something does not count because newer facts are known; left out where there is none. */
+  readonly overtaken?: readonly Overtaken[]
+}
+
+/** A row, and when the facts were true that are newer. `countsInPart`: what it says of other fields than employment counts. */
+export type Overtaken = { readonly sighting: Sighting; readonly knownAsOf: string; readonly countsInPart: boolean }
+
+const nothing: Decision = { entry: null, change: null, absent: false, news: noNews }
+
+/**
+ * What follows for one person from what a run learned. Older facts than the known ones, and the same facts again, change nothing.
+ * Employment and every field are facts with times of their own: an older word about one still counts, if no newer one is known of it.
+ */
+export function decide(entry: RosterEntry | undefined, seen: Seen, ctx: PlanContext): Decision {
+  if (typeof seen !== 'string') return decideInOrder(entry, [seen], ctx)
+  return entry === undefined ? nothing : conclude(entry, nextSide(entry, seen, ctx), ctx)
+}
+
+/** What follows for one person from several sightings, one after the other. */
+export function decideInOrder(
+  entry: RosterEntry | undefined,
+  sightings: readonly Sighting[],
+  ctx: PlanContext,
+): Decision {
+  const start = entry ?? unknownPerson(sightings[0]?.identityId ?? '', ctx)
+  let side: WantedSide = start
+  let retracted: Sighting | null = null
+  const overtaken: Overtaken[] = []
+  for (const sighting of sightings) {
+    const own = contextOf(sighting, ctx)
+    const known = side === start ? start : { ...start, ...side }
+    const old = overtakenBy(sighting, known, own)
+    if (old !== null) overtaken.push(old)
+    if (sighting.action === 'retract') {
+      if (!isOlder(known, own)) retracted = sighting
+    } else {
+      if (retracted !== null && !isOlder(known, own)) retracted = null
+      side = nextSide(known, sighting, own).side
+    }
+  }
+  if (retracted !== null) return decideRetraction(entry, retracted)
+  if (isUnknown(entry) && sightings.every(({ tooLittleToJoin }) => tooLittleToJoin !== undefined)) return nothing
+  const decision = conclude(start, { side, absent: false }, ctx)
+  return overtaken.length === 0 ? decision : { ...decision, overtaken }
+}
+
+/** The row, where newer facts are known that leave nothing of it, or nothing of what it says of employment; else null. */
+function overtakenBy(sighting: Sighting, known: RosterEntry, ctx: PlanContext): Overtaken | null {
+  const speaks = speaksOfEmployment(sighting, ctx)
+  const employmentAsOf = speaks && isOlderOfEmployment(known, ctx) ? known.employmentAsOf : null
+  if (employmentAsOf === null && (speaks || !isOlder(known, ctx))) return null
+  const hasNewerFields = Object.keys(newerFields(known, sighting.fields, ctx)).length > 0
+  if (employmentAsOf !== null) return { sighting, knownAsOf: employmentAsOf, countsInPart: hasNewerFields }
+  return hasNewerFields ? null : { sighting, knownAsOf: known.asOf, countsInPart: false }
+}
+
+/** What follows for one person from a wanted side that a person asked for. */
+export function decideSide(entry: RosterEntry, side: WantedSide, ctx: PlanContext): Decision {
+  return conclude(entry, { side, absent: false }, ctx)
+}
+
+/** The change that takes a person's data off the platform as sent in error. Nothing but an explicit request leads here. */
+export function retractChange(entry: Pick<RosterEntry, 'identityId'>, reason: string): Change {
+  return { kind: 'retract', identityId: entry.identityId, reason, carried: false }
+}
+
+// An approved retraction that the platform has refused so far is tried again, as every other refused change is.
+function undeliveredRetraction(entry: RosterEntry, { reason }: { readonly reason: string }): Change | null {
+  return entry.confirmed === null ? null : { ...retractChange(entry, reason), carried: true }
+}
+
+function isUnknown(entry: RosterEntry | undefined): boolean {
+  return entry === undefined || (entry.wanted === null && entry.confirmed === null)
+}
+
+/** A person about whom nothing is known yet. */
+export function unknownPerson(identityId: string, { asOf }: PlanContext): RosterEntry {
+  return {
+    identityId,
+    wanted: null,
+    inferred: false,
+    deferredTo: null,
+    deferredZone: null,
+    clearedDate: null,
+    heldLeaving: null,
+    heldBackUntil: null,
+    asOf,
+    employmentAsOf: null,
+    exportIsSilent: false,
+    fieldTimes: null,
+    absences: 0,
+    confirmed: null,
+    retracted: null,
+  }
+}
+
+/** The facts of a row are true at its own time and in its own zone, where it has them. */
+function contextOf({ asOf = '', timeZone }: Sighting, ctx: PlanContext): PlanContext {
+  if (asOf === '' && timeZone === undefined) return ctx
+  const [zone, at] = [timeZone ?? ctx.timeZone, asOf || ctx.asOf]
+  return { ...ctx, timeZone: zone, asOf: at, exportDate: dateIn(zone, at), today: dateIn(zone, ctx.now) }
+}
+
+/** A day that waits begins in the zone of the row that named it. */
+function inZoneOf({ deferredZone }: RosterEntry, ctx: PlanContext): PlanContext {
+  if (deferredZone === null || deferredZone === ctx.timeZone) return ctx
+  return { ...ctx, timeZone: deferredZone, today: dateIn(deferredZone, ctx.now) }
+}
+
+// A guard holds the plan, whatever says so in the source: deleting takes a person's word.
+function decideRetraction(entry: RosterEntry | undefined, { origin }: Sighting): Decision {
+  if (entry === undefined || entry.retracted !== null) return nothing
+  const reason =
+    'file' in origin ? `the source says so: ${origin.file}, line ${origin.line}` : `event ${origin.event} says so`
+  return {
+    ...nothing,
+    change: retractChange(entry, reason),
+    news: { ...noNews, identityId: entry.identityId, kinds: ['retractions'] },
+  }
+}
+
+function conclude(
+  entry: RosterEntry,
+  { side, absent }: { side: WantedSide; absent: boolean },
+  { today, removes = false }: PlanContext,
+): Decision {
+  const settled = keepWanted(entry, keptForgotten(entry, side, today))
+  const stored = sameSide(entry, settled) ? null : settled
+  if (entry.retracted !== null)
+    return { ...nothing, entry: stored, change: undeliveredRetraction(entry, entry.retracted) }
+  if (settled.wanted === null) return { ...nothing, entry: stored }
+
+  // Nothing is known of them any more that could make them a joiner.
+  if (isKeptForgotten(entry, settled, today) && entry.confirmed === null) return { ...nothing, entry: stored }
+  const carried = settled.wanted === entry.wanted
+  const change = changeTo(settled.wanted, {
+    confirmed: entry.confirmed,
+    inferred: settled.inferred,
+    carried,
+    removes,
+    today,
+    ...(!carried && { desiredBefore: entry.wanted }),
+  })
+  return { entry: stored, change, absent, news: newsOf(entry, settled.wanted, { today, removes }) }
+}
+
+/** Exports go on naming people who have left. Of one whose values were removed, only the leaving date counts until they come back. */
+function keptForgotten(entry: RosterEntry, side: WantedSide, today: string): WantedSide {
+  if (side.wanted === null || !isKeptForgotten(entry, side, today)) return side
+  const { identityId, separatedAt = null } = side.wanted
+  return { ...side, wanted: { identityId, separatedAt }, fieldTimes: null }
+}
+
+function isKeptForgotten({ forgotten, retracted }: RosterEntry, { wanted }: WantedSide, today: string): boolean {
+  return forgotten === true && wanted !== null && (retracted !== null || hasLeft(wanted, today))
+}
+
+function nextSide(entry: RosterEntry, seen: Seen, ctx: PlanContext): { side: WantedSide; absent: boolean } {
+  const saysNothing = seen === 'untouched' || (seen === 'absent' && (ctx.mode === 'delta' || ctx.absence === 'ignore'))
+  if (saysNothing) {
+    const isPresent = seen === 'untouched' && ctx.mode === 'snapshot' && !isOlderOfEmployment(entry, ctx)
+    const side = untouchedSide(entry, isPresent ? 0 : entry.absences, ctx)
+    return { side: { ...side, exportIsSilent: isSilent(entry, true, ctx) }, absent: false }
+  }
+  const isOld = isOlderOfEmployment(entry, ctx)
+  if (seen !== 'absent') {
+    const silent = isSilent(entry, !datesEmployment(seen, ctx), ctx)
+    return { side: { ...seenSide(entry, seen, ctx, isOld), exportIsSilent: silent }, absent: false }
+  }
+  return isOld ? { side: untouchedSide(entry, entry.absences, ctx), absent: false } : absentSide(entry, ctx)
+}
+
+/** What is stored of whether the newest accepted export is silent about the person. No older export, and no event, changes that. */
+function isSilent(entry: RosterEntry, saysNothing: boolean, ctx: PlanContext): boolean {
+  const isNewest = ctx.mode === 'snapshot' && !isBefore(ctx.asOf, ctx.acceptedAsOf ?? ctx.asOf)
+  return isNewest ? saysNothing : entry.exportIsSilent
+}
+
+function seenSide(entry: RosterEntry, sighting: Sighting, ctx: PlanContext, isOldOfEmployment: boolean): WantedSide {
+  const fields = newerFields(entry, sighting.fields, ctx)
+  const speaks = !isOldOfEmployment && speaksOfEmployment(sighting, ctx)
+  // A change of a job title is no sign that a person whom the exports lack is still employed.
+  const absences = speaks ? 0 : entry.absences
+  if (!speaks && isOlder(entry, ctx) && Object.keys(fields).length === 0) return untouchedSide(entry, absences, ctx)
+
+  const rules = speaks ? ctx : inZoneOf(entry, ctx)
+  const before = knownEmployment(entry)
+  const employment = speaks ? employmentSeen(before, sighting, rules) : employmentUntouched(before, rules)
+  const { served, heldLeaving } = servedOf(employment, entry, rules)
+  const known = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
+  const wanted = { ...known, ...fields, identityId: sighting.identityId, separatedAt: served.separatedAt }
+  const employmentAsOf = speaks && datesEmployment(sighting, ctx) ? ctx.asOf : entry.employmentAsOf
+  const { exportIsSilent } = entry
+  const times = { ...timesAfter(entry, fields, ctx), employmentAsOf, exportIsSilent, absences }
+  return sideOf(wanted, served, { ...times, heldLeaving }, rules)
+}
+
+function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): WantedSide {
+  const rules = inZoneOf(entry, ctx)
+  const employment = employmentUntouched(knownEmployment(entry), rules)
+  const { served, heldLeaving } = servedOf(employment, entry, rules)
+  const wanted = entry.wanted && { ...entry.wanted, separatedAt: served.separatedAt }
+  return sideOf(wanted, served, { ...entry, absences, heldLeaving }, rules)
+}
+
+function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: WantedSide; absent: boolean } {
+  const ctx = inZoneOf(entry, ofSource)
+  const known = knownEmployment(entry)
+  const record = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
+  // An export cannot hold a person who was first mentioned after it was taken.
+  const missed = record !== null && !hasLeft(known, ctx.today) && !isOlderThanAll(entry, ctx)
+  // The same export once more is the same absence: it uses up no further grace.
+  const { acceptedAsOf = null } = ctx
+  const isCounted = entry.absences > 0 && acceptedAsOf !== null && !isBefore(acceptedAsOf, ctx.asOf)
+  const counts = missed && !isCounted
+  const absences = entry.absences + (counts ? 1 : 0)
+
+  const employment = employmentAbsent(known, absences, ctx)
+  const { served, heldLeaving } = servedOf(employment, entry, ctx)
+  const before = (entry.wanted ?? entry.confirmed)?.separatedAt ?? null
+  const wanted =
+    record !== null && served.separatedAt !== before ? { ...record, separatedAt: served.separatedAt } : entry.wanted
+  // An absence that does not mean that the person has left says nothing.
+  const speaks = hasLeft(employment, ctx.today)
+  const times = speaks ? { ...timesAfter(entry, {}, ctx), employmentAsOf: ctx.asOf } : timesOf(entry)
+  const exportIsSilent = isSilent(entry, !speaks, ctx)
+  const side = sideOf(wanted, served, { ...times, exportIsSilent, absences, heldLeaving }, ctx)
+  return { side, absent: counts }
+}
+
+function timesOf({ asOf, employmentAsOf, fieldTimes }: RosterEntry) {
+  return { asOf, employmentAsOf, fieldTimes }
+}
+
+function onlyMapped(known: IdentityRecord | null, mapped: ReadonlySet<FieldName> | undefined) {
+  if (known === null || mapped === undefined) return known
+  const kept: { -readonly [K in keyof IdentityRecord]: IdentityRecord[K] } = { ...known }
+  for (const field of fieldsOf(known)) if (kept[field] !== undefined && !mapped.has(field)) delete kept[field]
+  return kept
+}
+
+function sideOf(
+  wanted: IdentityRecord | null,
+  { inferred, deferredTo, clearedDate }: Employment,
+  {
+    asOf,
+    employmentAsOf,
+    exportIsSilent,
+    fieldTimes,
+    absences,
+    heldLeaving,
+  }: Pick<WantedSide, 'asOf' | 'employmentAsOf' | 'exportIsSilent' | 'fieldTimes' | 'absences' | 'heldLeaving'>,
+  { timeZone }: PlanContext,
+): WantedSide {
+  const deferredZone = deferredTo === null ? null : timeZone
+  const employed = { wanted, inferred, deferredTo, deferredZone, clearedDate, heldLeaving }
+  return { ...employed, asOf, employmentAsOf, exportIsSilent, fieldTimes, absences }
+}
+
+function keepWanted(entry: RosterEntry, side: WantedSide): WantedSide {
+  const same = entry.wanted !== null && side.wanted !== null && sameRecord(entry.wanted, side.wanted)
+  return same ? { ...side, wanted: entry.wanted } : side
+}
+
+function sameSide(entry: RosterEntry, side: WantedSide): boolean {
+  return (
+    entry.wanted === side.wanted &&
+    entry.inferred === side.inferred &&
+    entry.deferredTo === side.deferredTo &&
+    entry.clearedDate === side.clearedDate &&
+    entry.deferredZone === side.deferredZone &&
+    sameHeld(entry.heldLeaving, side.heldLeaving) &&
+    entry.asOf === side.asOf &&
+    entry.employmentAsOf === side.employmentAsOf &&
+    entry.exportIsSilent === side.exportIsSilent &&
+    sameTimes(entry.fieldTimes, side.fieldTimes) &&
+    entry.absences === side.absences
+  )
+}
+
+/** Whether the same leaving is held back until the same day. */
+export function sameHeld(a: HeldLeaving | null, b: HeldLeaving | null): boolean {
+  if (a === null || b === null) return a === b
+  return (
+    a.separatedAt === b.separatedAt && a.inferred === b.inferred && a.until === b.until && a.timeZone === b.timeZone
+  )
+}
+
+function isOlder(entry: RosterEntry, { asOf }: PlanContext): boolean {
+  return entry.wanted !== null && isBefore(asOf, entry.asOf)
+}
+
+function isOlderOfEmployment({ wanted, employmentAsOf }: RosterEntry, { asOf }: PlanContext): boolean {
+  return wanted !== null && employmentAsOf !== null && isBefore(asOf, employmentAsOf)
+}
+
+function isOlderThanAll(entry: RosterEntry, ctx: PlanContext): boolean {
+  return entry.employmentAsOf === null && isOlder(entry, ctx)
+}
+
+/** The calendar date (`YYYY-MM-DD`) that an instant falls on in a time zone. */
+export function dateIn(timeZone: string, instant: string): string {
+  return Temporal.Instant.from(instant).toZonedDateTimeISO(timeZone).toPlainDate().toString()
+}

@@ -1,0 +1,62 @@
+import { compareKeys } from '../digest.ts'
+import { hasLeft, isHiredAgain, knownEmployment } from '../employment.ts'
+import type { RosterEntry, Sighting } from '../record.ts'
+import { dateIn, type PlanContext } from './decide.ts'
+
+/** Follows every date, as text. */
+const afterAll = '~'
+
+/** What a row says of a leaving that is in effect: the date, if one has come, with its zone, and whether a status says so. */
+export type Departure = {
+  readonly line: number
+  readonly leavingDate: string | undefined
+  readonly left: boolean
+  readonly timeZone: string | undefined
+}
+
+/** What a row says of a leaving: a departure, or whether it holds anything that could say so. */
+export function leavingIn(sighting: Sighting, { now, today: ofSource }: PlanContext): Departure | boolean {
+  const { left, leavingDate, timeZone, origin } = sighting
+  if (!left && typeof leavingDate !== 'string') return false
+  const today = timeZone === undefined ? ofSource : dateIn(timeZone, now)
+  const hasCome = typeof leavingDate === 'string' && leavingDate <= today && !isHiredAgain(sighting, today)
+  if (!left && !hasCome) return true
+  return { line: origin.line, leavingDate: hasCome ? leavingDate : undefined, left, timeZone }
+}
+
+/** The earlier one of two departures; a date that HR states goes before one that is inferred. Null unless both are in effect. */
+export function bothLeave(
+  one: Departure | boolean,
+  other: Departure | boolean,
+  { asOf, timeZone: ofSource }: PlanContext,
+): Departure | null {
+  if (typeof one === 'boolean' || typeof other === 'boolean') return null
+  const order = ({ leavingDate = afterAll, timeZone = ofSource }: Departure) =>
+    `${leavingDate} ${dateIn(timeZone, asOf)} ${timeZone}`
+  const [first] = [one, other].sort((a, b) => compareKeys(order(a), order(b)) || a.line - b.line)
+  return { ...(first ?? one), left: one.left || other.left }
+}
+
+/** A departure, and nothing else, as a row would tell it. */
+export function sightingOf(
+  { line, leavingDate, left, timeZone }: Departure,
+  { identityId, origin }: Pick<Sighting, 'identityId' | 'origin'>,
+): Sighting {
+  return {
+    identityId,
+    fields: {},
+    leavingDate,
+    left,
+    employed: false,
+    unsure: false,
+    statesEmployment: true,
+    origin: { ...origin, line },
+    ...(timeZone !== undefined && { timeZone }),
+  }
+}
+
+/** Rows that were rejected make no person known, and move no date of a person who has left already. */
+export function mayDepart(entry: RosterEntry | undefined, today: string): boolean {
+  if (entry === undefined || (entry.wanted ?? entry.confirmed) === null) return false
+  return !hasLeft(knownEmployment(entry), today)
+}

@@ -1,0 +1,122 @@
+import type { Change } from '../change.ts'
+import { hasLeft, knownEmployment } from '../employment.ts'
+import { isBefore } from '../field-times.ts'
+import type { RosterEntry, Sighting } from '../record.ts'
+import type { PlanContext, Seen, WantedSide } from './decide.ts'
+
+/** What was decided about one person, and from what. */
+export type Decided = {
+  /** What was known before; undefined: nothing. */
+  readonly entry: RosterEntry | undefined
+  readonly seen: Seen
+  readonly side: WantedSide | null
+  readonly change: Change | null
+}
+
+/** Why a decision about one person is as it is, in sentences. They hold days of employment and no other value. */
+export function explain(decided: Decided, ctx: PlanContext): string[] {
+  return [...evidenceOf(decided, ctx), ...heldBackOf(decided), outcomeOf(decided)]
+}
+
+function heldBackOf({ entry, side }: Decided): string[] {
+  const held = (side ?? entry)?.heldLeaving ?? null
+  return held === null ? [] : [`an operator holds the leaving of ${dayOf(held.separatedAt)} back until ${held.until}`]
+}
+
+function evidenceOf({ entry, seen, side }: Decided, ctx: PlanContext): string[] {
+  if (entry?.retracted) return [`the person is withheld: their data was taken back on ${dayOf(entry.retracted.at)}`]
+  if (seen === 'untouched') return ['the row cannot be used: the person counts as present and unchanged']
+  if (seen === 'absent') return entry === undefined ? [] : absenceOf(entry, side, ctx)
+  return [...olderOf(entry, ctx), ...leavingOf(seen, side, ctx), ...returnOf(entry, seen, side, ctx)]
+}
+
+function absenceOf(entry: RosterEntry, side: WantedSide | null, ctx: PlanContext): string[] {
+  const { mode, absence, graceRuns, asOf, exportDate, today } = ctx
+  if (mode === 'delta') return ['the source has no row of the person, and is a delta: that says nothing']
+  if (absence === 'ignore') return ['the source has no row of the person, and the connection says "absence: ignore"']
+  const known = knownEmployment(entry)
+  if (hasLeft(known, today)) {
+    const day = known.separatedAt === null ? '' : ` on ${dayOf(known.separatedAt)}`
+    return [`the source has no row of the person, who has left${day} as far as is known`]
+  }
+  if (entry.employmentAsOf !== null && isBefore(asOf, entry.employmentAsOf))
+    return [
+      `the source has no row of the person, but of ${asOf} it is older than what is known, of ${entry.employmentAsOf}`,
+    ]
+  const leaves = side?.inferred === true && !known.inferred
+  if (leaves)
+    return [
+      `the source has no row of the person, which counts as leaving. No row states a day: it is that of the export, ${exportDate}`,
+    ]
+  const counted = entry.absences + 1
+  return [
+    `the source has no row of the person. That is absence ${counted} of the ${graceRuns} in a row that count as leaving`,
+  ]
+}
+
+function olderOf(entry: RosterEntry | undefined, { asOf }: PlanContext): string[] {
+  if (!entry || entry.wanted === null || !isBefore(asOf, entry.asOf)) return []
+  return [`the row is of ${asOf}, and newer facts are known, of ${entry.asOf}: only what no newer fact says counts`]
+}
+
+function leavingOf(
+  { leavingDate, left, employed, unsure, action }: Sighting,
+  side: WantedSide | null,
+  ctx: PlanContext,
+) {
+  const { today, future, timeZone } = ctx
+  const said: string[] = []
+  if (action === 'retract') said.push('the row says that the person was sent in error')
+  if (typeof leavingDate === 'string') {
+    if (side?.clearedDate === leavingDate)
+      said.push(`the leaving date ${leavingDate} counts no more: a later start has cleared it`)
+    else if (leavingDate <= today) said.push(`the row states the leaving date ${leavingDate}, which has come`)
+    else if (future === 'send')
+      said.push(`the row states the leaving date ${leavingDate}, which lies ahead and is sent at once`)
+    else
+      said.push(
+        `the row states the leaving date ${leavingDate}, which lies ahead: it is sent when that day begins in ${timeZone}`,
+      )
+  }
+  if (left) said.push('the row says that the person has left')
+  if (employed) said.push('the row says that the person is employed')
+  if (unsure)
+    said.push(
+      'a cell that could say that the person has left cannot be read, or speaks of a day ahead: such a row brings no one back',
+    )
+  if (said.length === 0) said.push('nothing in the row says that the person has left')
+  return said
+}
+
+function returnOf(
+  entry: RosterEntry | undefined,
+  { left, leavingDate }: Sighting,
+  side: WantedSide | null,
+  { today }: PlanContext,
+) {
+  if (entry === undefined || left || typeof leavingDate === 'string') return []
+  const known = knownEmployment(entry)
+  if (!hasLeft(known, today)) return []
+  const isBack = side?.wanted != null && (side.wanted.separatedAt ?? null) === null
+  return isBack
+    ? ['the person had left, and the row brings them back']
+    : [`the person has left on ${dayOf(known.separatedAt ?? '')}, and nothing in the row brings them back`]
+}
+
+function outcomeOf({ entry, change }: Decided): string {
+  if (change === null) {
+    const isKnown = entry !== undefined && (entry.confirmed !== null || entry.wanted !== null)
+    return isKnown
+      ? 'the platform has acknowledged all of this already: there is nothing to send'
+      : 'too little is known of the person to send anything'
+  }
+  if (change.kind === 'retract') return 'the data of the person is to be deleted, which takes an approval'
+  const fields = Object.keys(change.fields)
+  const still = change.carried ? '; an earlier run accepted that, and the platform has not acknowledged it yet' : ''
+  if (change.kind === 'join') return `the platform has not acknowledged the person yet: all fields are sent${still}`
+  return `what the platform acknowledged differs in ${fields.join(', ')}${still}`
+}
+
+function dayOf(instant: string): string {
+  return instant.slice(0, 'yyyy-mm-dd'.length)
+}

@@ -1,0 +1,56 @@
+import { hasLeft } from '../employment.ts'
+import { type Move, type News, type NewsKind, noNews } from '../guards/facts.ts'
+import { type FieldName, fieldsOf, type IdentityRecord, type RosterEntry } from '../record.ts'
+import { isOfAnother } from '../rekeyed.ts'
+
+type Rules = { readonly today: string /** Who has left is taken off the platform. */; readonly removes: boolean }
+
+/** What is new about a person against what was known before, for the guards: what a former run accepted is not judged again. */
+export function newsOf(entry: RosterEntry, wanted: IdentityRecord, rules: Rules): News {
+  const { today } = rules
+  const known = entry.wanted ?? entry.confirmed
+  const { identityId } = wanted
+  if (known === wanted) return noNews
+  if (known === null) return { identityId, kinds: kindsOfJoiner(wanted, rules), moves: [] }
+  const moves = fieldsOf(known, wanted).flatMap((field) => moveOf(field, known, wanted))
+  const moved = (field: FieldName) => moves.some((move) => move.field === field)
+  const left = hasLeft(known, today)
+  const kinds: NewsKind[] = []
+  if (left && !hasLeft(wanted, today) && isOfAnother(known, wanted)) kinds.push('reusedKeys')
+  if (leavesNow(known, wanted, today)) kinds.push('leavers')
+  else if (left && (wanted.separatedAt ?? null) === null) kinds.push('returns')
+  // A date that was inferred is there to be replaced.
+  else if (left && !entry.inferred && moved('separatedAt')) kinds.push('redates')
+  if (moved('email')) kinds.push('emailChanges')
+  if (moved('isContractor')) kinds.push('contractorFlips')
+  return kinds.length === 0 && moves.length === 0 ? noNews : { identityId, kinds, moves }
+}
+
+/** Where leavers are removed, records have no people's names, and nothing is sent of those who have left. */
+function kindsOfJoiner(wanted: IdentityRecord, { today, removes }: Rules): NewsKind[] {
+  if (removes) return ['joiners']
+  if (hasLeft(wanted, today)) return ['joiners', 'leavers', 'leftJoiners']
+  return isUnnamed(wanted) ? ['joiners', 'unnamedJoiners'] : ['joiners']
+}
+
+/** Whether a person lacks what the platform could know them by: everything, or what a column should hold. */
+function isUnnamed({ email, firstName, lastName }: IdentityRecord): boolean {
+  const hasAddress = typeof email === 'string'
+  const hasName = typeof firstName === 'string' || typeof lastName === 'string'
+  if (!hasAddress && !hasName) return true
+  // A field without a column is left out of the record. One whose cell is blank is null.
+  return email === null || (!hasName && (firstName === null || lastName === null))
+}
+
+/** A field that gets its first value, as each does that is newly mapped, loses nothing and moves nothing. */
+function moveOf(field: FieldName, known: IdentityRecord, wanted: IdentityRecord): Move[] {
+  const [from = null, to] = [known[field], wanted[field]]
+  return from === null || to === undefined || to === from ? [] : [{ field, from, to }]
+}
+
+/** Whether a person leaves who has not; a date ahead that moves, and one that comes, was judged when it was first stated. */
+function leavesNow(known: IdentityRecord, wanted: IdentityRecord, today: string): boolean {
+  const [before = null, now = null] = [known.separatedAt, wanted.separatedAt]
+  if (now === null || now === before || hasLeft(known, today)) return false
+  return before === null || hasLeft(wanted, today)
+}

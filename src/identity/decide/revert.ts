@@ -1,0 +1,115 @@
+import type { Change, FieldChange } from '../change.ts'
+import { sameRecord } from '../difference.ts'
+import { utcMidnight } from '../employment.ts'
+import type { FieldName, IdentityRecord, RosterEntry } from '../record.ts'
+import { holdsDigests, isDigest, type Stated } from '../value-digests.ts'
+import type { WantedSide } from './decide.ts'
+
+/** What a run did to one person, and what is known of the time before and after it. */
+export type Done = {
+  readonly change: Change
+  /** The platform acknowledged it. What it refused, or never got, is accepted all the same and would be sent by a later run. */
+  readonly isDelivered: boolean
+  /** The leaving date that the person had before was inferred. */
+  readonly wasInferred: boolean
+  /** A newer run that accepted something about the person. */
+  readonly changedBy: string | null
+}
+
+/** What becomes of it: the person goes back to the former facts, is left to another act that names them, or is left as they are. */
+export type Undoing =
+  | { readonly kind: 'back'; readonly side: WantedSide }
+  | { readonly kind: 'retract' | 'restore' | 'nothing' }
+  | { readonly kind: 'left'; readonly reason: string }
+
+/**
+ * Takes back what a run itself changed about one person. What an earlier run had accepted, and this one delivered, stays. The times of the
+ * facts stay as they were: what is newer than the reverted facts still wins over them, and the next export speaks as it would have. `repairs`: the run read the platform's list, so that what it carried was
+ * sent because it was missing there.
+ */
+export function undo(entry: RosterEntry | undefined, done: Done, { repairs }: { repairs: boolean }): Undoing {
+  const { change, isDelivered, changedBy } = done
+  if (change.kind === 'retract') {
+    if (!isDelivered) return { kind: 'nothing' }
+    return entry?.retracted ? { kind: 'restore' } : left('the retraction was taken back since')
+  }
+  // Of a run that ended long ago the values are removed, and with them what the people were before.
+  if (!hasValues(change)) return left('the values of the run were removed, as their time was over')
+  if (Object.keys(change.fields).length === 0) return { kind: 'nothing' }
+  if (entry === undefined) return left('nothing is known of them any more')
+  if (entry.retracted) return left('their data was taken back since')
+  if (changedBy !== null) return left(`run ${changedBy} accepted a change of them since`)
+  if (entry.wanted === null || !isAsSent(entry.wanted, change.record)) return left('newer facts about them are known')
+  if (change.inferred && !entry.inferred) return left('HR has stated their leaving date since')
+  if (repairs && change.carried) return left('the run sent again what the platform had lost or changed')
+  const former = formerValues(change)
+  const fields = Object.keys(former) as FieldName[]
+  if (fields.length === 0) return left('the run sent again what an earlier one had accepted')
+  if (change.kind === 'join' && !wasDesiredBefore(change)) return { kind: 'retract' }
+  const lost = fields.filter((field) => isDigest(former[field]))
+  if (lost.length > 0) return left(`their former values are not kept (${lost.join(', ')})`)
+  return { kind: 'back', side: formerSide(entry, { sent: change.record, former }, done) }
+}
+
+/** What the fields that the run itself changed held before: what was wanted then, whether the platform had it or not. */
+export function formerValues({ carried, fields }: Pick<Sent, 'carried' | 'fields'>): Stated {
+  if (carried) return {}
+  const told = Object.entries(fields) as [FieldName, FieldChange][]
+  return Object.fromEntries(
+    told.flatMap(([field, { from, to, desiredBefore = from }]) =>
+      desiredBefore === to ? [] : [[field, desiredBefore]],
+    ),
+  )
+}
+
+function wasDesiredBefore({ fields }: Sent): boolean {
+  return Object.values(fields).some((told) => told?.desiredBefore !== undefined)
+}
+
+type Sent = Exclude<Change, { readonly kind: 'retract' }>
+
+function hasValues({
+  record,
+  fields,
+}: {
+  readonly record: Sent['record'] | null
+  readonly fields: Sent['fields'] | null
+}) {
+  return record !== null && fields !== null
+}
+
+/** Of a person whose values were not known as a whole, only some were sent. */
+function isAsSent(wanted: IdentityRecord, sent: IdentityRecord): boolean {
+  return sameRecord(wanted, holdsDigests(wanted) ? { ...wanted, ...sent } : sent)
+}
+
+function formerSide(
+  entry: RosterEntry,
+  { sent, former }: { sent: IdentityRecord; former: Stated },
+  { wasInferred }: Done,
+): WantedSide {
+  const { asOf, employmentAsOf, exportIsSilent, fieldTimes } = entry
+  const times = { asOf, employmentAsOf, exportIsSilent, fieldTimes }
+  const wanted: IdentityRecord = { ...entry.wanted, ...sent, ...former }
+  const { separatedAt } = former
+  if (separatedAt === undefined) {
+    const { inferred, deferredTo, deferredZone, clearedDate, heldLeaving, absences } = entry
+    return { wanted, inferred, deferredTo, deferredZone, clearedDate, heldLeaving, ...times, absences }
+  }
+  // A date that counts again is no longer one that a later start has cleared.
+  const isCleared = entry.clearedDate !== null && utcMidnight(entry.clearedDate) === separatedAt
+  return {
+    wanted,
+    inferred: separatedAt !== null && wasInferred,
+    deferredTo: null,
+    deferredZone: null,
+    clearedDate: isCleared ? null : entry.clearedDate,
+    heldLeaving: null,
+    ...times,
+    absences: 0,
+  }
+}
+
+function left(reason: string): Undoing {
+  return { kind: 'left', reason }
+}

@@ -1,0 +1,273 @@
+import { sql } from 'kysely'
+import type { DeliveryFailureCode } from '../../contract/failures.ts'
+import { hasCome } from '../has-come.ts'
+import type { Db } from '../schema.ts'
+import { type Lease, unleased } from '../workers/leases.ts'
+
+export type Block = {
+  readonly status: number
+  /** The code in the table of delivery failures. */
+  readonly code: string | null
+  readonly reason: string
+  readonly since: string
+  /** When the next probe goes out. */
+  readonly probeAt: string | null
+}
+
+export type ConnectionState = {
+  readonly name: string
+  /** What `targetId` was resolved from. Another key means another place, of whose people nothing is known. */
+  readonly targetKey: string | null
+  readonly targetId: number | null
+  /** The platform answered that it does not have the update operation. */
+  readonly lacksUpdate: boolean
+  readonly acceptedAsOf: string | null
+  readonly blocked: Block | null
+  readonly people: number
+  readonly separated: number
+  /** People whose accepted facts the platform has not acknowledged yet. */
+  readonly outOfSync: number
+  /** Events that wait for a run, or for a decision about one. */
+  readonly pendingEvents: number
+  /** Those of them that were set aside until a person decides. */
+  readonly heldEvents: number
+  readonly rejectedEvents: number
+}
+
+export async function connectionStates(db: Db, name?: string): Promise<ConnectionState[]> {
+  let query = db
+    .selectFrom('connections')
+    .selectAll()
+    .select((eb) => [
+      sql<number>`(
+        select count(*)::int from out_of_sync join roster late using (connection, identity_id)
+        where out_of_sync.connection = connections.name and late.wanted is not null and late.retracted_at is null)`.as(
+        'out_of_sync',
+      ),
+      eb
+        .selectFrom('inbox')
+        .select(
+          sql<Record<string, number>>`json_build_object(
+          'pending', count(*) filter (where state in ('pending', 'held')),
+          'held', count(*) filter (where state = 'held'),
+          'rejected', count(*) filter (where state = 'rejected'))`.as('inbox'),
+        )
+        .whereRef('inbox.connection', '=', 'connections.name')
+        .as('inbox'),
+    ])
+    .orderBy('name')
+  if (name !== undefined) query = query.where('name', '=', name)
+  const rows = await query.execute()
+  const headcounts = await headcountsOf(db, rows)
+  return rows.map((row) => ({
+    name: row.name,
+    targetKey: row.target_key,
+    targetId: row.target_id,
+    lacksUpdate: row.lacks_update,
+    acceptedAsOf: row.accepted_as_of?.toISOString() ?? null,
+    blocked:
+      row.blocked_at && row.blocked_status !== null
+        ? {
+            status: row.blocked_status,
+            code: row.blocked_code,
+            reason: row.blocked_reason ?? '',
+            since: row.blocked_at.toISOString(),
+            probeAt: row.probe_at?.toISOString() ?? null,
+          }
+        : null,
+    people: headcounts.get(row.name)?.people ?? 0,
+    separated: headcounts.get(row.name)?.separated ?? 0,
+    outOfSync: row.out_of_sync,
+    pendingEvents: row.inbox?.pending ?? 0,
+    heldEvents: row.inbox?.held ?? 0,
+    rejectedEvents: row.inbox?.rejected ?? 0,
+  }))
+}
+
+type Headcount = { readonly version: number; readonly people: number; readonly separated: number }
+
+/** What this process has counted last, by database and connection. */
+const counted = new WeakMap<Db, Map<string, Headcount>>()
+
+/** How many people there are in each connection. Their rows are read only where the roster has another version than when they were counted. */
+async function headcountsOf(
+  db: Db,
+  connections: readonly { readonly name: string; readonly roster_version: number }[],
+): Promise<ReadonlyMap<string, Headcount>> {
+  const known = counted.get(db) ?? new Map<string, Headcount>()
+  counted.set(db, known)
+  for (const { name, roster_version } of connections) {
+    if (known.get(name)?.version === roster_version) continue
+    // The version of the very moment that is counted in: the roster may have changed since the connection was read.
+    const { rows } = await sql<Headcount>`
+      select roster_version as version, people, separated from connections, lateral (
+        select (count(*) filter (where wanted is not null))::int as people,
+          (count(*) filter (where wanted ->> 'separatedAt' is not null))::int as separated
+        from roster where connection = connections.name and retracted_at is null) as headcount
+      where name = ${name}`.execute(db)
+    for (const found of rows) known.set(name, found)
+  }
+  return known
+}
+
+/** Says that who is wanted, or who has left, is about to change. First in a transaction, as whoever accepts a plan does it. */
+export async function changeRoster(tx: Db, connection: string): Promise<void> {
+  await sql`update connections set roster_version = roster_version + 1 where name = ${connection}`.execute(tx)
+}
+
+/**
+ * Waits until nobody else changes who is wanted. Whoever locks rows both of the roster and of what the platform acknowledged, while a plan may
+ * be accepted, begins with this: the two tables are locked in different orders.
+ */
+export async function lockRoster(tx: Db, connection: string): Promise<void> {
+  await sql`select from connections where name = ${connection} for no key update`.execute(tx)
+}
+
+export type Target = {
+  readonly key: string | null
+  readonly id: number | null
+  /** Where a CUSTOM connection takes its records. */
+  readonly resource: number | null
+  readonly lacksUpdate: boolean
+}
+
+/** `keeps`: it stays so until the transaction ends. */
+export async function targetOf(db: Db, connection: string, { keeps = false } = {}): Promise<Target> {
+  const row = await db
+    .selectFrom('connections')
+    .select(['target_key', 'target_id', 'target_resource', 'lacks_update'])
+    .where('name', '=', connection)
+    .$if(keeps, (query) => query.forUpdate())
+    .executeTakeFirstOrThrow()
+  return { key: row.target_key, id: row.target_id, resource: row.target_resource, lacksUpdate: row.lacks_update }
+}
+
+export async function setTarget(
+  db: Db,
+  connection: string,
+  target: { key: string; id: number | null; resource: number | null },
+): Promise<void> {
+  await db
+    .updateTable('connections')
+    .set({ target_key: target.key, target_id: target.id, target_resource: target.resource, lacks_update: false })
+    .where('name', '=', connection)
+    .execute()
+}
+
+export async function setLacksUpdate(db: Db, connection: string): Promise<void> {
+  await db.updateTable('connections').set({ lacks_update: true }).where('name', '=', connection).execute()
+}
+
+/** Takes the right to look the target up, or to create it. False while another live process has it. */
+export async function claimTarget(db: Db, { connection, lease }: TargetClaim): Promise<boolean> {
+  const claimed = await db
+    .updateTable('connections')
+    .set({ target_lease: lease.id })
+    .where('name', '=', connection)
+    .where(unleased(sql`connections.target_lease`))
+    .executeTakeFirst()
+  return claimed.numUpdatedRows > 0n
+}
+
+type TargetClaim = { readonly connection: string; readonly lease: Lease }
+
+/** Whether this process still has that right. Asked right before a connection is created: another one may have taken it over. */
+export async function holdsTarget(db: Db, { connection, lease }: TargetClaim): Promise<boolean> {
+  const held = await db
+    .selectFrom('connections')
+    .select('name')
+    .where('name', '=', connection)
+    .where('target_lease', '=', lease.id)
+    .executeTakeFirst()
+  return held !== undefined
+}
+
+/** Gives the right back, unless another process has taken it over. */
+export async function releaseTarget(db: Db, { connection, lease }: TargetClaim): Promise<void> {
+  await db
+    .updateTable('connections')
+    .set({ target_lease: null })
+    .where('name', '=', connection)
+    .where('target_lease', '=', lease.id)
+    .execute()
+}
+
+/** Why a connection is left alone, and until when. */
+export type StandingBlock = { readonly until: Date; readonly code: DeliveryFailureCode; readonly reason: string }
+
+/**
+ * What keeps a connection from sending; null if nothing does. Of all callers that ask once the time of a probe has come, one is let
+ * through, and the time of the next probe is set.
+ */
+export async function standingBlock(
+  db: Db,
+  { connection, now, nextProbeAt }: { connection: string; now: Date; nextProbeAt: Date },
+): Promise<StandingBlock | null> {
+  const block = await db
+    .selectFrom('connections')
+    .select(['probe_at', 'blocked_code', 'blocked_reason'])
+    .where('name', '=', connection)
+    .where('blocked_at', 'is not', null)
+    .executeTakeFirst()
+  if (!block) return null
+  // The clocks of two processes may differ a little.
+  const maxMinutesAhead = (nextProbeAt.getTime() - now.getTime()) / 60_000 + 1
+  const probing = await db
+    .updateTable('connections')
+    .set({ probe_at: nextProbeAt })
+    .where('name', '=', connection)
+    .where('blocked_at', 'is not', null)
+    .where(hasCome(sql`probe_at`, { now, maxMinutesAhead }))
+    .executeTakeFirst()
+  if (probing.numUpdatedRows > 0n) return null
+  return {
+    until: block.probe_at !== null && block.probe_at > now ? block.probe_at : nextProbeAt,
+    code: (block.blocked_code ?? 'connection_missing') as DeliveryFailureCode,
+    reason: block.blocked_reason ?? '',
+  }
+}
+
+/** Notes why nothing more can be delivered, and when to try again; `since` stays that of the first time. */
+export async function blockConnection(
+  db: Db,
+  {
+    connection,
+    status,
+    code,
+    reason,
+    now,
+    probeAt,
+  }: { connection: string; status: number; code: string; reason: string; now: Date; probeAt: Date },
+): Promise<void> {
+  await db
+    .updateTable('connections')
+    .set({
+      blocked_status: status,
+      blocked_code: code,
+      blocked_reason: reason,
+      blocked_at: sql`coalesce(blocked_at, ${now})`,
+      probe_at: probeAt,
+    })
+    .where('name', '=', connection)
+    .execute()
+}
+
+/** Has the target looked up again. It may turn out to be another one, of whose people nothing is known. */
+export async function forgetTarget(db: Db, connection: string): Promise<void> {
+  await db
+    .updateTable('connections')
+    .set({ target_id: null, target_resource: null, target_key: '' })
+    .where('name', '=', connection)
+    .execute()
+}
+
+/** Lifts the block of a connection. False if it was not blocked. */
+export async function freeConnection(db: Db, connection: string): Promise<boolean> {
+  const freed = await db
+    .updateTable('connections')
+    .set({ blocked_status: null, blocked_code: null, blocked_reason: null, blocked_at: null, probe_at: null })
+    .where('name', '=', connection)
+    .where('blocked_at', 'is not', null)
+    .executeTakeFirst()
+  return freed.numUpdatedRows > 0n
+}

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import type { IdentityRecord, Traits } from '../../identity/record.ts'
+import { changeRoster } from './connections.ts'
+import { clockBound } from '../has-come.ts'
+import type { Db } from '../schema.ts'
+
+/** Which installation a store is of. */
+export type Installation = {
+  readonly id: string
+  /** Where the store was moved to; null: it is in use. */
+  readonly movedTo: string | null
+  readonly movedAt: Date | null
+}
+
+/** null: nothing was ever kept in this store. */
+export async function installationOf(db: Db): Promise<Installation | null> {
+  const row = await db
+    .selectFrom('installation')
+    .select(['id', 'moved_to as movedTo', 'moved_at as movedAt'])
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Gives a new store its id. If another process was quicker, its id counts. */
+export async function beginInstallation(db: Db, now: Date): Promise<Installation> {
+  await db
+    .insertInto('installation')
+    .values({ id: randomUUID(), made_at: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const begun = await installationOf(db)
+  if (!begun) throw new Error('the store did not keep its id')
+  return begun
+}
+
+/** Notes where the store was moved to; null takes that back. */
+export async function noteMovedTo(db: Db, moved: { to: string; at: Date } | null): Promise<void> {
+  await db
+    .updateTable('installation')
+    .set({ moved_to: moved?.to ?? null, moved_at: moved?.at ?? null })
+    .execute()
+}
+
+/** How many people the store knows, of all connections. */
+export async function peopleKnown(db: Db): Promise<number> {
+  const { rows } = await sql<{ people: number }>`select count(*)::int as people from roster`.execute(db)
+  return rows[0]?.people ?? 0
+}
+
+/** Has every connection learn from the platform what happened after `until`, before it plans anything. */
+export async function noteRestored(db: Db, { until, now }: { until: Date; now: Date }): Promise<void> {
+  await sql`
+    insert into restored_connections (connection, known_until, restored_at) select name, ${until}, ${now} from connections
+    on conflict (connection) do update
+      set known_until = least(restored_connections.known_until, excluded.known_until), restored_at = excluded.restored_at`.execute(
+    db,
+  )
+}
+
+/** Since when a connection has to learn what happened; null: it has nothing to learn. */
+export async function restoredOf(
+  db: Db,
+  connection: string,
+): Promise<{ readonly knownUntil: Date; readonly restoredAt: Date } | null> {
+  const row = await db
+    .selectFrom('restored_connections')
+    .select(['known_until as knownUntil', 'restored_at as restoredAt'])
+    .where('connection', '=', connection)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** The connections that have to learn and have no run that does; one whose last run failed waits until `failedBefore`. */
+export async function unlearned(db: Db, { failedBefore }: { failedBefore: Date }): Promise<string[]> {
+  const { rows } = await sql<{ connection: string }>`
+    select connection from restored_connections restored where not exists (
+      select 1 from runs where runs.connection = restored.connection
+        and (state in ('waiting', 'reading', 'planned', 'delivering')
+          or (state = 'failed' and created_at > restored_at and finished_at between ${failedBefore} and ${clockBound(failedBefore)})))`.execute(
+    db,
+  )
+  return rows.map(({ connection }) => connection)
+}
+
+/** A person of whom the platform has learned more than a restored store knows. */
+export type Learned = {
+  readonly identityId: string
+  readonly record: IdentityRecord
+  /** What the person can be known again by; null: the values are kept. */
+  readonly traits: Traits | null
+  readonly isNewLeaver: boolean
+}
+
+/**
+ * Takes what the platform has of people as what HR said last of them, until the time from which the store knows nothing. Facts that are
+ * newer than that count as ever.
+ */
+export async function noteLearned(
+  tx: Db,
+  { connection, learned, knownUntil }: { connection: string; learned: readonly Learned[]; knownUntil: Date },
+): Promise<void> {
+  if (learned.length === 0) return
+  await changeRoster(tx, connection)
+  await sql`
+    update roster set wanted = told.record, traits = told.traits, inferred = told."isNewLeaver" or roster.inferred,
+      as_of = greatest(roster.as_of, ${knownUntil}), employment_as_of = greatest(roster.employment_as_of, ${knownUntil}),
+      field_times = null, uncertain = false,
+      deferred_to = case when told."isNewLeaver" then null else deferred_to end,
+      deferred_zone = case when told."isNewLeaver" then null else deferred_zone end,
+      due_at = case when told."isNewLeaver" then null else due_at end,
+      held_leaving = case when told."isNewLeaver" then null else held_leaving end
+    from jsonb_to_recordset(${JSON.stringify(learned)}::jsonb) as told("identityId" text, record jsonb, traits jsonb, "isNewLeaver" boolean)
+    where roster.connection = ${connection} and roster.identity_id = told."identityId"`.execute(tx)
+  await sql`
+    delete from acknowledged where connection = ${connection}
+      and identity_id = any(${learned.map(({ identityId }) => identityId)})`.execute(tx)
+}
+
+export async function endLearning(tx: Db, connection: string): Promise<void> {
+  await tx.deleteFrom('restored_connections').where('connection', '=', connection).execute()
+}

@@ -1,0 +1,64 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../schema.ts'
+
+/** A connection that takes in nothing new by itself, because a person said so. */
+export type Pause = {
+  readonly since: Date
+  /** When it is over by itself; null: when a person ends it. */
+  readonly until: Date | null
+  readonly reason: string
+  readonly by: string
+}
+
+/** The connections that are paused at this time, by name. */
+export async function pausedConnections(db: Db, now: Date): Promise<ReadonlyMap<string, Pause>> {
+  const rows = await db.selectFrom('pauses').selectAll().where(isPaused(now)).orderBy('connection').execute()
+  return new Map(
+    rows.map(({ connection, since, until, reason, paused_by }) => [
+      connection,
+      { since, until, reason, by: paused_by },
+    ]),
+  )
+}
+
+/** The pause of a connection at this time; null if it is not paused. */
+export async function pauseOf(db: Db, { connection, now }: { connection: string; now: Date }): Promise<Pause | null> {
+  return (await pausedConnections(db, now)).get(connection) ?? null
+}
+
+/** Pauses a connection from now on. One that is paused already stays so since it was, for the new reason and until the new end. */
+export async function addPause(
+  tx: Db,
+  { connection, until, reason, by, now }: Omit<Pause, 'since'> & { connection: string; now: Date },
+): Promise<Pause> {
+  const values = { until, reason, paused_by: by, ended_at: null }
+  const { since } = await tx
+    .insertInto('pauses')
+    .values({ connection, since: now, ...values })
+    .onConflict((c) =>
+      c.column('connection').doUpdateSet({
+        ...values,
+        since: sql<Date>`case when pauses.ended_at is null and (pauses.until is null or pauses.until > ${now})
+          then pauses.since else ${now} end`,
+      }),
+    )
+    .returning('since')
+    .executeTakeFirstOrThrow()
+  return { since, until, reason, by }
+}
+
+/** Ends a pause. False if the connection is not paused. */
+export async function endPause(tx: Db, { connection, now }: { connection: string; now: Date }): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('pauses')
+    .set({ ended_at: now })
+    .where('connection', '=', connection)
+    .where(isPaused(now))
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** True in SQL while the pause lasts. */
+export function isPaused(now: Date): RawBuilder<boolean> {
+  return sql<boolean>`(pauses.ended_at is null and (pauses.until is null or pauses.until > ${now}))`
+}

@@ -1,0 +1,107 @@
+import { sql } from 'kysely'
+import type { Db, RunSource } from '../schema.ts'
+
+/** What the last accepted plan of a connection's source was made from. */
+export type AcceptedSource = {
+  readonly source: RunSource | null
+  /** When the last accepted snapshot was true. */
+  readonly asOf: string | null
+  /** The mapped fields that it held. */
+  readonly fields: readonly string[]
+  readonly rows: number | null
+  /** The keys at the end of the last accepted snapshot, in their order. */
+  readonly end: readonly string[]
+}
+
+export async function acceptedSource(db: Db, connection: string): Promise<AcceptedSource> {
+  const row = await db
+    .selectFrom('connections')
+    .select(['accepted_source', 'accepted_as_of', 'accepted_fields', 'accepted_rows', 'accepted_end'])
+    .where('name', '=', connection)
+    .executeTakeFirst()
+  return {
+    source: row?.accepted_source ?? null,
+    asOf: row?.accepted_as_of?.toISOString() ?? null,
+    fields: row?.accepted_fields ?? [],
+    rows: row?.accepted_rows ?? null,
+    end: row?.accepted_end ?? [],
+  }
+}
+
+/** Which of these versions of a source were accepted, or refused by a person, before. */
+export async function takenVersions(
+  db: Db,
+  { connection, versions }: { connection: string; versions: readonly string[] },
+): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('taken_sources')
+    .select('version')
+    .where('connection', '=', connection)
+    .where(sql<boolean>`version = any(${versions})`)
+    .execute()
+  return new Set(rows.map(({ version }) => version))
+}
+
+/** How often it is written down that a source still lists what was decided about. */
+const listedMs = 24 * 60 * 60_000
+
+/** Notes which versions the source of these connections lists, so that retention does not forget one that could be read again. */
+export async function noteListed(
+  db: Db,
+  { connections, versions, now }: { connections: readonly string[]; versions: readonly string[]; now: Date },
+): Promise<void> {
+  await db
+    .updateTable('taken_sources')
+    .set({ listed_at: now })
+    .where('connection', 'in', connections)
+    .where(sql<boolean>`version = any(${versions})`)
+    .where(sql<boolean>`(listed_at is null or listed_at < ${new Date(now.getTime() - listedMs)})`)
+    .execute()
+}
+
+/** What was decided about a source: its plan was accepted, or refused by a person. */
+export type SourceOutcome = 'accepted' | 'refused'
+
+/** Notes that a source was read and decided about. A source that was accepted stays accepted. */
+export async function takeSource(
+  tx: Db,
+  { connection, source, outcome, now }: { connection: string; source: RunSource; outcome: SourceOutcome; now: Date },
+): Promise<void> {
+  await tx
+    .insertInto('taken_sources')
+    .values({ connection, version: source.version, source: JSON.stringify(source), outcome, taken_at: now })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['connection', 'version'])
+        .doUpdateSet({ outcome, source: JSON.stringify(source), settled_at: null })
+        .where('taken_sources.outcome', '=', 'refused'),
+    )
+    .execute()
+}
+
+/** The sources that were decided about and not yet moved or deleted as configured. */
+export async function unsettledSources(
+  db: Db,
+  connection: string,
+): Promise<{ readonly source: RunSource; readonly outcome: SourceOutcome }[]> {
+  const rows = await db
+    .selectFrom('taken_sources')
+    .select(['source', 'outcome'])
+    .where('connection', '=', connection)
+    .where('settled_at', 'is', null)
+    .orderBy('taken_at')
+    .execute()
+  return rows.map(({ source, outcome }) => ({ source, outcome: outcome === 'accepted' ? 'accepted' : 'refused' }))
+}
+
+export async function markSettled(
+  db: Db,
+  { connection, version, now }: { connection: string; version: string; now: Date },
+): Promise<void> {
+  await db
+    .updateTable('taken_sources')
+    .set({ settled_at: now })
+    .where('connection', '=', connection)
+    .where('version', '=', version)
+    .execute()
+}

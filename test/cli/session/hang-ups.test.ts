@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+import { askedOnce, ended, endWithin, nextLife } from '../../../src/cli/commands/serve.ts'
+import { listenForHangUp } from '../../../src/cli/session/hang-ups.ts'
+import type { Config } from '../../../src/daemon/config/config.ts'
+import { reasonOf } from '../../../src/daemon/config/reload.ts'
+import { Failure } from '../../../src/errors.ts'
+import { silentEvents } from '../../../src/telemetry/events.ts'
+
+const request = { id: 'r1', file: '/backup', replace: true, by: 'ada', reason: 'lost' }
+
+test('a hang-up that comes during a restore has the configuration read in the next life, and once', async () => {
+  using hangUps = listenForHangUp(() => undefined)
+  const stop = new AbortController()
+  let rereads = 0
+  const reread = async () => {
+    rereads++
+    return { folder: `/${rereads}` } as Config
+  }
+  const life = (asked: Promise<typeof request>) => nextLife({ asked, stop: stop.signal, hangUps, reread })
+  const never = new Promise<typeof request>(() => {})
+
+  const first = await life(Promise.resolve(request))
+  hangUps.ask()
+  const second = await life(never)
+  const third = life(never)
+  stop.abort()
+
+  expect([first, second, await third, rereads]).toEqual([request, { config: { folder: '/1' } }, null, 1].flat())
+})
+
+test('a second restore in the same life is refused, and the first is done', async () => {
+  const { asked, ask } = askedOnce<string>()
+  ask('first')
+
+  expect(() => ask('second')).toThrow('a restore was asked for just now')
+  expect(await asked).toBe('first')
+})
+
+test('an error that nobody expected refuses a reload, and does not end what works', () => {
+  expect(reasonOf(new TypeError('x of undefined'))).toBe('an unexpected error; the log has it')
+  expect(reasonOf(new Failure('config_invalid', 'database cannot change'))).toBe('database cannot change')
+})
+
+test('a daemon that stops answers others until its work has come to rest', async () => {
+  const steps: string[] = []
+  const daemon = {
+    rest: async () => void steps.push('its work rests'),
+    [Symbol.asyncDispose]: async () => void steps.push('its servers close'),
+  }
+  const events = silentEvents(({ event }) => steps.push(event))
+
+  const exit = await ended(daemon, { events, reason: 'SIGTERM' })
+
+  expect([exit, ...steps]).toEqual([0, 'daemon.stopping', 'its work rests', 'its servers close', 'daemon.stopped'])
+})
+
+test('a stop cuts off what does not end, whatever the daemon does when the signal comes', async () => {
+  const stop = new AbortController()
+  const cut = Promise.withResolvers<string>()
+  endWithin(stop.signal, 1, () => cut.resolve('cut off'))
+
+  stop.abort()
+
+  expect(await cut.promise).toBe('cut off')
+})

@@ -1,0 +1,182 @@
+import { execFileSync } from 'node:child_process'
+import { appendFile, chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { answerAtOnce } from '../../../src/cli/at-once.ts'
+import { findDaemon } from '../../../src/cli/session/find-daemon.ts'
+import { askKnownDaemon } from '../../../src/cli/session/known-daemon.ts'
+import { loadConfig } from '../../../src/daemon/config/config.ts'
+import { announceAddress, readAddress } from '../../../src/daemon/control/address-file.ts'
+import { listenLocally } from '../../../src/daemon/control/local-socket.ts'
+import { startDaemon } from '../../../src/daemon/start.ts'
+import { silentEvents } from '../../../src/telemetry/events.ts'
+import { version } from '../../../src/version.ts'
+import { type Installation, install } from '../../helpers/installation.ts'
+import { freePort } from '../../helpers/servers/free-port.ts'
+
+const nowhere = { baseUrl: 'https://platform.invalid/public/v2', key: 'key' }
+const startedAt = '2026-11-20T00:00:00.000Z'
+
+/** What answers everything as a daemon would, and keeps what it was sent. */
+type Impostor = AsyncDisposable & { readonly server: Server; readonly received: readonly string[] }
+
+function startImpostor(): Impostor {
+  const received: string[] = []
+  const server = createServer((request, response) => {
+    received.push(`${request.method} ${request.url} ${JSON.stringify(request.headersDistinct)}`)
+    const about = { version, daemon: { pid: 1, startedAt } }
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ ...about, connections: [] }))
+  })
+  return {
+    server,
+    received,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+async function listening(server: Server, at: string | number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject)
+  if (typeof at === 'string') server.listen(at, resolve)
+  else server.listen(at, '127.0.0.1', resolve)
+  await promise
+}
+
+/** Says in the data folder that a daemon listens there. */
+async function announce(at: Installation, socket: string): Promise<void> {
+  const { file, changedMs } = await loadConfig(at.configFile, {})
+  await announceAddress(at.dataDir, {
+    pid: 1,
+    url: 'http://127.0.0.1:1',
+    socket,
+    startedAt,
+    config: { file, changedMs },
+  })
+}
+
+let at: Installation
+beforeAll(async () => {
+  at = await install(nowhere, { hasStore: true })
+})
+afterAll(() => at[Symbol.asyncDispose]())
+
+const statusAtOnce = () => answerAtOnce(['status', '--json', '--config', at.configFile])
+
+test('a status is answered at once by the daemon that serves this very configuration, and by no other', async () => {
+  await using place = await install(nowhere, { hasStore: true })
+  const other = join(place.folder, 'other.yaml')
+  await writeFile(other, 'dataDir: ./data\n')
+  const ask = (file: string) => answerAtOnce(['status', '--json', '--config', file])
+  const before = await ask(place.configFile)
+
+  const daemon = await startDaemon(await loadConfig(place.configFile, {}), { events: silentEvents() })
+  const answered = await ask(place.configFile)
+  const foreign = await ask(other)
+  await appendFile(place.configFile, '# changed since\n')
+  const changed = await ask(place.configFile)
+  await daemon[Symbol.asyncDispose]()
+
+  expect(JSON.parse(answered ?? '')).toMatchObject({ daemon: { pid: process.pid }, connections: [{ name: 'acme' }] })
+  expect([before, foreign, changed]).toEqual([null, null, null])
+})
+
+test('a status is not answered at once by a daemon that was killed, whose socket is left, and the next one takes its place', async () => {
+  const killed = at.start('serve')
+  await killed.says('daemon.started')
+  const first = await statusAtOnce()
+  killed.child.kill('SIGKILL')
+  await killed.ended
+
+  const left = await readAddress(at.dataDir)
+  const died = [await statusAtOnce(), await findDaemon({ dataDir: at.dataDir })]
+  await using _next = await startDaemon(await loadConfig(at.configFile, {}), { events: silentEvents() })
+
+  expect(JSON.parse(first ?? '')).toMatchObject({ connections: [{ name: 'acme' }] })
+  expect(left).toMatchObject({ socket: join(at.dataDir, 'control', 'daemon.sock') })
+  expect(died).toEqual([null, null])
+  expect(JSON.parse((await statusAtOnce()) ?? '')).toMatchObject({ daemon: { pid: process.pid } })
+})
+
+test('a pipe as configuration is not waited for', async () => {
+  const pipe = join(at.folder, 'pipe.yaml')
+  execFileSync('mkfifo', [pipe])
+
+  expect(await askKnownDaemon(pipe, '/status')).toBeNull()
+})
+
+test('a daemon is looked for with a question that it answers without a look into its store', async () => {
+  await using place = await install(nowhere, { hasStore: true })
+  await using daemon = startImpostor()
+  const socket = await listenLocally(place.dataDir, (path) => listening(daemon.server, path))
+  await announce(place, socket)
+
+  const found = await findDaemon({ dataDir: place.dataDir })
+
+  expect(found).toEqual({ socket, url: 'http://127.0.0.1:1' })
+  expect(daemon.received).toEqual([expect.stringMatching(/^GET \/api\/v1\/about /)])
+})
+
+test('what holds the port of the configuration is sent nothing, by any command', async () => {
+  await using place = await install(nowhere, { hasStore: true })
+  await using impostor = startImpostor()
+  const port = await freePort()
+  await listening(impostor.server, port)
+  const text = await readFile(place.configFile, 'utf8')
+  await writeFile(join(place.folder, 'token'), 'token-of-the-daemon')
+  await writeFile(place.configFile, text.replace('port: 0', `port: ${port}, token: '\${file:token}'`))
+  const told = []
+
+  told.push(await place.run('status'))
+  await announceAddress(place.dataDir, {
+    pid: 1,
+    url: `http://127.0.0.1:${port}`,
+    socket: join(place.dataDir, 'control', 'daemon.sock'),
+    startedAt,
+    config: { file: place.configFile, changedMs: 0 },
+  })
+  told.push(await place.run('status'), await place.run('runs'))
+
+  expect(told.map(({ exit }) => exit)).toEqual([0, 0, 0])
+  expect(impostor.received).toEqual([])
+})
+
+test.each([
+  [
+    'in a folder that others can write',
+    (folder: string) => chmod(folder, 0o770),
+    /lies in a folder that others can write/,
+  ],
+  [
+    'that is no socket',
+    async (folder: string) => {
+      await rename(join(folder, 'daemon.sock'), join(folder, 'other.sock'))
+      await writeFile(join(folder, 'daemon.sock'), '')
+    },
+    /is no socket/,
+  ],
+])('a socket %s is not trusted, and is sent nothing', async (_case, spoil, expected) => {
+  await using place = await install(nowhere, { hasStore: true })
+  await using impostor = startImpostor()
+  const socket = await listenLocally(place.dataDir, (path) => listening(impostor.server, path))
+  await announce(place, socket)
+  await spoil(join(place.dataDir, 'control'))
+
+  const atOnce = await answerAtOnce(['status', '--config', place.configFile])
+  const { exit, stderr } = await place.run('status')
+
+  expect(atOnce).toBeNull()
+  expect({ exit, stderr }).toEqual({ exit: 78, stderr: expect.stringMatching(expected) })
+  expect(stderr).toContain('run the command as the account of the daemon')
+  expect(impostor.received).toEqual([])
+})
+
+test('a data folder without a daemon is no trouble to a command', async () => {
+  await rm(join(at.dataDir, 'daemon.json'), { force: true })
+
+  expect(await findDaemon({ dataDir: at.dataDir })).toBeNull()
+  expect(await findDaemon({ dataDir: join(at.folder, 'not-there') })).toBeNull()
+})

@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest'
+import { plain } from '../../../src/cli/render/text.ts'
+import type { Control } from '../../../src/cli/session/control-client.ts'
+import { personInSource, personNamed } from '../../../src/cli/session/person-name.ts'
+import type { Session } from '../../../src/cli/session/session.ts'
+import { peopleOperations } from '../../../src/contract/control/people.ts'
+import { peopleHandlers } from '../../../src/daemon/control/people.ts'
+import { openDatabase } from '../../../src/database/database.ts'
+import { Failure } from '../../../src/errors.ts'
+import { localCalls } from '../../../src/http/client/calls.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import { ensureConnection } from '../../../src/store/runs/runs.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import type { SyncContext } from '../../../src/sync/context.ts'
+import { record } from '../../helpers/records.ts'
+import { postgresPlace } from '../../helpers/servers/databases.ts'
+
+const people = {
+  acme: [
+    record('E1', { firstName: 'Ana', lastName: 'Silva', email: 'ana@acme.example' }),
+    record('E10', { firstName: 'Ana Maria', lastName: 'Berg', email: 'am@acme.example' }),
+    record('E11', { firstName: 'Anatol', lastName: 'Žižek', email: 'anatol@acme.example' }),
+    record('S-7', { firstName: 'Silvana', lastName: 'Kim', separatedAt: '2026-10-31T00:00:00.000Z' }),
+  ],
+  globex: [record('E10', { firstName: 'Bo', lastName: 'Lund', email: 'bo@globex.example' })],
+}
+
+async function openPeople() {
+  const stack = new AsyncDisposableStack()
+  const { at } = stack.use(await postgresPlace())
+  const store = stack.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
+  for (const [connection, records] of Object.entries(people)) {
+    await ensureConnection(store.db, connection)
+    const rows = records.map((wanted) => ({
+      connection,
+      identity_id: wanted.identityId,
+      wanted: JSON.stringify(wanted),
+      traits: null,
+      inferred: false,
+      absences: 0,
+      as_of: new Date('2026-11-20'),
+    }))
+    await store.db.insertInto('roster').values(rows).execute()
+  }
+  const connections = new Map(Object.keys(people).map((name) => [name, {}]))
+  // What finding people needs of the contexts is the store and the names of the connections.
+  const sync = { store, connections, now: () => new Date() } as unknown as SyncContext
+  const context = { sync, actor: { by: 'ana', principal: 'machine' } }
+  const calls = localCalls(peopleOperations, peopleHandlers, context)
+  const getPerson = async ({ params }: { params: { connection: 'acme' | 'globex'; identityId: string } }) => {
+    const found = people[params.connection].find(({ identityId }) => identityId === params.identityId)
+    if (!found) throw new Failure('not_found', `nobody with the key "${params.identityId}" is known`)
+    return params
+  }
+  const output = { json: false, note: () => undefined, paint: plain }
+  const session = {
+    config: { connections },
+    control: { ...calls, getPerson } as unknown as Control,
+    output,
+  } as unknown as Session
+  return { session, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+test('a person is found by key, e-mail address or name, and is never guessed', async () => {
+  await using opened = await openPeople()
+  const { session } = opened
+  const named = (text: string, connection?: string) => personNamed(session, text, { connection })
+
+  expect(await named('E1')).toEqual({ connection: 'acme', identityId: 'E1' })
+  expect(await named('ANA@acme.example')).toEqual({ connection: 'acme', identityId: 'E1' })
+  expect(await named('ana silva')).toEqual({ connection: 'acme', identityId: 'E1' })
+  expect(await named('berg ana')).toEqual({ connection: 'acme', identityId: 'E10' })
+  expect(await named('žižek', 'acme')).toEqual({ connection: 'acme', identityId: 'E11' })
+  expect(await named('E10', 'globex')).toEqual({ connection: 'globex', identityId: 'E10' })
+  expect(await named('N-1', 'acme')).toEqual({ connection: 'acme', identityId: 'N-1' })
+
+  await expect(named('ana')).rejects.toMatchObject({
+    code: 'usage',
+    message: '"ana" means 2 people: name one by key\n  E1  acme  employed\n  E10  acme  employed',
+  })
+  await expect(named('E10')).rejects.toThrow('several connections know the key E10 (acme, globex): name one with')
+  await expect(named('silv', 'acme')).rejects.toThrow(
+    'nobody is called exactly "silv"; 2 people are called nearly so: name one by key\n  E1  acme  employed\n  S-7  acme  left',
+  )
+  await expect(named('anatol@acme')).rejects.toThrow(
+    'nobody is called exactly "anatol@acme"; 1 person is called nearly',
+  )
+  await expect(named('who@acme.example', 'acme')).rejects.toMatchObject({ code: 'not_found' })
+  await expect(named('N-1')).rejects.toThrow('the configuration has several connections')
+  await expect(named(' ')).rejects.toMatchObject({ code: 'usage' })
+})
+
+test('a name is refused while more people match it than were read', async () => {
+  await using opened = await openPeople()
+  const named = (text: string, maxMatches: number) =>
+    personNamed(opened.session, text, { connection: 'acme', maxMatches })
+
+  await expect(named('ana', 1)).rejects.toMatchObject({
+    code: 'usage',
+    message: 'too many people match "ana" to tell whom it means: name one by key\n  E1  acme  employed\n  … and others',
+  })
+  await expect(named('silv', 1)).rejects.toThrow('too many people match "silv"')
+  await expect(named('silva', 1)).rejects.toThrow('too many people match "silva"')
+  expect(await named('silva', 2)).toEqual({ connection: 'acme', identityId: 'E1' })
+})
+
+test('of the source, an address and a key that are not known are asked for as they stand', async () => {
+  await using opened = await openPeople()
+  const inSource = (text: string) => personInSource(opened.session, text, { connection: 'acme' })
+
+  expect(await inSource('new@acme.example')).toEqual({ connection: 'acme', identityId: 'new@acme.example' })
+  expect(await inSource('E99')).toEqual({ connection: 'acme', identityId: 'E99' })
+  expect(await inSource('Silvana Kim')).toEqual({ connection: 'acme', identityId: 'S-7' })
+})

@@ -1,0 +1,126 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { PlanContext } from '../../../src/identity/decide/decide.ts'
+import { hasLeft } from '../../../src/identity/employment.ts'
+import type { Reject, Sighting } from '../../../src/identity/record.ts'
+import { plan, planRows, unusable } from '../../helpers/model/plan.ts'
+import { applyPlan, type Roster } from '../../helpers/model/roster.ts'
+import { entry, nightly, sighting } from '../../helpers/records.ts'
+
+/** What an export has of a person, by what docs/configure.md says of it: whether it states that the person is employed, has left, or neither. */
+const rowKinds = ['employed', 'left', 'cannot be read', 'is rejected', 'stands twice', 'is missing'] as const
+type RowKind = (typeof rowKinds)[number]
+
+/** What an event states: a last day that has come, one that lies ahead, a hire, or another title. */
+const eventKinds = ['leaves', 'leaves ahead', 'is hired', 'is promoted'] as const
+type EventKind = (typeof eventKinds)[number]
+
+const exportAt = '2026-11-20T01:00:00.000Z'
+const rules = fc.record({
+  graceRuns: fc.constantFrom(1, 2),
+  future: fc.constantFrom('defer' as const, 'send' as const),
+})
+/** Events of the hours around the export, each at a time of its own. */
+const events = fc.uniqueArray(
+  fc.record({ hour: fc.integer({ min: 0, max: 8 }), kind: fc.constantFrom<EventKind>(...eventKinds) }),
+  { selector: ({ hour }) => hour, minLength: 1, maxLength: 4 },
+)
+
+function rowsOf(kind: RowKind): (Sighting | Reject)[] {
+  const row = sighting('ana')
+  if (kind === 'employed') return [{ ...row, employed: true }]
+  if (kind === 'left') return [{ ...row, left: true }]
+  if (kind === 'cannot be read') return [{ ...row, leavingDate: undefined, unsure: true }]
+  if (kind === 'is rejected') return [unusable('ana')]
+  return kind === 'stands twice' ? [row, { ...row, origin: { file: 'people.csv', line: 3 } }] : []
+}
+
+/** Whether an export states anything of the person's employment. */
+function states(kind: RowKind, graceRuns: number): boolean {
+  return kind === 'employed' || kind === 'left' || (kind === 'is missing' && graceRuns === 1)
+}
+
+/**
+ * A last day that has come and one that lies ahead contradict each other: the person stays gone, whatever the newer one is. Such a
+ * contradiction is no part of this.
+ */
+function isContradiction(kind: RowKind, graceRuns: number, stated: readonly { readonly kind: EventKind }[]): boolean {
+  const says = (what: EventKind) => stated.some((event) => event.kind === what)
+  return says('leaves ahead') && (says('leaves') || (kind !== 'employed' && states(kind, graceRuns)))
+}
+
+function eventOf(kind: EventKind): Sighting {
+  const said = { fields: {}, leavingDate: undefined, statesEmployment: true } as const
+  if (kind === 'leaves') return sighting('ana', { ...said, action: 'leave', leavingDate: '2026-11-18' })
+  if (kind === 'leaves ahead')
+    return sighting('ana', { ...said, action: 'leave', unsure: true, leavingDate: '2026-12-24' })
+  if (kind === 'is hired') return sighting('ana', { ...said, action: 'join', employed: true })
+  return sighting('ana', { ...said, action: 'change', fields: { jobTitle: 'Lead' }, statesEmployment: false })
+}
+
+type Told = { readonly at: string; readonly accept: (roster: Roster) => Roster }
+
+function exportOf(kind: RowKind, context: PlanContext): Told {
+  return { at: exportAt, accept: (roster) => applyPlan(roster, planRows(rowsOf(kind), roster, context)) }
+}
+
+function told(kind: EventKind, hour: number, context: PlanContext): Told {
+  const at = `2026-11-19T${String(21 + Math.min(hour, 2)).padStart(2, '0')}:30:00.000Z`
+  const time = hour < 3 ? at : `2026-11-20T0${hour - 3}:30:00.000Z`
+  const delta = { ...context, mode: 'delta' as const, asOf: time }
+  return { at: time, accept: (roster) => applyPlan(roster, plan([eventOf(kind)], roster, delta)) }
+}
+
+function endOf(tellings: readonly Told[]) {
+  const start: Roster = new Map([['ana', entry('ana', { asOf: '2026-11-19T01:00:00.000Z' })]])
+  const ana = tellings.reduce((roster, { accept }) => accept(roster), start).get('ana')
+  const { wanted = null, deferredTo = null, inferred = false } = ana ?? {}
+  const separatedAt = wanted?.separatedAt ?? null
+  if (hasLeft({ separatedAt, inferred }, nightly().today)) return { isGone: true, ahead: null, title: null }
+  return { isGone: false, ahead: deferredTo ?? separatedAt?.slice(0, 10) ?? null, title: wanted?.jobTitle }
+}
+
+test('whether a person has left depends on what was stated when, and not on the order in which it arrives', () => {
+  fc.assert(
+    fc.property(fc.constantFrom<RowKind>(...rowKinds), rules, events, (kind, ruled, stated) => {
+      fc.pre(!isContradiction(kind, ruled.graceRuns, stated))
+      const context = nightly(ruled)
+      const all = [exportOf(kind, context), ...stated.map((event) => told(event.kind, event.hour, context))]
+      const inOrder = all.toSorted((a, b) => (a.at < b.at ? -1 : 1))
+
+      const arrived = endOf(all)
+
+      // An absence that counts makes every older fact about the person old.
+      const isOld = kind === 'is missing' && ruled.graceRuns === 1
+      expect({ ...arrived, ...(isOld && { title: null }) }).toEqual({
+        ...endOf(inOrder),
+        ...(isOld && { title: null }),
+      })
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+type End = readonly [isGone: boolean, ahead: string | null]
+const ends: Readonly<Record<string, End>> = { leaves: [true, null], 'leaves ahead': [false, '2026-12-24'] }
+
+test('a person has left, or leaves ahead, as the newest of what was stated says', () => {
+  fc.assert(
+    fc.property(fc.constantFrom<RowKind>(...rowKinds), rules, events, (kind, ruled, stated) => {
+      fc.pre(!isContradiction(kind, ruled.graceRuns, stated))
+      const context = nightly(ruled)
+      const all = [exportOf(kind, context), ...stated.map((event) => told(event.kind, event.hour, context))]
+      const speaks = states(kind, ruled.graceRuns)
+      const facts = [
+        ...(speaks ? [{ at: exportAt, says: kind === 'employed' ? 'is hired' : 'leaves' }] : []),
+        ...stated.map((event) => ({ at: told(event.kind, event.hour, context).at, says: event.kind })),
+      ].filter(({ says }) => says !== 'is promoted')
+
+      const { isGone, ahead } = endOf(all)
+
+      const newest = facts.toSorted((a, b) => (a.at < b.at ? -1 : 1)).at(-1)
+      expect([isGone, ahead]).toEqual(ends[newest?.says ?? ''] ?? [false, null])
+    }),
+    { numRuns: 3000 },
+  )
+})

@@ -1,0 +1,582 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { decide, type PlanContext, type WantedSide } from '../../../src/identity/decide/decide.ts'
+import { createDecider, standingKept } from '../../../src/identity/decide/decider.ts'
+import { noPeople } from '../../../src/identity/guards/facts.ts'
+import { isReject } from '../../../src/identity/mapping/rows.ts'
+import type { Reject, Sighting } from '../../../src/identity/record.ts'
+import { contextOf, history, keys, night, rosterAfter, row } from '../../helpers/model/histories.ts'
+import { type Plan, planRows, unusable } from '../../helpers/model/plan.ts'
+import { applyPlan, type Roster } from '../../helpers/model/roster.ts'
+import { entry, nightly, record, reject, sighting } from '../../helpers/records.ts'
+
+const runs = { numRuns: 500 }
+
+type Row = Sighting | Reject
+
+const keyOf = fc.constantFrom(...keys)
+
+/** Rows as a source may hold them: keys that stand there several times, with ranks and without, and rows that cannot be used. */
+const messyRows: fc.Arbitrary<readonly Row[]> = fc
+  .array(
+    fc.oneof(
+      { weight: 6, arbitrary: fc.record({ said: row(fc.boolean()), rank: fc.option(fc.constantFrom('1', '2', '3')) }) },
+      { weight: 1, arbitrary: fc.record({ rejected: fc.option(keyOf) }) },
+    ),
+    { maxLength: 14 },
+  )
+  .map((rows) =>
+    rows.map((one, at): Row => {
+      if ('rejected' in one) return { ...unusable(''), line: at + 2, identityId: one.rejected }
+      const origin = { file: 'people.csv', line: at + 2 }
+      return { ...one.said, origin, ...(one.rank !== null && { rank: one.rank }) }
+    }),
+  )
+
+/** A source in disorder, with the roster and the context that it meets. */
+const messyNight = fc
+  .record({ past: history, tonight: night, rows: messyRows, slice: fc.integer({ min: 1, max: 5 }) })
+  .map(({ past, tonight, rows, slice }) => {
+    return { roster: rosterAfter(past), context: contextOf(tonight, past.length), rows, slice }
+  })
+
+/** Events of some people in the order of their times, among them some that cannot be understood. */
+const events: fc.Arbitrary<readonly Row[]> = messyRows.map((rows) =>
+  rows.map((one, at): Row => {
+    if (isReject(one)) return one
+    const { rank: _, ...said } = one
+    return { ...said, asOf: `2026-11-30T10:${String(at).padStart(2, '0')}:00.000Z` }
+  }),
+)
+
+/** The one row that counts for each person, and the people without such a row. */
+function standing(rows: readonly Row[]): { readonly counting: Sighting[]; readonly none: ReadonlySet<string> } {
+  const counting: Sighting[] = []
+  const none = new Set<string>()
+  for (const [key, all] of Map.groupBy(rows, ({ identityId }) => identityId)) {
+    if (key === null) continue
+    const said = all.filter((one): one is Sighting => !isReject(one))
+    const isRanked = said.length === all.length && said.every(({ rank }) => rank !== undefined)
+    const most = said
+      .map(({ rank = '' }) => rank)
+      .toSorted()
+      .at(-1)
+    const best = all.length === 1 || isRanked ? said.filter(({ rank = '' }) => rank === most) : []
+    const [only] = best
+    if (only && best.length === 1) counting.push(only)
+    else none.add(key)
+  }
+  return { counting, none }
+}
+
+/** The departures of people none of whose rows counts, as one row would tell them: where all of the rows that could count say "left". */
+function departing(rows: readonly Row[], roster: Roster, { today }: PlanContext): ReadonlyMap<string, Sighting> {
+  const found = new Map<string, Sighting>()
+  for (const [key, all] of Map.groupBy(rows, ({ identityId }) => identityId ?? '')) {
+    const said = all.filter((one): one is Sighting => !isReject(one))
+    const ranks = said.map(({ rank = '' }) => rank).toSorted()
+    const best = said.filter(({ rank = '' }) => rank === ranks.at(-1))
+    const isMixed = ranks.includes('') && ranks.at(-1) !== ''
+    const known = roster.get(key)
+    const record = known?.wanted ?? known?.confirmed
+    const isGone = record?.separatedAt && (known?.inferred || record.separatedAt.slice(0, 10) <= today)
+    const dates = best.flatMap(({ leavingDate }) => (leavingDate && leavingDate <= today ? [leavingDate] : []))
+    const allLeft = best.every(({ left, leavingDate }) => left || (leavingDate && leavingDate <= today))
+    if (!record || isGone || isMixed || !allLeft || best.length < 2 || said.length < all.length) continue
+    const left = best.some((one) => one.left)
+    found.set(key, sighting(key, { fields: {}, leavingDate: dates.toSorted()[0], left }))
+  }
+  return found
+}
+
+function shuffled<T>(items: readonly T[]): fc.Arbitrary<T[]> {
+  return fc.shuffledSubarray([...items], { minLength: items.length })
+}
+
+function saidIn({ changes, entries }: Plan) {
+  return { changes, entries }
+}
+
+function wantedSides(roster: Roster) {
+  return new Map([...roster].map(([key, { confirmed: _, ...side }]) => [key, side]))
+}
+
+test('rows whose start lies on or after their leaving date are counted, but for people who were hired again', () => {
+  const decider = createDecider({
+    context: nightly(),
+
+    inOrder: false,
+    everybody: false,
+    rejectsKept: 10,
+  })
+  const row = (line: number, start: string, said: Partial<Sighting> = {}) =>
+    sighting(`W${line}`, {
+      leavingDate: '2026-11-01',
+      fields: { startedAt: `${start}T00:00:00.000Z` },
+      origin: { file: 'people.csv', line },
+      ...said,
+    })
+
+  decider.see(row(2, '2026-11-10', { employed: true }))
+  decider.see(row(3, '2026-12-01', { employed: true }))
+  decider.see(row(4, '2026-11-01', { employed: true }))
+  decider.see(row(5, '2026-11-10'))
+  decider.see(row(6, '2020-01-06'))
+
+  expect(decider.account.startsAfterLeaving).toEqual({ count: 3, line: 3 })
+})
+
+describe('several rows of a person', () => {
+  test('make the plan of the row with the highest rank, of a row that cannot be used, or of one that says "left" and no more', () => {
+    fc.assert(
+      fc.property(messyNight, ({ roster, context, rows, slice }) => {
+        const { counting, none } = standing(rows)
+        const departures = departing(rows, roster, context)
+
+        const plan = planRows(rows, roster, context, { slice })
+
+        const others = [...none].map((key) => departures.get(key) ?? unusable(key))
+        const expected = planRows([...counting, ...others], roster, context)
+        expect(saidIn(plan)).toEqual(saidIn(expected))
+        expect({ ...plan.news, rejected: 0, unreadableKeys: 0 }).toEqual({ ...expected.news, rejected: 0 })
+        const changed = new Set(expected.changes.map(({ identityId }) => identityId))
+        const unchanged = expected.counts.unchanged - [...departures.keys()].filter((key) => !changed.has(key)).length
+        expect({ ...plan.counts, rejected: 0 }).toEqual({ ...expected.counts, rejected: 0, unchanged })
+      }),
+      runs,
+    )
+  })
+
+  test('are each counted once: as a record, as rejected, or as older than another one', () => {
+    fc.assert(
+      fc.property(messyNight, ({ roster, context, rows, slice }) => {
+        const { records, older, rejects, counts } = planRows(rows, roster, context, { slice })
+
+        expect(records).toBe(standing(rows).counting.length)
+        expect(records + older + counts.rejected).toBe(rows.length)
+        expect(rejects.length).toBe(counts.rejected)
+      }),
+      runs,
+    )
+  })
+
+  test('mean the same in every order', () => {
+    const twoOrders = messyNight.chain((one) => shuffled(one.rows).map((other) => ({ ...one, other })))
+    fc.assert(
+      fc.property(twoOrders, ({ roster, context, rows, other, slice }) => {
+        expect(saidIn(planRows(other, roster, context, { slice }))).toEqual(saidIn(planRows(rows, roster, context)))
+      }),
+      runs,
+    )
+  })
+
+  test('of which two are equally old give way to a third that is newer', () => {
+    const older = { rank: '1', fields: { jobTitle: 'Trainee' } }
+    const rows = [sighting('ana', older), sighting('ana', older), sighting('ana', { rank: '2', left: true })]
+
+    const { changes, rejects, records } = planRows(rows, new Map([['ana', entry('ana')]]), nightly(), { slice: 1 })
+
+    expect(changes).toMatchObject([{ kind: 'leave', identityId: 'ana' }])
+    expect({ records, rejected: rejects.length }).toEqual({ records: 1, rejected: 2 })
+  })
+})
+
+describe('several rows of a person that all say that the person has left', () => {
+  const known = new Map([['ana', entry('ana')]])
+  const row = (line: number, said: Partial<Sighting>) =>
+    sighting('ana', { fields: { jobTitle: 'Trainee' }, origin: { file: 'people.csv', line }, ...said })
+  const june = { leavingDate: '2026-06-30' }
+  const july = { leavingDate: '2026-07-31' }
+  const status = { left: true, leavingDate: undefined }
+  const employed = { employed: true }
+  const retracted = { reason: 'sent in error', at: '2026-11-01T09:00:00.000Z' }
+
+  /** What each order of the rows makes of a person, in slices of each size: they are all the same. */
+  function planOf(said: readonly Partial<Sighting>[], roster = known, rules: Partial<PlanContext> = {}) {
+    const plans = orders(said.map((one, at) => row(at + 2, one))).flatMap((rows) =>
+      [1, 2, 3].map((slice) => planRows(rows, roster, nightly(rules), { slice })),
+    )
+    const [plan] = plans
+    if (!plan) throw new Error('no rows')
+    for (const other of plans) expect(told(other)).toEqual(told(plan))
+    return plan
+  }
+
+  // A row that gives way to a newer one may have been rejected before it came.
+  const told = ({ counts, older, ...plan }: Plan) => [
+    saidIn({ counts, older, ...plan }),
+    { ...counts, rejected: counts.rejected + older },
+  ]
+
+  function orders<T>(items: readonly T[]): T[][] {
+    return items.length < 2
+      ? [[...items]]
+      : items.flatMap((item, at) => orders(items.toSpliced(at, 1)).map((rest) => [item, ...rest]))
+  }
+
+  test.each([
+    ['two dates', [july, june], '2026-06-30', false],
+    ['the same date', [june, june], '2026-06-30', false],
+    ['two statuses', [status, status], '2026-11-20', true],
+    ['a date and a status', [status, july], '2026-07-31', false],
+    ['three rows', [july, status, june], '2026-06-30', false],
+    ['a status with a date ahead', [{ left: true, leavingDate: '2027-01-31' }, july], '2026-07-31', false],
+    ['a date, though a status cannot be read', [{ ...june, unsure: true }, july], '2026-06-30', false],
+  ])('separate the person on the earliest day, and say no more: %s', (_, said, date, inferred) => {
+    const { changes, counts, news, records } = planOf(said)
+
+    const separatedAt = { from: null, to: `${date}T00:00:00.000Z`, ...(inferred && { inferred }) }
+    expect(changes).toMatchObject([{ kind: 'leave', identityId: 'ana', inferred, record: { jobTitle: 'Engineer' } }])
+    expect(changes[0]).toHaveProperty('fields', { separatedAt })
+    expect(counts).toMatchObject({ leave: 1, rejected: said.length, unchanged: 0 })
+    expect({ leavers: news.leavers, rejected: news.rejected, records }).toEqual({
+      leavers: 1,
+      rejected: said.length,
+      records: 0,
+    })
+  })
+
+  test.each([
+    ['employed', [june, employed]],
+    ['employed, in one row of three', [june, july, employed]],
+    ['leaving on a day ahead', [june, { leavingDate: '2027-01-31' }]],
+    ['hired again', [june, { ...june, ...employed, fields: { startedAt: '2026-09-01T00:00:00.000Z' } }]],
+    ['nothing that can be read', [june, { unsure: true, leavingDate: undefined }]],
+    ['something of another rank than none', [june, { ...june, rank: '1' }]],
+  ])('are a contradiction where one of them says %s', (_, said) => {
+    const { changes, entries, counts } = planOf(said)
+
+    const told = [...entries.values()].map(({ wanted, exportIsSilent }) => ({ wanted, exportIsSilent }))
+    expect([changes, told, counts.rejected]).toEqual([
+      [],
+      [{ wanted: record('ana'), exportIsSilent: true }],
+      said.length,
+    ])
+  })
+
+  test.each([false, true])('are a contradiction where another row was rejected, be it the first: %s', (isFirst) => {
+    const rows = [row(2, june), row(3, june)]
+    const other = reject('ana', { line: 4, mayLeave: true })
+
+    const { changes, counts } = planRows(isFirst ? [other, ...rows] : [...rows, other], known, nightly(), { slice: 1 })
+
+    expect([changes, counts.rejected]).toEqual([[], 3])
+  })
+
+  test.each([
+    ['who is not known', new Map(), []],
+    ['who was known from events in error', new Map([['ana', entry('ana', { wanted: null })]]), []],
+    ['who is withheld', new Map([['ana', entry('ana', { confirmed: null, retracted })]]), []],
+    ['who has left', new Map([['ana', entry('ana', { wanted: record('ana', { separatedAt: '2026-08-31' }) })]]), []],
+    [
+      'whom the platform alone knows',
+      new Map([['ana', entry('ana', { wanted: null, confirmed: record('ana') })]]),
+      ['leave'],
+    ],
+    ['whose date was ahead', new Map([['ana', entry('ana', { deferredTo: '2026-12-31' })]]), ['leave']],
+  ])('and a person %s', (_, roster, kinds) => {
+    const { changes, counts } = planOf([june, july], roster)
+
+    expect(changes.map(({ kind }) => kind)).toEqual(kinds)
+    expect(counts).toMatchObject({ rejected: 2, unchanged: 0 })
+  })
+
+  test('of one rank give way to a newer row, and an older row says nothing', () => {
+    const ranked = [
+      { ...june, rank: '2' },
+      { ...july, rank: '2' },
+    ]
+    const older = { ...employed, rank: '1' }
+
+    expect(planOf([...ranked, older]).changes).toMatchObject([{ kind: 'leave' }])
+    expect(planOf([...ranked, older, { ...employed, rank: '3' }]).changes).toMatchObject([{ kind: 'update' }])
+  })
+
+  test('say so in a delta too', () => {
+    expect(planOf([june, status], known, { mode: 'delta' }).changes).toMatchObject([{ kind: 'leave' }])
+  })
+
+  test.each([
+    [
+      'that the leaving alone counts',
+      july,
+      / in line \d+; all of its rows say that the person has left, and nothing else of them counts$/,
+    ],
+    ['that the key is repeated', employed, / in line \d+$/],
+  ])('are listed one by one, with the reason: %s', (_, second, reason) => {
+    const decider = createDecider({
+      ...{ context: nightly(), inOrder: false, everybody: false, rejectsKept: 10 },
+    })
+
+    decider.see(row(2, { ...second, badCells: [reject('ana', { line: 2, cellOnly: true })] }))
+    decider.see(row(3, june))
+
+    const repeated = [
+      { line: 2, reason: expect.stringMatching(reason) },
+      { line: 3, reason: expect.stringMatching(reason) },
+    ]
+    expect(decider.rejects.filter(({ cellOnly }) => !cellOnly)).toMatchObject(repeated)
+    expect(decider.standing()).toMatchObject([
+      { cellOnly: true, reason: reject('ana').reason },
+      { ...repeated[0], mayLeave: true, times: 2, unserved: true },
+    ])
+  })
+})
+
+describe('where a slice of rows ends', () => {
+  test.each([
+    ['in any order', false],
+    ['in the order of their times', true],
+  ])('changes nothing about rows %s', (_, inOrder) => {
+    fc.assert(
+      fc.property(messyNight, ({ roster, context, rows, slice }) => {
+        expect(planRows(rows, roster, context, { slice, inOrder })).toEqual(
+          planRows(rows, roster, context, { inOrder }),
+        )
+      }),
+      runs,
+    )
+  })
+})
+
+describe('the counts of a plan', () => {
+  test('are those of its changes, and name everybody who was seen once', () => {
+    fc.assert(
+      fc.property(messyNight, ({ roster, context, rows, slice }) => {
+        const { changes, counts, records } = planRows(rows, roster, context, { slice })
+
+        const kinds = { join: 0, update: 0, leave: 0, return: 0, correct: 0, retract: 0 }
+        for (const { kind } of changes) kinds[kind]++
+        expect(counts).toMatchObject(kinds)
+        expect(counts.unchanged).toBeLessThanOrEqual(records)
+        expect(counts.unchanged + changes.length).toBeGreaterThanOrEqual(records)
+      }),
+      runs,
+    )
+  })
+})
+
+describe('events of one run', () => {
+  const delta = (context: PlanContext): PlanContext => ({ ...context, mode: 'delta', asOf: '2026-11-30T12:00:00.000Z' })
+
+  test('lead where each of them leads, one after the other', () => {
+    fc.assert(
+      fc.property(messyNight, events, ({ roster, context, slice }, told) => {
+        const options = { inOrder: true, slice }
+
+        const together = applyPlan(roster, planRows(told, roster, delta(context), options))
+
+        const oneByOne = told.reduce<Roster>(
+          (known, event) => applyPlan(known, planRows([event], known, delta(context), options)),
+          applyPlan(roster, planRows([], roster, delta(context), options)),
+        )
+        expect(wantedSides(together)).toEqual(wantedSides(oneByOne))
+      }),
+      runs,
+    )
+  })
+
+  test('that cannot be understood take no other event along', () => {
+    fc.assert(
+      fc.property(messyNight, events, ({ roster, context }, told) => {
+        const understood = told.filter((event) => !isReject(event))
+
+        const plan = planRows(told, roster, delta(context), { inOrder: true })
+
+        expect(saidIn(plan)).toEqual(saidIn(planRows(understood, roster, delta(context), { inOrder: true })))
+        expect(plan.counts.rejected).toBe(told.length - understood.length)
+      }),
+      runs,
+    )
+  })
+})
+
+describe('a plan that sends everybody', () => {
+  test('holds the changes of a usual one, and everybody else as they are wanted', () => {
+    fc.assert(
+      fc.property(messyNight, ({ roster, context, rows, slice }) => {
+        const usual = planRows(rows, roster, context, { slice })
+
+        const full = planRows(rows, roster, context, { slice, everybody: true })
+
+        const after = applyPlan(roster, usual)
+        const due = new Map(usual.changes.map((change) => [change.identityId, change]))
+        const wanted = [...after.values()].filter((person) => person.wanted !== null && person.retracted === null)
+        expect(full.changes.map(({ identityId }) => identityId)).toEqual(
+          expect.arrayContaining(wanted.map(({ identityId }) => identityId)),
+        )
+        for (const change of full.changes) {
+          const { identityId } = change
+          const again = { kind: 'update', carried: true, fields: {}, record: after.get(identityId)?.wanted }
+          expect(change).toMatchObject(due.get(identityId) ?? again)
+        }
+        expect({ ...full, changes: [] }).toEqual({ ...usual, changes: [] })
+      }),
+      runs,
+    )
+  })
+})
+
+describe('a plan that sends everybody, and a person who is withheld', () => {
+  test('sends nothing of them', () => {
+    const retracted = { reason: 'sent in error', at: '2026-11-19T12:00:00.000Z' }
+    const roster = new Map([['ana', entry('ana', { confirmed: null, retracted })]])
+
+    const { changes } = planRows([sighting('ana')], roster, nightly(), { everybody: true })
+
+    expect(changes).toEqual([])
+  })
+})
+
+describe('the people whom a source names last', () => {
+  function decided(rows: readonly Row[]) {
+    const decider = createDecider({
+      context: nightly(),
+
+      inOrder: false,
+      everybody: false,
+      rejectsKept: 10,
+    })
+    for (const one of rows) {
+      if (isReject(one)) decider.reject(one)
+      else decider.see(one)
+    }
+    return decider
+  }
+
+  test('are those whom the plan leaves employed, the last fifty in their order', () => {
+    const many = Array.from({ length: 3000 }, (_, at) => sighting(`p${at}`))
+
+    const keys = decided([...many, sighting('gone', { left: true })]).endKeys(new Map())
+
+    expect(keys).toEqual(many.slice(-50).map(({ identityId }) => identityId))
+  })
+
+  test('are looked up in the roster where their row cannot be used', () => {
+    const decider = decided([sighting('ana'), unusable('bo'), unusable('cy')])
+    const left = entry('cy', { wanted: record('cy', { separatedAt: '2026-06-30T00:00:00.000Z' }) })
+
+    const keys = decider.endKeys(
+      new Map([
+        ['bo', entry('bo')],
+        ['cy', left],
+      ]),
+    )
+
+    expect(decider.unusableEnd()).toEqual(['bo', 'cy'])
+    expect(keys).toEqual(['ana', 'bo'])
+    expect(decider.lacks('bo')).toBe(false)
+  })
+})
+
+describe('what is wrong with a source', () => {
+  const rules = { context: nightly(), inOrder: false, everybody: false, rejectsKept: 10 }
+
+  test('is told once for each fault, with how many rows have it, whether or not it is kept one by one', () => {
+    const decider = createDecider(rules)
+
+    for (let at = 0; at < 40; at++) decider.reject(reject(`p${at % 20}`, { line: at + 2 }))
+
+    const found = decider.standing()
+    expect(decider.rejects).toHaveLength(10)
+    expect(found.map(({ identityId }) => identityId)).toEqual(Array.from({ length: 20 }, (_, at) => `p${at}`))
+    expect(new Set(found.map(({ times, unserved }) => `${times} ${unserved}`))).toEqual(new Set(['2 true']))
+  })
+
+  test('is known again up to a bound, and is new beyond it', () => {
+    const faults = Array.from({ length: standingKept + 7 }, (_, at) => reject(`p${at}`))
+    const first = createDecider(rules)
+    for (const fault of faults) first.reject(fault)
+
+    const known = new Map(first.standing().map(({ fingerprint, times }) => [fingerprint, times]))
+    const second = createDecider({ ...rules, known: { rejects: known, values: new Set() } })
+    for (const fault of faults) second.reject(fault)
+
+    const { rejected, knownFaulty } = second.facts({
+      ...{
+        mode: 'snapshot',
+        rows: faults.length,
+        size: null,
+        endMissing: false,
+        headcount: 0,
+        missingColumns: [],
+        pairs: [],
+      },
+      ...{ recent: noPeople, usual: null, absence: 'separate' },
+    })
+    expect(rejected - knownFaulty).toBe(7)
+  })
+})
+
+describe('an accepted export', () => {
+  test('that is kept once for all its people says what keeping it for each of them says', () => {
+    fc.assert(
+      fc.property(messyNight, ({ roster, context, rows }) => {
+        const speaking = { ...context, absence: 'separate' as const }
+        const { counting, none } = standing(rows)
+        const said = new Map(counting.map((one) => [one.identityId, one]))
+
+        const once = applyPlan(roster, planRows(rows, roster, speaking))
+
+        const entries = new Map<string, WantedSide>()
+        for (const key of new Set([...roster.keys(), ...said.keys()])) {
+          const side = decide(roster.get(key), said.get(key) ?? 'absent', speaking).entry
+          if (side && !none.has(key)) entries.set(key, side)
+        }
+        const each = applyPlan(roster, { changes: [], entries, spokenAsOf: null })
+        for (const key of none) for (const known of [once, each]) (known as Map<string, unknown>).delete(key)
+        expect(wantedSides(once)).toEqual(wantedSides(each))
+      }),
+      runs,
+    )
+  })
+
+  test.each([
+    ['older than the last accepted one', { acceptedAsOf: '2026-11-21T01:00:00.000Z' }],
+    ['whose silence means nothing', { absence: 'ignore' as const }],
+    ['that is a delta', { mode: 'delta' as const }],
+  ])('is kept for each of its people: one %s', (_, rules) => {
+    const known = entry('ana', { asOf: '2026-11-18T01:00:00.000Z' })
+
+    const { entries, spokenAsOf } = planRows([sighting('ana')], new Map([['ana', known]]), nightly(rules))
+
+    expect(entries.get('ana')).toMatchObject({ asOf: nightly().asOf })
+    expect(spokenAsOf).toBeNull()
+  })
+
+  test('is kept once where it is newer and speaks of everybody', () => {
+    const { entries, spokenAsOf } = planRows([sighting('ana')], new Map([['ana', entry('ana')]]), nightly())
+
+    expect(entries.size).toBe(0)
+    expect(spokenAsOf).toBe(nightly().asOf)
+  })
+})
+
+test('a person whose row was taken for one of totals is there, and stays as known', () => {
+  const context = nightly()
+  const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept: 10 })
+
+  decider.passOver('SUM')
+  decider.passOver(null)
+  const decided = decider.decideUnseen([entry('SUM'), entry('W2')])
+
+  expect(decided.map(({ identityId, change }) => [identityId, change?.kind])).toEqual([
+    ['SUM', undefined],
+    ['W2', 'leave'],
+  ])
+  expect([decider.lacks('SUM'), decider.lacks('W2')]).toEqual([false, true])
+  expect(decider.unseen(['SUM'])).toEqual(['SUM'])
+})
+
+test('an event is read again at the earliest time that its rejects name, also those that are not kept', () => {
+  const decider = createDecider({ context: nightly(), inOrder: true, everybody: false, rejectsKept: 2 })
+  const days = [undefined, '2026-12-09', '2026-12-02', '2026-12-01', '2026-12-05']
+
+  for (const [at, day] of days.entries())
+    decider.reject({ ...unusable(`p${at}`), event: '7', ...(day && { retryAt: `${day}T00:00:00.000Z` }) })
+
+  expect(decider.rejects.map(({ retryAt }) => retryAt)).toEqual([
+    '2026-12-01T00:00:00.000Z',
+    '2026-12-09T00:00:00.000Z',
+  ])
+})

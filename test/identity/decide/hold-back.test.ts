@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest'
+import { decide } from '../../../src/identity/decide/decide.ts'
+import type { RosterEntry } from '../../../src/identity/record.ts'
+import { entry, nightly, record, sighting } from '../../helpers/records.ts'
+
+const heldBackUntil = '2026-12-01'
+const ada = entry('ada', { heldBackUntil })
+const before = '2026-11-10T00:00:00.000Z'
+const separated = record('ada', { separatedAt: before })
+
+/** The entry as a later run finds it. */
+function next(known: RosterEntry, seen: Parameters<typeof decide>[1], context = nightly()): RosterEntry {
+  return { ...known, ...decide(known, seen, context).entry }
+}
+
+const held = (day: string, inferred = false) => ({
+  ...{ separatedAt: `${day}T00:00:00.000Z`, inferred },
+  ...{ until: heldBackUntil, timeZone: 'UTC' },
+})
+
+test.each([
+  { what: 'a date that has come', seen: sighting('ada', { leavingDate: '2026-11-19' }), kept: held('2026-11-19') },
+  { what: 'a status', seen: sighting('ada', { left: true }), kept: held('2026-11-20', true) },
+  { what: 'absence', seen: 'absent' as const, kept: held('2026-11-20', true) },
+  {
+    what: 'a date ahead that is sent at once',
+    seen: sighting('ada', { leavingDate: '2026-11-25' }),
+    kept: held('2026-11-25'),
+    rules: { future: 'send' } as const,
+  },
+])('$what is kept and not sent', ({ seen, kept, rules = {} }) => {
+  const { change, entry: side, news } = decide(ada, seen, nightly(rules))
+
+  expect([change, news.kinds]).toEqual([null, []])
+  expect(side).toMatchObject({ wanted: { separatedAt: null }, inferred: false, heldLeaving: kept })
+})
+
+test('the same export once more changes nothing', () => {
+  const known = next(ada, 'absent')
+
+  const again = decide(known, 'absent', nightly())
+
+  expect(again).toMatchObject({ entry: null, change: null, absent: false })
+})
+
+test('a date that comes meanwhile is held back too', () => {
+  const known = next(ada, sighting('ada', { leavingDate: '2026-11-25' }))
+
+  const later = decide(known, 'untouched', nightly({ mode: 'delta', today: '2026-11-25' }))
+
+  expect(known).toMatchObject({ deferredTo: '2026-11-25', heldLeaving: null })
+  expect(later).toMatchObject({ change: null, entry: { heldLeaving: held('2026-11-25'), deferredTo: null } })
+})
+
+describe('on the day', () => {
+  const onTheDay = nightly({ mode: 'delta', today: heldBackUntil, now: '2026-12-01T03:00:00.000Z' })
+
+  test('what was held back is sent, with the date of HR and without a row', () => {
+    const known = next(ada, sighting('ada', { leavingDate: '2026-11-19' }))
+
+    const { change, entry: side, news } = decide(known, 'untouched', onTheDay)
+
+    expect(change).toMatchObject({ kind: 'leave', record: { separatedAt: '2026-11-19T00:00:00.000Z' } })
+    expect(side).toMatchObject({ heldLeaving: null })
+    expect(news.kinds).toEqual(['leavers'])
+  })
+
+  test('nothing is sent of a person whom HR lists as employed by then', () => {
+    const mended = next(next(ada, 'absent'), sighting('ada'), nightly({ asOf: '2026-11-25T01:00:00.000Z' }))
+
+    const { change } = decide(mended, 'untouched', onTheDay)
+
+    expect(mended).toMatchObject({ heldLeaving: null, wanted: { separatedAt: null } })
+    expect(change).toBeNull()
+  })
+})
+
+test.each([
+  { what: 'missing from the export', seen: 'absent' as const, context: nightly() },
+  { what: 'listed as left', seen: sighting('ada', { leavingDate: '2026-11-10' }), context: nightly() },
+  { what: 'not spoken of', seen: 'untouched' as const, context: nightly({ mode: 'delta' }) },
+])('a separated person comes back with the former record, though $what', ({ seen, context }) => {
+  const gone = entry('ada', { wanted: separated, confirmed: separated, heldBackUntil })
+
+  const { change, entry: side, news } = decide(gone, seen, context)
+
+  expect(change).toMatchObject({ kind: 'return', record: record('ada') })
+  expect(side).toMatchObject({ heldLeaving: held('2026-11-10') })
+  expect(news.kinds).toEqual(['returns'])
+})
+
+test('what is no longer held back is sent', () => {
+  const known = { ...next(ada, 'absent'), heldBackUntil: null }
+
+  const { change } = decide(known, 'untouched', nightly({ mode: 'delta' }))
+
+  expect(change).toMatchObject({ kind: 'leave', record: { separatedAt: '2026-11-20T00:00:00.000Z' } })
+})
+
+test('other facts of a person who is held back go on', () => {
+  const known = next(ada, 'absent')
+
+  const { change } = decide(
+    known,
+    sighting('ada', { left: true, fields: { jobTitle: 'Lead' } }),
+    nightly({ asOf: '2026-11-21T01:00:00.000Z' }),
+  )
+
+  expect(change).toMatchObject({ kind: 'update', fields: { jobTitle: { to: 'Lead' } } })
+})

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import { createDecider } from '../../../src/identity/decide/decider.ts'
+import type { RosterEntry, Sighting } from '../../../src/identity/record.ts'
+import { planRows } from '../../helpers/model/plan.ts'
+import { entry, nightly, record, sighting } from '../../helpers/records.ts'
+
+const pinned = new Set(['ada'])
+const delta = nightly({ mode: 'delta' })
+const due: Partial<RosterEntry> = { deferredTo: '2026-11-20', deferredZone: 'UTC' }
+
+function left(identityId: string, said: Partial<Sighting> = {}): Sighting {
+  return sighting(identityId, { left: true, ...said })
+}
+
+test.each([
+  { what: 'is missing from a snapshot', rows: [sighting('bob')] },
+  { what: 'is stated as left', rows: [left('ada'), sighting('bob')] },
+  { what: 'is stated as left by a delta', rows: [left('ada')], context: delta },
+  { what: 'is stated as left in two rows', rows: [left('ada'), left('ada'), sighting('bob')] },
+  { what: 'is to be sent with a date ahead', rows: [sighting('ada', { leavingDate: '2027-01-31' })], future: 'send' },
+  { what: 'has a leaving date that has come', rows: [], context: delta, known: due },
+  { what: 'is retracted by a row', rows: [sighting('ada', { action: 'retract' })], context: delta },
+] as const)('a pinned person is named who $what', ({ rows, ...rules }) => {
+  const context = 'context' in rules ? rules.context : nightly('future' in rules ? { future: rules.future } : {})
+  const known = 'known' in rules ? rules.known : {}
+  const roster = new Map([entry('ada', known), entry('bob')].map((one) => [one.identityId, one]))
+
+  const plan = planRows(rows, roster, context, { pinned })
+  const free = planRows(rows, roster, context)
+
+  expect([plan.pinned, free.pinned]).toEqual([['ada'], []])
+  expect(plan.changes).toEqual(free.changes)
+})
+
+test.each([
+  { what: 'stays', known: entry('ada'), rows: [sighting('ada', { fields: { jobTitle: 'Lead' } })] },
+  {
+    what: 'has a leaving date ahead, which waits',
+    known: entry('ada'),
+    rows: [sighting('ada', { leavingDate: '2027-01-31' })],
+  },
+  {
+    what: 'was separated by an approved plan',
+    known: entry('ada', {
+      wanted: record('ada', { separatedAt: '2026-11-01T00:00:00.000Z' }),
+      confirmed: record('ada'),
+    }),
+    rows: [],
+  },
+])('a pinned person holds nothing who $what', ({ known, rows }) => {
+  const plan = planRows(rows, new Map([['ada', known]]), nightly(), { pinned })
+
+  expect(plan.pinned).toEqual([])
+})
+
+test('of events, the departure of a pinned person waits, and that of another one goes on', () => {
+  const decider = createDecider({
+    context: delta,
+
+    inOrder: true,
+    everybody: false,
+    rejectsKept: 10,
+    pinned,
+  })
+  const known = new Map(['ada', 'bob'].map((key) => [key, entry(key)]))
+  const rows = [left('ada'), left('bob')]
+  for (const row of rows) decider.see(row)
+  decider.decideTold(decider.lastPage().told, known)
+  const stopped = new Set(['pinned'])
+
+  const counted = decider.toldBy(stopped).flatMap((told) => (told.isCounted ? [{ ...told, joins: false }] : []))
+  const { goesOn, waits } = decider.split(counted, known, stopped)
+
+  expect(counted.map(({ identityId }) => identityId)).toEqual(['ada'])
+  expect([goesOn, waits]).toMatchObject([[], [{ identityId: 'ada', change: { kind: 'leave' } }]])
+  expect(decider.counts()).toMatchObject({ leave: 1 })
+})
+
+test('each pinned person is named, however many there are', () => {
+  const keys = Array.from({ length: 25 }, (_, at) => `P${at}`)
+  const roster = new Map(keys.map((key) => [key, entry(key)]))
+
+  const plan = planRows([], roster, nightly(), { pinned: new Set(keys) })
+
+  expect(plan.pinned).toEqual(keys)
+})

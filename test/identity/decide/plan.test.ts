@@ -1,0 +1,781 @@
+import { describe, expect, test } from 'vitest'
+import { decide, type PlanContext, retractChange, type Seen } from '../../../src/identity/decide/decide.ts'
+import { tally } from '../../../src/identity/decide/tally.ts'
+import { type News, noPeople } from '../../../src/identity/guards/facts.ts'
+import type { IdentityRecord, RosterEntry, Sighting } from '../../../src/identity/record.ts'
+import { plan } from '../../helpers/model/plan.ts'
+import { entry, nightly, record, sighting } from '../../helpers/records.ts'
+
+const june = '2026-06-30T00:00:00.000Z'
+const july = '2026-07-31T00:00:00.000Z'
+const exportDay = '2026-11-20T00:00:00.000Z'
+
+describe('what a row makes of a person', () => {
+  test('somebody new joins with everything that is known', () => {
+    const row = sighting('ana', { fields: { email: 'ana@example.com', managerId: null } })
+
+    const { change, entry: stored } = decide(undefined, row, nightly())
+
+    const wanted = { identityId: 'ana', email: 'ana@example.com', managerId: null, separatedAt: null }
+    expect(change).toEqual({
+      kind: 'join',
+      identityId: 'ana',
+      record: wanted,
+      fields: { email: { from: null, to: 'ana@example.com' } },
+      inferred: false,
+      carried: false,
+    })
+    const { asOf } = nightly()
+    expect(stored).toEqual({
+      wanted,
+      inferred: false,
+      deferredTo: null,
+      clearedDate: null,
+      deferredZone: null,
+      heldLeaving: null,
+      asOf,
+      employmentAsOf: asOf,
+      exportIsSilent: false,
+      fieldTimes: null,
+      absences: 0,
+    })
+  })
+
+  test('a person of whom the same is said again is left alone', () => {
+    const { change, entry: stored } = decide(entry('ana'), sighting('ana'), nightly())
+
+    expect(change).toBeNull()
+    expect(stored?.wanted).toEqual(record('ana'))
+  })
+
+  test('a change names the fields that differ and carries the whole record', () => {
+    const row = sighting('ana', { fields: { email: 'ana@example.com', jobTitle: 'Director' } })
+
+    const { change } = decide(entry('ana'), row, nightly())
+
+    expect(change).toEqual({
+      kind: 'update',
+      identityId: 'ana',
+      record: record('ana', { jobTitle: 'Director' }),
+      fields: { jobTitle: { from: 'Engineer', to: 'Director' } },
+      inferred: false,
+      carried: false,
+    })
+  })
+
+  test('a leaver whose title also changed is one change', () => {
+    const row = sighting('ana', { fields: { email: 'ana@example.com', jobTitle: null }, leavingDate: '2026-06-30' })
+
+    const { change } = decide(entry('ana'), row, nightly())
+
+    expect(change).toMatchObject({
+      kind: 'leave',
+      fields: { jobTitle: { from: 'Engineer', to: null }, separatedAt: { from: null, to: june } },
+    })
+  })
+
+  test('a field of which the row says nothing keeps what is known', () => {
+    const row = sighting('ana', { fields: { jobTitle: 'Director' } })
+
+    const { change } = decide(entry('ana'), row, nightly())
+
+    expect(change).toMatchObject({ record: { email: 'ana@example.com', jobTitle: 'Director' } })
+  })
+
+  test('a field that is mapped no longer is forgotten and makes no change', () => {
+    const row = sighting('ana', { fields: { email: 'ana@example.com' } })
+
+    const { change, entry: stored } = decide(entry('ana'), row, nightly({ mapped: new Set(['email']) }))
+
+    expect(change).toBeNull()
+    expect(stored?.wanted).toEqual({ identityId: 'ana', email: 'ana@example.com', separatedAt: null })
+  })
+
+  test('a field that is mapped for the first time counts from nothing', () => {
+    const row = sighting('ana', { fields: { managerId: '7', managerName: null } })
+
+    const { change } = decide(entry('ana'), row, nightly())
+
+    expect(change).toMatchObject({ kind: 'update', fields: { managerId: { from: null, to: '7' } } })
+    expect(change).not.toHaveProperty('fields.managerName')
+  })
+})
+
+describe('leaving, returning and correcting', () => {
+  const employed = {}
+  const leftInJune = { wanted: record('ana', { separatedAt: june }) }
+  const inferredInJune = { ...leftInJune, inferred: true }
+  const leavesInDecember = { deferredTo: '2026-12-31' }
+
+  type Case = {
+    readonly name: string
+    readonly known: Partial<RosterEntry>
+    readonly seen: Seen
+    readonly rules?: Partial<PlanContext>
+    readonly kind: string | null
+    readonly separatedAt: string | null
+    readonly inferred?: boolean
+    readonly deferredTo?: string | null
+  }
+  const cases: Case[] = [
+    {
+      name: 'a stated date is the date',
+      known: employed,
+      seen: sighting('ana', { leavingDate: '2026-06-30' }),
+      kind: 'leave',
+      separatedAt: june,
+    },
+    {
+      name: 'the last day of employment itself counts as reached',
+      known: employed,
+      seen: sighting('ana', { leavingDate: '2026-11-20' }),
+      kind: 'leave',
+      separatedAt: exportDay,
+    },
+    {
+      name: 'a date ahead waits for its day',
+      known: employed,
+      seen: sighting('ana', { leavingDate: '2026-11-21' }),
+      kind: null,
+      separatedAt: null,
+      deferredTo: '2026-11-21',
+    },
+    {
+      name: 'a date ahead is sent at once where the source says so',
+      known: employed,
+      seen: sighting('ana', { leavingDate: '2026-12-31' }),
+      rules: { future: 'send' },
+      kind: 'leave',
+      separatedAt: '2026-12-31T00:00:00.000Z',
+    },
+    {
+      name: 'a date ahead that was sent already stays when the source now defers',
+      known: { wanted: record('ana', { separatedAt: '2026-12-31T00:00:00.000Z' }) },
+      seen: sighting('ana', { leavingDate: '2026-12-31' }),
+      kind: null,
+      separatedAt: '2026-12-31T00:00:00.000Z',
+    },
+    {
+      name: 'a date ahead brings back who was taken for gone',
+      known: inferredInJune,
+      seen: sighting('ana', { leavingDate: '2026-12-31' }),
+      kind: 'return',
+      separatedAt: null,
+      deferredTo: '2026-12-31',
+    },
+    {
+      name: 'a status without a date infers the day of the export',
+      known: employed,
+      seen: sighting('ana', { left: true }),
+      kind: 'leave',
+      separatedAt: exportDay,
+      inferred: true,
+    },
+    {
+      name: 'a status without a date keeps the date that is known',
+      known: leftInJune,
+      seen: sighting('ana', { left: true }),
+      kind: null,
+      separatedAt: june,
+    },
+    {
+      name: 'an inferred date is set once',
+      known: inferredInJune,
+      seen: sighting('ana', { left: true }),
+      kind: null,
+      separatedAt: june,
+      inferred: true,
+    },
+    {
+      name: 'a status that says left before a stated day has come infers the day of the export',
+      known: leavesInDecember,
+      seen: sighting('ana', { left: true }),
+      kind: 'leave',
+      separatedAt: exportDay,
+      inferred: true,
+    },
+    {
+      name: 'a stated date replaces an inferred one',
+      known: inferredInJune,
+      seen: sighting('ana', { leavingDate: '2026-07-31', left: true }),
+      kind: 'correct',
+      separatedAt: july,
+    },
+    {
+      name: 'a stated date that equals the inferred one sends nothing and is no longer inferred',
+      known: inferredInJune,
+      seen: sighting('ana', { leavingDate: '2026-06-30' }),
+      kind: null,
+      separatedAt: june,
+    },
+    {
+      name: 'a corrected date is a correction',
+      known: leftInJune,
+      seen: sighting('ana', { leavingDate: '2026-07-31' }),
+      kind: 'correct',
+      separatedAt: july,
+    },
+    {
+      name: 'a person whom the source says to be employed again returns',
+      known: leftInJune,
+      seen: sighting('ana'),
+      kind: 'return',
+      separatedAt: null,
+    },
+    {
+      name: 'a deferred date that is taken back leaves the person employed',
+      known: leavesInDecember,
+      seen: sighting('ana'),
+      kind: null,
+      separatedAt: null,
+    },
+    {
+      name: 'standing in a snapshot that says nothing of employment means employed',
+      known: leftInJune,
+      seen: sighting('ana', { statesEmployment: false }),
+      kind: 'return',
+      separatedAt: null,
+    },
+    {
+      name: 'a delta that says nothing of employment keeps a stated date',
+      known: leftInJune,
+      seen: sighting('ana', { statesEmployment: false }),
+      rules: { mode: 'delta' },
+      kind: null,
+      separatedAt: june,
+    },
+    {
+      name: 'a delta that says nothing of employment keeps an inferred date',
+      known: inferredInJune,
+      seen: sighting('ana', { statesEmployment: false }),
+      rules: { mode: 'delta' },
+      kind: null,
+      separatedAt: june,
+      inferred: true,
+    },
+    {
+      name: 'who is absent leaves on the day of the export',
+      known: employed,
+      seen: 'absent',
+      kind: 'leave',
+      separatedAt: exportDay,
+      inferred: true,
+    },
+    {
+      name: 'who is absent and has left already stays as he is',
+      known: leftInJune,
+      seen: 'absent',
+      kind: null,
+      separatedAt: june,
+    },
+    {
+      name: 'absence under hold plans the same; a guard holds it',
+      known: employed,
+      seen: 'absent',
+      rules: { absence: 'hold' },
+      kind: 'leave',
+      separatedAt: exportDay,
+      inferred: true,
+    },
+    {
+      name: 'absence that is to be ignored says nothing',
+      known: employed,
+      seen: 'absent',
+      rules: { absence: 'ignore' },
+      kind: null,
+      separatedAt: null,
+    },
+    {
+      name: 'in a delta nobody is absent',
+      known: employed,
+      seen: 'absent',
+      rules: { mode: 'delta' },
+      kind: null,
+      separatedAt: null,
+    },
+    {
+      name: 'a date ahead does not keep a person who is absent',
+      known: leavesInDecember,
+      seen: 'absent',
+      kind: 'leave',
+      separatedAt: exportDay,
+      inferred: true,
+    },
+    {
+      name: 'who is absent before a stated day stays as long as the grace lasts',
+      known: leavesInDecember,
+      seen: 'absent',
+      rules: { graceRuns: 2 },
+      kind: null,
+      separatedAt: null,
+      deferredTo: '2026-12-31',
+    },
+    {
+      name: 'a date ahead that was sent does not keep a person who is absent either',
+      known: { wanted: record('ana', { separatedAt: '2026-12-31T00:00:00.000Z' }) },
+      seen: 'absent',
+      rules: { future: 'send' },
+      kind: 'leave',
+      separatedAt: exportDay,
+      inferred: true,
+    },
+    {
+      name: 'a date ahead does not outvote a status that says left',
+      known: leavesInDecember,
+      seen: sighting('ana', { leavingDate: '2026-12-31', left: true }),
+      kind: 'leave',
+      separatedAt: exportDay,
+      inferred: true,
+    },
+    {
+      name: 'who has left does not come back for a date that moves ahead while the status says left',
+      known: leftInJune,
+      seen: sighting('ana', { leavingDate: '2027-06-30', left: true }),
+      kind: null,
+      separatedAt: june,
+    },
+    {
+      name: 'who has left does not come back by a row that leaves it open',
+      known: leftInJune,
+      seen: sighting('ana', { unsure: true }),
+      kind: null,
+      separatedAt: june,
+    },
+    {
+      name: 'who has left on a date that HR stated does not come back by a row that says nothing of dates',
+      known: leftInJune,
+      seen: sighting('ana', { leavingDate: undefined }),
+      kind: null,
+      separatedAt: june,
+    },
+    {
+      name: 'who has left on a date that HR stated comes back by a status that says employed',
+      known: leftInJune,
+      seen: sighting('ana', { leavingDate: undefined, employed: true }),
+      kind: 'return',
+      separatedAt: null,
+    },
+    {
+      name: 'a later start clears the date that HR still states',
+      known: leftInJune,
+      seen: sighting('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
+      kind: 'return',
+      separatedAt: null,
+    },
+    {
+      name: 'a date that a later start has cleared stays cleared',
+      known: { clearedDate: '2026-06-30' },
+      seen: sighting('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
+      kind: 'update',
+      separatedAt: null,
+    },
+    {
+      name: 'a later start and a status that says employed clear the date of a person who joins so',
+      known: { wanted: null, confirmed: null },
+      seen: sighting('ana', {
+        leavingDate: '2026-06-30',
+        employed: true,
+        fields: { startedAt: '2026-11-01T00:00:00.000Z' },
+      }),
+      kind: 'join',
+      separatedAt: null,
+    },
+    {
+      name: 'a start that lies ahead clears nothing',
+      known: leftInJune,
+      seen: sighting('ana', {
+        leavingDate: '2026-06-30',
+        employed: true,
+        fields: { startedAt: '2026-12-01T00:00:00.000Z' },
+      }),
+      kind: 'update',
+      separatedAt: june,
+    },
+    {
+      name: 'a start after the leaving date of a person who had not left hides nothing',
+      known: employed,
+      seen: sighting('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
+      kind: 'leave',
+      separatedAt: june,
+    },
+    {
+      name: 'who is absent when the stated day has come leaves on that day',
+      known: { deferredTo: '2026-06-30' },
+      seen: 'absent',
+      kind: 'leave',
+      separatedAt: june,
+    },
+    {
+      name: 'a deferred day comes also for a person whose row cannot be used',
+      known: { deferredTo: '2026-11-20' },
+      seen: 'untouched',
+      kind: 'leave',
+      separatedAt: exportDay,
+    },
+    {
+      name: 'a person whose row cannot be used is as before',
+      known: employed,
+      seen: 'untouched',
+      kind: null,
+      separatedAt: null,
+    },
+    {
+      name: 'a leaving date that cannot be read leaves the one that was sent ahead of its day',
+      known: { wanted: record('ana', { separatedAt: '2027-11-20T00:00:00.000Z' }) },
+      seen: sighting('ana', { leavingDate: undefined, unsure: true }),
+      rules: { future: 'send' },
+      kind: null,
+      separatedAt: '2027-11-20T00:00:00.000Z',
+    },
+    {
+      name: 'a blank leaving date withdraws the one that was sent ahead of its day',
+      known: { wanted: record('ana', { separatedAt: '2027-11-20T00:00:00.000Z' }) },
+      seen: sighting('ana'),
+      rules: { future: 'send' },
+      kind: 'return',
+      separatedAt: null,
+    },
+    {
+      name: 'who was to start on the first day gone has left',
+      known: employed,
+      seen: sighting('ana', {
+        leavingDate: '2026-11-19',
+        isFirstDayGone: true,
+        employed: true,
+        fields: { startedAt: '2026-11-20T00:00:00.000Z' },
+      }),
+      kind: 'leave',
+      separatedAt: '2026-11-19T00:00:00.000Z',
+    },
+    {
+      name: 'who started a day after the first day gone is employed again',
+      known: { wanted: record('ana', { separatedAt: '2026-11-18T00:00:00.000Z' }) },
+      seen: sighting('ana', {
+        leavingDate: '2026-11-18',
+        isFirstDayGone: true,
+        employed: true,
+        fields: { startedAt: '2026-11-20T00:00:00.000Z' },
+      }),
+      kind: 'return',
+      separatedAt: null,
+    },
+    {
+      name: 'a person known only from the platform whom the snapshot lacks has left',
+      known: { wanted: null, confirmed: record('ana') },
+      seen: 'absent',
+      kind: 'leave',
+      separatedAt: exportDay,
+      inferred: true,
+    },
+  ]
+
+  test.each(cases)('$name', ({ known, seen, rules, kind, separatedAt, inferred = false, deferredTo = null }) => {
+    const ana = entry('ana', known)
+
+    const { change, entry: stored } = decide(ana, seen, nightly(rules))
+
+    const after = { ...ana, ...stored }
+    expect(change?.kind ?? null).toBe(kind)
+    expect(after.wanted?.separatedAt).toBe(separatedAt)
+    expect(after).toMatchObject({ inferred, deferredTo })
+    expect(change && 'inferred' in change && change.inferred).toBe(kind === null ? null : inferred)
+  })
+})
+
+describe('absences in a row', () => {
+  const rules = { graceRuns: 2 }
+
+  test('the first one within the grace is counted and changes nothing', () => {
+    const decision = decide(entry('ana'), 'absent', nightly(rules))
+
+    expect(decision).toMatchObject({ change: null, absent: true, entry: { absences: 1 } })
+  })
+
+  test('the one that uses up the grace separates', () => {
+    const decision = decide(entry('ana', { absences: 1 }), 'absent', nightly(rules))
+
+    expect(decision).toMatchObject({ change: { kind: 'leave', inferred: true }, absent: true, entry: { absences: 2 } })
+  })
+
+  test('the same export once more is no further absence', () => {
+    const missedOnce = entry('ana', { absences: 1, exportIsSilent: true })
+
+    const decision = decide(missedOnce, 'absent', nightly({ ...rules, acceptedAsOf: nightly().asOf }))
+
+    expect(decision).toMatchObject({ change: null, absent: false, entry: null })
+  })
+
+  test.each<[string, Seen]>([
+    ['a row', sighting('ana')],
+    ['a row that cannot be used', 'untouched'],
+  ])('%s ends the series', (_, seen) => {
+    const { entry: stored } = decide(entry('ana', { absences: 1 }), seen, nightly(rules))
+
+    expect(stored?.absences).toBe(0)
+  })
+
+  const update = sighting('ana', { statesEmployment: false, fields: { jobTitle: 'Director' } })
+  test.each<[string, Sighting, number]>([
+    ['an event about a job title does not end the series', update, 1],
+    ['an event that says that the person is employed ends it', { ...update, statesEmployment: true }, 0],
+  ])('%s', (_, event, absences) => {
+    const { entry: stored } = decide(entry('ana', { absences: 1 }), event, nightly({ ...rules, mode: 'delta' }))
+
+    expect(stored?.absences).toBe(absences)
+  })
+
+  test('who has left is not reported as absent, and who has a leaving date ahead is', () => {
+    const left = entry('ana', { wanted: record('ana', { separatedAt: june }) })
+    const leaving = entry('bo', { deferredTo: '2026-12-31' })
+
+    const absent = [left, leaving].map((known) => decide(known, 'absent', nightly()).absent)
+
+    expect(absent).toEqual([false, true])
+  })
+})
+
+describe('the age of facts', () => {
+  const newer = { asOf: '2026-11-20T01:30:00.000Z', wanted: record('ana', { separatedAt: june }) }
+
+  test.each<[string, Seen]>([
+    ['a row', sighting('ana', { fields: { jobTitle: 'Director' } })],
+    ['an absence', 'absent'],
+  ])('%s older than what is known changes nothing', (_, seen) => {
+    const decision = decide(entry('ana', newer), seen, nightly())
+
+    expect(decision).toMatchObject({ change: null, entry: null, absent: false })
+  })
+
+  test('moments are compared, not their spelling', () => {
+    const known = entry('ana', { asOf: '2026-11-20T01:00:00Z' })
+
+    const { change } = decide(known, sighting('ana', { left: true }), nightly())
+
+    expect(change?.kind).toBe('leave')
+  })
+
+  test('a person known only from the platform has no facts that could be newer', () => {
+    const known = entry('ana', { wanted: null, confirmed: record('ana'), asOf: newer.asOf })
+
+    const { change } = decide(known, sighting('ana', { left: true }), nightly())
+
+    expect(change?.kind).toBe('leave')
+  })
+})
+
+describe('what an earlier run could not deliver', () => {
+  const undelivered: [string, IdentityRecord | null, string][] = [
+    ['join', null, 'join'],
+    ['update', record('ana', { jobTitle: 'Trainee' }), 'update'],
+    ['return', record('ana', { separatedAt: june }), 'return'],
+  ]
+
+  test.each(undelivered)('a %s is planned again and marked as carried', (_, confirmed, kind) => {
+    const known = entry('ana', { confirmed })
+
+    const decisions = [sighting('ana'), 'untouched' as const].map((seen) => decide(known, seen, nightly()))
+
+    for (const { change } of decisions) expect(change).toMatchObject({ kind, carried: true })
+  })
+
+  test('a leave is carried while the person stays absent', () => {
+    const known = entry('ana', {
+      wanted: record('ana', { separatedAt: june }),
+      inferred: true,
+      confirmed: record('ana'),
+    })
+
+    const decision = decide(known, 'absent', nightly())
+
+    expect(decision).toMatchObject({
+      change: { kind: 'leave', carried: true, inferred: true },
+      news: { kinds: [] },
+    })
+  })
+
+  test('a difference with something new in it is not carried', () => {
+    const known = entry('ana', { confirmed: record('ana', { jobTitle: 'Trainee' }) })
+
+    const { change } = decide(known, sighting('ana', { left: true }), nightly())
+
+    expect(change).toMatchObject({ kind: 'leave', carried: false })
+  })
+})
+
+describe('what is news to the guards', () => {
+  test.each([
+    ['a leave', entry('ana'), sighting('ana', { left: true })],
+    ['a leave before the join was delivered', entry('ana', { confirmed: null }), 'absent' as const],
+    [
+      'a leave of a person known only from the platform',
+      entry('ana', { wanted: null, confirmed: record('ana') }),
+      'absent' as const,
+    ],
+  ])('%s', (_, known, seen) => {
+    const { news } = decide(known, seen, nightly())
+
+    expect(news.kinds).toContain('leavers')
+  })
+
+  test.each([
+    ['another address', 'ana@example.org', true],
+    ['a cleared address', null, true],
+    ['the same address', 'ana@example.com', false],
+  ])('%s', (_, email, emailChanged) => {
+    const { news } = decide(entry('ana'), sighting('ana', { fields: { email } }), nightly())
+
+    expect(news.kinds).toEqual(emailChanged ? ['emailChanges'] : [])
+  })
+
+  test('a first address is no changed one', () => {
+    const known = entry('ana', { wanted: record('ana', { email: null }) })
+
+    const { news } = decide(known, sighting('ana'), nightly())
+
+    expect(news.kinds).not.toContain('emailChanges')
+  })
+
+  test('somebody who is first seen as gone joins, and counts among the leavers too', () => {
+    const { news, change } = decide(undefined, sighting('ana', { leavingDate: '2026-06-30' }), nightly())
+
+    expect(change).toMatchObject({ kind: 'join', record: { separatedAt: june } })
+    expect(news.kinds).toEqual(['joiners', 'leavers', 'leftJoiners'])
+  })
+})
+
+describe('what the limits count as new', () => {
+  const gone = { separatedAt: june }
+  const full = { jobTitle: 'Engineer', managerName: 'Bo', isContractor: false }
+  /** What has a limit of its own is named by it. */
+  const kindFields = ['separatedAt', 'email', 'isContractor']
+  const known = (fields: Partial<IdentityRecord> = {}, said: Partial<RosterEntry> = {}) =>
+    entry('ana', { wanted: record('ana', { ...full, ...fields }), ...said })
+  const says = (said: Partial<Sighting> = {}) =>
+    sighting('ana', { ...said, fields: { ...sighting('ana').fields, ...full, ...said.fields } })
+
+  test.each<[string, RosterEntry | undefined, Sighting, Partial<News>]>([
+    ['nothing where nothing is', known(), says(), {}],
+    ['a joiner', undefined, says(), { kinds: ['joiners'] }],
+    ['a leaver', known(), says({ leavingDate: '2026-06-30' }), { kinds: ['leavers'] }],
+    ['a return', known(gone), says(), { kinds: ['returns'] }],
+    ['another leaving date', known(gone), says({ leavingDate: '2026-07-31' }), { kinds: ['redates'] }],
+    ['no stated date for an inferred one', known(gone, { inferred: true }), says({ leavingDate: '2026-07-31' }), {}],
+    ['another address', known(), says({ fields: { email: 'b@example.com' } }), { kinds: ['emailChanges'] }],
+    [
+      'an employee who is a contractor',
+      known(),
+      says({ fields: { isContractor: true } }),
+      { kinds: ['contractorFlips'] },
+    ],
+    [
+      'another title',
+      known(),
+      says({ fields: { jobTitle: 'Lead' } }),
+      { moves: [{ field: 'jobTitle', from: 'Engineer', to: 'Lead' }] },
+    ],
+    [
+      'a manager who is gone',
+      known(),
+      says({ fields: { managerName: null } }),
+      { moves: [{ field: 'managerName', from: 'Bo', to: null }] },
+    ],
+    ['no first value', known({ managerName: null }), says(), {}],
+    ['no field that is newly mapped', known(), says({ fields: { lastName: 'Diaz' } }), {}],
+    [
+      'a leaver with another title as both',
+      known(),
+      says({ leavingDate: '2026-06-30', fields: { jobTitle: 'Former' } }),
+      { kinds: ['leavers'], moves: [{ field: 'jobTitle', from: 'Engineer', to: 'Former' }] },
+    ],
+  ])('is %s', (_what, before, seen, news) => {
+    const { kinds, moves } = decide(before, seen, nightly()).news
+
+    expect({ kinds, moves: moves.filter(({ field }) => !kindFields.includes(field)) }).toEqual({
+      kinds: [],
+      moves: [],
+      ...news,
+    })
+  })
+
+  test('is counted by each guard, and taken out again', () => {
+    const seen = says({ leavingDate: '2026-06-30', fields: { jobTitle: 'Former', managerName: null } })
+    const tallied = tally()
+
+    const added = tallied.add(decide(known(), seen, nightly()), seen)
+    const counted = tallied.people()
+    tallied.remove(added)
+
+    expect(counted).toMatchObject({ leavers: 1, changed: { jobTitle: 1 }, blanked: { managerName: 1 } })
+    expect(
+      ['leavers', 'fieldChanges', 'blanks', 'returns'].map((name) => tallied.isCountedBy(added, new Set([name]))),
+    ).toEqual([...[true, true, true, false]])
+    expect(tallied.people()).toEqual(noPeople)
+  })
+})
+
+describe('data sent in error', () => {
+  const withheld = { confirmed: null, retracted: { reason: 'trial row', at: '2026-11-19T12:00:00.000Z' } }
+
+  test('a withheld person is not sent again, though HR is still followed', () => {
+    const row = sighting('ana', { fields: { jobTitle: 'Director' } })
+
+    const { change, entry: stored } = decide(entry('ana', withheld), row, nightly())
+
+    expect(change).toBeNull()
+    expect(stored?.wanted?.jobTitle).toBe('Director')
+  })
+
+  test('a withheld person is missed by no guard when absent', () => {
+    const decision = decide(entry('ana', withheld), 'absent', nightly())
+
+    expect(decision).toMatchObject({ change: null, absent: false, news: { kinds: [] } })
+  })
+
+  test('a retraction names the person and the reason', () => {
+    const change = retractChange(entry('ana'), 'trial row')
+
+    expect(change).toEqual({ kind: 'retract', identityId: 'ana', reason: 'trial row', carried: false })
+  })
+})
+
+describe('a whole plan', () => {
+  test('is ordered by the bytes of the keys', () => {
+    const keys = ['b', '\u{1F600}', 'a', '\uFB00', 'B']
+
+    const { changes } = plan(
+      keys.map((key) => sighting(key)),
+      new Map(),
+      nightly(),
+    )
+
+    expect(changes.map(({ identityId }) => identityId)).toEqual(['B', 'a', 'b', '\uFB00', '\u{1F600}'])
+  })
+
+  test('counts everybody once', () => {
+    const roster = new Map(['ana', 'bo', 'cy', 'di'].map((key) => [key, entry(key)]))
+    const rows = [sighting('ana'), sighting('bo', { fields: { jobTitle: 'Director' } }), sighting('eve')]
+
+    const { counts, absent } = plan(rows, roster, nightly(), new Set(['cy']))
+
+    expect(counts).toEqual({
+      join: 1,
+      update: 1,
+      leave: 1,
+      return: 0,
+      correct: 0,
+      retract: 0,
+      unchanged: 1,
+      rejected: 1,
+      incomplete: 0,
+    })
+    expect(absent).toBe(1)
+  })
+
+  test('takes a key that stands there twice for present and unchanged', () => {
+    const rows = [sighting('ana'), sighting('ana', { left: true })]
+
+    const { changes } = plan(rows, new Map([['ana', entry('ana')]]), nightly())
+
+    expect(changes).toEqual([])
+  })
+})

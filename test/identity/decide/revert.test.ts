@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'vitest'
+import { type Done, undo } from '../../../src/identity/decide/revert.ts'
+import { changeTo } from '../../../src/identity/difference.ts'
+import type { IdentityRecord, RosterEntry } from '../../../src/identity/record.ts'
+import { entry, record } from '../../helpers/records.ts'
+
+const left = '2026-11-10T00:00:00.000Z'
+const earlier = '2026-10-10T00:00:00.000Z'
+
+/** What a run did that found `before` on the platform and left `after` there. */
+function done(
+  before: IdentityRecord | null,
+  after: IdentityRecord,
+  said: Partial<Done> & { inferred?: boolean } = {},
+): Done {
+  const { inferred = false, ...others } = said
+  const change = changeTo(after, { confirmed: before, inferred, carried: false })
+  if (change === null) throw new Error('nothing was done')
+  return { change, isDelivered: true, wasInferred: false, changedBy: null, ...others }
+}
+
+const undone = (known: RosterEntry | undefined, what: Done, repairs = false) => undo(known, what, { repairs })
+
+test('a leaver is employed again, with no absence counted, and the times of all facts stay', () => {
+  const after = record('ana', { separatedAt: left })
+  const known = entry('ana', { wanted: after, inferred: true, absences: 1, clearedDate: '2020-01-01' })
+
+  expect(undone(known, done(record('ana'), after, { inferred: true }))).toEqual({
+    kind: 'back',
+    side: {
+      wanted: record('ana'),
+      inferred: false,
+      deferredTo: null,
+      deferredZone: null,
+      clearedDate: '2020-01-01',
+      heldLeaving: null,
+      asOf: known.asOf,
+      employmentAsOf: known.employmentAsOf,
+      exportIsSilent: false,
+      fieldTimes: null,
+      absences: 0,
+    },
+  })
+})
+
+test('a person who came back is separated on the former day, which no start clears any more, inferred as it was', () => {
+  const before = record('ana', { separatedAt: left })
+  const known = entry('ana', { clearedDate: '2026-11-10', deferredTo: '2027-01-01', deferredZone: 'UTC' })
+
+  expect(undone(known, done(before, record('ana'), { wasInferred: true }))).toMatchObject({
+    kind: 'back',
+    side: { wanted: before, inferred: true, deferredTo: null, deferredZone: null, clearedDate: null },
+  })
+})
+
+test('a corrected date goes back, and a date that a start has cleared stays so where it is another one', () => {
+  const after = record('ana', { separatedAt: earlier })
+  const known = entry('ana', { wanted: after, clearedDate: '2020-01-01' })
+
+  expect(undone(known, done(record('ana', { separatedAt: left }), after))).toMatchObject({
+    kind: 'back',
+    side: { wanted: { separatedAt: left }, clearedDate: '2020-01-01', inferred: false },
+  })
+})
+
+test('a changed field goes back, and what is known of employment stays', () => {
+  const after = record('ana', { jobTitle: 'Wrong', separatedAt: left })
+  const known = entry('ana', { wanted: after, inferred: true, absences: 3 })
+
+  expect(undone(known, done(record('ana', { separatedAt: left }), after))).toMatchObject({
+    kind: 'back',
+    side: { wanted: { jobTitle: 'Engineer', separatedAt: left }, inferred: true, absences: 3 },
+  })
+})
+
+test.each<[string, RosterEntry | undefined, Done, boolean, string]>([
+  [
+    'of whom nothing is known',
+    undefined,
+    done(record('ana'), record('ana', { jobTitle: 'Lead' })),
+    false,
+    'nothing is known',
+  ],
+  [
+    'who was retracted',
+    entry('ana', { wanted: record('ana', { jobTitle: 'Lead' }), retracted: { reason: 'x', at: left } }),
+    done(record('ana'), record('ana', { jobTitle: 'Lead' })),
+    false,
+    'their data was taken back since',
+  ],
+  [
+    'of whom newer facts are known',
+    entry('ana', { wanted: record('ana', { jobTitle: 'Head' }) }),
+    done(record('ana'), record('ana', { jobTitle: 'Lead' })),
+    false,
+    'newer facts about them are known',
+  ],
+  [
+    'whom a newer run changed, though it came to the same in the end',
+    entry('ana', { wanted: record('ana', { jobTitle: 'Lead' }) }),
+    done(record('ana'), record('ana', { jobTitle: 'Lead' }), { changedBy: 'R2' }),
+    false,
+    'run R2 accepted a change of them since',
+  ],
+  [
+    'whose inferred date HR has stated since',
+    entry('ana', { wanted: record('ana', { separatedAt: left }), inferred: false }),
+    done(record('ana'), record('ana', { separatedAt: left }), { inferred: true }),
+    false,
+    'HR has stated their leaving date since',
+  ],
+])('a person %s is left as they are', (_who, known, what, repairs, reason) => {
+  expect(undone(known, what, repairs)).toMatchObject({ kind: 'left', reason: expect.stringContaining(reason) })
+})
+
+test('a joiner is left to a retraction, and a retraction to a restoration, if it still stands', () => {
+  const retraction: Done = {
+    change: { kind: 'retract', identityId: 'ana', reason: 'x', carried: false },
+    isDelivered: true,
+    wasInferred: false,
+    changedBy: null,
+  }
+
+  expect(undone(entry('ana'), done(null, record('ana')))).toEqual({ kind: 'retract' })
+  expect(undone(entry('ana', { retracted: { reason: 'x', at: left } }), retraction)).toEqual({ kind: 'restore' })
+  expect(undone(entry('ana'), retraction)).toMatchObject({ kind: 'left' })
+})
+
+test('what was sent again without a difference, or to repair the platform, is nothing to take back', () => {
+  const again: Done = done(record('ana'), record('ana', { jobTitle: 'Lead' }))
+  const resent = { ...again, change: { ...again.change, fields: {}, carried: true } as Done['change'] }
+  const repaired = { ...again, change: { ...again.change, carried: true } as Done['change'] }
+  const known = entry('ana', { wanted: record('ana', { jobTitle: 'Lead' }) })
+
+  expect(undone(known, resent)).toEqual({ kind: 'nothing' })
+  expect(undone(known, repaired, true)).toMatchObject({
+    kind: 'left',
+    reason: expect.stringContaining('lost or changed'),
+  })
+})
+
+describe('what an earlier run had accepted, and this one delivered', () => {
+  const gone = record('ana', { separatedAt: left })
+  const refused = (wanted: IdentityRecord, after: IdentityRecord, confirmed: IdentityRecord | null = record('ana')) =>
+    ({
+      ...done(confirmed, after),
+      change: changeTo(after, { confirmed, inferred: false, carried: wanted === after, desiredBefore: wanted }),
+    }) as Done
+
+  test('stays, and what the run itself changed goes back', () => {
+    const after = { ...gone, jobTitle: 'Wrong' }
+
+    expect(undone(entry('ana', { wanted: after }), refused(gone, after))).toMatchObject({
+      kind: 'back',
+      side: { wanted: { separatedAt: left, jobTitle: 'Engineer' } },
+    })
+  })
+
+  test('stays as it was accepted, where the run changed it once more', () => {
+    const after = record('ana', { separatedAt: earlier })
+
+    expect(undone(entry('ana', { wanted: after }), refused(gone, after))).toMatchObject({
+      kind: 'back',
+      side: { wanted: { separatedAt: left } },
+    })
+  })
+
+  test('stays where the run did nothing else', () => {
+    expect(undone(entry('ana', { wanted: gone }), refused(gone, gone))).toMatchObject({
+      kind: 'left',
+      reason: 'the run sent again what an earlier one had accepted',
+    })
+  })
+
+  test('is no joiner of the run that delivered it', () => {
+    const after = record('ana', { jobTitle: 'Wrong' })
+
+    expect(
+      undone(entry('ana', { wanted: after, confirmed: after }), refused(record('ana'), after, null)),
+    ).toMatchObject({ kind: 'back', side: { wanted: { jobTitle: 'Engineer' } } })
+  })
+})

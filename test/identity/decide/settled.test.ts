@@ -1,0 +1,129 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Decision, decide, type PlanContext, type Seen } from '../../../src/identity/decide/decide.ts'
+import { isSettled } from '../../../src/identity/decide/settled.ts'
+import type { RosterEntry, Sighting } from '../../../src/identity/record.ts'
+
+const dayMs = 86_400_000
+const firstDay = Date.parse('2026-11-20T00:00:00.000Z')
+
+const dayOf = (day: number) => new Date(firstDay + day * dayMs).toISOString().slice(0, 10)
+const day = fc.integer({ min: -6, max: 6 })
+
+const sighting = fc
+  .record({
+    title: fc.constantFrom('Engineer', 'Pilot', null, undefined),
+    start: fc.option(day, { nil: undefined }),
+    leaving: fc.oneof(day, fc.constantFrom(null, undefined)),
+    status: fc.constantFrom('left', 'employed', 'none'),
+    unsure: fc.integer({ max: 9, min: 0 }).map((number) => number === 0),
+    ownTime: fc.integer({ max: 9, min: 0 }).map((number) => number === 0),
+  })
+  .map(
+    ({ title, start, leaving, status, unsure, ownTime }): Sighting => ({
+      identityId: 'E1',
+      fields: {
+        ...(title !== undefined && { jobTitle: title }),
+        ...(start !== undefined && { startedAt: `${dayOf(start)}T00:00:00.000Z` }),
+      },
+      leavingDate: typeof leaving === 'number' ? dayOf(leaving) : leaving,
+      left: status === 'left',
+      employed: status === 'employed',
+      unsure: unsure && status !== 'left',
+      statesEmployment: true,
+      origin: { file: 'people.csv', line: 2 },
+      ...(ownTime && { asOf: new Date(firstDay - dayMs).toISOString() }),
+    }),
+  )
+
+const seen: fc.Arbitrary<Seen> = fc.oneof(
+  { weight: 6, arbitrary: sighting },
+  { weight: 1, arbitrary: fc.constantFrom('absent' as const, 'untouched' as const) },
+)
+
+const rules = fc.record({
+  graceRuns: fc.constantFrom(1, 1, 2),
+  absence: fc.constantFrom('separate' as const, 'hold' as const),
+  future: fc.constantFrom('defer' as const, 'send' as const),
+})
+
+/** What was learned on a day. Events come between exports, with times of their own. */
+const lesson = fc.record({
+  seen,
+  day: fc.integer({ min: 0, max: 3 }),
+  hoursBefore: fc.constantFrom(0, 0, 30),
+  isEvent: fc.integer({ max: 4, min: 0 }).map((number) => number === 0),
+})
+
+test('nothing follows any more from what is settled, on whatever day it is said again', () => {
+  let settled = 0
+  fc.assert(
+    fc.property(
+      rules,
+      fc.array(lesson, { minLength: 1, maxLength: 5 }),
+      fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 3 }),
+      fc.boolean(),
+      (ruled, lessons, laterDays, isHeldBack) => {
+        let entry: RosterEntry | undefined
+        let today = 0
+        for (const each of lessons) {
+          today += each.day
+          const context = contextOn(today, { ...ruled, ...each })
+          if (entry === undefined && typeof each.seen === 'string') continue
+          const known: RosterEntry | undefined = entry && isHeldBack ? { ...entry, heldBackUntil: dayOf(3) } : entry
+          const decision = decide(known, each.seen, context)
+          const isDone =
+            !each.isEvent && isSettled({ identityId: 'E1', entry: known, decision, seen: each.seen }, context)
+          entry = after(known, decision)
+          if (!isDone || entry === undefined) continue
+
+          settled += 1
+          for (const later of laterDays) {
+            const again = contextOn(today + later, { ...ruled, hoursBefore: 0, isEvent: false })
+            // A row that cannot be used speaks of a person, so that it is no silence.
+            const next = decide(entry, typeof each.seen === 'string' ? 'absent' : each.seen, again)
+            expect(newsIn(entry, next)).toEqual({ change: null, news: [], moved: {} })
+          }
+        }
+      },
+    ),
+    { numRuns: 3000 },
+  )
+  expect(settled).toBeGreaterThan(1000)
+})
+
+function contextOn(
+  today: number,
+  {
+    hoursBefore,
+    isEvent,
+    ...ruled
+  }: Pick<PlanContext, 'graceRuns' | 'absence' | 'future'> & { hoursBefore: number; isEvent: boolean },
+): PlanContext {
+  const asOf = new Date(firstDay + today * dayMs - hoursBefore * 3_600_000).toISOString()
+  return {
+    ...ruled,
+    mode: isEvent ? 'delta' : 'snapshot',
+    asOf,
+    now: new Date(firstDay + today * dayMs + 3_600_000).toISOString(),
+    timeZone: 'UTC',
+    exportDate: asOf.slice(0, 10),
+    today: dayOf(today),
+    mapped: new Set(['jobTitle', 'startedAt', 'separatedAt']),
+  }
+}
+
+/** The person once a plan with this decision was accepted and delivered. */
+function after(entry: RosterEntry | undefined, { entry: side }: Decision): RosterEntry | undefined {
+  const next = side ?? entry
+  if (next === undefined) return undefined
+  const known = { identityId: 'E1', heldBackUntil: null, retracted: null, ...entry, ...next }
+  return { ...known, confirmed: known.wanted }
+}
+
+/** All that would be stored, sent or judged. The times of facts alone are kept once for the whole export. */
+function newsIn(entry: RosterEntry, { change, entry: side, news }: Decision) {
+  const kept = ['wanted', 'inferred', 'deferredTo', 'clearedDate', 'deferredZone', 'heldLeaving', 'absences'] as const
+  const moved = kept.filter((name) => side !== null && side[name] !== entry[name])
+  return { change, news: news.kinds, moved: Object.fromEntries(moved.map((name) => [name, side?.[name]])) }
+}
