@@ -6,6 +6,9 @@ import { lacksRight, missingRight } from './rights.ts'
 /** One step in the history of a schema. It never changes after its release. Its statements must not end the transaction they run in. */
 export type Migration = { readonly name: string; readonly sql: string }
 
+/** A migration as a ledger or a file lists it. `sha256` is left out where only names are listed. */
+export type AppliedMigration = { readonly name: string; readonly sha256?: string }
+
 type Target = { readonly schema: string; readonly place: string }
 
 /** The first half of the key of our advisory locks: a number that no other user of the server takes. The second half is the name of the schema. */
@@ -78,26 +81,28 @@ async function readLedger(client: PoolClient, { schema }: Target): Promise<Map<s
 function refuseOtherHistory(
   applied: ReadonlyMap<string, string>,
   migrations: readonly Migration[],
-  target: Target,
+  { schema, place }: Target,
 ): void {
-  const known = new Map(migrations.map((migration) => [migration.name, migrationDigest(migration)]))
-  for (const [name, sha256] of applied) {
-    const expected = known.get(name)
-    if (expected === sha256) continue
-    const difference = expected === undefined ? 'which this version does not know' : 'with a different text'
-    throw new Failure(
-      'config_invalid',
-      `${target.place} has migration "${name}" of schema "${target.schema}" applied, ${difference}; ${helpAgainst(name, migrations)}`,
-    )
-  }
+  const history = [...applied].map(([name, sha256]) => ({ name, sha256 }))
+  const foreign = foreignHistory(history, migrations)
+  if (foreign) throw new Failure('config_invalid', `the schema "${schema}" of ${place} ${foreign}`)
 }
 
-/** Released migrations never change, so one that is missing or different among ours comes from before the release. */
-export function helpAgainst(name: string, migrations: readonly Migration[]): string {
-  const isNewer = name > (migrations.at(-1)?.name ?? '')
+/**
+ * Says which other version wrote a store or a file, and what helps, as the rest of a sentence that begins with its name. Returns null if
+ * this version can continue its history. Released migrations never change, so only a newer version continues ours with more of them.
+ */
+export function foreignHistory(applied: readonly AppliedMigration[], migrations: readonly Migration[]): string | null {
+  const ours = new Map(migrations.map((migration) => [migration.name, migrationDigest(migration)]))
+  const isOurs = ({ name, sha256 = ours.get(name) }: AppliedMigration) => ours.has(name) && ours.get(name) === sha256
+  const foreign = applied.filter((migration) => !isOurs(migration)).map(({ name }) => name)
+  const [example] = foreign.sort()
+  if (example === undefined) return null
+  const [first, last] = [migrations[0]?.name, migrations.at(-1)?.name ?? '']
+  const isNewer = applied.some(({ name }) => name === first) && foreign.every((name) => name > last)
   return isNewer
-    ? 'use the version of Rollcall that last wrote it, or a newer one'
-    : 'a development version from before the first release wrote it, and no upgrade leads from there: begin with an empty database, or use that version'
+    ? `was written by a newer version of Rollcall (migration "${example}"): use that version, or a newer one`
+    : `was written by a development version of Rollcall from before the first release (migration "${example}"), and no upgrade leads from there: begin with an empty database or folder, or use the version that wrote it`
 }
 
 async function apply(client: PoolClient, migration: Migration, { schema, place }: Target): Promise<void> {

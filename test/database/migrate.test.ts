@@ -82,8 +82,23 @@ describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
 
     await expect(attempt).rejects.toMatchObject({
       code: 'config_invalid',
-      message: expect.stringMatching(/"0001-city".* a development version from before the first release wrote it/),
+      message: expect.stringMatching(/by a development version of Rollcall .*\(migration "0001-city"\)/),
     })
+  })
+
+  test('one that begins otherwise is refused as of a development version, however many it has', async () => {
+    await bring(first, second)
+
+    const attempt = bring({ name: '0001-all', sql: 'CREATE TABLE city (name text)' })
+
+    await expect(attempt).rejects.toMatchObject({
+      code: 'config_invalid',
+      exit: 78,
+      message: expect.stringMatching(
+        /^the schema "rollcall" of .* was written by a development version .*: begin with an empty database or folder/,
+      ),
+    })
+    expect(await applied()).toEqual(['0001-city', '0002-size'])
   })
 
   test('a database that a newer version has written is refused', async () => {
@@ -93,7 +108,9 @@ describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
 
     await expect(attempt).rejects.toMatchObject({
       code: 'config_invalid',
-      message: expect.stringMatching(/"0002-size".* use the version of Rollcall that last wrote it, or a newer one/),
+      message: expect.stringMatching(
+        /by a newer version of Rollcall \(migration "0002-size"\): use that version, or a newer one/,
+      ),
     })
   })
 

@@ -143,7 +143,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     inventory: ['core', 'events', 'company/custom-fields.ts', 'people/personnel.ts', 'people/users.ts'],
     controls: ['core', 'events', 'company/custom-fields.ts', 'company/workspaces.ts'],
     audits: ['core', 'events', 'company/workspaces.ts'],
-    export: ['core'],
+    export: ['core', 'migrations'],
     seed: ['core', 'events', 'accounts', 'audits', 'controls'],
     operators: ['core', 'accounts', 'audits', 'identity-sync', 'seed', 'export', 'serve.ts'],
     page: ['core', 'identity-sync', 'people', 'operators/sessions.ts'],

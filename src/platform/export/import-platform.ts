@@ -1,10 +1,12 @@
 import { type Kysely, sql } from 'kysely'
 import { DatabaseError } from 'pg'
+import { foreignHistory } from '../../database/migrate.ts'
 import { Failure } from '../../errors.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { migrations } from '../migrations/index.ts'
 import { type ExportHeader, type ExportSequences, ownSetting } from './header.ts'
 import { readExport } from './read.ts'
-import { appliedMigrations, quoted, type StoredTable, storedTables } from './stored-tables.ts'
+import { quoted, type StoredTable, storedTables } from './stored-tables.ts'
 
 export type ImportResult = { readonly tables: number; readonly rows: number }
 
@@ -76,7 +78,6 @@ async function insertAll(
 ): Promise<{ rows: number; sequences: ExportSequences }> {
   const batch = createBatch(trx, tables)
   const missing = new Set(tables.map(({ name }) => name))
-  const migrations = await appliedMigrations(trx)
   let header: ExportHeader | null = null
   let sequences: ExportSequences | null = null
   for await (const parts of readExport(source)) {
@@ -84,7 +85,7 @@ async function insertAll(
       switch (part.kind) {
         case 'header':
           header = part.header
-          refuseOtherMigrations(header, migrations)
+          refuseOtherMigrations(header)
           break
         case 'sequences':
           sequences = part.sequences
@@ -107,16 +108,18 @@ async function insertAll(
   return { rows, sequences }
 }
 
-function refuseOtherMigrations({ migrations }: ExportHeader, ours: readonly string[]): void {
-  const unknown = migrations.find((name) => !ours.includes(name))
-  const lacking = ours.find((name) => !migrations.includes(name))
-  if (unknown === undefined && lacking === undefined) return
-  const difference =
-    unknown === undefined ? `is older than this one, by "${lacking}"` : `has "${unknown}", which this one does not know`
-  throw new Failure(
-    'config_invalid',
-    `the platform that was exported ${difference}; import with the version that wrote the export, then start the newer one`,
+function refuseOtherMigrations(header: ExportHeader): void {
+  const foreign = foreignHistory(
+    header.migrations.map((name) => ({ name })),
+    migrations,
   )
+  if (foreign) throw new Failure('config_invalid', `the export ${foreign}`)
+  const lacking = migrations.find(({ name }) => !header.migrations.includes(name))
+  if (lacking)
+    throw new Failure(
+      'config_invalid',
+      `the platform that was exported is older than this one, by "${lacking.name}"; import with the version that wrote the export, then start the newer one`,
+    )
 }
 
 /** Collects the rows of a table and inserts them many at a time. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
-import { helpAgainst, type Migration, migrationDigest } from '../../database/migrate.ts'
+import { foreignHistory, type Migration, migrationDigest } from '../../database/migrate.ts'
 import { Failure } from '../../errors.ts'
 import { migrations } from '../migrations/index.ts'
 import type { Db } from '../schema.ts'
@@ -8,35 +8,32 @@ import { refuseOthersAtWork } from '../workers/leases.ts'
 import { tableOf } from './dump.ts'
 import type { BackupHeader, BackupLine, BackupTable } from './format.ts'
 
-/** Whether this version can read what another one has written. */
+/** Refuses a backup whose tables this version cannot bring up to date. */
 export function refuseOtherVersion({ migrations: applied, version }: BackupHeader, from: string): void {
-  const known = new Map(migrations.map((migration) => [migration.name, migrationDigest(migration)]))
-  const foreign = applied.find(({ name, sha256 }) => known.get(name) !== sha256)
-  if (foreign)
-    throw new Failure(
-      'config_invalid',
-      `${from} was written by version ${version} of Rollcall, whose tables this version does not know ("${foreign.name}"); ${helpAgainst(foreign.name, migrations)}`,
-    )
+  const foreign = foreignHistory(applied, migrations)
+  if (foreign) throw new Failure('config_invalid', `the backup ${from} of version ${version} ${foreign}`)
 }
 
 /**
  * Replaces everything in the store by what `lines` say, in the transaction of the caller, and brings it up to this version. It is refused
  * while other processes work on the store.
  */
-export async function loadStore(tx: Db, lines: AsyncIterable<BackupLine>): Promise<void> {
+export async function loadStore(tx: Db, lines: AsyncIterable<BackupLine>, steps = migrations): Promise<void> {
   await refuseOthersAtWork(tx)
   let table: BackupTable | null = null
-  let applied: readonly { readonly name: string }[] = []
+  let later = steps
   for await (const line of lines) {
     switch (line.kind) {
-      case 'header':
+      case 'header': {
+        const applied = new Set(line.header.migrations.map(({ name }) => name))
+        later = steps.filter(({ name }) => !applied.has(name))
         await dropEverything(tx)
-        applied = line.header.migrations
         await apply(
           tx,
-          migrations.filter(({ name }) => applied.some((one) => one.name === name)),
+          steps.filter(({ name }) => applied.has(name)),
         )
         break
+      }
       case 'table':
         table = line.table
         await refuseOtherColumns(tx, table)
@@ -52,10 +49,7 @@ export async function loadStore(tx: Db, lines: AsyncIterable<BackupLine>): Promi
         return line satisfies never
     }
   }
-  await apply(
-    tx,
-    migrations.filter(({ name }) => !applied.some((one) => one.name === name)),
-  )
+  await apply(tx, later)
 }
 
 /** Names and types of columns go into statements, so a backup that somebody wrote by hand may not bring its own. */

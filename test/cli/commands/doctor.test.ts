@@ -67,7 +67,7 @@ test('the file of the doctor has what a helper needs, and nothing of what people
   expect(JSON.parse(parts.get('unserved.json') ?? '').length).toBeGreaterThan(0)
   expect(JSON.parse(parts.get('store.json') ?? '')).toMatchObject({
     database: expect.stringContaining('PostgreSQL'),
-    migrations: expect.arrayContaining([{ name: '0002-runs', appliedAt: expect.any(String) }]),
+    migrations: expect.arrayContaining([{ name: '0001-initial', appliedAt: expect.any(String) }]),
   })
   expect(JSON.parse(parts.get('check.json') ?? '')).toContainEqual(
     expect.objectContaining({ name: 'source of acme', code: null }),

@@ -12,7 +12,7 @@ import { ensureConnection, getRun } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
 import { createEvents, silentEvents } from '../../../src/telemetry/events.ts'
-import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { emptyPostgresPlace, postgresPlace } from '../../helpers/servers/databases.ts'
 import { storeRun } from '../../helpers/stored-runs.ts'
 import { openWorkplace } from '../../helpers/workplace.ts'
 
@@ -108,6 +108,29 @@ test('a store that processes work on is not accepted, and one that cannot be tak
   expect(await getRun(other.db, run)).toMatchObject({ state: 'held' })
   expect(await readFile(join(config.dataDir, 'audit-head.json'), 'utf8')).toBe(head)
 })
+
+test.each(['PostgreSQL', 'the embedded database'])(
+  'a store of a development version from before the first release is refused: %s',
+  async (kind) => {
+    await using place = await emptyPostgresPlace()
+    const isServer = kind === 'PostgreSQL'
+    await using work = await openWorkplace({ baseUrl, key: 'x', ...(isServer && { database: place.at }) })
+    const config = await loadConfig(work.configFile, process.env)
+    const former = [{ name: '0001-connections', sql: 'create table connections (name text)' }]
+    await ensureDataDir(config.dataDir)
+    const at = isServer ? place.at : join(config.dataDir, 'store')
+    const store = await openDatabase({ at, schemas: ['rollcall'], migrations: former })
+    await store[Symbol.asyncDispose]()
+
+    await expect(openStore(config, { now })).rejects.toMatchObject({
+      code: 'config_invalid',
+      exit: 78,
+      message: expect.stringMatching(
+        /"rollcall" of .* was written by a development version .*"0001-connections".*: begin with an empty database or folder/,
+      ),
+    })
+  },
+)
 
 test('an embedded store whose folder was removed is refused, and a new one is not made', async () => {
   await using work = await openWorkplace({ baseUrl, key: 'x' })

@@ -1,0 +1,93 @@
+/**
+ * Accounts with what they may use, their companies, people, keys and workspaces. `changed_in` names the transaction that last wrote a row:
+ * a listing that runs backwards in time uses it to find what changed in the meantime.
+ */
+export const accountTables = `
+create table settings (
+  name text primary key,
+  value text not null
+);
+
+create table accounts (
+  id bigint generated always as identity primary key,
+  name text not null unique,
+  terms_accepted_at timestamptz(3),
+  created_at timestamptz(3) not null,
+  uuid uuid not null unique default gen_random_uuid()
+);
+
+create table entitlements (
+  account_id bigint not null references accounts on delete cascade,
+  name text not null,
+  primary key (account_id, name)
+);
+
+create table companies (
+  account_id bigint primary key references accounts on delete cascade,
+  domain text not null,
+  legal_name text,
+  description text,
+  logo_url text,
+  security_training text,
+  hipaa_training text,
+  background_check text,
+  agent_enabled boolean not null,
+  manual_upload_enabled boolean not null,
+  language text not null,
+  updated_at timestamptz(3) not null
+);
+
+create table users (
+  id bigint generated always as identity primary key,
+  account_id bigint not null references accounts on delete cascade,
+  email text not null,
+  first_name text,
+  last_name text,
+  origin text not null check (origin in ('operator', 'identity_sync', 'api_key')),
+  created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null,
+  changed_in xid8 not null default pg_current_xact_id(),
+  job_title text,
+  words tsvector not null generated always as (search_words(first_name, last_name, email)) stored
+);
+create unique index users_email on users (account_id, fold_case(email));
+create index users_created on users (account_id, created_at, id);
+create index users_updated on users (account_id, updated_at, id);
+create index users_words on users using gin (words);
+create index users_names on users
+  (account_id, fold_case(coalesce(last_name, first_name, email)), fold_case(coalesce(first_name, '')), id);
+
+create table api_keys (
+  id bigint generated always as identity primary key,
+  account_id bigint not null references accounts on delete cascade,
+  user_id bigint not null references users on delete cascade,
+  name text not null,
+  hash text not null unique,
+  access text not null check (access in ('custom', 'all-read', 'all')),
+  permissions text[] not null,
+  expires_at timestamptz(3),
+  revoked_at timestamptz(3),
+  created_at timestamptz(3) not null,
+  -- Where the key may be used: IPv4 and IPv6 addresses, and networks in CIDR notation. Empty: everywhere.
+  allowed_addresses text[] not null default '{}'
+);
+create index api_keys_account on api_keys (account_id, id);
+create index api_keys_user on api_keys (user_id);
+
+create table workspaces (
+  id bigint generated always as identity primary key,
+  account_id bigint not null references accounts on delete cascade,
+  is_primary boolean not null,
+  name text not null,
+  description text,
+  how_it_works text,
+  url text,
+  logo text,
+  created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null,
+  changed_in xid8 not null default pg_current_xact_id(),
+  unique (account_id, name)
+);
+create index workspaces_created on workspaces (account_id, created_at, id);
+create index workspaces_updated on workspaces (account_id, updated_at, id);
+`

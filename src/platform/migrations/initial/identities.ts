@@ -1,0 +1,27 @@
+/** HR identity records. Keys compare and sort byte by byte, so every writer locks the rows of a batch in the same order. */
+export const identityTables = `
+create table hris_user_identities (
+  id bigint generated always as identity primary key,
+  connection_id bigint not null references custom_connections on delete cascade,
+  identity_id text collate "C" not null,
+  email text,
+  secondary_email text,
+  first_name text,
+  last_name text,
+  job_title text,
+  manager_id text,
+  manager_name text,
+  started_at timestamptz(3),
+  separated_at timestamptz(3),
+  is_contractor boolean,
+  created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null,
+  deleted_at timestamptz(3),
+  changed_in xid8 not null default pg_current_xact_id(),
+  -- The fields that the last write of the record named, as bits. One statement writes a whole batch and reads them for each record.
+  given integer not null default 0,
+  unique (connection_id, identity_id)
+);
+create index hris_user_identities_created on hris_user_identities (connection_id, created_at, id) where deleted_at is null;
+create index hris_user_identities_updated on hris_user_identities (connection_id, updated_at, id) where deleted_at is null;
+`

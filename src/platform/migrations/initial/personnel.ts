@@ -1,0 +1,80 @@
+/** Personnel with background checks, the people whom the identity sync matched, and the syncs. */
+export const personnelTables = `
+create table personnel (
+  id bigint generated always as identity primary key,
+  account_id bigint not null references accounts on delete cascade,
+  user_id bigint not null unique references users on delete cascade,
+  employment_status text not null check (employment_status in (
+    'CURRENT_EMPLOYEE', 'FORMER_EMPLOYEE', 'CURRENT_CONTRACTOR', 'FORMER_CONTRACTOR', 'FUTURE_HIRE',
+    'UNKNOWN', 'OUT_OF_SCOPE', 'SERVICE_ACCOUNT', 'SPECIAL_FORMER_EMPLOYEE', 'SPECIAL_FORMER_CONTRACTOR'
+  )),
+  started_at timestamptz(3),
+  separated_at timestamptz(3),
+  status_updated_at timestamptz(3),
+  not_human_reason text,
+  reason_provider_id bigint references users on delete set null,
+  created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null,
+  changed_in xid8 not null default pg_current_xact_id(),
+  background_checked boolean not null default false,
+  -- A generated column, so that every write of a person keeps it right.
+  compliance_status text not null generated always as (
+    case
+      when employment_status not in ('CURRENT_EMPLOYEE', 'CURRENT_CONTRACTOR', 'UNKNOWN') then 'EXCLUDED'
+      when background_checked then 'PASS'
+      else 'FAIL'
+    end
+  ) stored
+);
+create index personnel_created on personnel (account_id, created_at, id);
+create index personnel_updated on personnel (account_id, updated_at, id);
+create index personnel_reason_provider on personnel (reason_provider_id);
+create index personnel_employment on personnel (account_id, employment_status, user_id);
+create index personnel_compliance on personnel (account_id, compliance_status, created_at, id);
+create index personnel_status on personnel (account_id, employment_status);
+create index personnel_by_hand on personnel (account_id) where status_updated_at is not null;
+
+-- Background checks that people filed by hand.
+create table background_checks (
+  id bigint generated always as identity primary key,
+  user_id bigint not null references users on delete cascade,
+  filed_on date not null,
+  url text not null,
+  created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null
+);
+create unique index background_checks_report on background_checks (user_id, filed_on, md5(url));
+
+create table identity_matches (
+  identity_row_id bigint primary key references hris_user_identities on delete cascade,
+  user_id bigint not null references users on delete cascade
+);
+create index identity_matches_user on identity_matches (user_id);
+
+-- The result of every sync that ended well.
+create table identity_syncs (
+  id bigint generated always as identity primary key,
+  account_id bigint not null references accounts on delete cascade,
+  trigger text not null check (trigger in ('schedule', 'operator')),
+  started_at timestamptz(3) not null,
+  duration_ms integer not null,
+  identities integer not null,
+  created integer not null,
+  changed integer not null,
+  counts jsonb not null
+);
+create index identity_syncs_account on identity_syncs (account_id, id);
+
+-- Every attempt of a sync, while it runs and after.
+create table identity_sync_attempts (
+  id bigint generated always as identity primary key,
+  account_id bigint not null references accounts on delete cascade,
+  trigger text not null check (trigger in ('schedule', 'operator')),
+  started_by text,
+  started_at timestamptz(3) not null,
+  ended_at timestamptz(3),
+  sync_id bigint references identity_syncs on delete cascade
+);
+create index identity_sync_attempts_account on identity_sync_attempts (account_id, id);
+create index identity_sync_attempts_sync on identity_sync_attempts (sync_id);
+`

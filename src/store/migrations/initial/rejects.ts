@@ -1,0 +1,73 @@
+/** Rows and values that cannot be used, or not yet. */
+export const rejectTables = `
+-- Rows and events of a run that could not become records, and cells that cost a record a field.
+create table rejects (
+  run_id uuid not null references runs (id) on delete cascade,
+  seq bigint generated always as identity,
+  line integer not null,
+  column_name text,
+  reason text not null,
+  identity_id text,
+  event text,
+  cell_only boolean not null,
+  may_leave boolean not null,
+  fingerprint text not null,
+  unlisted jsonb,
+  -- When an event with a future date takes effect. It is rejected until then, and read again by itself.
+  retry_at timestamptz
+);
+create index rejects_by_run on rejects (run_id, seq);
+
+-- The faults of the newest export of a connection, each once. The fingerprint recognises a fault in the next export. A fault stays until
+-- an export without it is accepted.
+create table standing_rejects (
+  connection text not null references connections (name),
+  fingerprint text not null,
+  identity_id text collate "C",
+  line integer not null,
+  column_name text,
+  -- The field that the cell fills, if that field has a time of its own.
+  field text,
+  reason text not null,
+  source text,
+  cell_only boolean not null,
+  may_leave boolean not null,
+  unlisted jsonb,
+  -- How many rows have the fault: in the newest export that was read, and in the newest that was accepted.
+  times integer not null,
+  accepted_times integer not null default 0,
+  -- False if a newer row of the same person applies.
+  unserved boolean not null,
+  -- The run that met it last.
+  run_id uuid not null references runs (id),
+  first_at timestamptz not null,
+  last_at timestamptz not null,
+  primary key (connection, fingerprint)
+);
+create index standing_rejects_by_run on standing_rejects (run_id);
+create index standing_rejects_leavers on standing_rejects (connection) where may_leave;
+
+-- Values that no list classifies and that were accepted with a plan. These do not hold a plan again.
+create table unlisted_values (
+  connection text not null references connections (name),
+  field text not null,
+  value text not null,
+  first_at timestamptz not null,
+  primary key (connection, field, value)
+);
+
+-- Rows of exports that take effect on a later day. run_id names the plan that they belong to; null: the plan was accepted.
+create table waiting_rows (
+  seq bigint generated always as identity primary key,
+  connection text not null references connections (name),
+  identity_id text collate "C" not null,
+  run_id uuid references runs (id) on delete cascade,
+  -- In a row of a plan without \`sighting\`: the plan ends what waits for the person up to this day; null: all that waits.
+  effective_on date,
+  due_at timestamptz,
+  sighting jsonb
+);
+create index waiting_rows_due on waiting_rows (due_at) where run_id is null;
+create index waiting_rows_of_person on waiting_rows (connection, identity_id);
+create index waiting_rows_of_run on waiting_rows (run_id) where run_id is not null;
+`

@@ -1,0 +1,124 @@
+/** People: what HR says of them, what the platform acknowledged, and what operators decided about them. */
+export const rosterTables = `
+-- The connection is no foreign key: the check would cost a lookup for each row. All rows of a connection are written under its lock.
+create table roster (
+  connection text not null,
+  identity_id text collate "C" not null,
+  wanted jsonb,
+  inferred boolean not null default false,
+  -- A leaving date in the future, the time zone of that day, and the instant at which the day begins.
+  deferred_to text,
+  cleared_date text,
+  deferred_zone text,
+  due_at timestamptz,
+  -- A departure that an operator holds back until a day. due_at is then the beginning of that day.
+  held_leaving jsonb,
+
+  -- The time of the newest fact, and that of the newest fact about employment, which may be earlier; null: there is none.
+  as_of timestamptz not null,
+  employment_as_of timestamptz,
+  -- The times of fields that are before as_of, by name.
+  field_times jsonb,
+  -- How many exports were accepted before this row was written. The newest accepted export covers everyone whose row is older than it.
+  exports_before integer not null default 0,
+  absences integer not null default 0,
+
+  retracted_reason text,
+  retracted_at timestamptz,
+
+  -- When an operator had the values of this leaver removed. The key stays, so that no later export makes a joiner of the person.
+  forgotten_at timestamptz,
+
+  -- Digests that recognise the person under another key, where values are not kept.
+  traits jsonb,
+  -- The values become digests as soon as the platform has acknowledged them.
+  to_digest boolean not null default false,
+
+  -- A request may have reached the platform, and its outcome is unknown. The next run looks up what the platform holds.
+  uncertain boolean not null default false,
+  -- The newest accepted export does not say whether the person is employed, so its time does not make older facts about that old.
+  export_is_silent boolean not null default false,
+  primary key (connection, identity_id)
+);
+create index roster_due on roster (due_at) where due_at is not null;
+create index roster_to_digest on roster (connection, identity_id) where to_digest;
+create index roster_uncertain on roster (connection) where uncertain;
+
+-- What the platform acknowledged last, of people of whom HR then wanted something else; null: nothing yet. Nearly all people are on the
+-- platform as wanted and have no row here. A batch that was taken as a whole says so once: a row whose run sent such a batch no longer
+-- applies, and is removed later.
+create table acknowledged (
+  connection text not null,
+  identity_id text collate "C" not null,
+  confirmed jsonb,
+  run_id uuid,
+  primary key (connection, identity_id)
+);
+
+-- No query is planned by the content of a document, and comparing thousands of documents is most of the cost of ANALYZE.
+alter table roster alter column wanted set statistics 0, alter column held_leaving set statistics 0,
+  alter column field_times set statistics 0, alter column traits set statistics 0;
+alter table acknowledged alter column confirmed set statistics 0;
+
+-- People whose departure an operator holds back until a day. The hold ends by itself on that day.
+create table hold_backs (
+  connection text not null references connections (name),
+  identity_id text collate "C" not null,
+  until text not null,
+  reason text not null,
+  held_by text not null,
+  held_at timestamptz not null,
+  primary key (connection, identity_id)
+);
+
+-- What operators said of two keys: both name one person, whom the platform has under the former key, or they name two people.
+create table key_answers (
+  connection text not null references connections (name),
+  former text collate "C" not null,
+  identity_id text collate "C" not null,
+  same boolean not null,
+  answered_by text not null,
+  answered_at timestamptz not null,
+  primary key (connection, former, identity_id)
+);
+-- A key names one person.
+create unique index key_answers_same on key_answers (connection, identity_id) where same;
+
+-- The pairs of keys in a plan that look like one person each, kept while the plan waits.
+create table key_pairs (
+  run_id uuid not null references runs (id) on delete cascade,
+  former text collate "C" not null,
+  identity_id text collate "C" not null,
+  in_common text not null,
+  clear boolean not null,
+  primary key (run_id, former, identity_id)
+);
+
+-- People whom the platform held when its whole list was last read, and whom the roster did not know then. Keys only. Once HR states such a
+-- person, the row no longer applies; it stays until the list is read again.
+create table foreign_people (
+  connection text not null references connections (name),
+  identity_id text collate "C" not null,
+  is_separated boolean not null,
+  first_at timestamptz not null,
+  last_at timestamptz not null,
+  primary key (connection, identity_id)
+);
+
+-- People who were delivered after an earlier request about them was given up that may still reach the platform. They are looked up until
+-- the platform has given the same answer several times in a row, counted from when no such request can arrive any more.
+create table in_doubt (
+  connection text not null references connections (name),
+  identity_id text collate "C" not null,
+  -- The run of the newest such request, and when it was given up.
+  run_id uuid not null references runs (id) on delete cascade,
+  since timestamptz not null,
+  -- When the person is looked up next.
+  due_at timestamptz not null,
+  -- How many answers in a row were the same since no such request can arrive any more.
+  answers integer not null default 0,
+  primary key (connection, identity_id)
+);
+create index in_doubt_due on in_doubt (due_at);
+create index in_doubt_by_run on in_doubt (run_id);
+`
