@@ -30,6 +30,12 @@ describe('the boundaries of src/', () => {
     expect(circles).toEqual([])
   })
 
+  test('have no circle of rooms, folder by folder', async () => {
+    const arrows = roomArrows(await sourceFiles())
+
+    expect(circlesOf(arrows)).toEqual([])
+  })
+
   test('name only rooms and files that exist', async () => {
     const files = await sourceFiles()
     const places = new Set([...files.keys()].flatMap((file) => [file, dirname(file)]))
@@ -63,8 +69,8 @@ describe('the boundaries of src/', () => {
     ],
     [
       'the platform from the daemon',
-      'sync/run.ts',
-      "import type { Key } from '../platform/api-keys.ts'",
+      'sync/run/run.ts',
+      "import type { Key } from '../../platform/api-keys.ts'",
       /sync .*platform/,
     ],
     ['the daemon from the platform', 'platform/start.ts', "export { sync } from '../sync/sync.ts'", /platform .*sync/],
@@ -74,7 +80,7 @@ describe('the boundaries of src/', () => {
     [
       'an import over several lines',
       'store/schema.ts',
-      "\nimport {\n  a,\n  b,\n} from '../sync/run.ts'",
+      "\nimport {\n  a,\n  b,\n} from '../sync/run/run.ts'",
       /store .*sync/,
     ],
     ['an area that the table does not name', 'new/thing.ts', "import { z } from 'zod'", /new/],
@@ -86,10 +92,10 @@ describe('the boundaries of src/', () => {
       /connectors\/sftp .*connectors\/folder/,
     ],
     [
-      'a file that is not public in its room',
+      'a room that comes after it',
       'sync/deliver/upsert.ts',
-      "import { verify } from '../repair/verify.ts'",
-      /sync\/deliver .*repair\/verify\.ts/,
+      "import { verify } from '../verify/verify.ts'",
+      /sync\/deliver .*verify\/verify\.ts/,
     ],
     [
       'the top of its area',
@@ -241,6 +247,18 @@ function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[] {
     path.pop()
     done.add(file)
   }
+}
+
+/** The folders that each folder imports from. A file at the top of src/ is a room of its own. */
+function roomArrows(files: ReadonlyMap<string, string>): Map<string, string[]> {
+  const folder = (path: string) => (dirname(path) === '.' ? path : dirname(path))
+  const arrows = new Map<string, Set<string>>()
+  for (const [file, text] of files) {
+    const from = folder(file)
+    const to = targetsOf(file, text).filter((target) => !target.startsWith('..') && folder(target) !== from)
+    arrows.set(from, (arrows.get(from) ?? new Set()).union(new Set(to.map(folder))))
+  }
+  return new Map([...arrows].map(([from, to]) => [from, [...to]]))
 }
 
 function targetsOf(file: string, text: string): string[] {

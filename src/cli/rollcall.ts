@@ -1,9 +1,9 @@
 import { CommanderError } from 'commander'
 import { Failure, failures, stackOf } from '../errors.ts'
-import { configIn } from './session/hints.ts'
 import { missingPackage } from './missing-package.ts'
-import { createOutput } from './session/output.ts'
 import { addPlatformCommands, createProgram } from './program.ts'
+import { configIn } from './session/hints.ts'
+import { createOutput } from './session/output.ts'
 import { exitOfStop } from './session/stop-signal.ts'
 
 const bugExit = 1

@@ -1,6 +1,6 @@
 import { whenUsed } from '../http/client/when-used.ts'
-import type { Platform } from '../sync/context.ts'
-import type { Pace } from '../sync/deliver/pace.ts'
+import type { Platform } from '../sync/context/context.ts'
+import type { Pace } from '../sync/pace/pace.ts'
 import type { Config } from './config/config.ts'
 
 type Opened = Platform & AsyncDisposable

@@ -5,10 +5,10 @@ import { Failure } from '../errors.ts'
 import type { ProcessCard } from '../store/process-card.ts'
 import { differences, processes } from '../store/workers/processes.ts'
 import type { SyncContext } from '../sync/sync.ts'
+import { repeat } from '../system/repeat.ts'
 import { version } from '../version.ts'
 import type { Config } from './config/config.ts'
 import { settingsDigests } from './config/settings-digests.ts'
-import { repeat } from '../system/repeat.ts'
 
 /** What this process says of itself to the others of its store. */
 export function processCard(

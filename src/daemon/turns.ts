@@ -1,6 +1,6 @@
 import { setTimeout as after, setImmediate as nextTurn } from 'node:timers/promises'
-import type { GiveWay } from '../sync/context.ts'
-import { longRows } from '../sync/enqueue.ts'
+import type { GiveWay } from '../sync/context/context.ts'
+import { longRows } from '../sync/context/enqueue.ts'
 
 /** So long short work goes first, whatever waits for it, and for each second of long work it may be so many seconds more. */
 const patience = { mostMs: 2000, perWorked: 3 }

@@ -5,7 +5,7 @@ import { type BoundWorkers, type JobName, type Line, lines, Postponed } from '..
 import { forgetEvents } from '../store/inbox/inbox.ts'
 import { retain } from '../store/retention/retain.ts'
 import { formerRows } from '../store/runs/claims.ts'
-import type { Platform } from '../sync/context.ts'
+import type { Platform } from '../sync/context/context.ts'
 import {
   readBackInDoubt,
   readBackLeavers,
@@ -14,9 +14,9 @@ import {
   sweep,
   syncWorkers,
 } from '../sync/sync.ts'
+import { repeat } from '../system/repeat.ts'
 import type { Facts } from '../telemetry/traces.ts'
 import type { Assembly } from './assembly.ts'
-import { repeat } from '../system/repeat.ts'
 import type { Turns } from './turns.ts'
 
 /**

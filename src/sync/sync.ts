@@ -1,21 +1,17 @@
 import type { Workers } from '../queue/jobs.ts'
-import type { SyncContext } from './context.ts'
+import type { SyncContext } from './context/context.ts'
 import { deliver } from './deliver/deliver.ts'
-import { executeRun } from './run.ts'
+import { executeRun } from './run/run.ts'
 
-export { approveRun, hasMovedBasis, rejectRun } from './approvals.ts'
-export type { GiveWay, SyncContext } from './context.ts'
+export type { GiveWay, SyncContext } from './context/context.ts'
+export { enqueueDue } from './context/enqueue.ts'
 export { lookUpTarget } from './deliver/target.ts'
-export { enqueueDue } from './enqueue.ts'
-export { requestPerson } from './person-runs.ts'
-export { requestDueRuns } from './plan/due-runs.ts'
-export { requestEventRuns } from './plan/event-runs.ts'
 export { mainFeed } from './plan/feeds.ts'
 export { type PlanDocument, planOnly } from './plan/plan-only.ts'
 export { planPerson } from './plan/plan-person.ts'
 export { type Glance, planReading } from './plan/plan-reading.ts'
-export { readBackLeavers } from './repair/effective.ts'
-export { readBackInDoubt } from './repair/in-doubt.ts'
+export { approveRun, hasMovedBasis, rejectRun } from './requests/approvals.ts'
+export { requestPerson } from './requests/person-runs.ts'
 export {
   cancelRun,
   classValue,
@@ -23,10 +19,14 @@ export {
   restorePerson,
   retractPerson,
   unblock,
-} from './requests.ts'
-export { requestRevert } from './reverts.ts'
-export { requestSeparation } from './separations.ts'
-export { sweep } from './sweep.ts'
+} from './requests/requests.ts'
+export { requestRevert } from './requests/reverts.ts'
+export { requestSeparation } from './requests/separations.ts'
+export { requestDueRuns } from './run/due-runs.ts'
+export { requestEventRuns } from './run/event-runs.ts'
+export { sweep } from './run/sweep.ts'
+export { readBackLeavers } from './verify/effective.ts'
+export { readBackInDoubt } from './verify/in-doubt.ts'
 
 /** What the queue's jobs do. */
 export const syncWorkers: Workers<SyncContext> = {

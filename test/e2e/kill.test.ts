@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { company, toCsv } from '../../src/cli/demo/company.ts'
-import type { PlatformClient } from '../../src/sync/context.ts'
+import type { PlatformClient } from '../../src/sync/context/context.ts'
 import { startFaultProxy } from '../helpers/faults/proxy.ts'
 import { postgresPlace } from '../helpers/servers/databases.ts'
 import { redisUrl } from '../helpers/servers/provided.ts'

@@ -87,11 +87,15 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     pages: ['site'],
   },
   sync: {
-    [top]: ['plan', 'deliver', 'repair', 'foreign'],
-    plan: [top],
-    deliver: [top, 'plan/stage.ts', 'repair/uncertain.ts'],
-    repair: [top, 'plan/stage.ts', 'deliver'],
-    foreign: [top, 'plan', 'deliver', 'repair/read-back.ts'],
+    [top]: ['context', 'requests', 'run', 'plan', 'deliver', 'verify'],
+    pace: [],
+    context: ['pace'],
+    plan: ['context'],
+    deliver: ['context', 'pace'],
+    verify: ['context', 'pace', 'deliver'],
+    foreign: ['context', 'plan', 'deliver', 'verify'],
+    run: ['context', 'plan', 'deliver', 'verify', 'foreign'],
+    requests: ['context', 'plan', 'run'],
   },
   daemon: {
     [top]: [

@@ -4,7 +4,7 @@ import type { OwnField } from '../../src/identity/record.ts'
 import type { Property } from '../../src/identity/shape/property.ts'
 import { compileShape } from '../../src/identity/shape/shape.ts'
 import type { Signing } from '../../src/store/audit/key.ts'
-import type { PlatformClient, RecordRules, RecordTarget, SyncConnection } from '../../src/sync/context.ts'
+import type { PlatformClient, RecordRules, RecordTarget, SyncConnection } from '../../src/sync/context/context.ts'
 import { type Host, openWorld, type World } from './world.ts'
 
 /** Records of three kinds of value, one of them below another property. */

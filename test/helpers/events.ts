@@ -3,7 +3,7 @@ import { WebhookSettings } from '../../src/connectors/webhook/settings.ts'
 import { Mapping } from '../../src/identity/mapping/mapping.ts'
 import { addEvents } from '../../src/store/inbox/inbox.ts'
 import { ensureConnection, listRuns, type Run } from '../../src/store/runs/runs.ts'
-import type { WebhookFeed } from '../../src/sync/context.ts'
+import type { WebhookFeed } from '../../src/sync/context/context.ts'
 import { requestEventRuns } from '../../src/sync/sync.ts'
 import type { World } from './world.ts'
 

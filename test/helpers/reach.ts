@@ -1,6 +1,6 @@
 import { deliveryOperations } from '../../src/contract/platform/delivery-operations.ts'
 import { createClient } from '../../src/http/client/client.ts'
-import type { PlatformClient } from '../../src/sync/context.ts'
+import type { PlatformClient } from '../../src/sync/context/context.ts'
 import type { Host, World } from './world.ts'
 
 /** From now on the world reaches the platform through another client. */

@@ -14,8 +14,14 @@ import { migrations } from '../../src/store/migrations/index.ts'
 import { getRun, type Run } from '../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../src/store/schema.ts'
 import { takeLease } from '../../src/store/workers/leases.ts'
-import type { PlatformClient, SourceFeed, SyncConnection, SyncContext, WebhookFeed } from '../../src/sync/context.ts'
-import { createPace } from '../../src/sync/deliver/pace.ts'
+import type {
+  PlatformClient,
+  SourceFeed,
+  SyncConnection,
+  SyncContext,
+  WebhookFeed,
+} from '../../src/sync/context/context.ts'
+import { createPace } from '../../src/sync/pace/pace.ts'
 import { readBackInDoubt, requestRun, sweep, syncWorkers } from '../../src/sync/sync.ts'
 import { createEvents } from '../../src/telemetry/events.ts'
 import { noTraces } from '../../src/telemetry/traces.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { GiveWay } from '../../src/sync/context.ts'
+import type { GiveWay } from '../../src/sync/context/context.ts'
 import { requestRun } from '../../src/sync/sync.ts'
 import { type Host, openWorld, staff, startHost } from '../helpers/world.ts'
 

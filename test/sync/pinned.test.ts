@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Run } from '../../src/store/runs/runs.ts'
-import { answerKeys } from '../../src/sync/key-answers.ts'
+import { answerKeys } from '../../src/sync/requests/key-answers.ts'
 import { approveRun, requestDueRuns, retractPerson } from '../../src/sync/sync.ts'
 import { heldRun, lastRun, later, receive, terminated, webhookFeed } from '../helpers/events.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, without } from '../helpers/world.ts'

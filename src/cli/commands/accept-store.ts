@@ -2,9 +2,9 @@ import { acceptStore as accept } from '../../daemon/installation/accept.ts'
 import { Failure } from '../../errors.ts'
 import { createEvents } from '../../telemetry/events.ts'
 import { createLogger } from '../../telemetry/log.ts'
+import { counted } from '../render/text.ts'
 import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
-import { counted } from '../render/text.ts'
 import { type CommonOptions, configOf } from '../session/session.ts'
 
 export type AcceptStoreOptions = CommonOptions & { readonly reason: string; readonly by: string }

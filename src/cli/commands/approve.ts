@@ -1,7 +1,7 @@
 import { Failure, failures } from '../../errors.ts'
 import { ask, standardError } from '../../text/print.ts'
-import { settle } from '../session/follow-run.ts'
 import { shortId, shown } from '../render/text.ts'
+import { settle } from '../session/follow-run.ts'
 import { isMoving, runNamed } from '../session/run-name.ts'
 import { type CommonOptions, type Session, withSession } from '../session/session.ts'
 import { type RunDetail, renderQuestion, runDetail } from './run.ts'

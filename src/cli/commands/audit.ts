@@ -3,9 +3,9 @@ import type { AuditKeyReplaced, AuditVerification } from '../../contract/control
 import { errorCode, Failure, failures } from '../../errors.ts'
 import { standardOutput } from '../../text/print.ts'
 import { visibleJson } from '../../text/visible.ts'
+import { counted, type Paint, shown } from '../render/text.ts'
 import { momentOf } from '../session/dates.ts'
 import { personFound } from '../session/person-name.ts'
-import { counted, type Paint, shown } from '../render/text.ts'
 import { runNamed } from '../session/run-name.ts'
 import { type CommonOptions, connectionNamed, type Session, withSession } from '../session/session.ts'
 

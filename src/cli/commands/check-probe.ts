@@ -1,6 +1,6 @@
-import type { Check } from '../../daemon/probe/check-result.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import { openPlatform } from '../../daemon/platform.ts'
+import type { Check } from '../../daemon/probe/check-result.ts'
 import { probePlatform } from '../../daemon/probe/probe.ts'
 import { Failure } from '../../errors.ts'
 import { ask, standardError } from '../../text/print.ts'

@@ -4,8 +4,8 @@ import { printable, standardOutput } from '../../text/print.ts'
 import { visible } from '../../text/visible.ts'
 import { type Candidate, candidatesFor, type Known } from '../completion/candidates.ts'
 import { type Shell, scripts } from '../completion/scripts.ts'
-import { askKnownDaemon } from '../session/known-daemon.ts'
 import { moment, shortId } from '../render/text.ts'
+import { askKnownDaemon } from '../session/known-daemon.ts'
 import { configOf } from '../session/session.ts'
 
 /** Prints what a shell reads to complete the words of this program. */

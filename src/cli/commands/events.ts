@@ -1,6 +1,6 @@
 import type { EventState } from '../../contract/control/shapes.ts'
-import { allEvents } from '../session/pages.ts'
 import { renderEvents } from '../render/events.ts'
+import { allEvents } from '../session/pages.ts'
 import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
 
 export type EventsOptions = CommonOptions & { readonly state?: EventState }

@@ -1,5 +1,5 @@
-import { personNamed } from '../session/person-name.ts'
 import { shown } from '../render/text.ts'
+import { personNamed } from '../session/person-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type ForgetOptions = CommonOptions & {

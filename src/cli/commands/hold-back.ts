@@ -2,11 +2,11 @@ import type { HeldBack, HoldBack } from '../../contract/control/hold-backs.ts'
 import type { Run } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { standardError } from '../../text/print.ts'
-import { exitOf, followRun } from '../session/follow-run.ts'
-import { personNamed } from '../session/person-name.ts'
 import { createProgress, noProgress } from '../render/progress.ts'
 import { renderOutcome } from '../render/run.ts'
 import { aligned, day, type Paint, roomIn, shown } from '../render/text.ts'
+import { exitOf, followRun } from '../session/follow-run.ts'
+import { personNamed } from '../session/person-name.ts'
 import { type CommonOptions, connectionNamed, type Session, withSession } from '../session/session.ts'
 
 export type HoldBackOptions = CommonOptions & {

@@ -11,10 +11,10 @@ import { askChange } from '../init/changes.ts'
 import { tableOf } from '../init/encoding.ts'
 import { keyIn, platformOf, type TriedKey, tryKey } from '../init/platform.ts'
 import { answersOf, merged, type ReadingOptions, requireStatusColumn, settle } from '../init/questions.ts'
-import { createOutput, type Output } from '../session/output.ts'
-import { type Prompts, Stopped, terminalPrompts } from '../session/prompts.ts'
 import { renderPermissions, renderProposal } from '../render/proposal.ts'
 import { type Paint, shown } from '../render/text.ts'
+import { createOutput, type Output } from '../session/output.ts'
+import { type Prompts, Stopped, terminalPrompts } from '../session/prompts.ts'
 import { listenForStop } from '../session/stop-signal.ts'
 
 export type InitOptions = ReadingOptions & {

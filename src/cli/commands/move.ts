@@ -1,9 +1,9 @@
 import { holdsReference, readReferences, resolveReferences } from '../../daemon/config/references.ts'
 import { moveStore } from '../../daemon/installation/move.ts'
 import { Failure } from '../../errors.ts'
+import { counted, shown } from '../render/text.ts'
 import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
-import { counted, shown } from '../render/text.ts'
 import { type CommonOptions, configOf } from '../session/session.ts'
 
 export type MoveOptions = CommonOptions & { readonly to: string; readonly by: string }

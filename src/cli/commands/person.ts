@@ -1,5 +1,5 @@
-import { personNamed } from '../session/person-name.ts'
 import { renderPerson } from '../render/person.ts'
+import { personNamed } from '../session/person-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type PersonOptions = CommonOptions & { readonly showValues?: boolean }

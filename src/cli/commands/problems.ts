@@ -1,11 +1,11 @@
 import type { ForeignPerson } from '../../contract/control/foreign.ts'
 import type { Leaver } from '../../contract/control/leavers.ts'
 import type { InboxEvent, Problem, Unserved } from '../../contract/control/shapes.ts'
-import { allEvents, allPages } from '../session/pages.ts'
 import { renderEvents } from '../render/events.ts'
 import { renderLeavers } from '../render/leavers.ts'
 import { renderForeign, renderProblems, renderUnserved } from '../render/status.ts'
 import type { Paint } from '../render/text.ts'
+import { allEvents, allPages } from '../session/pages.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type ProblemsOptions = CommonOptions & { readonly showValues?: boolean }

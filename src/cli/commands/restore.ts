@@ -5,10 +5,10 @@ import { restoreStore } from '../../daemon/installation/restore.ts'
 import { Failure, type FailureCode, failures } from '../../errors.ts'
 import { createEvents } from '../../telemetry/events.ts'
 import { createLogger } from '../../telemetry/log.ts'
+import { counted, type Paint } from '../render/text.ts'
 import { type Control, controlOverSocket } from '../session/control-client.ts'
 import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
-import { counted, type Paint } from '../render/text.ts'
 import { type CommonOptions, configOf } from '../session/session.ts'
 
 export type RestoreOptions = CommonOptions & {

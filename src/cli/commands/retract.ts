@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
+import { renderOutcome } from '../render/run.ts'
 import { exitOf, settle } from '../session/follow-run.ts'
 import { personNamed } from '../session/person-name.ts'
-import { renderOutcome } from '../render/run.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type RetractOptions = CommonOptions & {

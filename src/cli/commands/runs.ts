@@ -1,7 +1,7 @@
 import type { Run } from '../../contract/control/shapes.ts'
+import { renderRunLine, renderRuns } from '../render/run.ts'
 import type { Control } from '../session/control-client.ts'
 import { watch } from '../session/live.ts'
-import { renderRunLine, renderRuns } from '../render/run.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type RunsOptions = CommonOptions & { readonly limit?: number; readonly follow?: boolean }

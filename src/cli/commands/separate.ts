@@ -1,5 +1,5 @@
-import { exitOf, settledRun } from '../session/follow-run.ts'
 import { renderOutcome } from '../render/run.ts'
+import { exitOf, settledRun } from '../session/follow-run.ts'
 import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
 
 export type SeparateOptions = CommonOptions & {

@@ -1,8 +1,8 @@
 import type { Status } from '../../contract/control/shapes.ts'
-import { watch } from '../session/live.ts'
 import { causeOf, progressText } from '../render/progress.ts'
 import { renderStatus } from '../render/status.ts'
 import { type Paint, shown } from '../render/text.ts'
+import { watch } from '../session/live.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type StatusOptions = CommonOptions & { readonly watch?: boolean }

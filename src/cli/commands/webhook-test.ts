@@ -2,9 +2,9 @@ import { Agent, request } from 'undici'
 import type { Config, WebhookConfig } from '../../daemon/config/config.ts'
 import { type WebhookSample, webhookSample } from '../../daemon/webhooks/sample.ts'
 import { errorCode, Failure, type FailureCode } from '../../errors.ts'
+import { type Paint, shown } from '../render/text.ts'
 import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
-import { type Paint, shown } from '../render/text.ts'
 import { type CommonOptions, configOf, connectionNamed } from '../session/session.ts'
 
 export type WebhookTestOptions = CommonOptions & { readonly url?: string }

@@ -12,8 +12,8 @@ import {
 import { propose } from '../../daemon/proposal/propose.ts'
 import type { Table } from '../../daemon/proposal/table.ts'
 import { Failure } from '../../errors.ts'
-import type { Prompts } from '../session/prompts.ts'
 import { counted } from '../render/text.ts'
+import type { Prompts } from '../session/prompts.ts'
 
 /** What the options of the command say of how an export is read. */
 export type ReadingOptions = {

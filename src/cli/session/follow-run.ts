@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Run, restingStates } from '../../contract/control/shapes.ts'
 import { Failure, failures } from '../../errors.ts'
 import { standardError } from '../../text/print.ts'
-import type { Control } from './control-client.ts'
 import { createProgress, noProgress, type Progress } from '../render/progress.ts'
 import { renderOutcome } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
 import { counted, number, shortId } from '../render/text.ts'
+import type { Control } from './control-client.ts'
 import type { Session } from './session.ts'
 
 const pollMs = 250

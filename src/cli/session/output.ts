@@ -1,7 +1,7 @@
 import { type Paint, type Printer, standardError, standardOutput } from '../../text/print.ts'
 import { jsonText } from '../../text/visible.ts'
-import { pasteable } from './hints.ts'
 import { wrapped } from '../render/text.ts'
+import { pasteable } from './hints.ts'
 
 /** Where a command's words go: its result on stdout, everything else on stderr. */
 export type Output = {

@@ -1,9 +1,9 @@
 import type { FoundPerson } from '../../contract/control/people.ts'
 import { Failure } from '../../errors.ts'
 import { standardError } from '../../text/print.ts'
-import type { Control } from './control-client.ts'
 import { renderFoundPeople } from '../render/found-people.ts'
 import { counted } from '../render/text.ts'
+import type { Control } from './control-client.ts'
 import { type CommonOptions, connectionNamed, type Session } from './session.ts'
 
 type Options = CommonOptions & { readonly showValues?: boolean; readonly maxMatches?: number }

@@ -1,7 +1,7 @@
 import type { Run } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
-import type { Control } from './control-client.ts'
 import { aligned, moment, shortId } from '../render/text.ts'
+import type { Control } from './control-client.ts'
 
 type Asked = { readonly connection?: string | undefined }
 

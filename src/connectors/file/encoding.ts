@@ -1,8 +1,8 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import iconv from 'iconv-lite'
 import { z } from 'zod'
-import { unreadable } from './failures.ts'
 import { joinChunks } from './chunks.ts'
+import { unreadable } from './failures.ts'
 
 const markBytes = 4
 /** A longer line is refused later, so it need not be kept whole here. */

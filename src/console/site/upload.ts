@@ -1,7 +1,7 @@
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { drainRefused } from '../../http/server/bytes.ts'
 import { refuse } from '../../http/refusal.ts'
+import { drainRefused } from '../../http/server/bytes.ts'
 
 /** A file that arrives in a form. Its bytes are read while they come. */
 export type Arriving = { readonly name: string; readonly bytes: AsyncIterable<Uint8Array> }

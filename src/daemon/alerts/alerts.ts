@@ -11,8 +11,8 @@ import {
   noteUnsent,
 } from '../../store/alerts/notifications.ts'
 import type { Db } from '../../store/schema.ts'
-import type { Events } from '../../telemetry/events.ts'
 import { repeat } from '../../system/repeat.ts'
+import type { Events } from '../../telemetry/events.ts'
 import {
   type AlertSettings,
   type ChannelSettings,

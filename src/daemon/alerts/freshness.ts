@@ -1,6 +1,6 @@
 import type { ConditionSettings, Freshness } from '../../store/alerts/conditions.ts'
-import { latestSlot, nextSlotAt, type Schedule, type Slot } from '../schedules/schedules.ts'
 import type { AlertSettings } from '../config/channel.ts'
+import { latestSlot, nextSlotAt, type Schedule, type Slot } from '../schedules/schedules.ts'
 
 /** What is watched: the connections of the configuration, the sources among them, and how many hours their departures may take. */
 export type Watched = {

@@ -7,10 +7,10 @@ import { lastHead, replaceKey, seal, type Waiting } from '../../store/audit/seal
 import { readEntry, record, rollcall } from '../../store/audit/trail.ts'
 import { type Verified, verifyTrail } from '../../store/audit/verify.ts'
 import type { Db, StoreSchema } from '../../store/schema.ts'
+import { repeat } from '../../system/repeat.ts'
 import type { Events } from '../../telemetry/events.ts'
 import { version } from '../../version.ts'
 import type { Config } from '../config/config.ts'
-import { repeat } from '../../system/repeat.ts'
 import {
   makeKeyFile,
   makeNextKey,

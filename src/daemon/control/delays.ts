@@ -2,7 +2,7 @@ import type { RunState } from '../../contract/control/shapes.ts'
 import { nextAttemptAt } from '../../store/deliveries/due.ts'
 import { activeRun } from '../../store/runs/claims.ts'
 import { getRun } from '../../store/runs/runs.ts'
-import { platformTrouble, type Trouble } from '../../sync/deliver/budget.ts'
+import { platformTrouble, type Trouble } from '../../sync/pace/budget.ts'
 import type { SyncContext } from '../../sync/sync.ts'
 
 type Unfinished = { readonly id: string; readonly connection: string; readonly state: RunState }

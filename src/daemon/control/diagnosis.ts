@@ -1,7 +1,7 @@
 import type { diagnosisOperations } from '../../contract/control/diagnosis.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { diagnosis } from '../../store/diagnosis.ts'
-import type { SyncContext } from '../../sync/context.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
 
 /** The control API's part about the store, for somebody who looks for a fault. */
 export const diagnosisHandlers: Handlers<typeof diagnosisOperations, { readonly sync: SyncContext }> = {

@@ -1,7 +1,7 @@
 import type { foreignOperations } from '../../contract/control/foreign.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { listForeign } from '../../store/foreign/people.ts'
-import type { SyncContext } from '../../sync/context.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
 import { requestSeparation } from '../../sync/sync.ts'
 import { nextCursor, ProblemPlace, problemPlace, readCursor } from './cursors.ts'
 import { knownConnection } from './known.ts'

@@ -2,7 +2,7 @@ import type { ConnectionDay, historyOperations } from '../../contract/control/hi
 import type { Handlers } from '../../http/server/mount.ts'
 import { headcount } from '../../store/roster/roster.ts'
 import { acceptedByDay, knownAtFirstPlans } from '../../store/runs/history.ts'
-import type { SyncContext } from '../../sync/context.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
 import { knownConnection } from './known.ts'
 
 const noChanges = { join: 0, update: 0, leave: 0, return: 0, correct: 0, retract: 0 }

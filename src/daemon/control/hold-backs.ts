@@ -1,8 +1,8 @@
 import type { HoldBack, holdBackOperations } from '../../contract/control/hold-backs.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { HoldBack as StoredHoldBack } from '../../store/hold-backs.ts'
-import type { SyncContext } from '../../sync/context.ts'
-import { endHoldBack, holdBack, listHoldBacks } from '../../sync/hold-backs.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
+import { endHoldBack, holdBack, listHoldBacks } from '../../sync/requests/hold-backs.ts'
 import type { Acting } from './permitted.ts'
 
 /** The control API's part about people whose leaving an operator holds back. */

@@ -1,7 +1,7 @@
 import type { keyOperations } from '../../contract/control/keys.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import type { SyncContext } from '../../sync/context.ts'
-import { answerKeys, answerPairs, listKeys, withdrawAnswer } from '../../sync/key-answers.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
+import { answerKeys, answerPairs, listKeys, withdrawAnswer } from '../../sync/requests/key-answers.ts'
 import type { Acting } from './permitted.ts'
 
 /** The control API's part about keys that HR has issued again. */

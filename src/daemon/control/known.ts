@@ -1,7 +1,7 @@
 import type { Run } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { getRun } from '../../store/runs/runs.ts'
-import type { SyncContext } from '../../sync/context.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
 
 type Known = { readonly sync: Pick<SyncContext, 'connections' | 'store'> }
 

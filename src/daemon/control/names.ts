@@ -1,5 +1,5 @@
 import { namesByKey } from '../../store/roster/names.ts'
-import type { SyncContext } from '../../sync/context.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
 import { labelOf } from './views.ts'
 
 type Keyed = { readonly connection: string; readonly identityId: string | null }

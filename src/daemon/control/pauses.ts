@@ -4,7 +4,7 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { record } from '../../store/audit/trail.ts'
 import { addPause, endPause, pauseOf, type Pause as StoredPause } from '../../store/connections/pauses.ts'
 import { ensureConnection } from '../../store/runs/runs.ts'
-import type { SyncContext } from '../../sync/context.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
 import type { Scheduled } from '../schedules/schedules.ts'
 import type { Acting } from './permitted.ts'
 

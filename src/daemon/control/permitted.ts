@@ -2,7 +2,7 @@ import { type Caller, machinePrincipal, mayDo, type Role } from '../../contract/
 import type { Operation } from '../../contract/operation.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import type { SyncContext } from '../../sync/context.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
 import { tellTrail } from '../access/told.ts'
 
 /** Who is recorded for an act: the name, and who that is for the rule of two people. */

@@ -3,7 +3,7 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { heldIds, idBefore, idsWithPrefix } from '../../store/runs/named.ts'
 import { getRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
-import type { SyncContext } from '../../sync/context.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
 
 /** So many runs are a list to choose from. */
 const candidates = 20

@@ -1,7 +1,7 @@
 import type { ScheduleView, scheduleOperations } from '../../contract/control/schedules.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { type Pause, pausedConnections } from '../../store/connections/pauses.ts'
-import type { SyncContext } from '../../sync/context.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
 import { latestSlot, nextSlotAt, type Schedule, type Scheduled } from '../schedules/schedules.ts'
 import { knownConnection } from './known.ts'
 import { pauseView } from './pauses.ts'

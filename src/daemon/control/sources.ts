@@ -4,7 +4,7 @@ import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { headerOf, type SourceHeader } from '../../store/runs/headers.ts'
 import { listSourceRuns, type RunState } from '../../store/runs/runs.ts'
-import type { SyncContext } from '../../sync/context.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
 import { nextCursor, RunPlace, readCursor } from './cursors.ts'
 import { existingRun, knownConnection } from './known.ts'
 

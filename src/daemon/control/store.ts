@@ -3,7 +3,7 @@ import type { Restoration, storeOperations } from '../../contract/control/store.
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { peopleKnown } from '../../store/connections/installation.ts'
-import type { SyncContext } from '../../sync/context.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
 import { backUp } from '../installation/backup.ts'
 import { type RestoreRequest, refuseReplacing } from '../installation/restore.ts'
 import type { Acting } from './permitted.ts'

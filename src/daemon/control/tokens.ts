@@ -2,7 +2,7 @@ import type { TokenView, tokenOperations } from '../../contract/control/tokens.t
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { createToken, listTokens, revokeToken, type Token } from '../../store/access/tokens.ts'
-import type { SyncContext } from '../../sync/context.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
 import type { Acting } from './permitted.ts'
 
 type TokenContext = { readonly sync: Pick<SyncContext, 'store' | 'now'> } & Acting

@@ -3,7 +3,7 @@ import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { newestEntries, type PlacedEntry } from '../../store/audit/read.ts'
 import { acts } from '../../store/audit/trail.ts'
-import type { SyncContext } from '../../sync/context.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
 import type { AuditKeeper } from '../audit/keeper.ts'
 import { NumberPlace, readCursor, searchWithinMs, writeCursor } from './cursors.ts'
 

@@ -24,9 +24,9 @@ import {
   type Reject,
 } from '../../identity/record.ts'
 import { isDigest } from '../../identity/value-digests.ts'
-import type { AccountedChange, personOf } from '../../store/history/history.ts'
 import type { ClassedEntry } from '../../store/classed-values.ts'
 import type { Problem as StoredProblem } from '../../store/deliveries/problems.ts'
+import type { AccountedChange, personOf } from '../../store/history/history.ts'
 import type { RunSummary as StoredSummary } from '../../store/plans/summary.ts'
 import type { Unserved as StoredUnserved, UnservedPlace } from '../../store/rejects/unserved.ts'
 import type { WaitingRow } from '../../store/roster/waiting.ts'

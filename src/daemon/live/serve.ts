@@ -3,9 +3,9 @@ import type { Caller } from '../../contract/control/access.ts'
 import { live as table } from '../../contract/control/live.ts'
 import { databaseFailure } from '../../database/failures.ts'
 import { Failure } from '../../errors.ts'
+import { Refusal, refuse } from '../../http/refusal.ts'
 import { EventStream, eventStreams } from '../../http/server/event-stream.ts'
 import { readInput } from '../../http/server/input.ts'
-import { Refusal, refuse } from '../../http/refusal.ts'
 import type { Live } from './live.ts'
 
 export type LiveOptions = {

@@ -1,8 +1,8 @@
 import { Failure } from '../../errors.ts'
 import type { AnyAnswer, Unreachable } from '../../http/client/answer.ts'
 import { WalkInterrupted } from '../../http/client/walk.ts'
-import type { Platform, PlatformClient } from '../../sync/context.ts'
-import { type AnswerClass, classifyAnswer, type Stop } from '../../sync/deliver/classify-answers.ts'
+import type { Platform, PlatformClient } from '../../sync/context/context.ts'
+import { type AnswerClass, classifyAnswer, type Stop } from '../../sync/pace/classify-answers.ts'
 import { failureOfStop } from './check-result.ts'
 
 /** How a probe asks the platform, until a stop. */

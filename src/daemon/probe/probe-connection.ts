@@ -2,7 +2,7 @@ import type { CustomConnection } from '../../contract/platform/custom-connection
 import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import { Failure } from '../../errors.ts'
 import { walk } from '../../http/client/walk.ts'
-import type { PlatformClient } from '../../sync/context.ts'
+import type { PlatformClient } from '../../sync/context/context.ts'
 import { type Asking, change, read, readWhole, unexpected } from './asking.ts'
 
 /** What people see of the connection on the platform while a probe is under way. */

@@ -1,9 +1,9 @@
 import { Failure } from '../../errors.ts'
-import type { Platform } from '../../sync/context.ts'
-import { type Check, failed, passed, tested, warned } from './check-result.ts'
-import { tryPermissions } from './key-permissions.ts'
+import type { Platform } from '../../sync/context/context.ts'
 import type { Asking } from './asking.ts'
 import { type Assumption, assumptions, Differs, type Probe } from './assumptions.ts'
+import { type Check, failed, passed, tested, warned } from './check-result.ts'
+import { tryPermissions } from './key-permissions.ts'
 import { createProbeConnection, findProbeConnections, removeProbeConnections } from './probe-connection.ts'
 
 export type ProbeOptions = {

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { tableText } from '../../connectors/csv/other-text.ts'
 import { type CsvRecord, isBlank, RecordParser } from '../../connectors/csv/records.ts'
-import { Encoding, toUtf8 } from '../../connectors/file/encoding.ts'
 import { type EncodingReading, guessEncoding } from '../../connectors/file/decode/guess-encoding.ts'
+import { Encoding, toUtf8 } from '../../connectors/file/encoding.ts'
 import { Failure } from '../../errors.ts'
 import { normaliseHeader } from '../../identity/mapping/headers.ts'
 

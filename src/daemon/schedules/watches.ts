@@ -1,7 +1,7 @@
 import { pauseOf } from '../../store/connections/pauses.ts'
 import { requestRun, type SyncContext } from '../../sync/sync.ts'
-import { describeError } from '../../telemetry/describe-error.ts'
 import { repeat } from '../../system/repeat.ts'
+import { describeError } from '../../telemetry/describe-error.ts'
 
 /** How often sources are asked for again that said in a pause, or while the store was away, that something new has come. */
 const lookMs = 5000

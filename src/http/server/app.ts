@@ -9,9 +9,9 @@ import Fastify, {
 } from 'fastify'
 import { errorCode } from '../../errors.ts'
 import { visibleJson } from '../../text/visible.ts'
+import { Refusal, refusalBody, refuse } from '../refusal.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { refuseTwoHosts } from './one-host.ts'
-import { Refusal, refusalBody, refuse } from '../refusal.ts'
 import { requestIdHeader, requestIdOf } from './request-id.ts'
 import { rememberRoutes } from './served-methods.ts'
 

@@ -1,8 +1,8 @@
 import { parse } from 'node:querystring'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { expectsList, readText } from '../text.ts'
 import { refuse } from '../refusal.ts'
+import { expectsList, readText } from '../text.ts'
 
 type Entry = ReturnType<FormData['getAll']>[number]
 

@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { Operation } from '../../contract/operation.ts'
 import { describeIssues, inPlainWords } from '../issues.ts'
-import { expectsList, readText } from '../text.ts'
 import { type Refusal, refuse } from '../refusal.ts'
+import { expectsList, readText } from '../text.ts'
 
 export type Input = { params?: unknown; query?: unknown; body?: unknown }
 

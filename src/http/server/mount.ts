@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { InputOf, Operation, OperationTable, ReplyOf } from '../../contract/operation.ts'
 import { describeIssues } from '../issues.ts'
+import { Refusal } from '../refusal.ts'
 import { compressed, send } from './app.ts'
 import { acceptBytes } from './bytes.ts'
 import { type Input, readInput } from './input.ts'
-import { Refusal } from '../refusal.ts'
 
 /** One handler for each operation of a table. It answers with a listed success, or throws a `Refusal`. */
 export type Handlers<T extends OperationTable, Ctx> = {

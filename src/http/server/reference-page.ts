@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { compressed } from './app.ts'
 import { Refusal } from '../refusal.ts'
+import { compressed } from './app.ts'
 
 export const referencePath = '/reference'
 

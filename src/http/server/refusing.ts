@@ -1,7 +1,7 @@
 import type { OperationTable } from '../../contract/operation.ts'
 import { Failure } from '../../errors.ts'
-import type { Handlers } from './mount.ts'
 import { Refusal } from '../refusal.ts'
+import type { Handlers } from './mount.ts'
 
 type Refusing<Ctx> = {
   /** How a failure is answered; null for one that the caller cannot act on. */

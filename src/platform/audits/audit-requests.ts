@@ -5,8 +5,8 @@ import type {
   AuditRequestStatus,
   auditRequests,
 } from '../../contract/platform/audit-requests.ts'
-import type { Handlers } from '../../http/server/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
+import type { Handlers } from '../../http/server/mount.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Audit, AuditItem, audits } from '../../contract/platform/audits.ts'
-import type { Handlers } from '../../http/server/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
+import type { Handlers } from '../../http/server/mount.ts'
 import { requireWorkspace } from '../company/workspaces.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'

@@ -6,8 +6,8 @@ import type {
   CustomConnectionUpdate,
   customConnections,
 } from '../../contract/platform/custom-connections.ts'
-import type { Handlers } from '../../http/server/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
+import type { Handlers } from '../../http/server/mount.ts'
 import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'

@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { ControlLibraryItem, controlLibrary } from '../../contract/platform/control-library.ts'
-import type { Handlers } from '../../http/server/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
+import type { Handlers } from '../../http/server/mount.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'

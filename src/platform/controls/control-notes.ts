@@ -1,7 +1,7 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { ControlNote, controlNotes } from '../../contract/platform/control-notes.ts'
-import type { Handlers } from '../../http/server/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
+import type { Handlers } from '../../http/server/mount.ts'
 import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'

@@ -8,8 +8,8 @@ import {
   EventMetadata,
   type events,
 } from '../../contract/platform/events.ts'
-import type { Handlers } from '../../http/server/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
+import type { Handlers } from '../../http/server/mount.ts'
 import { compactConnections, compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'

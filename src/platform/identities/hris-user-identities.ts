@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { hrisUserIdentities, ItemResult } from '../../contract/platform/hris-user-identities.ts'
-import type { Handlers } from '../../http/server/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
+import type { Handlers } from '../../http/server/mount.ts'
 import { holdConnection, requireConnection } from '../connections/access.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'

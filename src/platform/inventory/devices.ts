@@ -1,7 +1,7 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { DeviceApp, DeviceExpand, DeviceSource, devices } from '../../contract/platform/devices.ts'
-import type { Handlers } from '../../http/server/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
+import type { Handlers } from '../../http/server/mount.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { type ListQuery, listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'

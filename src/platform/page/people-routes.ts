@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { field } from '../../http/server/form-tokens.ts'
 import { Refusal } from '../../http/refusal.ts'
+import { field } from '../../http/server/form-tokens.ts'
 import type { Html } from '../../web/html.ts'
 import { notice } from '../../web/layout.ts'
 import { counted } from '../../web/words.ts'

@@ -1,7 +1,7 @@
 import cookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { acceptPageForms } from '../../http/server/forms.ts'
 import { Refusal } from '../../http/refusal.ts'
+import { acceptPageForms } from '../../http/server/forms.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import { serveAssets } from '../../web/assets.ts'
 import { problemCard } from '../../web/layout.ts'

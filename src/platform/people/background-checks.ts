@@ -6,8 +6,8 @@ import type {
   PersonCompact,
 } from '../../contract/platform/background-checks.ts'
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
-import type { Handlers } from '../../http/server/mount.ts'
 import { Refusal, type RefusalKind, refuse } from '../../http/refusal.ts'
+import type { Handlers } from '../../http/server/mount.ts'
 import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { recordEvent } from '../events/events.ts'

@@ -1,7 +1,7 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { Person, PersonnelReset, PersonRef, personnel } from '../../contract/platform/personnel.ts'
-import type { Handlers } from '../../http/server/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
+import type { Handlers } from '../../http/server/mount.ts'
 import { counted } from '../../web/words.ts'
 import { customFieldsOf } from '../company/custom-fields.ts'
 import { compactUsers } from '../core/compact.ts'

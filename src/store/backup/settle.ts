@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { rollcall } from '../audit/trail.ts'
-import { releaseEvents } from '../inbox/inbox.ts'
 import { noteRestored } from '../connections/installation.ts'
+import { releaseEvents } from '../inbox/inbox.ts'
 import { dropPlan } from '../plans/plans.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Db } from '../schema.ts'

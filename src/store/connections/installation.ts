@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { IdentityRecord, Traits } from '../../identity/record.ts'
-import { changeRoster } from './connections.ts'
 import { clockBound } from '../has-come.ts'
 import type { Db } from '../schema.ts'
+import { changeRoster } from './connections.ts'
 
 /** Which installation a store is of. */
 export type Installation = {

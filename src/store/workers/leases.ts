@@ -4,8 +4,8 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../database/database.ts'
 import type { Pool, PoolClient } from '../../database/pool.ts'
 import { Failure } from '../../errors.ts'
-import type { Db, StoreSchema } from '../schema.ts'
 import type { ProcessCard } from '../process-card.ts'
+import type { Db, StoreSchema } from '../schema.ts'
 
 /** The first key of the advisory locks that say "this lease is live"; the second is the lease's id. The number spells ROLL. */
 const lockClass = 0x524f4c4c

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
+import type { ProcessCard, SettingsDigests } from '../process-card.ts'
 import type { Db } from '../schema.ts'
 import { mayStillMove } from './leases.ts'
-import type { ProcessCard, SettingsDigests } from '../process-card.ts'
 
 export type KnownProcess = ProcessCard & { readonly lease: number; readonly seenAt: Date }
 

@@ -4,10 +4,10 @@ import type { IdentityRecord } from '../../identity/record.ts'
 import { type ClaimedDelivery, stillHolds, storeStep } from '../../store/deliveries/claim.ts'
 import { type PersonOutcome, type RequestOutcome, recordOutcomes } from '../../store/deliveries/outcomes.ts'
 import type { Pending, PendingChange, Step } from '../../store/deliveries/pending.ts'
-import type { SyncContext } from '../context.ts'
-import { Overtaken } from '../plan/stage.ts'
+import type { SyncContext } from '../context/context.ts'
+import { Overtaken } from '../context/overtaken.ts'
+import { isOfRequest, isUncertain, type Refused, type Stop } from '../pace/classify-answers.ts'
 import { actsOf } from './acts.ts'
-import { isOfRequest, isUncertain, type Refused, type Stop } from './classify-answers.ts'
 import { type Call, type Endpoint, request } from './endpoint.ts'
 
 /** One attempt at a batch: what it needs, and how far it has come. Its states stand in deliver.ts. */

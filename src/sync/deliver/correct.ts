@@ -2,6 +2,7 @@ import type { IdentityRecord } from '../../identity/record.ts'
 import { setLacksUpdate, targetOf } from '../../store/connections/connections.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import type { PendingChange } from '../../store/deliveries/pending.ts'
+import { decisiveStop, type Stop } from '../pace/classify-answers.ts'
 import {
   type Attempt,
   beginStep,
@@ -13,7 +14,6 @@ import {
   record,
   recordOf,
 } from './attempt.ts'
-import { decisiveStop, type Stop } from './classify-answers.ts'
 import { exists, sameDate } from './look-up.ts'
 import { update, updateRecords, withoutMissing } from './one-by-one.ts'
 import { isPartial, upsert } from './upsert.ts'

@@ -2,7 +2,7 @@ import { byIdentityId } from '../../contract/platform/hris-user-identities.ts'
 import type { AnyAnswer, Unreachable } from '../../http/client/answer.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import type { Shape } from '../../identity/shape/shape.ts'
-import type { Platform } from '../context.ts'
+import type { Platform } from '../context/context.ts'
 
 /** Where a CUSTOM connection takes its records, and their form. */
 export type RecordPlace = { readonly resourceId: number; readonly shape: Shape }

@@ -4,9 +4,9 @@ import { type IdentityRecord, type RosterEntry, timedFieldsOf } from '../../iden
 import type { Stated } from '../../identity/value-digests.ts'
 import type { PendingChange } from '../../store/deliveries/pending.ts'
 import { rosterSize } from '../../store/roster/roster.ts'
-import type { Platform } from '../context.ts'
+import type { Platform } from '../context/context.ts'
+import { asStop, classifyAnswer, classifyRefusal, notOfPlatform, type Stop } from '../pace/classify-answers.ts'
 import { type Attempt, goesOn, record, recordOf } from './attempt.ts'
-import { asStop, classifyAnswer, classifyRefusal, notOfPlatform, type Stop } from './classify-answers.ts'
 import { type Endpoint, isRemoved, personParams, recordsOf, request } from './endpoint.ts'
 
 /** Above so many people, reading pages of the platform's list costs fewer requests than asking for each. */

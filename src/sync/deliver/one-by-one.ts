@@ -1,6 +1,7 @@
 import type { AnyAnswer } from '../../http/client/answer.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import { changedFields, type PendingChange } from '../../store/deliveries/pending.ts'
+import { classifyAnswer, decisiveStop, type Stop } from '../pace/classify-answers.ts'
 import {
   type Attempt,
   change,
@@ -13,7 +14,6 @@ import {
   record,
   recordOf,
 } from './attempt.ts'
-import { classifyAnswer, decisiveStop, type Stop } from './classify-answers.ts'
 import { personParams, recordsOf } from './endpoint.ts'
 import { readBack } from './look-up.ts'
 import { isPartial, misshapen } from './upsert.ts'

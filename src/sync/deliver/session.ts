@@ -5,8 +5,7 @@ import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import type { PendingChange } from '../../store/deliveries/pending.ts'
 import { sentSet } from '../../store/roster/sent-set.ts'
 import { getRun } from '../../store/runs/runs.ts'
-import { Overtaken } from '../plan/stage.ts'
-import { type Attempt, change, problemOf, type RecordText, record, recordOf } from './attempt.ts'
+import { Overtaken } from '../context/overtaken.ts'
 import {
   type AnswerClass,
   asStop,
@@ -14,7 +13,8 @@ import {
   classifyRefusal,
   type Refused,
   type Stop,
-} from './classify-answers.ts'
+} from '../pace/classify-answers.ts'
+import { type Attempt, change, problemOf, type RecordText, record, recordOf } from './attempt.ts'
 import { recordsOf, request } from './endpoint.ts'
 import { deletePeople } from './one-by-one.ts'
 import { misshapen } from './upsert.ts'

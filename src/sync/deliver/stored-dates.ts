@@ -1,7 +1,7 @@
 import { rosterSize } from '../../store/roster/roster.ts'
 import type { Lease } from '../../store/workers/leases.ts'
+import { asStop, classifyAnswer, type Stop } from '../pace/classify-answers.ts'
 import type { Attempt } from './attempt.ts'
-import { asStop, classifyAnswer, type Stop } from './classify-answers.ts'
 import { request } from './endpoint.ts'
 import { listSize, mostAskedOneByOne, mostOneByOne, readBack } from './look-up.ts'
 

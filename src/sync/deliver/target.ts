@@ -12,8 +12,14 @@ import {
 import { forgetForeign } from '../../store/foreign/people.ts'
 import { forgetConfirmed } from '../../store/roster/roster.ts'
 import { type Lease, workingOn } from '../../store/workers/leases.ts'
-import { type Platform, type RecordTarget, recordTarget, type SyncConnection, type SyncContext } from '../context.ts'
-import { asStop, blockedBy, classifyAnswer, classifyRefusal, type Stop } from './classify-answers.ts'
+import {
+  type Platform,
+  type RecordTarget,
+  recordTarget,
+  type SyncConnection,
+  type SyncContext,
+} from '../context/context.ts'
+import { asStop, blockedBy, classifyAnswer, classifyRefusal, type Stop } from '../pace/classify-answers.ts'
 import type { Address, Endpoint } from './endpoint.ts'
 
 /** How long to wait while another worker looks the target up. */

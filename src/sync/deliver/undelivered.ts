@@ -6,8 +6,8 @@ import type { AnyAnswer } from '../../http/client/answer.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import { doubtUndelivered, isOverdue, knownUndelivered } from '../../store/deliveries/undelivered.ts'
 import { waitingRunsOf } from '../../store/runs/runs.ts'
+import { classifyAnswer, isOfRequest, type Stop } from '../pace/classify-answers.ts'
 import { type Attempt, type Closable, record } from './attempt.ts'
-import { classifyAnswer, isOfRequest, type Stop } from './classify-answers.ts'
 import { recordsOf, request } from './endpoint.ts'
 
 /** Time alone shows little: a clock that is set right moves by hours. */

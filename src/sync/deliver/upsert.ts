@@ -1,6 +1,14 @@
 import { countPeople } from '../../identity/counted.ts'
 import type { ShapeFault } from '../../identity/shape/shape.ts'
 import {
+  type AnswerClass,
+  blockedBy,
+  classifyAnswer,
+  decisiveStop,
+  type Refused,
+  type Stop,
+} from '../pace/classify-answers.ts'
+import {
   type Attempt,
   change,
   changeOf,
@@ -11,14 +19,6 @@ import {
   type Results,
   recordOf,
 } from './attempt.ts'
-import {
-  type AnswerClass,
-  blockedBy,
-  classifyAnswer,
-  decisiveStop,
-  type Refused,
-  type Stop,
-} from './classify-answers.ts'
 import { recordsOf } from './endpoint.ts'
 import { holdsAsideFromDate, readBack, sameDate } from './look-up.ts'
 import { storedDates } from './stored-dates.ts'

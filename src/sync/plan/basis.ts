@@ -1,6 +1,6 @@
 import { fingerprint } from '../../identity/digest.ts'
 import { classedValues } from '../../store/classed-values.ts'
-import type { SyncConnection, SyncContext } from '../context.ts'
+import type { SyncConnection, SyncContext } from '../context/context.ts'
 
 /**
  * A digest of what a plan is made by besides its source and the roster: the connection's configuration, the platform that it feeds, and

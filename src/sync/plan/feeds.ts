@@ -1,5 +1,6 @@
 import type { OpenOptions, Reading } from '../../connectors/connector.ts'
 import { Failure } from '../../errors.ts'
+import { markSettled, noteListed, takenVersions, unsettledSources } from '../../store/connections/sources.ts'
 import {
   eventsOfHeld,
   leaveEvents,
@@ -11,12 +12,11 @@ import {
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import { type FeedName, undecidedOf } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
-import { markSettled, noteListed, takenVersions, unsettledSources } from '../../store/connections/sources.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
-import type { FeedRules, SourceFeed, SyncConnection, SyncContext } from '../context.ts'
-import { ridersOf } from '../riders.ts'
+import type { FeedRules, SourceFeed, SyncConnection, SyncContext } from '../context/context.ts'
+import { Overtaken } from '../context/overtaken.ts'
 import { readReadable } from './readable-events.ts'
-import { Overtaken } from './stage.ts'
+import { ridersOf } from './riders.ts'
 
 /** So many events at most become one plan; what is left is fresh still, and becomes the next one. */
 const eventsAtOnce = 5000

@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import { newestAccepted } from '../../store/runs/configured.ts'
 import type { Db, KeptPlan } from '../../store/schema.ts'
-import type { SyncConnection, SyncContext } from '../context.ts'
+import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { basisOf } from './basis.ts'
 
 /** What names a plan and all that it was made from. */

@@ -1,7 +1,7 @@
 import type { Reading } from '../../connectors/connector.ts'
 import { Failure } from '../../errors.ts'
 import type { StagedChange } from '../../store/plans/plans.ts'
-import type { SyncConnection, SyncContext } from '../context.ts'
+import type { SyncConnection, SyncContext } from '../context/context.ts'
 import type { PlanDocument } from './plan-only.ts'
 import { preparePlan } from './prepare.ts'
 import { glanceStage } from './stage.ts'

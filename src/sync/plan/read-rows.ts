@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SourceRow } from '../../connectors/connector.ts'
 import type { Decider, Page } from '../../identity/decide/decider.ts'
 import { isReject } from '../../identity/mapping/rows.ts'
-import type { GiveWay } from '../context.ts'
+import type { GiveWay } from '../context/context.ts'
 import type { RecordWatch } from './known/record-watch.ts'
-import type { MappedRows } from './map-rows.ts'
+import type { MappedRows } from './map/map-rows.ts'
 
 /** Is told how far a reading has come after each slice; the next one waits for it. */
 export type Progress = (read: { readonly rows: number; readonly rejected: number }) => void | Promise<void>

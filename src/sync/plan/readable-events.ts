@@ -3,7 +3,7 @@ import { readEvents } from '../../connectors/webhook/events.ts'
 import { normaliseHeader } from '../../identity/mapping/headers.ts'
 import { compileMapping } from '../../identity/mapping/mapping.ts'
 import type { StoredEvent } from '../../identity/record.ts'
-import type { WebhookFeed } from '../context.ts'
+import type { WebhookFeed } from '../context/context.ts'
 
 /**
  * Reads events as one delta. Paths that differ only by case or signs are one column, so that a field may have two of them: in one

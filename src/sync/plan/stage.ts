@@ -13,6 +13,7 @@ import {
 } from '../../store/plans/plans.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { Db } from '../../store/schema.ts'
+import { Overtaken } from '../context/overtaken.ts'
 
 /** Where a plan grows while its source is read. */
 export type Stage = {
@@ -24,11 +25,6 @@ export type Stage = {
   changes(): AsyncIterable<readonly StagedChange[]>
   /** The digest of these changes. */
   digest(): Promise<string>
-}
-
-/** Thrown where another attempt at the same run has taken over: this one ends without a trace. */
-export class Overtaken extends Error {
-  override readonly name = 'Overtaken'
 }
 
 /** So many people are written together. */

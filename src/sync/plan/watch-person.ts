@@ -8,7 +8,7 @@ import { isReject } from '../../identity/mapping/rows.ts'
 import type { Reject, RosterEntry, Sighting } from '../../identity/record.ts'
 import { addressDigest } from '../../identity/rekeyed.ts'
 import type { AskedPerson } from '../../store/schema.ts'
-import type { MappedRows, OutOfScope } from './map-rows.ts'
+import type { MappedRows, OutOfScope } from './map/map-rows.ts'
 
 /** So many rows of one person are accounted for. */
 const rowsKept = 20

@@ -11,7 +11,7 @@ import { localCalls } from '../../../src/http/client/calls.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import type { SyncContext } from '../../../src/sync/context.ts'
+import type { SyncContext } from '../../../src/sync/context/context.ts'
 import { record } from '../../helpers/records.ts'
 import { postgresPlace } from '../../helpers/servers/databases.ts'
 

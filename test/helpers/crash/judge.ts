@@ -4,7 +4,7 @@ import type { Identity } from '../../../src/contract/platform/hris-user-identiti
 import { walk } from '../../../src/http/client/walk.ts'
 import { type AccountedChange, changesOf } from '../../../src/store/history/history.ts'
 import type { Db, RunRow } from '../../../src/store/schema.ts'
-import type { PlatformClient } from '../../../src/sync/context.ts'
+import type { PlatformClient } from '../../../src/sync/context/context.ts'
 import type { ExpectedPerson } from '../model/hr-model.ts'
 
 /** So many findings of one kind are named; the rest is counted. */

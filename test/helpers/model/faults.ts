@@ -1,6 +1,6 @@
 import type { ItemResult } from '../../../src/contract/platform/hris-user-identities.ts'
 import type { AnyAnswer } from '../../../src/http/client/answer.ts'
-import type { PlatformClient } from '../../../src/sync/context.ts'
+import type { PlatformClient } from '../../../src/sync/context/context.ts'
 
 /** How a request goes wrong. `answer` takes the way to the platform and says what comes back. */
 type Fault = (call: Call, about: { readonly name: string; readonly input: Input }) => Promise<AnyAnswer>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createPace } from '../../../src/sync/deliver/pace.ts'
+import { createPace } from '../../../src/sync/pace/pace.ts'
 import { between, change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 const nextNight = '2026-11-21T01:00:00.000Z'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
-import { classifyAnswer } from '../../../src/sync/deliver/classify-answers.ts'
+import { classifyAnswer } from '../../../src/sync/pace/classify-answers.ts'
 import { requestRun, syncWorkers } from '../../../src/sync/sync.ts'
 import { between, change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 

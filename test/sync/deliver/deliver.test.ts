@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
-import type { Pace } from '../../../src/sync/deliver/pace.ts'
+import type { Pace } from '../../../src/sync/pace/pace.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
 import {
   between,

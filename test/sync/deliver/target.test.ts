@@ -9,7 +9,7 @@ import {
 } from '../../../src/store/connections/connections.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
-import type { PlatformClient } from '../../../src/sync/context.ts'
+import type { PlatformClient } from '../../../src/sync/context/context.ts'
 import { noteTarget, resolveTarget } from '../../../src/sync/deliver/target.ts'
 import { between, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 

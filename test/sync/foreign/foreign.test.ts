@@ -7,7 +7,7 @@ import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { connectionStates } from '../../../src/store/connections/connections.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'
-import type { SyncConnection } from '../../../src/sync/context.ts'
+import type { SyncConnection } from '../../../src/sync/context/context.ts'
 import {
   approveRun,
   rejectRun,

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Failure } from '../../../src/errors.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
-import { endHoldBack, holdBack } from '../../../src/sync/hold-backs.ts'
-import { answerKeys } from '../../../src/sync/key-answers.ts'
+import { endHoldBack, holdBack } from '../../../src/sync/requests/hold-backs.ts'
+import { answerKeys } from '../../../src/sync/requests/key-answers.ts'
 import {
   approveRun,
   classValue,

@@ -3,7 +3,7 @@ import type { Connector, Reading, SourceIdentity } from '../../../src/connectors
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
-import type { WebhookFeed } from '../../../src/sync/context.ts'
+import type { WebhookFeed } from '../../../src/sync/context/context.ts'
 import { settleSources } from '../../../src/sync/plan/feeds.ts'
 import { approveRun, planOnly, rejectRun, requestEventRuns, requestRun } from '../../../src/sync/sync.ts'
 import { receive, webhookFeed } from '../../helpers/events.ts'

@@ -3,7 +3,7 @@ import { acceptedSource } from '../../../src/store/connections/sources.ts'
 import { accountOf } from '../../../src/store/runs/accounts.ts'
 import { listRuns, type Run } from '../../../src/store/runs/runs.ts'
 import type { PersonAccount } from '../../../src/store/schema.ts'
-import type { SourceFeed } from '../../../src/sync/context.ts'
+import type { SourceFeed } from '../../../src/sync/context/context.ts'
 import { approveRun, planPerson, requestPerson } from '../../../src/sync/sync.ts'
 import { later, receive, updated, webhookFeed } from '../../helpers/events.ts'
 import {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { listUnserved } from '../../../src/store/rejects/unserved.ts'
-import type { SyncConnection } from '../../../src/sync/context.ts'
+import type { SyncConnection } from '../../../src/sync/context/context.ts'
 import { change, type Host, type HrPerson, openWorld, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
 let host: Host

@@ -11,7 +11,8 @@ import { type ClaimedRun, claimRun } from '../../../src/store/runs/claims.ts'
 import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { type Lease, takeLease } from '../../../src/store/workers/leases.ts'
-import { Overtaken, type Stage, storeStage } from '../../../src/sync/plan/stage.ts'
+import { Overtaken } from '../../../src/sync/context/overtaken.ts'
+import { type Stage, storeStage } from '../../../src/sync/plan/stage.ts'
 import { bothDatabases, emptyTables } from '../../helpers/servers/databases.ts'
 
 const now = new Date('2026-11-20T03:00:00.000Z')

@@ -1,9 +1,9 @@
 import { withOptionalPackage } from '../../../system/optional-package.ts'
 import type { ConnectorPlace } from '../../connector.ts'
+import { joinChunks, prepend, splitChunks } from '../chunks.ts'
 import { type ExportFile, readBytes } from '../export-file.ts'
 import { unreadable } from '../failures.ts'
 import type { ExportFormat } from '../format.ts'
-import { joinChunks, prepend, splitChunks } from '../chunks.ts'
 import { gunzipChunks } from './gzip.ts'
 
 const pieceBytes = 128 * 1024

@@ -1,9 +1,9 @@
 import { decrypt, decryptKey, type PrivateKey, type PublicKey, readKey, readMessage, readPrivateKey } from 'openpgp'
 import { Failure } from '../../../errors.ts'
 import type { ConnectorPlace } from '../../connector.ts'
+import { joinChunks, prepend } from '../chunks.ts'
 import { unreadable } from '../failures.ts'
 import type { ExportFormat } from '../format.ts'
-import { joinChunks, prepend } from '../chunks.ts'
 
 const armor = '-----BEGIN PGP MESSAGE'
 const tickMs = 500

@@ -1,0 +1,69 @@
+import { Failure } from '../../errors.ts'
+import type { Enqueued } from '../../queue/jobs.ts'
+import { type DueDelivery, dueDeliveries } from '../../store/deliveries/due.ts'
+import { dueRuns, formerRows } from '../../store/runs/claims.ts'
+import { waitingRunsOf } from '../../store/runs/runs.ts'
+import type { SyncContext } from './context.ts'
+
+/** So many rows make a run a long one: smaller ones are over within a second or two. */
+export const longRows = 5000
+
+/** Tells the queue what is due. This is only a hint: if the queue is away, the store has it, and the next sweep tells the queue again. */
+export async function enqueue(ctx: SyncContext, jobs: readonly Enqueued[]): Promise<void> {
+  try {
+    await ctx.enqueue(jobs)
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'queue_unreachable') throw error
+    ctx.events.enqueueFailed({ jobs: jobs.length, reason: error.message })
+  }
+}
+
+export async function enqueueDeliveries(ctx: SyncContext, runId: string): Promise<number> {
+  const due = await dueDeliveries(ctx.store.db, { now: ctx.now(), runId })
+  await enqueue(ctx, due.map(deliveryJob))
+  return due.length
+}
+
+/** Tells the queue what is due of one connection, as the sweep does for all. */
+export async function enqueueDue(ctx: SyncContext, connection: string): Promise<void> {
+  const { db } = ctx.store
+  const deliveries = await dueDeliveries(db, { now: ctx.now(), connection })
+  await enqueue(ctx, [...(await runJobs(ctx, await dueRuns(db, { connection }))), ...deliveries.map(deliveryJob)])
+}
+
+/** Starts the runs that waited for another run of their connection to end. Of two, the older goes first. */
+export async function enqueueWaiting(ctx: SyncContext, connection: string): Promise<void> {
+  const runIds = await waitingRunsOf(ctx.store.db, connection)
+  const waiting = runIds.map((runId) => ({ runId, jobId: runId }))
+  await enqueue(ctx, await runJobs(ctx, waiting))
+}
+
+/**
+ * The jobs of runs. A long one has workers of its own, and so has one of which nobody knows how long it is; that one goes first, since most
+ * are not. Of the others, what has begun is sent before the next one begins.
+ */
+export async function runJobs(
+  { store: { db } }: Pick<SyncContext, 'store'>,
+  runs: readonly { readonly runId: string; readonly jobId: string }[],
+): Promise<Enqueued[]> {
+  const rows = await formerRows(
+    db,
+    runs.map(({ runId }) => runId),
+  )
+  return runs.map(({ runId, jobId }) => {
+    const job = { name: 'run', payload: { runId }, id: jobId } as const
+    const former = rows.get(runId)
+    if (former === null) return { ...job, line: 'long runs' }
+    return { ...job, line: (former ?? 0) >= longRows ? 'long runs' : 'short', round: 1 }
+  })
+}
+
+/**
+ * The job of a batch. Of runs with many batches, the second batch goes behind the first ones of all others, so that the smaller ones do not
+ * wait for the largest. But departures and returns never wait for joiners and movers, of which there may always be more.
+ */
+export function deliveryJob({ runId, batch, kind, jobId, isLong }: DueDelivery): Enqueued {
+  const job = { name: kind, payload: { runId, batch }, id: jobId }
+  if (!isLong) return { ...job, line: 'short' }
+  return { ...job, line: 'long batches', round: kind === 'upsert' ? batch : 0 }
+}

@@ -1,0 +1,15 @@
+import { Failure } from '../../errors.ts'
+import { lockActiveRun } from '../../store/runs/claims.ts'
+import { getRun } from '../../store/runs/runs.ts'
+import type { Db } from '../../store/schema.ts'
+
+/**
+ * Refuses what a person says of people while a plan is made: it was begun without that, and would go on without it. No plan is begun before
+ * this transaction has ended.
+ */
+export async function refuseWhilePlanning(tx: Db, connection: string): Promise<void> {
+  const active = await lockActiveRun(tx, connection)
+  const run = active === null ? null : await getRun(tx, active)
+  if (run?.state === 'reading' || run?.state === 'planned')
+    throw new Failure('conflict', `run ${run.id} of "${connection}" is being planned; say it when that has ended`)
+}

@@ -1,0 +1,30 @@
+import type { ClaimedDelivery } from '../../store/deliveries/claim.ts'
+import { endedTakeovers, markUncertain, settleTakeover } from '../../store/deliveries/uncertain.ts'
+import type { SyncContext } from '../context/context.ts'
+import { eachApart } from '../context/each-apart.ts'
+import { requestRepair } from '../context/repair-runs.ts'
+
+/**
+ * Marks the people of an attempt that was overtaken. What it sent since then may have undone newer facts on the platform, where nothing
+ * can fence a request. The next run reads the people back.
+ */
+export async function markOvertaken(ctx: SyncContext, claim: ClaimedDelivery): Promise<void> {
+  const { runId, batch, connection } = claim
+  await ctx.store.db.transaction().execute(async (tx) => {
+    await markUncertain(tx, { runId, batch, now: ctx.now() })
+    await settleTakeover(tx, { runId, batch, lease: ctx.lease.id })
+  })
+  await requestRepair(ctx, connection)
+}
+
+/** Does the same for batches whose former process has ended since they were taken over from it. */
+export async function markEndedTakeovers(ctx: SyncContext): Promise<void> {
+  const all = await endedTakeovers(ctx.store.db, ctx.lease)
+  await eachApart(ctx, { during: 'sweep', all }, async ({ connection, ...takeover }) => {
+    await ctx.store.db.transaction().execute(async (tx) => {
+      await markUncertain(tx, { ...takeover, now: ctx.now() })
+      await settleTakeover(tx, takeover)
+    })
+    await requestRepair(ctx, connection)
+  })
+}

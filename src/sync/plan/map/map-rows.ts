@@ -1,0 +1,135 @@
+import type { Reading, SourceRow } from '../../../connectors/connector.ts'
+import { unreadable } from '../../../connectors/file/failures.ts'
+import type { Failure } from '../../../errors.ts'
+import { dateIn } from '../../../identity/decide/decide.ts'
+import { watchHeaderBelow } from '../../../identity/lint/header-below.ts'
+import { createLint, type Lint } from '../../../identity/lint/lint.ts'
+import { watchNotPeople } from '../../../identity/lint/not-people.ts'
+import { type RowTraits, rowTraits } from '../../../identity/lint/traits.ts'
+import { indexesOf } from '../../../identity/lint/watch.ts'
+import { invisibleIn } from '../../../identity/mapping/cells.ts'
+import { type CompiledMapping, compileMapping } from '../../../identity/mapping/mapping.ts'
+import type { Origin, Reject, Sighting } from '../../../identity/record.ts'
+import { type KeyAnswers, noAnswers, underFirstKey } from '../../../identity/rekeyed.ts'
+import type { FeedRules } from '../../context/context.ts'
+
+type Mapped = Extract<CompiledMapping, { readonly ok: true }>
+
+/** A row that is about no person, such as one of totals. `identityId`: what stands where people have their key, if it could be one. */
+export type NoPerson = { readonly noPerson: true; readonly identityId: string | null }
+
+/** A row that is not in scope. */
+export type OutOfScope = { readonly outOfScope: true; readonly identityId: string | null; readonly origin: Origin }
+
+/** A reading's rows as sightings, looked over for what an operator should know. */
+export type MappedRows =
+  | (Pick<Mapped, 'ok' | 'columns' | 'mapped' | 'lacking' | 'parts'> & {
+      readonly cellsOf: (row: SourceRow) => ReturnType<Mapped['cellsOf']>
+      /** null: the row is about something else and is passed over. */
+      readonly map: (row: SourceRow) => Sighting | Reject | NoPerson | OutOfScope | null
+      /** What the row that was mapped last is to the checks, if it need not be read again as long as it reads the same; null if it has to be. */
+      readonly traitsOf: (row: SourceRow, sighting: Sighting) => RowTraits | null
+      /** What the e-mail address of a sighting is compared by; null: it has none. */
+      readonly addressOf: (sighting: Sighting) => string | null
+      /** Whether rows with these traits may be left out from here on. `knowsAddress`: where it is known what their addresses are compared by. */
+      readonly spares: (traits: RowTraits, knowsAddress: boolean) => boolean
+      /** Takes rows into account that were left out, of which the last stands in this line. */
+      readonly spare: (times: ReadonlyMap<RowTraits, number>, lastLine: number) => void
+      /** Whether rows that are left out are also to be named one by one, in their order among all others. */
+      readonly wantsEach: Lint['wantsEach']
+      readonly spareOne: Lint['spareOne']
+      /** Complete once every row was mapped. */
+      readonly findings: () => string[]
+    })
+  | {
+      readonly ok: false
+      /** To be shown the rows, which may hold the header. */
+      readonly see: (row: SourceRow) => void
+      /** Why mapped columns are missing, a sentence each. */
+      readonly missing: () => readonly string[]
+    }
+
+/** Binds the rules of a feed to what was opened of it. Rows are about the people whom their keys name. */
+export function mapRows(
+  reading: Reading,
+  { mapping, traps, timeZone, shape }: FeedRules,
+  {
+    now,
+    aliases = noAnswers.aliases,
+    telling,
+    addressOf = (email) => email,
+    formerFields = [],
+  }: {
+    now: Date
+    /** The mapped names that the last accepted export had, and parts of them. */
+    formerFields?: readonly string[] | undefined
+    aliases?: KeyAnswers['aliases']
+    telling?: number | undefined
+    addressOf?: ((email: string) => string) | undefined
+  },
+): MappedRows {
+  const { headers, mode, sparse = false } = reading
+  const missingIsBlank = reading.missingIsBlank ? { formerFields } : undefined
+  const faultOf = shape && { faultOf: shape.faultOf }
+  const compiled = compileMapping(mapping, headers, { sparse, missingIsBlank, timeZone, ...faultOf })
+  if (!compiled.ok) {
+    const { missing } = compiled
+    const { see, reasons } = watchHeaderBelow(mapping, { headers, missing })
+    return { ok: false, see, missing: reasons }
+  }
+  const { columns, mapped, lacking, parts } = compiled
+  const wholeRow = (row: SourceRow) => (missingIsBlank ? withBlanks(row, headers.length) : row)
+  const exportDate = dateIn(timeZone, now.toISOString())
+  const lint = createLint({ mode, headers, columns, dateRules: mapping.fields, exportDate, traps, telling, addressOf })
+  const keyCells = columns.identityId === undefined ? [] : indexesOf(columns.identityId, headers)
+  // Records have no header and no totals.
+  const notPeople = sparse ? null : watchNotPeople({ headers, columns, mapping })
+  return {
+    ok: true,
+    columns,
+    mapped,
+    lacking,
+    parts,
+    cellsOf: (row) => compiled.cellsOf(wholeRow(row)),
+    map(read) {
+      const row = wholeRow(read)
+      if (notPeople?.isReorderedHeader(row)) throw reorderedHeader(row.origin)
+      if (compiled.isIgnored(row)) return null
+      const told = underFirstKey(compiled.map(row), aliases)
+      if (notPeople?.isNoPerson(row)) return { noPerson: true, identityId: told.identityId }
+      const scope = compiled.scopeOf(row, told)
+      if (scope === false) return { outOfScope: true, identityId: told.identityId, origin: row.origin }
+      if (scope !== true) return scope
+      lint.see(row, told)
+      return told
+    },
+    traitsOf(row, sighting) {
+      const isKeyOdd = keyCells.some((index) => invisibleIn(row.values[index] ?? '').length > 0)
+      return isKeyOdd || notPeople?.isLikeTotals() ? null : rowTraits(sighting)
+    },
+    addressOf: ({ fields: { email } }) => (typeof email === 'string' ? addressOf(email) : null),
+    spares: lint.spares,
+    spare(times, lastLine) {
+      notPeople?.spare(lastLine)
+      for (const [traits, count] of times) lint.spare(traits, count)
+    },
+    wantsEach: lint.wantsEach,
+    spareOne: lint.spareOne,
+    findings: () => [...(notPeople?.findings() ?? []), ...lint.findings().map(({ message }) => message)],
+  }
+}
+
+/** A record with a blank for each member that it lacks. What it holds as an object or a list stays unread, as do results of expressions. */
+function withBlanks(row: SourceRow, width: number): SourceRow {
+  const { groups = [] } = row
+  const values = row.values.map((cell, at) => cell ?? (at >= width || groups.includes(at) ? undefined : ''))
+  return { ...row, values }
+}
+
+function reorderedHeader(origin: Origin): Failure {
+  const place = 'file' in origin ? `${origin.file}:${origin.line}` : `line ${origin.line}`
+  return unreadable(
+    `${place}: this line names the columns again, in another order than the header`,
+    'have the parts exported one by one; if the line belongs to the header, write linesAfterHeader',
+  )
+}

@@ -1,0 +1,190 @@
+import { machinePrincipal } from '../../contract/control/access.ts'
+import { Failure } from '../../errors.ts'
+import { foldValue } from '../../identity/mapping/fold-value.ts'
+import { record } from '../../store/audit/trail.ts'
+import { lockActiveRun } from '../../store/runs/claims.ts'
+import { configuredBy } from '../../store/runs/configured.ts'
+import {
+  addWaitingRun,
+  askersOfRun,
+  basisOfHeld,
+  getRun,
+  moveRun,
+  noteMovedBasis,
+  ofNamedPeople,
+  type Run,
+  waitingRun,
+} from '../../store/runs/runs.ts'
+import type { Asker, Db } from '../../store/schema.ts'
+import { noteSpans } from '../../telemetry/traces.ts'
+import { connectionOf, type SyncContext } from '../context/context.ts'
+import { enqueueWaiting } from '../context/enqueue.ts'
+import { basisOf } from '../plan/basis.ts'
+import { afterCommit, commit } from '../run/run.ts'
+import { sweep } from '../run/sweep.ts'
+import { endRun, runOf } from './requests.ts'
+import { refuseStatedInHeld } from './separations.ts'
+
+/** What a person decides about a held run. */
+export type Decision = {
+  readonly runId: string
+  readonly by: string
+  /** Who that is for the rule of two people. Left out: the account of this machine. */
+  readonly principal?: string
+  /** Why, for the record. */
+  readonly reason?: string | undefined
+  /** The connection that the person takes the run to be of. */
+  readonly connection?: string | undefined
+}
+
+/**
+ * Lets a held run deliver exactly the plan that `digest` names. If what the plan rests on has moved since, nothing is sent: facts about
+ * its people were accepted, or its connection is configured otherwise. The plan is then made again, by the run that is answered. That
+ * run delivers if nothing of the plan has changed or nothing holds it any more.
+ */
+export async function approveRun(ctx: SyncContext, decision: Decision & { readonly digest: string }): Promise<Run> {
+  const { runId } = decision
+  const part = { runId, name: 'approve', facts: {}, isExpected: (error: unknown) => error instanceof Failure }
+  return await ctx.traces.ofRun(part, () => approve(ctx, decision))
+}
+
+async function approve(ctx: SyncContext, decision: Decision & { readonly digest: string }): Promise<Run> {
+  const { db } = ctx.store
+  const { runId, digest, by, principal = machinePrincipal, reason: because = null } = decision
+  const run = await heldRun(ctx, decision)
+  noteSpans({ 'rollcall.connection': run.connection })
+  if (run.digest !== digest)
+    throw new Failure('conflict', `run ${runId} is held with the plan ${run.digest}, not ${digest}`)
+  const connection = connectionOf(ctx, run.connection)
+  const now = ctx.now()
+  refuseExpired(run, now)
+  const committed = await db.transaction().execute(async (tx) => {
+    const active = await lockActiveRun(tx, run.connection)
+    if (active !== null)
+      throw new Failure('conflict', `run ${active} of "${run.connection}" is active; approve when it has ended`)
+    if (connection.approvals.twoPeople) await refuseSamePerson(tx, run, { by, principal })
+    if (run.options.separate) await refuseStatedInHeld(tx, { connection: run.connection, ...run.options.separate })
+    const basis = await basisOf({ ...ctx, store: { ...ctx.store, db: tx } }, connection)
+    await noteMovedBasis(tx, { runId, basis })
+    const { moved = null } = (await getRun(tx, runId)) ?? {}
+    const said = { digest, ...(because !== null && { reason: because }) }
+    const approved = { act: 'run.approved', connection: run.connection, by, runId, now } as const
+    if (moved !== null) {
+      const again = await askAgain(tx, run, { digest, by, because, now })
+      await record(tx, { ...approved, details: { ...said, again } })
+      return { again }
+    }
+    if (!(await moveRun(tx, { id: runId, to: 'delivering', now, by, because, digest }))) {
+      throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
+    }
+    await record(tx, { ...approved, details: said })
+    const done = await commit(tx, run, connection, now)
+    if (done === 0) await moveRun(tx, { id: runId, to: 'finished', now })
+    return { batches: done }
+  })
+  if ('again' in committed) {
+    ctx.events.runRequested({ runId: committed.again, connection: run.connection, trigger: 'operator' })
+    await sweep(ctx)
+    return await runOf(ctx, committed.again)
+  }
+  ctx.events.runApproved({ runId, connection: run.connection, by, digest })
+  await afterCommit(ctx, run, committed.batches)
+  return await runOf(ctx, runId)
+}
+
+/** Drops the plan of a held run. */
+export async function rejectRun(ctx: SyncContext, decision: Decision): Promise<Run> {
+  const { runId, by, reason: because = null } = decision
+  await heldRun(ctx, decision)
+  const run = await endRun(ctx, { runId, by, because, to: 'rejected' })
+  ctx.events.runRejected({ runId, connection: run.connection, by })
+  await enqueueWaiting(ctx, run.connection)
+  return run
+}
+
+async function heldRun(ctx: SyncContext, { runId, connection }: Decision): Promise<Run> {
+  const run = await runOf(ctx, runId)
+  if (connection !== undefined && run.connection !== connection)
+    throw new Failure('conflict', `run ${runId} is of the connection "${run.connection}", not of "${connection}"`)
+  if (run.state === 'held') return run
+  throw new Failure('conflict', `run ${runId} is ${run.state}, not held${whyNotHeld(run)}`)
+}
+
+function whyNotHeld({ state, reason, decidedBy, decidedAt }: Run): string {
+  if (state === 'superseded') return reason === null ? '' : `: ${reason}`
+  if (decidedBy === null) return ''
+  const what = state === 'rejected' || state === 'cancelled' ? state : 'approved'
+  return `: ${decidedBy} ${what} it${decidedAt === null ? '' : ` at ${decidedAt}`}`
+}
+
+function refuseExpired({ id, connection, expiresAt, options }: Run, now: Date): void {
+  if (expiresAt === null || Date.parse(expiresAt) > now.getTime()) return
+  const helps = options.retract
+    ? 'reject it, and ask for the retraction again'
+    : options.separate
+      ? 'reject it, and ask for the separation again'
+      : `"rollcall sync --connection ${connection}" plans again on what is known now`
+  throw new Failure('conflict', `the plan of run ${id} has expired at ${expiresAt} and cannot be approved: ${helps}`)
+}
+
+/**
+ * Two people are two principals with two names. The account of this machine is one of them, whatever names it states. Names are
+ * compared without regard to case and blanks, so that a person is also known who asked in one way and approves in another.
+ */
+async function refuseSamePerson(db: Db, run: Run, approver: Asker): Promise<void> {
+  const rule = '"approvals.twoPeople" wants another person to approve it'
+  const asked = (await askersOfRun(db, run.id)).find((asker) => isSame(asker, approver))
+  if (asked) {
+    const who = isSameName(asked, approver) ? approver.by : asked.by
+    throw new Failure('conflict', `${who} asked for run ${run.id}${alike(asked, approver)}: ${rule}`)
+  }
+  const { connection, configuration } = run
+  if (configuration === null) return
+  const name = await configuredBy(db, { connection, configuration })
+  const started = name === null ? null : { by: name, principal: machinePrincipal }
+  if (started && isSame(started, approver)) {
+    const planned = `run ${run.id} was planned by a configuration that ${started.by} brought in`
+    throw new Failure('conflict', `${planned}${alike(started, approver)}: ${rule}`)
+  }
+}
+
+function isSame(one: Asker, other: Asker): boolean {
+  return one.principal === other.principal || isSameName(one, other)
+}
+
+function isSameName(one: Asker, other: Asker): boolean {
+  return foldValue(one.by) === foldValue(other.by)
+}
+
+/** Why two names are one person, where that is not seen from them. */
+function alike(one: Asker, other: Asker): string {
+  if (isSameName(one, other)) return ''
+  const why =
+    other.principal === machinePrincipal ? 'the account of this machine states both names' : 'by their sign-in'
+  return `, and ${other.by} is the same person (${why})`
+}
+
+/** Asks for the run that makes a held plan again. The held run stays until the new plan is stored, so that nothing of it is lost. */
+async function askAgain(
+  tx: Db,
+  { id: runId, connection, feed, options: asked }: Run,
+  { digest, by, because, now }: { digest: string; by: string; because: string | null; now: Date },
+): Promise<string> {
+  const waiting = await waitingRun(tx, { connection, feed })
+  const other = waiting?.options.again?.runId ?? (waiting && ofNamedPeople.has(feed) ? waiting.id : runId)
+  if (other !== runId) throw new Failure('conflict', `run ${other} is being planned again; approve when that has ended`)
+  const { plan: _, joined: __, held: ___, ...kept } = asked
+  const options = { ...kept, again: { runId, digest, by, because } }
+  const requestedBy = await askersOfRun(tx, runId)
+  return await addWaitingRun(tx, { connection, feed, trigger: 'operator', options, requestedBy, now })
+}
+
+/** True if the plan of a held run was made by another configuration than the connection has now, or people said otherwise since. */
+export async function hasMovedBasis(
+  ctx: SyncContext,
+  run: { readonly id: string; readonly connection: string },
+): Promise<boolean> {
+  const connection = ctx.connections.get(run.connection)
+  const basis = await basisOfHeld(ctx.store.db, run.id)
+  return connection !== undefined && basis !== null && basis !== (await basisOf(ctx, connection))
+}

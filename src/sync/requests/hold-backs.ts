@@ -1,0 +1,124 @@
+import { Failure } from '../../errors.ts'
+import { dateIn } from '../../identity/decide/decide.ts'
+import { record } from '../../store/audit/trail.ts'
+import { addHoldBack, dropHoldBack, type HoldBack, holdBacks, makeDue } from '../../store/hold-backs.ts'
+import { noteKeysMoved, personNamed } from '../../store/key-answers.ts'
+import { rosterEntry } from '../../store/roster/roster.ts'
+import { addWaitingRun } from '../../store/runs/runs.ts'
+import type { Db } from '../../store/schema.ts'
+import { connectionOf, type SyncConnection, type SyncContext } from '../context/context.ts'
+import { refuseWhilePlanning } from '../context/refuse-while-planning.ts'
+import { sweep } from '../run/sweep.ts'
+
+/** A mistake of HR is mended within this time, or it is none. */
+const longestDays = 366
+
+type Person = { readonly connection: string; readonly identityId: string }
+
+/** The person who is held back or let go again, and the run of the roster that follows at once, if one does. */
+export type HeldBack = { readonly identityId: string; readonly until: string | null; readonly runId: string | null }
+
+/**
+ * Holds leavings of a person back until a day: what HR says of one is kept, and sent on that day unless HR says otherwise by then. A person
+ * who was separated comes back by a run of the roster, which needs no export.
+ */
+export async function holdBack(
+  ctx: SyncContext,
+  { until, reason, by, ...person }: Person & { until: string; reason: string; by: string },
+): Promise<HeldBack> {
+  const connection = connectionOf(ctx, person.connection)
+  const now = ctx.now()
+  const today = todayOf(connection, now)
+  const day = dayOf(until, today)
+  const runId = await ctx.store.db.transaction().execute(async (tx) => {
+    await refuseWhilePlanning(tx, connection.name)
+    const named = { connection: connection.name, identityId: await personNamed(tx, person) }
+    const entry = await rosterEntry(tx, named)
+    if (!entry || (entry.wanted ?? entry.confirmed) === null)
+      throw new Failure('not_found', `"${connection.name}" has no person ${person.identityId}`)
+    if (entry.retracted)
+      throw new Failure('conflict', `person ${named.identityId} was retracted at ${entry.retracted.at}`)
+    if (entry.forgotten)
+      throw new Failure(
+        'conflict',
+        `person ${named.identityId} was forgotten: there is no former record to come back with`,
+      )
+    const [already] = await holdBacks(tx, { ...named, today })
+    if (already)
+      throw new Failure(
+        'conflict',
+        `person ${named.identityId} is held back until ${already.until} already, by ${already.by}: end that first (--end)`,
+      )
+    await addHoldBack(tx, { ...named, until: day, reason, by, now, today })
+    await record(tx, { act: 'hold_back.placed', ...named, by, details: { until: day, reason }, now })
+    return await lookAgain(tx, named, { what: `1 person of it is held back until ${day} since, by ${by}`, now })
+  })
+  ctx.events.leavingHeldBack({ ...person, by, until: day })
+  if (runId !== null) await sweep(ctx)
+  return { identityId: person.identityId, until: day, runId }
+}
+
+/** Lets what HR says of a person count again, before the day on which it would by itself. */
+export async function endHoldBack(ctx: SyncContext, { by, ...person }: Person & { by: string }): Promise<HeldBack> {
+  const connection = connectionOf(ctx, person.connection)
+  const now = ctx.now()
+  const runId = await ctx.store.db.transaction().execute(async (tx) => {
+    await refuseWhilePlanning(tx, connection.name)
+    const named = { connection: connection.name, identityId: await personNamed(tx, person) }
+    const [known] = await holdBacks(tx, { ...named, today: todayOf(connection, now) })
+    if (!known || !(await dropHoldBack(tx, named)))
+      throw new Failure('not_found', `no leaving of person ${named.identityId} is held back`)
+    await record(tx, { act: 'hold_back.ended', ...named, by, now })
+    return await lookAgain(tx, named, { what: `1 person of it is no longer held back, by ${by}`, now })
+  })
+  ctx.events.leavingHeldBack({ ...person, by, until: null })
+  if (runId !== null) await sweep(ctx)
+  return { identityId: person.identityId, until: null, runId }
+}
+
+/** The people of a connection whose leaving is held back now. */
+export async function listHoldBacks(ctx: SyncContext, name: string): Promise<HoldBack[]> {
+  const connection = connectionOf(ctx, name)
+  return await holdBacks(ctx.store.db, { connection: name, today: todayOf(connection, ctx.now()) })
+}
+
+/** Whose leaving is held back, and until when; null if it is not. */
+export async function holdBackOf(ctx: SyncContext, { connection: name, identityId }: Person): Promise<HoldBack | null> {
+  const today = todayOf(connectionOf(ctx, name), ctx.now())
+  const [found] = await holdBacks(ctx.store.db, { connection: name, identityId, today })
+  return found ?? null
+}
+
+/** Held plans that speak of the person are made again once approved. What the roster holds of the person is looked at by a run of its own. */
+async function lookAgain(
+  tx: Db,
+  { connection, identityId }: Person,
+  { what, now }: { what: string; now: Date },
+): Promise<string | null> {
+  await noteKeysMoved(tx, { connection, identityIds: [identityId], what })
+  if (!(await makeDue(tx, { connection, identityId, now }))) return null
+  return await addWaitingRun(tx, { connection, feed: 'roster', trigger: 'operator', options: {}, now })
+}
+
+function todayOf({ feeds }: SyncConnection, now: Date): string {
+  return dateIn((feeds.source ?? feeds.webhook)?.timeZone ?? 'UTC', now.toISOString())
+}
+
+function dayOf(text: string, today: string): string {
+  const day = parsed(text)
+  if (day === null) throw new Failure('usage', `"${text}" is not a day: write it as 2026-12-31`)
+  const ahead = Temporal.PlainDate.from(today).until(day).days
+  if (ahead < 1) throw new Failure('usage', `${text} does not lie ahead: today is ${today}`)
+  if (ahead > longestDays)
+    throw new Failure('usage', `${text} is more than a year ahead: hold back until HR mends its data`)
+  return day.toString()
+}
+
+function parsed(text: string): Temporal.PlainDate | null {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null
+  try {
+    return Temporal.PlainDate.from(text, { overflow: 'reject' })
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,153 @@
+import { Failure } from '../../errors.ts'
+import { counted } from '../../identity/counted.ts'
+import type { Pair } from '../../identity/rekeyed.ts'
+import { record } from '../../store/audit/trail.ts'
+import {
+  dropKeyAnswer,
+  type KeyAnswer,
+  keepKeyAnswers,
+  keyAnswers,
+  listKeyAnswers,
+  noteKeysMoved,
+  openPairs,
+  runWithBoth,
+} from '../../store/key-answers.ts'
+import { rosterEntries } from '../../store/roster/roster.ts'
+import { ensureConnection, getRun } from '../../store/runs/runs.ts'
+import type { Db } from '../../store/schema.ts'
+import { connectionOf, type SyncContext } from '../context/context.ts'
+import { refuseWhilePlanning } from '../context/refuse-while-planning.ts'
+
+type Keys = Pick<Pair, 'former' | 'identityId'>
+type Said = { readonly connection: string; readonly same: boolean; readonly by: string }
+
+/** What became of answers: how many keys they are about, and how many held plans are made again once they are approved. */
+export type Answered = { readonly answered: number; readonly unclear: number; readonly moved: number }
+
+/**
+ * Keeps what a person says of two keys: they are one person, whom the platform goes on having under the former key, or two. Held plans
+ * that speak of them are made again once they are approved.
+ */
+export async function answerKeys(ctx: SyncContext, { former, identityId, ...said }: Keys & Said): Promise<Answered> {
+  const { name } = connectionOf(ctx, said.connection)
+  await ensureConnection(ctx.store.db, name)
+  return await ctx.store.db.transaction().execute(async (tx) => {
+    await refuseWhilePlanning(tx, name)
+    return { ...(await keep(ctx, tx, [{ former, identityId }], { ...said, isFound: false })), unclear: 0 }
+  })
+}
+
+/** The same for all pairs of a held run. A pair that is not clear is not answered with "one person": which of them it is takes a look. */
+export async function answerPairs(
+  ctx: SyncContext,
+  { runId, same, by }: { runId: string; same: boolean; by: string },
+): Promise<Answered> {
+  const run = await getRun(ctx.store.db, runId)
+  if (!run) throw new Failure('not_found', `there is no run ${runId}`)
+  if (run.state !== 'held') throw new Failure('conflict', `run ${runId} is ${run.state}, not held`)
+  const { connection } = run
+  return await ctx.store.db.transaction().execute(async (tx) => {
+    await refuseWhilePlanning(tx, connection)
+    const pairs = await openPairs(tx, { connection, runId })
+    const clear = pairs.filter((pair) => pair.clear || !same)
+    if (pairs.length === 0) throw new Failure('conflict', `run ${runId} has no pair of keys that waits for an answer`)
+    if (clear.length === 0)
+      throw new Failure(
+        'conflict',
+        `none of the ${counted(pairs.length, 'pair')} of run ${runId} is clear: name the two keys of each`,
+      )
+    return {
+      ...(await keep(ctx, tx, clear, { connection, same, by, isFound: true })),
+      unclear: pairs.length - clear.length,
+    }
+  })
+}
+
+/** Takes an answer back. What two keys name is then asked again, when a run finds them. */
+export async function withdrawAnswer(
+  ctx: SyncContext,
+  { connection, former, identityId, by }: Keys & { connection: string; by: string },
+): Promise<Answered> {
+  connectionOf(ctx, connection)
+  return await ctx.store.db.transaction().execute(async (tx) => {
+    await refuseWhilePlanning(tx, connection)
+    const { aliases } = await keyAnswers(tx, connection)
+    const names = aliases.get(former)?.identityId ?? former
+    const dropped = await dropKeyAnswer(tx, { connection, former: names, identityId })
+    if (dropped === null)
+      throw new Failure('not_found', `no one has said what the keys ${former} and ${identityId} name`)
+    const what = `an answer about its keys was taken back since, by ${by}`
+    const moved = await noteKeysMoved(tx, { connection, identityIds: [names, identityId], what })
+    const details = { same: dropped.same, former: names, key: identityId }
+    await record(tx, { act: 'keys.withdrawn', connection, by, details, now: ctx.now() })
+    ctx.events.keysAnswered({ connection, by, keys: 1, answer: 'withdrawn' })
+    return { answered: 1, unclear: 0, moved }
+  })
+}
+
+/** What people have said of the keys of a connection, and the first of the pairs of its held plans that wait for an answer. */
+export async function listKeys(
+  ctx: SyncContext,
+  { connection, limit }: { connection: string; limit: number },
+): Promise<{ answers: KeyAnswer[]; pairs: Awaited<ReturnType<typeof openPairs>> }> {
+  connectionOf(ctx, connection)
+  const { db } = ctx.store
+  return { answers: await listKeyAnswers(db, connection), pairs: await openPairs(db, { connection, limit }) }
+}
+
+async function keep(
+  ctx: SyncContext,
+  tx: Db,
+  given: readonly Keys[],
+  { connection, same, by, isFound }: Said & { readonly isFound: boolean },
+): Promise<Omit<Answered, 'unclear'>> {
+  const known = await keyAnswers(tx, connection)
+  const personOf = (key: string) => known.aliases.get(key)?.identityId ?? key
+  const pairs = given.map(({ former, identityId }) => {
+    if (former === identityId) throw new Failure('usage', `${former} is one key, and takes no answer`)
+    if (personOf(former) === identityId)
+      throw new Failure('conflict', `${former} names the person ${identityId} already: an alias back would be a circle`)
+    return { former, identityId, firstKey: personOf(former) }
+  })
+  const identityIds = pairs.flatMap(({ firstKey, identityId }) => [firstKey, identityId])
+  const people = await rosterEntries(tx, { connection, identityIds })
+  for (const { firstKey: former, identityId } of pairs) {
+    const person = people.get(former)
+    if (!person || (person.wanted ?? person.confirmed) === null)
+      throw new Failure(
+        'not_found',
+        `"${connection}" has no person ${former}: name the key that the platform knows first`,
+      )
+    const named = personOf(identityId)
+    if (named !== identityId && (!same || named !== former))
+      throw new Failure('conflict', `${identityId} names the person ${named}: take that back first (--undo)`)
+    if (!same) continue
+    if (person.retracted)
+      throw new Failure('conflict', `person ${former} was retracted at ${person.retracted.at}: restore them first`)
+    const other = people.get(identityId)
+    if (other && (other.wanted ?? other.confirmed) !== null && other.retracted === null)
+      throw new Failure(
+        'conflict',
+        `${identityId} is a person of its own by now: if that was sent in error, take it back first (rollcall retract ${identityId})`,
+      )
+    // A run that found the pair knows that the former key is gone.
+    const both = isFound ? null : await runWithBoth(tx, { connection, former, identityId })
+    if (both !== null && (person.wanted?.separatedAt ?? null) === null)
+      throw new Failure('conflict', `the export of run ${both} lists both, ${former} and ${identityId}, as employed`)
+  }
+  const now = ctx.now()
+  await keepKeyAnswers(tx, { connection, pairs, same, by, now })
+  const what =
+    pairs.length === 1
+      ? `1 answer about its keys was given since, by ${by}`
+      : `${pairs.length} answers about its keys were given since, by ${by}`
+  const moved = await noteKeysMoved(tx, { connection, identityIds, what })
+  const details = {
+    same,
+    former: pairs.map(({ firstKey }) => firstKey),
+    keys: pairs.map(({ identityId }) => identityId),
+  }
+  await record(tx, { act: 'keys.answered', connection, by, details, now })
+  ctx.events.keysAnswered({ connection, by, keys: pairs.length, answer: same ? 'one person' : 'two people' })
+  return { answered: pairs.length, moved }
+}

@@ -1,0 +1,54 @@
+import { Failure } from '../../errors.ts'
+import { record } from '../../store/audit/trail.ts'
+import { freeConnection } from '../../store/connections/connections.ts'
+import { hasten } from '../../store/deliveries/due.ts'
+import { addOwnRun, ensureConnection, getRun, noteRequested, type Run, waitingRun } from '../../store/runs/runs.ts'
+import { connectionOf, type SyncContext } from '../context/context.ts'
+import { mustHaveSource } from '../plan/plan-person.ts'
+import { askedPerson } from '../plan/watch-person.ts'
+import { sweep } from '../run/sweep.ts'
+import { askersOf, mustKnowWhoAsks } from './requests.ts'
+
+/** Asks for a run of one person, by key or e-mail address: the source is read to its end, and this person alone is delivered. */
+export async function requestPerson(
+  ctx: SyncContext,
+  request: { connection: string; person: string; by?: string; principal?: string },
+): Promise<Run> {
+  const { db } = ctx.store
+  const connection = connectionOf(ctx, request.connection)
+  const { name } = connection
+  mustHaveSource(connection)
+  const requestedBy = askersOf(request)
+  mustKnowWhoAsks(connection, requestedBy)
+  const now = ctx.now()
+  const person = askedPerson(request.person)
+  await ensureConnection(db, name)
+  await freeConnection(db, name)
+  await hasten(db, { connection: name, now })
+  const run = { connection: name, feed: 'person', trigger: 'operator', options: { person }, requestedBy, now } as const
+  const { by = 'operator' } = request
+  const { identityId } = person
+  const added = await db.transaction().execute(async (tx) => {
+    const id = await addOwnRun(tx, run)
+    const about = { connection: name, by, ...(identityId !== undefined && { identityId }), now }
+    if (id !== null) await record(tx, { act: 'run.requested', ...about, runId: id, details: { feed: 'person' } })
+    return id
+  })
+  const runId = added ?? (await joined(ctx, name, person.digest))
+  if (added === null) await noteRequested(db, { runId, requestedBy })
+  if (added !== null) ctx.events.runRequested({ runId, connection: name, trigger: 'operator' })
+  await sweep(ctx)
+  const asked = await getRun(db, runId)
+  if (!asked) throw new Failure('not_found', `there is no run ${runId}`)
+  return asked
+}
+
+/** The run that waits already for the same person. */
+async function joined({ store }: SyncContext, connection: string, digest: string): Promise<string> {
+  const waiting = await waitingRun(store.db, { connection, feed: 'person' })
+  if (waiting?.options.person?.digest === digest) return waiting.id
+  throw new Failure(
+    'conflict',
+    `run ${waiting?.id ?? ''} of another person waits for "${connection}"; ask again when it has ended`,
+  )
+}

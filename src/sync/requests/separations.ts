@@ -1,0 +1,146 @@
+import { Failure } from '../../errors.ts'
+import { dateIn } from '../../identity/decide/decide.ts'
+import { record } from '../../store/audit/trail.ts'
+import { foreignAmong, namedAmong } from '../../store/foreign/people.ts'
+import { rosterEntries } from '../../store/roster/roster.ts'
+import { lockActiveRun } from '../../store/runs/claims.ts'
+import { addOwnRun, type Run, separationOf } from '../../store/runs/runs.ts'
+import type { Db } from '../../store/schema.ts'
+import { connectionOf, type SyncConnection, type SyncContext } from '../context/context.ts'
+import { requireDigests } from '../context/digests.ts'
+import { sweep } from '../run/sweep.ts'
+import { askersOf, mustKnowWhoAsks, runOf } from './requests.ts'
+
+type Request = {
+  readonly connection: string
+  readonly identityIds: readonly string[]
+  /** The last day of employment (`YYYY-MM-DD`); left out: today. */
+  readonly on?: string | undefined
+  readonly reason: string
+  readonly by: string
+  readonly principal?: string
+}
+
+/**
+ * Asks for a run that separates people whom only the platform knows. It reads no source, and its plan always waits for an approval. Nothing is
+ * deleted.
+ */
+export async function requestSeparation(ctx: SyncContext, request: Request): Promise<Run> {
+  const { db } = ctx.store
+  const connection = connectionOf(ctx, request.connection)
+  const { name } = connection
+  refuseRecords(connection)
+  const requestedBy = askersOf(request)
+  mustKnowWhoAsks(connection, requestedBy)
+  await requireDigests(db, connection)
+  const { by, reason } = request
+  const now = ctx.now()
+  const on = lastDay(connection, request.on, now)
+  const identityIds = [...new Set(request.identityIds)].sort()
+  const id = await db.transaction().execute(async (tx) => {
+    await lockActiveRun(tx, name)
+    await refuseOthers(tx, name, identityIds)
+    const options = { separate: { identityIds, on, reason, by } }
+    const added = await addOwnRun(tx, {
+      connection: name,
+      feed: 'separation',
+      trigger: 'operator',
+      options,
+      requestedBy,
+      now,
+    })
+    if (added === null)
+      throw new Failure('conflict', `another run of "${name}" that separates people waits; ask again when it has ended`)
+    const details = { people: identityIds.length, on, reason }
+    await record(tx, { act: 'separation.requested', connection: name, by, runId: added, details, now })
+    return added
+  })
+  ctx.events.runRequested({ runId: id, connection: name, trigger: 'operator' })
+  await sweep(ctx)
+  return await runOf(ctx, id)
+}
+
+function refuseRecords({ name, records }: SyncConnection): void {
+  if (records === undefined) return
+  throw new Failure(
+    'conflict',
+    `the records of "${name}" have no leaving date, so that nobody can be separated: a whole upload leaves out what no source states ("deliver: session")`,
+  )
+}
+
+function lastDay({ feeds }: SyncConnection, text: string | undefined, now: Date): string {
+  const today = dateIn((feeds.source ?? feeds.webhook)?.timeZone ?? 'UTC', now.toISOString())
+  if (text === undefined) return today
+  if (!isDay(text)) throw new Failure('usage', `"${text}" is not a day: write it as 2026-12-31`)
+  if (text > today) throw new Failure('usage', `${text} lies ahead: today is ${today}. Ask on that day`)
+  return text
+}
+
+function isDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false
+  try {
+    Temporal.PlainDate.from(text, { overflow: 'reject' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Refuses people whom HR knows, whom the platform does not hold or has separated, and those about whom another run is under way. */
+async function refuseOthers(tx: Db, connection: string, identityIds: readonly string[]): Promise<void> {
+  const found = await foreignAmong(tx, { connection, identityIds })
+  const stranger = identityIds.find((identityId) => found.get(identityId)?.isSeparated !== false)
+  if (stranger !== undefined) {
+    if (found.has(stranger)) throw new Failure('conflict', `person ${stranger} is separated on the platform already`)
+    throw await whyNotForeign(tx, connection, stranger)
+  }
+  await refuseStatedInHeld(tx, { connection, identityIds })
+  const retracted = (await rosterEntries(tx, { connection, identityIds })).values().find((entry) => entry.retracted)
+  if (retracted)
+    throw new Failure(
+      'conflict',
+      `person ${retracted.identityId} was retracted at ${retracted.retracted?.at}; \`rollcall retract ${retracted.identityId} --undo\` takes that back`,
+    )
+  const other = await separationOf(tx, { connection, identityIds })
+  if (other)
+    throw new Failure(
+      'conflict',
+      `run ${other.id} separates some of these people already (${other.state})${other.state === 'held' ? ': approve or reject it' : ''}`,
+    )
+}
+
+/** Refuses people whom a plan that waits states as employed, though nothing accepted does. */
+export async function refuseStatedInHeld(
+  tx: Db,
+  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
+): Promise<void> {
+  const named = await namedAmong(tx, { connection, identityIds })
+  const stated = named.find(({ heldRun }) => heldRun !== null)
+  if (stated === undefined) return
+  const { identityId, heldRun } = stated
+  throw new Failure(
+    'conflict',
+    `run ${heldRun} is held, and states ${identityId} as employed: approve or reject it first`,
+  )
+}
+
+async function whyNotForeign(tx: Db, connection: string, identityId: string): Promise<Failure> {
+  const entry = (await rosterEntries(tx, { connection, identityIds: [identityId] })).get(identityId)
+  if (entry?.wanted)
+    return new Failure(
+      'conflict',
+      entry.wanted.separatedAt
+        ? `person ${identityId} is known, and has left on ${entry.wanted.separatedAt.slice(0, 10)}: there is nothing to separate`
+        : `person ${identityId} is known from HR, which says when they leave: \`rollcall person ${identityId}\` shows it`,
+    )
+  const [named] = await namedAmong(tx, { connection, identityIds: [identityId] })
+  if (named?.hasRow)
+    return new Failure(
+      'conflict',
+      `an export holds a row of person ${identityId} that cannot be read, or waits for its day: \`rollcall person ${identityId}\` shows it`,
+    )
+  return new Failure(
+    'not_found',
+    `nobody with the key ${identityId} is known only to the platform of "${connection}": \`rollcall problems\` lists these people, and \`rollcall resync --verify\` reads the list of the platform again`,
+  )
+}

@@ -1,0 +1,43 @@
+import { connectionsWithDueLeavers } from '../../store/roster/roster.ts'
+import { addWaitingRun, hasRosterRunSince } from '../../store/runs/runs.ts'
+import type { SyncContext } from '../context/context.ts'
+import { eachApart } from '../context/each-apart.ts'
+import { sweep } from './sweep.ts'
+
+/** A run that failed is tried again after this time. */
+const retryAfterMs = 5 * 60_000
+
+/**
+ * Asks for a run of the roster wherever the day of a leaving date has come that waited for it. No source is read, so that a departure
+ * that HR has announced does not wait for an export that is late, held or broken. While a person decides about such a run, or after
+ * they rejected it, it is asked for again only when the day of another date comes.
+ */
+export async function requestDueRuns(ctx: SyncContext): Promise<void> {
+  const all = await connectionsWithDueLeavers(ctx.store.db, { now: ctx.now() })
+  let added = 0
+  await eachApart(ctx, { during: 'due leavers', all }, async (due) => {
+    if (await addDueRun(ctx, due)) added++
+  })
+  if (added > 0) await sweep(ctx)
+}
+
+/** Adds the run of one connection without starting it. Fails if that cannot be: whoever waits for the run would miss it. */
+export async function addDueRuns(ctx: SyncContext, only: { readonly connection: string }): Promise<void> {
+  const found = await connectionsWithDueLeavers(ctx.store.db, { now: ctx.now(), ...only })
+  for (const due of found) await addDueRun(ctx, due)
+}
+
+/** Answers whether a run is asked for now. */
+async function addDueRun(
+  ctx: SyncContext,
+  { connection, since }: { readonly connection: string; readonly since: Date },
+): Promise<boolean> {
+  const { db } = ctx.store
+  const now = ctx.now()
+  const failedBefore = new Date(now.getTime() - retryAfterMs)
+  if (!ctx.connections.has(connection)) return false
+  if (await hasRosterRunSince(db, { connection, since, failedBefore, now })) return false
+  const runId = await addWaitingRun(db, { connection, feed: 'roster', trigger: 'schedule', options: {}, now })
+  ctx.events.runRequested({ runId, connection, trigger: 'schedule' })
+  return true
+}

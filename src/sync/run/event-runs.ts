@@ -1,0 +1,47 @@
+import { pausedConnections } from '../../store/connections/pauses.ts'
+import { type FreshEvents, pendingConnections, retryDueEvents, retryEndedEvents } from '../../store/inbox/inbox.ts'
+import { addWaitingRun, type FeedName, hasUndecidedRun } from '../../store/runs/runs.ts'
+import type { SyncContext, WebhookFeed } from '../context/context.ts'
+import { eachApart } from '../context/each-apart.ts'
+import { sweep } from './sweep.ts'
+
+/** The events of a run that failed or was cancelled are tried again after this time. */
+const retryAfterMs = 5 * 60_000
+
+/**
+ * Asks for a run wherever events have come in and none has come for a while, or the oldest has waited long enough. Events that only
+ * say that something changed have the source read. Further ones wait while a plan of that is held: a newer plan would void the one that
+ * a person is about to approve. Other events go on; those about the people of a held plan wait behind it. Those of a paused connection
+ * wait for its end.
+ */
+export async function requestEventRuns(ctx: SyncContext): Promise<void> {
+  const { db } = ctx.store
+  const now = ctx.now()
+  await retryEndedEvents(db, { before: new Date(now.getTime() - retryAfterMs) })
+  await retryDueEvents(db, { now })
+  const fresh = await pendingConnections(db)
+  const paused = fresh.length === 0 ? new Map() : await pausedConnections(db, now)
+  let asked = 0
+  await eachApart(ctx, { during: 'event-runs', all: fresh }, async (one) => {
+    const feed = ctx.connections.get(one.connection)?.feeds.webhook
+    if (!feed || paused.has(one.connection) || !isDue(one, feed, now)) return
+    const run = { connection: one.connection, feed: feed.settings.thin ? 'source' : 'webhook' } as const
+    if (await hasUndecidedRun(db, { ...run, now })) return
+    await askForRun(ctx, run)
+    asked++
+  })
+  if (asked > 0) await sweep(ctx)
+}
+
+function isDue({ oldestReceivedAt, newestReceivedAt }: FreshEvents, { settings }: WebhookFeed, now: Date): boolean {
+  const secondsSince = (instant: string): number => (now.getTime() - Date.parse(instant)) / 1000
+  return (
+    secondsSince(newestReceivedAt) >= settings.quietSeconds ||
+    secondsSince(oldestReceivedAt) >= settings.quietMostSeconds
+  )
+}
+
+async function askForRun(ctx: SyncContext, run: { connection: string; feed: FeedName }): Promise<void> {
+  const runId = await addWaitingRun(ctx.store.db, { ...run, trigger: 'webhook', options: {}, now: ctx.now() })
+  ctx.events.runRequested({ runId, connection: run.connection, trigger: 'webhook' })
+}

@@ -1,0 +1,55 @@
+import { Failure } from '../../errors.ts'
+import { dueDeliveries } from '../../store/deliveries/due.ts'
+import { runsToClose } from '../../store/deliveries/end.ts'
+import { dueRuns } from '../../store/runs/claims.ts'
+import { releaseStranded } from '../../store/workers/leases.ts'
+import type { SyncContext } from '../context/context.ts'
+import { digestAnswered } from '../context/digests.ts'
+import { eachApart } from '../context/each-apart.ts'
+import { deliveryJob, enqueue, runJobs } from '../context/enqueue.ts'
+import { finishRun } from '../deliver/deliver.ts'
+import { markEndedTakeovers } from '../deliver/takeovers.ts'
+import { readLeftUncertain } from '../verify/uncertain.ts'
+import { retryUndelivered } from '../verify/undelivered.ts'
+
+/**
+ * Enqueues everything that is due by the store and that no process works on. The queue may have lost any of it; jobs that it still
+ * has are left as they are. A process that starts says which jobs the queue has `held`: one that has ended may hold them for a while, so
+ * what they stand for gets another job. Without `retries`, runs whose last attempt failed are left to the queue, which makes a pause.
+ */
+export async function sweep(
+  ctx: SyncContext,
+  { held, retries = true }: { held?: () => Promise<ReadonlySet<string>>; retries?: boolean } = {},
+): Promise<{ readonly enqueued: number }> {
+  const { db } = ctx.store
+  const stranded = await releaseStranded(db, ctx.lease)
+  await markEndedTakeovers(ctx)
+  await readLeftUncertain(ctx)
+  await retryUndelivered(ctx)
+  await eachApart(ctx, { during: 'sweep', all: await runsToClose(db) }, (run) => finishRun(ctx, run))
+  const due = (await dueRuns(db)).flatMap(({ runId, jobId, attempt, wasReleased }) => {
+    if (wasReleased && !retries && !stranded.has(runId)) return []
+    return [{ runId, jobId: stranded.has(runId) ? `${runId}-stranded-${attempt}` : jobId }]
+  })
+  const runs = await runJobs(ctx, due)
+  const deliveries = (await dueDeliveries(db, { now: ctx.now() })).map(deliveryJob)
+  const jobs = [...runs, ...deliveries]
+  const heldIds = jobs.length > 0 && held ? await idsOf(held) : new Set()
+  await enqueue(
+    ctx,
+    jobs.map((job) => (heldIds.has(job.id) ? { ...job, id: `${job.id}-by-${ctx.lease.id}` } : job)),
+  )
+  await eachApart(ctx, { during: 'sweep', all: ctx.connections.values() }, (one) => digestAnswered(ctx, one))
+  if (jobs.length > 0) ctx.events.sweepEnqueued({ jobs: jobs.length })
+  return { enqueued: jobs.length }
+}
+
+async function idsOf(held: () => Promise<ReadonlySet<string>>): Promise<ReadonlySet<string>> {
+  try {
+    return await held()
+  } catch (error) {
+    // What is enqueued now does not arrive either, and the next sweep comes.
+    if (error instanceof Failure && error.code === 'queue_unreachable') return new Set()
+    throw error
+  }
+}

@@ -1,0 +1,110 @@
+import { Failure } from '../../errors.ts'
+import { changeTo } from '../../identity/difference.ts'
+import { fieldsOf, type IdentityRecord, type RosterEntry } from '../../identity/record.ts'
+import { holdsDigests, type Stated } from '../../identity/value-digests.ts'
+import type { ReadBack } from '../../store/roster/roster.ts'
+import type { SyncConnection } from '../context/context.ts'
+import { type Endpoint, isRemoved } from '../deliver/endpoint.ts'
+import { type Held, isHeld, listHeld, readBack } from '../deliver/look-up.ts'
+import type { Stop } from '../pace/classify-answers.ts'
+
+/** So many people are read before what was found is noted. */
+const notedAtOnce = 100
+
+/**
+ * Reads people back and hands them to `note` portion by portion, each with those of them whom the platform holds. However many people there
+ * are, the list is read once at most, and what it says is held for one portion only. Answers what ended the reading early.
+ */
+export async function readPortions(
+  endpoint: Endpoint,
+  people: ReadonlySet<string>,
+  {
+    mostOneByOne,
+    note,
+  }: {
+    readonly mostOneByOne: number
+    readonly note: (identityIds: readonly string[], held: readonly Held[]) => Promise<void>
+  },
+): Promise<Stop | null> {
+  const unread = new Set(people)
+  const noteRead = async (identityIds: readonly string[], held: readonly Held[]): Promise<void> => {
+    if (identityIds.length > 0) await note(identityIds, held)
+    for (const identityId of identityIds) unread.delete(identityId)
+  }
+  if (people.size > mostOneByOne) {
+    const take = async (page: readonly Held[]): Promise<boolean> => {
+      const held = page.filter(({ identityId }) => unread.has(identityId))
+      await noteRead(
+        held.map(({ identityId }) => identityId),
+        held,
+      )
+      return unread.size > 0
+    }
+    const stop = await listHeld(endpoint, take, { newestFirst: true })
+    if (stop) return stop
+    for (const identityIds of portionsOf(unread)) await noteRead(identityIds, [])
+    return null
+  }
+  for (const identityIds of portionsOf(unread)) {
+    const { found, stop } = await readBack(endpoint, identityIds, { mostOneByOne: notedAtOnce })
+    if (stop) return stop
+    await noteRead(identityIds, [...found.values()])
+  }
+  return null
+}
+
+export function portionsOf(people: Iterable<string>): (readonly string[])[] {
+  const identityIds = [...people]
+  return Array.from({ length: Math.ceil(identityIds.length / notedAtOnce) }, (_, at) =>
+    identityIds.slice(at * notedAtOnce, (at + 1) * notedAtOnce),
+  )
+}
+
+/** Where a person is read back from. */
+type From = Pick<Endpoint, 'records'>
+
+/** What the platform states of people, by which values that are kept as digests are compared. */
+export function statedBy(identities: Iterable<Held>): Map<string, readonly Stated[]> {
+  return new Map([...identities].map((identity) => [identity.identityId, [identity]]))
+}
+
+/**
+ * What reading a person back shows: that the platform has them as wanted, or what it has instead. A digest that is left in the entry,
+ * read with what the platform states, stands for another value than the platform has.
+ */
+export function compareWith(from: From, entry: RosterEntry, identity: Held | null): ReadBack {
+  const { identityId, wanted, retracted } = entry
+  if (identity === null) {
+    const isMeant = retracted === null && isRemoved(from, wanted)
+    return isMeant ? { identityId, asWanted: true } : { identityId, asWanted: false, confirmed: null }
+  }
+  const confirmed = asRecord(identity, entry.confirmed ?? wanted ?? { identityId })
+  const isWanted = wanted !== null && retracted === null && !differs(from, wanted, confirmed)
+  return isWanted ? { identityId, asWanted: true } : { identityId, asWanted: false, confirmed }
+}
+
+/** Whether the platform holds of a person what it was known to hold. */
+export function isAsKnown(from: From, entry: RosterEntry, identity: Held | null): boolean {
+  const { confirmed } = entry
+  if (identity === null || confirmed === null) return identity === null && !isHeld(from, entry)
+  const found = asRecord(identity, confirmed)
+  return !differs(from, confirmed, found)
+}
+
+function differs({ records }: From, known: IdentityRecord, found: IdentityRecord): boolean {
+  const start = { confirmed: found, inferred: false, carried: true, removes: records !== null }
+  return holdsDigests(known) || changeTo(known, start) !== null
+}
+
+/** What the platform holds of a person, in the fields that are kept here. */
+export function asRecord(identity: Held, kept: IdentityRecord): IdentityRecord {
+  const fields = fieldsOf(kept)
+    .filter((field) => kept[field] !== undefined)
+    .map((field) => [field, identity[field] ?? null])
+  return { identityId: identity.identityId, ...Object.fromEntries(fields) }
+}
+
+export function asFailure(connection: SyncConnection, stop: Stop): Failure {
+  const code = stop.kind === 'blocked' ? 'blocked' : 'platform_unreachable'
+  return new Failure(code, `connection "${connection.name}" cannot be verified: ${stop.message}`)
+}

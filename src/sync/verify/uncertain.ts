@@ -1,0 +1,74 @@
+import { unlearned } from '../../store/connections/installation.ts'
+import { leftUncertain } from '../../store/deliveries/uncertain.ts'
+import { noteReadBack, rosterEntries, rosterSize, uncertainKeys } from '../../store/roster/roster.ts'
+import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
+import type { SyncConnection, SyncContext } from '../context/context.ts'
+import { canCompare } from '../context/digests.ts'
+import { eachApart } from '../context/each-apart.ts'
+import { Overtaken } from '../context/overtaken.ts'
+import { requestRepair } from '../context/repair-runs.ts'
+import type { Endpoint } from '../deliver/endpoint.ts'
+import { type Held, mostAskedOneByOne } from '../deliver/look-up.ts'
+import { openEndpoint } from '../deliver/target.ts'
+import type { Stop } from '../pace/classify-answers.ts'
+import { compareWith, readPortions, statedBy } from './read-back.ts'
+
+/** A run that could not read people back is asked for again after this time. */
+const retryAfterMs = 60 * 60_000
+
+/** Has people read back whom a run could not read back, because the platform let no one in, after a while; and whole connections after a restore. */
+export async function readLeftUncertain(ctx: SyncContext): Promise<void> {
+  const { db } = ctx.store
+  const failedBefore = new Date(ctx.now().getTime() - retryAfterMs)
+  const left = await leftUncertain(db, { failedBefore })
+  const all = new Set([...left, ...(await unlearned(db, { failedBefore }))]).intersection(ctx.connections)
+  await eachApart(ctx, { during: 'sweep', all }, (connection) => requestRepair(ctx, connection))
+}
+
+/**
+ * Reads back all people who are uncertain, so that the plan which follows repairs what differs. Answers what kept it from reading;
+ * the people stay uncertain then, until a later run.
+ */
+export async function readBackUncertain(
+  ctx: SyncContext,
+  connection: SyncConnection,
+  { claim, signal }: { claim: ClaimedRun; signal: AbortSignal },
+): Promise<Stop | null> {
+  const { db } = ctx.store
+  // Without the key nothing can be compared: the people stay uncertain.
+  if (!(await canCompare(db, connection.name))) return null
+  const uncertain = new Set<string>()
+  for await (const identityIds of uncertainKeys(db, connection.name)) for (const id of identityIds) uncertain.add(id)
+  if (uncertain.size === 0) return null
+  const endpoint = await openEndpoint(ctx, connection, signal)
+  if ('kind' in endpoint) return endpoint
+  const mostOneByOne = mostAskedOneByOne(endpoint, await rosterSize(db, connection.name))
+  const reading = { ctx, connection: connection.name, claim, endpoint }
+  return await readPortions(endpoint, uncertain, {
+    mostOneByOne,
+    note: (identityIds, held) => noteRead(reading, identityIds, held),
+  })
+}
+
+type Reading = {
+  readonly ctx: SyncContext
+  readonly connection: string
+  readonly claim: ClaimedRun
+  readonly endpoint: Endpoint
+}
+
+/** Notes what was read of people. Whoever is not among `held` is not there. */
+async function noteRead(
+  { ctx, connection, claim, endpoint }: Reading,
+  identityIds: readonly string[],
+  held: readonly Held[],
+): Promise<void> {
+  const { db } = ctx.store
+  const found = new Map(held.map((identity) => [identity.identityId, identity]))
+  const entries = await rosterEntries(db, { connection, identityIds, stated: statedBy(held) })
+  const noted = [...entries.values()].map((entry) => compareWith(endpoint, entry, found.get(entry.identityId) ?? null))
+  await db.transaction().execute(async (tx) => {
+    if (!(await holdsRun(tx, claim))) throw new Overtaken()
+    await noteReadBack(tx, { connection, found: noted })
+  })
+}

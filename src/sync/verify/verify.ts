@@ -1,0 +1,131 @@
+import type { RosterEntry } from '../../identity/record.ts'
+import { foreignToPlan, type Listed, storeForeign } from '../../store/foreign/people.ts'
+import type { PlanSummary } from '../../store/plans/plans.ts'
+import { noteReadBack, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
+import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
+import type { Db, Differences, Verification } from '../../store/schema.ts'
+import type { SyncConnection, SyncContext } from '../context/context.ts'
+import { Overtaken } from '../context/overtaken.ts'
+import { type Held, isHeld, listHeld } from '../deliver/look-up.ts'
+import { openEndpoint } from '../deliver/target.ts'
+import { asFailure, compareWith, statedBy } from './read-back.ts'
+
+/** How many keys of each kind are kept with the run. */
+const keysKept = 100
+
+/**
+ * Reads the platform's whole list and compares it with what is known. People who are lost there, or whose data was changed there, are
+ * noted as the platform has them, so that the plan which follows repairs every difference. People whom the platform holds and HR
+ * never named are stored by key and left alone: absence never deletes.
+ */
+export async function verifyAgainstPlatform(
+  ctx: SyncContext,
+  connection: SyncConnection,
+  { claim, signal }: { claim: ClaimedRun; signal: AbortSignal },
+): Promise<Verification> {
+  const { db } = ctx.store
+  const endpoint = await openEndpoint(ctx, connection, signal)
+  if ('kind' in endpoint) throw asFailure(connection, endpoint)
+  const found = new Set<string>()
+  const { counts, people, count, note, noteForeign, keepForeign } = openFindings(ctx, connection, claim)
+  let listed = 0
+
+  const stop = await listHeld(endpoint, async (identities) => {
+    const known = await entriesOf(
+      identities.map(({ identityId }) => identityId),
+      identities,
+    )
+    const noted: ReadBack[] = []
+    for (const identity of identities) {
+      found.add(identity.identityId)
+      listed++
+      const entry = known.get(identity.identityId)
+      if (isForeign(entry)) noteForeign(identity)
+      if (!entry || entry.retracted) continue
+      const actual = compareWith(endpoint, entry, identity)
+      if (entry.confirmed === entry.wanted && !actual.asWanted) count('changed', identity.identityId)
+      noted.push(actual)
+    }
+    await note(noted)
+  })
+  if (stop) throw asFailure(connection, stop)
+
+  for await (const keys of rosterKeys(db, connection.name)) {
+    const unlisted = keys.filter((key) => !found.has(key))
+    const entries = await entriesOf(unlisted)
+    const lost = [...entries.values()].filter((entry) => isHeld(endpoint, entry))
+    for (const { identityId, retracted } of lost) if (!retracted) count('lost', identityId)
+    await note(lost.map((entry) => compareWith(endpoint, entry, null)))
+  }
+  await keepForeign()
+  return { listed, ...counts, people }
+
+  function entriesOf(identityIds: readonly string[], listed: readonly Held[] = []) {
+    return rosterEntries(db, { connection: connection.name, identityIds, stated: statedBy(listed) })
+  }
+}
+
+/** The same, once the run has planned: whom its export states is no longer counted as foreign, though nothing is accepted yet. */
+export async function withoutPlanned(
+  { store: { db } }: SyncContext,
+  { id: runId, connection }: { readonly id: string; readonly connection: string },
+  { found, plan }: { found: Verification | null; plan: Pick<PlanSummary, 'standing' | 'waiting'> },
+): Promise<Verification | null> {
+  if (found === null || !found.people || found.foreign + (found.separated ?? 0) === 0) return found
+  const unread = (plan.standing ?? []).flatMap(({ identityId }) => identityId ?? [])
+  const later = (plan.waiting?.rows ?? []).map(({ sighting }) => sighting.identityId)
+  const named = [...unread, ...later]
+  const { people, separated, keys } = await foreignToPlan(db, { connection, runId, named, limit: keysKept })
+  return { ...found, foreign: people, separated, people: { ...found.people, foreign: [...keys] } }
+}
+
+/**
+ * Whether only the platform knows a person whom it lists. A retracted person is on the platform until the deletion is acknowledged; whoever is
+ * there again after that came from elsewhere.
+ */
+export function isForeign(entry: RosterEntry | undefined): boolean {
+  if (entry === undefined) return true
+  return entry.retracted === null ? entry.wanted === null : entry.confirmed === null
+}
+
+/** What reading back finds: counted, the first keys kept, and written into the store. */
+export function openFindings({ store: { db }, now }: SyncContext, { name }: SyncConnection, claim: ClaimedRun) {
+  const counts = { lost: 0, changed: 0, foreign: 0, separated: 0 }
+  const people: Record<keyof Differences, string[]> = { lost: [], changed: [], foreign: [] }
+  const foreign = new Map<string, Listed>()
+
+  function count(kind: keyof Differences, identityId: string): void {
+    counts[kind]++
+    if (people[kind].length < keysKept) people[kind].push(identityId)
+  }
+
+  /** Fenced, so that a process that was stopped while it read the list does not write into a later run's state. */
+  async function keep(work: (tx: Db) => Promise<void>): Promise<void> {
+    await db.transaction().execute(async (tx) => {
+      if (!(await holdsRun(tx, claim))) throw new Overtaken()
+      await work(tx)
+    })
+  }
+
+  return {
+    counts,
+    people,
+    count,
+    keep,
+    /** Notes a person whom only the platform knows. A list that changes while it is read may hold a person twice. */
+    noteForeign({ identityId, separatedAt }: Held): void {
+      const isSeparated = separatedAt !== null
+      if (foreign.has(identityId)) return
+      foreign.set(identityId, { identityId, isSeparated })
+      if (isSeparated) counts.separated++
+      else count('foreign', identityId)
+    },
+    /** Stores these people, after the whole list was read. */
+    async keepForeign(): Promise<void> {
+      await keep((tx) => storeForeign(tx, { connection: name, listed: [...foreign.values()], now: now() }))
+    },
+    async note(noted: readonly ReadBack[]): Promise<void> {
+      await keep((tx) => noteReadBack(tx, { connection: name, found: noted }))
+    },
+  }
+}

@@ -1,0 +1,105 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Failure } from '../../../src/errors.ts'
+import { listRuns } from '../../../src/store/runs/runs.ts'
+import { requestEventRuns, requestRun, sweep } from '../../../src/sync/sync.ts'
+import { receive, updated, webhookFeed } from '../../helpers/events.ts'
+import { refuse } from '../../helpers/servers/refuse.ts'
+import { type Host, openWorld, startHost, type World } from '../../helpers/world.ts'
+
+let host: Host
+let world: World
+beforeAll(async () => {
+  host = await startHost()
+  const { client } = await host.tenant()
+  world = await openWorld({ client })
+})
+afterAll(async () => {
+  await world[Symbol.asyncDispose]()
+  await host[Symbol.asyncDispose]()
+})
+
+/** A run of which an attempt has begun; its job is the queue's. */
+async function begun(lease: number | null): Promise<string> {
+  const { db } = world.sync.store
+  await sql`delete from runs`.execute(db)
+  world.jobs.length = 0
+  const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
+  await sql`update runs set state = 'reading', attempt = 1, lease = ${lease} where id = ${id}`.execute(db)
+  return id
+}
+
+test('a run whose last attempt failed is left to the pause of the queue, until the sweep of the minute finds that the queue lost it', async () => {
+  const id = await begun(null)
+  world.jobs.length = 0
+
+  await sweep(world.sync, { retries: false })
+  const between = world.jobs.length
+  await sweep(world.sync)
+
+  expect(between).toBe(0)
+  expect(world.jobs).toMatchObject([{ name: 'run', payload: { runId: id } }])
+})
+
+test('a run that this process could not let go of gets another job, since the queue may keep the first one for a while', async () => {
+  const id = await begun(world.sync.lease.id)
+  const [first] = world.jobs
+
+  await sweep(world.sync, { retries: false })
+
+  expect(first?.id).toBe(id)
+  expect(world.jobs.map(({ payload }) => payload)).toEqual([{ runId: id }, { runId: id }])
+})
+
+test('a process that starts leaves a job that waits as it is, and makes another one of a job that the queue has held', async () => {
+  const waiting = await begun(null)
+  world.jobs.length = 0
+
+  await sweep(world.sync)
+  const [job] = world.jobs
+  await sweep(world.sync, { held: async () => new Set(['another']) })
+  await sweep(world.sync, { held: async () => new Set([job?.id ?? '']) })
+
+  expect(world.jobs.map(({ id }) => id)).toEqual([job?.id, `${job?.id}-by-${world.sync.lease.id}`])
+  expect(world.jobs.map(({ payload }) => payload)).toEqual(Array(2).fill({ runId: waiting }))
+})
+
+test('a process that starts while the queue is away goes on', async () => {
+  const id = await begun(null)
+  world.jobs.length = 0
+
+  await sweep(world.sync, {
+    held: () => Promise.reject(new Failure('queue_unreachable', 'The queue does not answer')),
+  })
+
+  expect(world.jobs).toMatchObject([{ payload: { runId: id } }])
+})
+
+test('a run that cannot be closed, and a connection that cannot be asked for, keep no other one back', async () => {
+  const { client } = await host.tenant()
+  const webhook = webhookFeed()
+  await using other = await openWorld({ client, webhook })
+  const { db } = other.sync.store
+  const beta = { ...other.connection, name: 'beta' }
+  Object.assign(other.sync, { connections: new Map([...other.sync.connections, ['beta', beta]]) })
+  for (const connection of [other.connection, beta])
+    await receive({ ...other, connection }, updated('E0001', 'Boss', '2026-11-20T02:00:00.000Z'))
+  other.clock.now = new Date(other.clock.now.getTime() + 600_000)
+
+  await refuse(db, 'insert on runs', sql`new.connection = 'acme'`)
+  await requestEventRuns(other.sync)
+  const asked = await listRuns(db, { limit: 10 })
+  await sql`drop trigger refused on runs`.execute(db)
+  await requestEventRuns(other.sync)
+  await sql`update runs set state = 'delivering'`.execute(db)
+  await refuse(db, 'update on runs', sql`new.connection = 'acme'`)
+  await sweep(other.sync)
+
+  expect(asked.map(({ connection }) => connection)).toEqual(['beta'])
+  const states = (await listRuns(db, { limit: 10 })).map(({ connection, state }) => `${connection} ${state}`)
+  expect(states.sort()).toEqual(['acme delivering', 'beta finished'])
+  expect(other.events.filter((fields) => 'during' in fields)).toMatchObject([
+    { during: 'event-runs' },
+    { during: 'sweep' },
+  ])
+})

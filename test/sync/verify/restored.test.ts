@@ -1,0 +1,226 @@
+import { createWriteStream } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Identity } from '../../../src/contract/platform/hris-user-identities.ts'
+import { openDatabase } from '../../../src/database/database.ts'
+import type { IdentityRecord, RosterEntry } from '../../../src/identity/record.ts'
+import { dumpStore } from '../../../src/store/backup/dump.ts'
+import { readBackup, writeBackup } from '../../../src/store/backup/file.ts'
+import { loadStore } from '../../../src/store/backup/load.ts'
+import { settleRestored } from '../../../src/store/backup/settle.ts'
+import { beginInstallation } from '../../../src/store/connections/installation.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import { listRuns } from '../../../src/store/runs/runs.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import type { Endpoint } from '../../../src/sync/deliver/endpoint.ts'
+import { findingOf, findingOfLost } from '../../../src/sync/verify/restored.ts'
+import { liveRecords, openRecordWorld, recordNight, workers, workspaceOf } from '../../helpers/custom-records.ts'
+import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { temporaryFolder } from '../../helpers/sources/folders.ts'
+import {
+  between,
+  change,
+  type Host,
+  openWorld,
+  peopleOn,
+  staff,
+  startHost,
+  type World,
+  without,
+} from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const left = '2026-11-20T00:00:00.000Z'
+const backedUpAt = new Date('2026-11-20T03:30:00.000Z')
+const restoredAt = new Date('2026-11-20T05:00:00.000Z')
+
+async function backUp({ sync }: World, file: string): Promise<void> {
+  const { db } = sync.store
+  await beginInstallation(db, backedUpAt)
+  await writeBackup(createWriteStream(file), (take) => dumpStore(db, { version: '0.1.0', now: backedUpAt }, take))
+}
+
+/** Puts a backup into an empty store. */
+async function putBack(at: string, file: string): Promise<void> {
+  await using store = await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations })
+  await store.db.transaction().execute(async (tx) => {
+    await loadStore(tx, readBackup(file))
+    await settleRestored(tx, { until: backedUpAt, now: restoredAt })
+  })
+}
+
+test('after a restore nobody who left since is brought back, and nothing newer is undone', async () => {
+  await using folder = await temporaryFolder()
+  await using place = await postgresPlace()
+  const { client } = await host.tenant()
+  const file = join(folder.path, 'rollcall.backup')
+  const before = staff(20)
+  {
+    await using world = await openWorld({ client })
+    await world.night(before)
+    // E0003 gets a title that is accepted and not delivered yet; a plan about others is held.
+    const off = { person: true }
+    between(world, (to) => ({
+      upsertHrisUserIdentities: async (...input: Parameters<typeof to.upsertHrisUserIdentities>) => {
+        if (off.person) throw new Error('the platform is away')
+        return await to.upsertHrisUserIdentities(...input)
+      },
+    }))
+    await world.night(change(before, { id: 'E0003', title: 'Due' }))
+    await backUp(world, file)
+    off.person = false
+    await world.night(
+      [
+        ...without(change(before, { id: 'E0003', title: 'Due' }, { id: 'E0002', title: 'Newer' }), 'E0001'),
+        ...staff(21).slice(20),
+      ],
+      { asOf: '2026-11-20T04:00:00.000Z' },
+    )
+    await world.minute()
+    const people = await peopleOn(client)
+    expect(people.get('E0001')?.separatedAt).not.toBeNull()
+    expect(people.get('E0002')?.jobTitle).toBe('Newer')
+  }
+
+  await putBack(place.at, file)
+  await using world = await openWorld({ at: place.at, client })
+  world.clock.now = restoredAt
+  await world.minute()
+  await world.minute()
+
+  const [run] = await listRuns(world.sync.store.db, { limit: 1 })
+  expect(run).toMatchObject({ trigger: 'repair', verification: { lost: 0, changed: 2, foreign: 1 } })
+  const restored = await peopleOn(client)
+  expect(restored.get('E0001')?.separatedAt).not.toBeNull()
+  expect([restored.get('E0002')?.jobTitle, restored.get('E0003')?.jobTitle]).toEqual(['Newer', 'Due'])
+  expect(await world.sync.store.db.selectFrom('restored_connections').selectAll().execute()).toEqual([])
+
+  // An export from before the backup undoes nothing; the next one counts, and brings back who is in it.
+  await world.night(before, { asOf: '2026-11-20T02:00:00.000Z' })
+  expect((await peopleOn(client)).get('E0001')?.separatedAt).not.toBeNull()
+  await world.night(change(before, { id: 'E0002', title: 'Newest' }), { asOf: '2026-11-20T06:00:00.000Z' })
+  const after = await peopleOn(client)
+  expect(after.get('E0001')?.separatedAt).toBeNull()
+  expect(after.get('E0002')?.jobTitle).toBe('Newest')
+})
+
+test.each(['direct', 'session'] as const)(
+  'after a restore no record of a person who left since is made again, with deliver: %s',
+  async (deliver) => {
+    await using folder = await temporaryFolder()
+    await using place = await postgresPlace()
+    const { client, name } = await host.tenant()
+    const workspaceId = await workspaceOf(host, name)
+    const file = join(folder.path, 'rollcall.backup')
+    const stayed = workers(30).filter(({ id }) => id !== 'E0002')
+    {
+      await using world = await openRecordWorld(client, { workspaceId, deliver })
+      await recordNight(world, workers(30))
+      await backUp(world, file)
+      await recordNight(world, stayed)
+    }
+    await putBack(place.at, file)
+
+    await using world = await openRecordWorld(client, { workspaceId, deliver, at: place.at })
+    world.clock.now = restoredAt
+    await world.minute()
+    await world.minute()
+
+    const [run] = await listRuns(world.sync.store.db, { limit: 1 })
+    expect(run).toMatchObject({ trigger: 'repair', state: 'unchanged', verification: { lost: 0, changed: 1 } })
+    expect((await liveRecords(client)).has('E0002')).toBe(false)
+
+    world.source.asOf = '2026-11-20T06:00:00.000Z'
+    const without = await recordNight(world, stayed)
+    expect([without.state, (await liveRecords(client)).has('E0002')]).toEqual(['unchanged', false])
+    world.source.asOf = '2026-11-21T06:00:00.000Z'
+    const back = await recordNight(world, workers(30))
+    expect(back.counts).toMatchObject({ return: 1 })
+    expect((await liveRecords(client)).has('E0002')).toBe(true)
+  },
+)
+
+test('while the platform cannot be read after a restore, no run plans anything', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  await world.night(staff(5))
+  await world.sync.store.db
+    .transaction()
+    .execute((tx) => settleRestored(tx, { until: world.clock.now, now: world.clock.now }))
+  between(world, () => ({
+    listHrisUserIdentities: async () => {
+      throw new Error('away')
+    },
+  }))
+
+  const run = await world.night(staff(6), { asOf: '2026-11-20T08:00:00.000Z' })
+
+  expect(run.state).not.toBe('finished')
+  expect((await peopleOn(client)).size).toBe(5)
+})
+
+const base = { identityId: 'ana', firstName: 'Ana', separatedAt: null }
+const of = (record: object): IdentityRecord => ({ ...base, ...record }) as IdentityRecord
+const there = (record: object) => ({ ...base, ...record }) as Identity
+
+test.each([
+  ['has what it had', { wanted: of({}), confirmed: of({}) }, there({}), 'note'],
+  [
+    'has what it had, and something is due',
+    { wanted: of({ firstName: 'Anna' }), confirmed: of({}) },
+    there({}),
+    'note',
+  ],
+  ['has newer fields', { wanted: of({}), confirmed: of({}) }, there({ firstName: 'Anna' }), 'learn'],
+  ['has separated the person', { wanted: of({}), confirmed: of({}) }, there({ separatedAt: left }), 'learn'],
+  [
+    'has separated a person of whom something was due',
+    { wanted: of({ firstName: 'Anna' }), confirmed: of({}) },
+    there({ separatedAt: left }),
+    'learn',
+  ],
+  [
+    'has separated a person who was never acknowledged',
+    { wanted: of({}), confirmed: null },
+    there({ separatedAt: left }),
+    'learn',
+  ],
+  [
+    'has not separated a leaver who was due',
+    { wanted: of({ separatedAt: left }), confirmed: of({}) },
+    there({}),
+    'note',
+  ],
+  [
+    'has brought a leaver back',
+    { wanted: of({ separatedAt: left }), confirmed: of({ separatedAt: left }) },
+    there({}),
+    'note',
+  ],
+  [
+    'still separates a person whose return was due',
+    { wanted: of({}), confirmed: of({ separatedAt: left }) },
+    there({ separatedAt: left }),
+    'note',
+  ],
+])('after a restore, what counts if the platform %s', (_name, known, identity, outcome) => {
+  const entry = { identityId: 'ana', retracted: null, ...known } as RosterEntry
+
+  expect(Object.keys(findingOf({ records: null }, entry, identity))).toEqual([outcome])
+})
+
+test('after a restore, a CUSTOM connection without any record makes a leaver of nobody', () => {
+  const record = { identityId: 'ana', firstName: 'Ana' }
+  const entry = { identityId: 'ana', retracted: null, wanted: record, confirmed: record } as RosterEntry
+  const records = {} as Endpoint['records']
+  const restoredAt = new Date('2026-11-20T05:00:00.000Z')
+
+  const outcomes = [false, true].map((isListEmpty) => findingOfLost({ records }, entry, { restoredAt, isListEmpty }))
+
+  expect(outcomes).toMatchObject([{ learn: { isNewLeaver: true } }, { note: { identityId: 'ana', confirmed: null } }])
+})
