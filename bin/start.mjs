@@ -1,4 +1,6 @@
 // Plain JavaScript that imports nothing of ours: a Node that is too old for the rest can still say so.
+import { mkdirSync, statSync } from 'node:fs'
+import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 const oldestMajor = 26
@@ -8,11 +10,9 @@ if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
   process.stderr.write(`✖ Rollcall needs Node 26 or newer: run "npm ci" in ${root}, or put such a Node on the PATH\n`)
   process.exitCode = 78
 } else {
-  // Imported, some modules of Node load all that they can do. Here and in what a short command loads, they are asked for like this.
-  const folder = compiledFolder(process.getBuiltinModule('node:fs'))
-  if (folder !== null) process.getBuiltinModule('node:module').enableCompileCache(folder)
+  const folder = compiledFolder()
+  if (folder !== null) module.enableCompileCache(folder)
   try {
-    if (!othersSeeLoading()) await import('./find-files.mjs')
     await import('../src/main.ts')
   } catch (error) {
     const { missingPackage } = await import('../src/cli/missing-package.ts')
@@ -24,7 +24,7 @@ if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
 }
 
 // Code that another account could have written is not run, so the folder lies in a home that belongs to this account.
-function compiledFolder({ mkdirSync, statSync }) {
+function compiledFolder() {
   const { XDG_CACHE_HOME, HOME } = process.env
   const home = XDG_CACHE_HOME || HOME
   try {
@@ -32,7 +32,7 @@ function compiledFolder({ mkdirSync, statSync }) {
     const cache = XDG_CACHE_HOME || `${HOME}/.cache`
     const folder = `${cache}/rollcall/compiled`
     // One by one: below /proc, where a folder is there and none can be made, mkdir with `recursive` never ends.
-    for (const path of [cache, `${cache}/rollcall`, folder]) makeFolder(path, mkdirSync)
+    for (const path of [cache, `${cache}/rollcall`, folder]) makeFolder(path)
     return folder
   } catch {
     // Without the folder, the command starts as it always does, only later.
@@ -40,17 +40,10 @@ function compiledFolder({ mkdirSync, statSync }) {
   }
 }
 
-function makeFolder(path, mkdirSync) {
+function makeFolder(path) {
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
     if (error.code !== 'EEXIST') throw error
   }
-}
-
-/** Whether something that was loaded before, as an agent that traces, may want to see or change what is loaded. */
-function othersSeeLoading() {
-  return [process.env.NODE_OPTIONS ?? '', ...process.execArgv].some((options) =>
-    /(^|\s)(-r|--require|--import|--(experimental-)?loader)\b/.test(options),
-  )
 }

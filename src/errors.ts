@@ -1,3 +1,5 @@
+import { inspect } from 'node:util'
+
 import { visible } from './text/visible.ts'
 
 /**
@@ -54,7 +56,6 @@ export class Failure extends Error {
 
 /** All that is known of an error that is a bug. Lines of its message stand below the first, as those of the stack do. */
 export function stackOf(error: unknown): string {
-  const { inspect } = process.getBuiltinModule('node:util')
   const text = error instanceof Error ? (error.stack ?? error.message) : inspect(error)
   return text.replaceAll('\n', '\n  ')
 }

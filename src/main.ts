@@ -1,6 +1,6 @@
-import { answerAtOnce } from './cli/at-once.ts'
 import { stackOf } from './errors.ts'
 import { standardError, standardOutput } from './text/print.ts'
+import { version } from './version.ts'
 
 // The program that reads the log may go away, or its disk be full: the work goes on without a log.
 let isLogLost = false
@@ -20,9 +20,9 @@ process.on('uncaughtException', (error: unknown) => {
 })
 
 const args = process.argv.slice(2)
-const answer = await answerAtOnce(args)
-if (answer !== null) {
-  standardOutput.print(answer)
+if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) {
+  // Needs no command, so none is loaded.
+  standardOutput.print(`${version}\n`)
 } else {
   const { rollcall } = await import('./cli/rollcall.ts')
   process.exitCode = await rollcall(args)

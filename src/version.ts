@@ -1,4 +1,4 @@
-const { readFileSync } = process.getBuiltinModule('node:fs')
+import { readFileSync } from 'node:fs'
 
 const manifest: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),

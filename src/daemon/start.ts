@@ -162,14 +162,7 @@ export async function startDaemon(
       checks,
     }),
   )
-  const { file, changedMs } = config
-  const address = {
-    pid: process.pid,
-    url: server.url,
-    socket,
-    startedAt,
-    config: { file, changedMs },
-  }
+  const address = { pid: process.pid, url: server.url, socket, startedAt }
   opening.use(await announceAddress(config.dataDir, address))
   opening.defer(() => stopping.abort())
   await door.announce(server.url)

@@ -1,6 +1,5 @@
+import { styleText } from 'node:util'
 import { jsonText, visibleLines } from './visible.ts'
-
-const { styleText } = process.getBuiltinModule('node:util')
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'magenta' | 'cyan' | 'gray'
 

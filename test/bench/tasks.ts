@@ -36,12 +36,10 @@ export type TaskName = 'plan' | 'deliver' | 'bare'
 /** Where a Node that is measured keeps its compiled code, as the command does in the home of its account. */
 export const compiledFolder = join(tmpdir(), 'rollcall-bench-compiled')
 const tasksFolder = fileURLToPath(new URL('.', import.meta.url))
-/** Has files found as the command does. */
-const findFiles = new URL('../../bin/find-files.mjs', import.meta.url).href
 
 /** Runs one task in a process of its own, so that its memory is its own. */
 export async function measure(task: TaskName, { config, env, cores }: Place): Promise<Watched> {
-  const args = [`--import=${findFiles}`, `${tasksFolder}task-${task}.ts`, config]
+  const args = [`${tasksFolder}task-${task}.ts`, config]
   const command = boundTo(cores?.ours ?? null, process.execPath, args)
   return Watched.parse(await start(command, env))
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
-import { answerAtOnce } from '../../src/cli/at-once.ts'
 import { examples, namedCommands } from '../../src/cli/examples.ts'
 import { addPlatformCommands, createProgram } from '../../src/cli/program.ts'
 import { wrapped } from '../../src/cli/render/text.ts'
@@ -12,16 +11,6 @@ async function everyCommand(): Promise<Command[]> {
   const below = (command: Command): Command[] => [command, ...command.commands.flatMap(below)]
   return below(program)
 }
-
-test('the help that is printed at once is the one of the commands', async () => {
-  const program = createProgram(() => {})
-  program.configureHelp({ helpWidth: 80 })
-
-  const help = program.helpInformation()
-
-  await expect(help).toMatchFileSnapshot('../../src/cli/help.txt')
-  expect(await answerAtOnce(['--help'])).toBe(help)
-})
 
 test('every command has examples, and each of them is a command line that it takes', async () => {
   const program = createProgram(() => {})
@@ -63,18 +52,6 @@ test('the help of no option tells two defaults', async () => {
 
   expect(helps.length).toBeGreaterThan(40)
   expect(twice).toEqual([])
-})
-
-test.each([
-  ['another word beside it', ['--version', '--json']],
-  ['the help of one command', ['sync', '--help']],
-  ['no word at all', []],
-  ['an option that the status does not have', ['status', '--forever']],
-  ['a status of a configuration that is not there', ['status', '--config', '/does/not/exist.yaml']],
-])('what is in doubt is not answered at once: %s', async (_what, args) => {
-  const answer = await answerAtOnce(args)
-
-  expect(answer).toBeNull()
 })
 
 test('a line that is longer than the terminal is broken between words, below its own beginning', () => {

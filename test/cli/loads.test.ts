@@ -1,7 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { loadConfig } from '../../src/daemon/config/config.ts'
-import { startDaemon } from '../../src/daemon/start.ts'
-import { silentEvents } from '../../src/telemetry/events.ts'
 import { loadsOf } from '../helpers/loads.ts'
 import { openWorkplace, type Workplace } from '../helpers/workplace.ts'
 
@@ -11,15 +8,6 @@ beforeAll(async () => {
   await work.drop('people.csv', 'Employee ID,First Name,Last Name,Work Email\n1,Ana,Anders,ana@example.com\n')
 })
 afterAll(() => work[Symbol.asyncDispose]())
-
-test('a status that a daemon answers loads nothing that checks, sends or stores', async () => {
-  await using _daemon = await startDaemon(await loadConfig(work.configFile, {}), { events: silentEvents() })
-
-  const { libraries, files } = await loadsOf(['status', '--config', work.configFile])
-
-  expect(libraries).toEqual(['fast-string-width'])
-  expect(files).not.toContain('src/cli/rollcall.ts')
-})
 
 test('a plan loads neither what keeps jobs nor what sends requests nor what draws charts, nor what else can be asked for', async () => {
   const { libraries, files } = await loadsOf(['plan', '--config', work.configFile])

@@ -3,7 +3,7 @@ export const areas: Readonly<Record<string, readonly string[]>> = {
   text: [],
   'errors.ts': ['text'],
   'version.ts': [],
-  'main.ts': ['cli', 'errors.ts', 'text'],
+  'main.ts': ['cli', 'errors.ts', 'text', 'version.ts'],
   contract: [],
   web: ['text'],
   identity: [],

@@ -3,9 +3,7 @@
  * the standard input come as a message, and the exit code and what was printed go back as one. It ends with the process that started it.
  */
 import { Readable } from 'node:stream'
-import { answerAtOnce } from '../../src/cli/at-once.ts'
 import { rollcall } from '../../src/cli/rollcall.ts'
-import { standardOutput } from '../../src/text/print.ts'
 import type { Answered, Asked } from './called.ts'
 
 const said = { stdout: '', stderr: '' }
@@ -17,9 +15,7 @@ process.on('message', async ({ args, env, input, cwd }: Asked) => {
   process.env = { ...env }
   process.chdir(cwd)
   Object.defineProperty(process, 'stdin', { value: Readable.from(Buffer.from(input)), configurable: true })
-  const answer = await answerAtOnce(args)
-  if (answer !== null) standardOutput.print(answer)
-  const exit = answer === null ? await rollcall(args) : 0
+  const exit = await rollcall(args)
   process.send?.({ exit, ...said } satisfies Answered)
 })
 process.on('disconnect', () => process.exit())

@@ -1,12 +1,15 @@
 import type { Command } from 'commander'
-import { findConfig } from '../../daemon/config/config-path.ts'
+import type { Run } from '../../contract/control/shapes.ts'
+import type { Config } from '../../daemon/config/config.ts'
 import { printable, standardOutput } from '../../text/print.ts'
 import { visible } from '../../text/visible.ts'
 import { type Candidate, candidatesFor, type Known } from '../completion/candidates.ts'
 import { type Shell, scripts } from '../completion/scripts.ts'
 import { moment, shortId } from '../render/text.ts'
-import { askKnownDaemon } from '../session/known-daemon.ts'
+import { findDaemon } from '../session/find-daemon.ts'
 import { configOf } from '../session/session.ts'
+
+const maxRuns = 20
 
 /** Prints what a shell reads to complete the words of this program. */
 export async function completion(shell: Shell): Promise<number> {
@@ -29,9 +32,7 @@ function lineOf({ word, about }: Candidate): string {
 const known: Known = {
   async connections(config) {
     try {
-      return [
-        ...(await configOf({ ...(config !== undefined && { config }) }, { secrets: 'when needed' })).connections.keys(),
-      ]
+      return [...(await configToComplete(config)).connections.keys()]
     } catch {
       return []
     }
@@ -40,26 +41,21 @@ const known: Known = {
   /** From a daemon that runs: opening the store would take longer than a person waits for a key. */
   async runs(config) {
     try {
-      const { file } = findConfig({ given: config, env: process.env, workingDirectory: process.cwd() })
-      const told = await askKnownDaemon(file, '/runs?limit=20')
-      return isListOfRuns(told) ? told.data.map(runCandidate) : []
+      const daemon = await findDaemon(await configToComplete(config))
+      if (daemon === null) return []
+      const { controlOverSocket } = await import('../session/control-client.ts')
+      const { data } = await controlOverSocket(daemon).listRuns({ query: { limit: maxRuns } })
+      return data.map(runCandidate)
     } catch {
       return []
     }
   },
 }
 
-type ListedRun = {
-  readonly id: string
-  readonly connection: string
-  readonly state: string
-  readonly createdAt: string
+function configToComplete(config: string | undefined): Promise<Config> {
+  return configOf({ ...(config !== undefined && { config }) }, { secrets: 'when needed' })
 }
 
-function isListOfRuns(told: unknown): told is { readonly data: readonly ListedRun[] } {
-  return typeof told === 'object' && told !== null && 'data' in told && Array.isArray(told.data)
-}
-
-function runCandidate({ id, connection, state, createdAt }: ListedRun): Candidate {
+function runCandidate({ id, connection, state, createdAt }: Run): Candidate {
   return { word: shortId(id), about: `${connection}, ${state}, ${moment(createdAt)}` }
 }

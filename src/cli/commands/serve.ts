@@ -4,7 +4,6 @@ import type { ProcessRole, Reload } from '../../contract/control/processes.ts'
 import type { Restoration } from '../../contract/control/store.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import { type Reloads, reasonOf, refuseFixed } from '../../daemon/config/reload.ts'
-import { giveBackMemory } from '../../daemon/give-back-memory.ts'
 import { checkRestore, type RestoreRequest, restoreStore } from '../../daemon/installation/restore.ts'
 import { createMetrics } from '../../daemon/metrics/metrics.ts'
 import { refuseParted, rolesIn } from '../../daemon/processes.ts'
@@ -74,7 +73,6 @@ export async function serve(options: ServeOptions): Promise<number> {
       continue
     }
     lastGood = config
-    giveBackMemory()
     const next = await nextLife({ asked, stop: stop.signal, hangUps, reread })
     if (next === null) return await ended(daemon, { events, reason: stop.received() ?? 'stopped' })
     events.daemonStopping({ reason: 'config' in next ? 'reload' : 'restore' })

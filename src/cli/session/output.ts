@@ -32,7 +32,11 @@ export function createOutput({ json = false, config }: OutputOptions): Output {
     quiet: json && !standardError.isTerminal,
     mayShowValues: ({ showValues = false }) => showValues && (json || standardOutput.isTerminal),
     result: (document, render) => {
-      standardOutput.print(rendered(document, render, { json, config }))
+      if (json) standardOutput.print(jsonText(document))
+      else {
+        const text = pasteable(render(document, standardOutput.paint), { config })
+        standardOutput.print(`${fitting(text, standardOutput)}\n`)
+      }
     },
     piece: (text) => {
       if (!json) standardOutput.print(`${pasteable(text, { config })}\n`)
@@ -42,16 +46,6 @@ export function createOutput({ json = false, config }: OutputOptions): Output {
     },
     paint: standardError.paint,
   }
-}
-
-/** A result as it is printed: with --json the document itself, otherwise what `render` makes of it. */
-export function rendered<T>(
-  document: T,
-  render: (document: T, paint: Paint) => string,
-  { json, config }: OutputOptions,
-): string {
-  if (json) return jsonText(document)
-  return `${fitting(pasteable(render(document, standardOutput.paint), { config }), standardOutput)}\n`
 }
 
 /** A terminal breaks long lines inside of words; a file or a pipe is given them whole. */

@@ -1,7 +1,6 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Failure } from '../../errors.ts'
-
-const { existsSync } = process.getBuiltinModule('node:fs')
 
 /** Where a configuration is looked for if none is named, in this order; relative to the working directory. */
 export const usualPlaces = ['rollcall.yaml', 'config/rollcall.yaml', '/etc/rollcall/rollcall.yaml'] as const

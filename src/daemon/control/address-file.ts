@@ -11,8 +11,6 @@ const DaemonAddress = z.object({
   /** The Unix socket at which commands reach the control API. */
   socket: z.string(),
   startedAt: z.string(),
-  /** The configuration that it serves. */
-  config: z.object({ file: z.string(), changedMs: z.number() }),
 })
 export type DaemonAddress = z.infer<typeof DaemonAddress>
 

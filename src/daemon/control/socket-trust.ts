@@ -1,8 +1,5 @@
+import { lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-
-const { lstatSync, statSync } = process.getBuiltinModule('node:fs')
-
-// Commands load this before anything else, so it imports nothing of ours.
 
 /** Why commands must not talk to whoever listens at this path, as what follows the path; null if only their account can. */
 export function distrust(path: string, dataDir: string, uid: number | undefined = process.getuid?.()): string | null {
