@@ -2,11 +2,9 @@ import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PGlite } from '@electric-sql/pglite'
 import { Failure } from '../errors.ts'
-import { embeddedReason } from './embedded-reason.ts'
 import { findCutFile, recordFileSizes } from './file-sizes.ts'
 import { lockFolder } from './lock-file.ts'
 import { type DatabaseMarker, isBefore, readDatabaseMarker, writeDatabaseMarker } from './marker-file.ts'
-import { damagedPages } from './page-checksums.ts'
 import { createPglitePool, openPglite } from './pglite-pool.ts'
 import { PgliteSession } from './pglite-session.ts'
 import type { Engine, Pool } from './pool.ts'
@@ -51,9 +49,8 @@ export async function openEmbedded(options: {
     return { kind: 'pglite', pool, place, [Symbol.asyncDispose]: () => opened.disposeAsync() }
   } catch (error) {
     if (error instanceof Failure) throw error
-    throw new Failure('database_unreachable', `cannot open ${place}: ${await embeddedReason(error, at)}`, {
-      cause: error,
-    })
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Failure('database_unreachable', `cannot open ${place}: ${reason}`, { cause: error })
   }
 }
 
@@ -88,7 +85,6 @@ async function openFolder(
   try {
     if (isNew) await rm(beginning)
     else await refuseOtherDatabase(pglite, { folder, marker })
-    if (!isNew) await refuseDamage(pglite, folder)
     return pglite
   } catch (error) {
     await pglite.close()
@@ -129,28 +125,6 @@ async function refuseOtherDatabase(
 
 function dataIn(folder: string): string {
   return join(folder, 'pgdata')
-}
-
-/** Reads the whole database once, so that damage is known before work begins. */
-async function refuseDamage(pglite: PGlite, folder: string): Promise<void> {
-  const { rows } = await pglite.query<{ base: string }>(
-    `select 'base/' || oid as base from pg_database where datname = current_database()`,
-  )
-  const folders = ['global', ...rows.map(({ base }) => base)]
-  for (const { filenode, file, page } of await damagedPages(dataIn(folder), folders)) {
-    // What a crash left of a table that was never there for anyone belongs to no relation.
-    const {
-      rows: [relation],
-    } = await pglite.query<{ name: string | null }>(
-      `select pg_filenode_relation((select oid from pg_tablespace where spcname = $1), $2)::text as name`,
-      [file.startsWith('global') ? 'pg_global' : 'pg_default', filenode],
-    )
-    if (relation?.name)
-      throw new Failure(
-        'store_damaged',
-        `the embedded database in ${folder} is damaged: page ${page} of ${relation.name} (pgdata/${file}) does not match its checksum`,
-      )
-  }
 }
 
 async function markerOf(pglite: PGlite): Promise<DatabaseMarker> {

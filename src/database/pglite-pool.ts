@@ -27,12 +27,37 @@ export type PglitePlace = { readonly folder: string } | { readonly image: string
 
 /** Opens an embedded database. It is made if the folder holds none. */
 export async function openPglite(place: PglitePlace, settings: Readonly<Record<string, string>>): Promise<PGlite> {
-  const pglite = await PGlite.create({
-    ...('folder' in place ? { dataDir: `file://${place.folder}` } : await inMemory(place)),
-    startParams: [...startParams, ...settingArguments(settings)],
-  })
-  syncFilesToDisk(pglite)
-  return pglite
+  const log: string[] = []
+  let isOpening = true
+  // Once it is open, its log can quote values.
+  const onStderr = (line: string): boolean => {
+    if (isOpening) log.push(line)
+    return true
+  }
+  try {
+    const pglite = await PGlite.create({
+      ...('folder' in place ? { dataDir: `file://${place.folder}` } : await inMemory(place)),
+      startParams: [...startParams, ...settingArguments(settings)],
+      onStderr,
+    })
+    syncFilesToDisk(pglite)
+    return pglite
+  } catch (error) {
+    throw new Error(lastWords(log) ?? (error instanceof Error ? error.message : 'it ended without a reason'), {
+      cause: error,
+    })
+  } finally {
+    isOpening = false
+  }
+}
+
+const damageAdvice =
+  'if its disk has room and its files belong to the account of Rollcall, they are damaged: put a backup in their place, and keep the damaged folder until then'
+
+/** Why PostgreSQL gave up while it started, in its own words; null if its log does not say it. */
+function lastWords(log: readonly string[]): string | null {
+  const reasons = log.flatMap((line) => /(?:FATAL|PANIC|DETAIL): {2}(.+?)\.?$/.exec(line)?.[1] ?? [])
+  return reasons.length === 0 ? null : `${reasons.join(': ')}; ${damageAdvice}`
 }
 
 /** A pool of connections over the one session of an embedded database. Ending the pool does not close the database. */
