@@ -513,9 +513,8 @@ export type StoreSchema = {
     sent_code: string | null
     notified_at: Date | null
     last_failure: string | null
-    left_to: string[] | null
   }
-  alert_messages: { channel: string; sent_at: Date; summary: boolean }
+  alert_messages: { channel: string; sent_at: Date }
   inbox: InboxTable
   overtaken_events: { event: number; identity_id: string; reason: string }
   audit_pending: { id: Generated<string>; entry: string; mac: string | null }

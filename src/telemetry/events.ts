@@ -202,7 +202,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     webhookFailed: tells('warn', 'webhook.failed', 'events could not be stored'),
     alertRaised: tells('warn', 'alert.raised', 'something needs an operator'),
     alertCleared: tells('info', 'alert.cleared', 'what needed an operator is over'),
-    alertUnsent: tells('warn', 'alert.unsent', 'alert could not be sent, trying again'),
+    alertUnsent: tells('warn', 'alert.unsent', 'alert could not be sent'),
     enqueueFailed: tells('warn', 'enqueue.failed', 'queue was not told; the next sweep tells it'),
     sweepEnqueued: tells('debug', 'sweep.enqueued', 'due work enqueued'),
     jobFinished: tells('debug', 'job.finished', 'job finished'),

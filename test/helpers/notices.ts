@@ -1,4 +1,4 @@
-import type { Notice } from '../../src/daemon/config/channel.ts'
+import type { AlertChange, Notice } from '../../src/daemon/config/channel.ts'
 import type { Alert } from '../../src/store/alerts/alerts.ts'
 
 export const noticed = new Date('2026-11-20T03:00:07.000Z')
@@ -24,10 +24,10 @@ export function storedAlert(given: Partial<Alert> = {}): Alert {
 /** The message that an alert was raised. */
 export function raised(
   given: Partial<Alert> = {},
-  { sentBefore = 0, leftTo = null }: { sentBefore?: number; leftTo?: readonly string[] | null } = {},
+  { sentBefore = 0 }: { sentBefore?: number } = {},
 ): Extract<Notice, { alert: Alert }> {
   const alert = storedAlert(given)
-  return { type: 'raised', alert, sentBefore, leftTo, id: `${alert.id}_${sentBefore + 1}`, now: noticed }
+  return { type: 'raised', alert, sentBefore, id: `${alert.id}_${sentBefore + 1}`, now: noticed }
 }
 
 /** The message that it is over. */
@@ -37,11 +37,8 @@ export function cleared(given: Partial<Alert> = {}): Extract<Notice, { alert: Al
 }
 
 export const testNotice: Notice = { type: 'test', id: 'test_1', now: noticed }
-export const summaryNotice: Notice = {
-  type: 'summary',
-  raised: 7,
-  cleared: 1,
-  perHour: 30,
-  id: 'summary_1',
-  now: noticed,
+
+/** One message about several alerts. */
+export function groupNotice(changes: readonly AlertChange[]): Notice {
+  return { type: 'group', changes, id: 'group_1', now: noticed }
 }

@@ -64,7 +64,7 @@ export const AlertChannel = z
     type: z.enum(['log', 'webhook', 'slack', 'smtp']),
     connections: z.array(z.string()).nullable().describe('Whose alerts it takes; null: of all.'),
     kinds: z.array(AlertKind).nullable().describe('Which kinds it takes; null: all.'),
-    perHour: Count.nullable().describe('How many messages it takes in an hour, and one summary; null: all.'),
+    perHour: Count.nullable().describe('Maximum number of messages in an hour; null: no limit.'),
   })
   .meta({ id: 'AlertChannel' })
 export type AlertChannel = z.infer<typeof AlertChannel>

@@ -1,12 +1,12 @@
-import { randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { backoffMs, type Retry } from '../../queue/backoff.ts'
 import { type ChannelFilter, noteConditions } from '../../store/alerts/alerts.ts'
 import { type ConditionKind, conditionKinds, findConditions } from '../../store/alerts/conditions.ts'
 import {
   type ClaimedNotification,
   claimNotifications,
+  countMessages,
   hastenNotifications,
-  messagesSince,
   noteSent,
   noteUnsent,
 } from '../../store/alerts/notifications.ts'
@@ -15,6 +15,7 @@ import { repeat } from '../../system/repeat.ts'
 import type { Events } from '../../telemetry/events.ts'
 import {
   type AlertSettings,
+  type AlertChange,
   type ChannelSettings,
   logChannel,
   type Notice,
@@ -39,12 +40,10 @@ const pausesWhenSettled = 7
 
 const lookMs = 10_000
 const hourMs = 60 * 60_000
-const messagesInOneTurn = 50
-const alertsInOneSummary = 1000
+const maxMessagesPerTurn = 50
+const maxAlertsPerMessage = 1000
 /** Rare enough for a receiver that is down, frequent enough to reach it soon after it is back. */
 const retry: Retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 2, mostSeconds: 15 * 60 }
-/** So often is a mail tried that some recipients took and others did not. Then those who took it are to hear what comes next. */
-const attemptsAtRest = 8
 /** A receiver that asks for more is tried all the same: it may have meant something else. */
 const mostPauseMs = hourMs
 
@@ -149,77 +148,54 @@ type Sending = { readonly state: LineState; readonly signal: AbortSignal }
 async function sendDue(context: AlertContext, channel: Channel, sending: Sending): Promise<void> {
   const { db, now } = context
   const { state, signal } = sending
-  for (let sent = 0; sent < messagesInOneTurn && !signal.aborted; sent++) {
+  for (let sent = 0; sent < maxMessagesPerTurn && !signal.aborted; sent++) {
     const at = now()
     if (state.pausedUntil !== null && at < state.pausedUntil) return
-    const room = await roomFor(db, channel, at)
-    if (room === 'none') return
-    const limit = room === 'summary' ? alertsInOneSummary : 1
+    if (!(await hasBudget(db, channel, at))) return
+    // A channel with a limit is read by people, who get everything that is due in one message. A program gets each alert by itself.
+    const limit = channel.perHour === null ? 1 : maxAlertsPerMessage
     const claims = await claimNotifications(db, { channel: channel.name, limit, now: at })
-    if (claims.length === 0 || !(await notify(context, channel, { ...sending, claims, summary: room === 'summary' })))
-      return
+    if (claims.length === 0 || !(await notify(context, channel, { ...sending, claims }))) return
     await hastenNotifications(db, { channel: channel.name, now: now() })
   }
 }
 
-/** What the channel may be sent now: when its messages of the hour are used up, one summary in an hour says how many more there are. */
-async function roomFor(db: Db, { name, perHour }: Channel, now: Date): Promise<'message' | 'summary' | 'none'> {
-  if (perHour === null) return 'message'
-  const { messages, summaries } = await messagesSince(db, { channel: name, since: new Date(now.getTime() - hourMs) })
-  if (messages - summaries < perHour) return 'message'
-  return summaries === 0 ? 'summary' : 'none'
+/** Whether the channel may be sent one more message in this hour. */
+async function hasBudget(db: Db, { name, perHour }: Channel, now: Date): Promise<boolean> {
+  if (perHour === null) return true
+  return (await countMessages(db, { channel: name, since: new Date(now.getTime() - hourMs) })) < perHour
 }
 
-type Batch = Sending & { readonly claims: readonly ClaimedNotification[]; readonly summary: boolean }
+type Batch = Sending & { readonly claims: readonly ClaimedNotification[] }
 
 /** Sends one message about what was claimed. False if it was not sent. */
-async function notify(
-  context: AlertContext,
-  channel: Channel,
-  { state, signal, claims, summary }: Batch,
-): Promise<boolean> {
+async function notify(context: AlertContext, channel: Channel, { state, signal, claims }: Batch): Promise<boolean> {
   const { db, settings, now } = context
   // A process that was stopped meanwhile does not send old news.
   if (claims.some(({ until }) => now() >= until)) return false
-  const unsent = await sendBy(
-    channel.sender,
-    noticeOf(claims, { summary, perHour: channel.perHour, now: now() }),
-    signal,
-  )
+  const unsent = await sendBy(channel.sender, noticeOf(claims, now()), signal)
   if (unsent !== null && !signal.aborted) logUnsent(context.events, channel, { claims, unsent })
-  if (unsent === null || isEnough(unsent, { claims, summary })) {
+  if (unsent === null || unsent.isTakenByOthers) {
     const at = now()
     const due = claims.map((claim) => ({ ...claim, remindAt: remindAt(claim, settings, at) }))
-    return await noteSent(db, { claims: due, summary, failure: unsent?.failure ?? null, now: at })
+    return await noteSent(db, { claims: due, failure: unsent?.failure ?? null, now: at })
   }
   const waitMs = Math.min(unsent.retryAfterMs ?? 0, mostPauseMs)
   if (waitMs > 0) state.pausedUntil = new Date(now().getTime() + waitMs)
   for (const claim of claims) {
     const pauseMs = signal.aborted ? 0 : Math.max(waitMs, backoffMs(claim.attempt, retry))
-    const { failure, leftTo = claim.leftTo } = unsent
-    await noteUnsent(db, claim, { failure, leftTo, retryAt: new Date(now().getTime() + pauseMs) })
+    await noteUnsent(db, claim, { failure: unsent.failure, retryAt: new Date(now().getTime() + pauseMs) })
   }
   return false
 }
 
-/** Whether a mail counts as sent that some of its recipients have not taken. */
-function isEnough(unsent: Unsent, { claims, summary }: Pick<Batch, 'claims' | 'summary'>): boolean {
-  const [first] = claims
-  if (!first || (unsent.leftTo ?? first.leftTo) === null) return false
-  return summary || (unsent.permanent ?? false) || first.attempt >= attemptsAtRest
-}
-
-function noticeOf(
-  claims: readonly ClaimedNotification[],
-  { summary, perHour, now }: { summary: boolean; perHour: number | null; now: Date },
-): Notice {
-  const [first] = claims
-  if (!first || summary) {
-    const cleared = claims.filter(({ type }) => type === 'cleared').length
-    return { type: 'summary', raised: claims.length - cleared, cleared, perHour: perHour ?? 0, id: randomUUID(), now }
-  }
-  const { alert, type, sentBefore, leftTo } = first
-  return { type, alert, sentBefore, leftTo, id: `${alert.id}_${sentBefore + 1}`, now }
+function noticeOf(claims: readonly ClaimedNotification[], now: Date): Notice {
+  const changes = claims.map(({ alert, type, sentBefore }): AlertChange => ({ type, alert, sentBefore }))
+  const ids = changes.map(({ alert, sentBefore }) => `${alert.id}_${sentBefore + 1}`)
+  const [id] = ids
+  const [only] = changes
+  if (id !== undefined && only !== undefined && changes.length === 1) return { ...only, id, now }
+  return { type: 'group', changes, id: createHash('sha256').update(ids.join()).digest('hex'), now }
 }
 
 function remindAt({ alert }: ClaimedNotification, { remindHours }: AlertSettings, now: Date): Date {

@@ -7,7 +7,7 @@ import type { AlertLink } from './links.ts'
 
 /** What is posted to a webhook, which gets every message on its own. */
 export function alertMessage(
-  notice: Exclude<Notice, { type: 'summary' }>,
+  notice: Exclude<Notice, { type: 'group' }>,
   linkOf: AlertLink,
 ): AlertMessage | AlertTestMessage {
   const timestamp = notice.now.toISOString()

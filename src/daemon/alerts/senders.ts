@@ -76,8 +76,8 @@ function webhookSender(
   const poster = createPoster({ timeoutMs })
   return {
     async send(notice, signal) {
-      // Its receiver is a program, which wants to know of each alert. So it has no limit, and no summaries.
-      if (notice.type === 'summary') return null
+      // Its receiver is a program, which gets each alert by itself.
+      if (notice.type === 'group') return null
       const message = {
         url: await url.read(),
         secret: await secret.read(),

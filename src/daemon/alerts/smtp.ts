@@ -1,5 +1,6 @@
 import { errorCode, Failure } from '../../errors.ts'
 import { provenServers } from '../../http/client/tls.ts'
+import type { Alert } from '../../store/alerts/alerts.ts'
 import { withOptionalPackage } from '../../system/optional-package.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
 import type { Notice, Sender, SmtpChannel } from '../config/channel.ts'
@@ -9,6 +10,8 @@ import { noticeText } from './text.ts'
 
 /** How long a connection may take to close in order, before it is cut. */
 const closeMs = 500
+/** How many alerts of a mail are named in its headers. */
+const maxThreads = 20
 
 const loadNodemailer = () => withOptionalPackage(() => import('nodemailer'), { name: 'nodemailer', use: 'mail' })
 
@@ -19,25 +22,20 @@ export function smtpSender(channel: SmtpChannel, { name, linkOf, timeoutMs }: Sm
   const where = `${channel.host}:${channel.port}`
   return {
     async send(notice, signal) {
-      const to = recipients(channel, notice)
-      // Those who were left are no longer in the configuration.
-      if (to.length === 0) return null
       const timeout = AbortSignal.timeout(timeoutMs)
       const nodemailer = await loadNodemailer()
       const transport = nodemailer.createTransport(await transportOptions(channel, { name, timeoutMs }))
       try {
         const message = mailMessage(notice, { from: channel.from, to: channel.to, linkOf })
-        const envelope = { from: channel.from, to: [...to] }
-        const info = await transport.sendMail({ ...message, envelope, signal: AbortSignal.any([signal, timeout]) })
-        const left = to.filter((one) => !info.accepted.includes(one))
-        if (left.length === 0) return null
-        const errors = info.rejectedErrors ?? []
-        const failure = `${where} refuses ${positions(channel, left)}${codesOf(errors.at(-1))}`
-        return { failure, leftTo: left, permanent: isPermanent(errors) }
+        const info = await transport.sendMail({ ...message, signal: AbortSignal.any([signal, timeout]) })
+        const refused = channel.to.filter((one) => !info.accepted.includes(one))
+        if (refused.length === 0) return null
+        const failure = `${where} refuses ${positions(channel, refused)}${codesOf(info.rejectedErrors?.at(-1))}`
+        return { failure, isTakenByOthers: true }
       } catch (error) {
         if (signal.aborted) return { failure: stoppedMeanwhile }
         if (timeout.aborted) return { failure: `${where} did not take the mail within ${timeoutMs / 1000} seconds` }
-        return { failure: `${where} ${explained(error, channel)}`, permanent: isPermanent(refusalsIn(error)) }
+        return { failure: `${where} ${explained(error, channel)}` }
       } finally {
         transport.close()
       }
@@ -46,22 +44,28 @@ export function smtpSender(channel: SmtpChannel, { name, linkOf, timeoutMs }: Sm
   }
 }
 
-/** The mail of a notice. All mails about one alert refer to the first, so that they make one thread. */
+/** The mail of a notice. All mails about an alert refer to the id that its first mail has by itself, so that they make one thread. */
 export function mailMessage(
   notice: Notice,
   { from, to, linkOf }: { readonly from: string; readonly to: readonly string[]; readonly linkOf: AlertLink },
 ) {
   const { subject, lines, link: address } = noticeText(notice, linkOf)
   const domain = from.slice(from.lastIndexOf('@') + 1)
-  const first = 'alert' in notice && notice.sentBefore > 0 ? `<${notice.alert.id}_1@${domain}>` : null
+  const messageId = `<${notice.id}@${domain}>`
+  const threads = alertsOf(notice)
+    .slice(0, maxThreads)
+    .map(({ id }) => `<${id}_1@${domain}>`)
+    .filter((id) => id !== messageId)
+  const isReply = 'alert' in notice && notice.sentBefore > 0
   return {
     from: { name: 'Rollcall', address: from },
     to: [...to],
-    subject: first === null ? subject : `Re: ${subject}`,
+    subject: isReply ? `Re: ${subject}` : subject,
     text: `${[...lines, ...(address === null ? [] : [address])].join('\n')}\n`,
     date: notice.now,
-    messageId: `<${notice.id}@${domain}>`,
-    ...(first !== null && { inReplyTo: first, references: first }),
+    messageId,
+    ...(isReply && { inReplyTo: threads[0] }),
+    references: threads,
     // No answering machine is to answer.
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
@@ -69,9 +73,9 @@ export function mailMessage(
   }
 }
 
-function recipients({ to }: SmtpChannel, notice: Notice): readonly string[] {
-  const left = 'leftTo' in notice ? notice.leftTo : null
-  return left === null ? to : to.filter((one) => left.includes(one))
+function alertsOf(notice: Notice): readonly Alert[] {
+  if (notice.type === 'group') return notice.changes.map(({ alert }) => alert)
+  return notice.type === 'test' ? [] : [notice.alert]
 }
 
 async function transportOptions(
@@ -154,20 +158,7 @@ function codesOf(error: { readonly response?: unknown } | undefined): string {
   return code === undefined ? '' : ` (${[code, enhanced].filter((part) => part !== undefined).join(' ')})`
 }
 
-type Refusal = { readonly responseCode?: number | undefined; readonly response?: unknown }
-
-/** The refusals of single recipients, where all of them were refused. */
-function refusalsIn(error: unknown): readonly Refusal[] {
-  if (typeof error !== 'object' || error === null || !('rejectedErrors' in error)) return []
-  return Array.isArray(error.rejectedErrors) ? error.rejectedErrors : []
-}
-
-/** Whether every refusal is one that stays. Others, such as greylisting, pass. */
-function isPermanent(refusals: readonly Refusal[]): boolean {
-  return refusals.length > 0 && refusals.every(({ responseCode = 0 }) => responseCode >= 500)
-}
-
 /** Recipients by their places in the configuration: addresses stay out of logs. */
-function positions({ to }: SmtpChannel, some: readonly string[]): string {
-  return some.map((one) => `to[${to.indexOf(one)}]`).join(', ')
+function positions({ to }: SmtpChannel, refused: readonly string[]): string {
+  return refused.map((one) => `to[${to.indexOf(one)}]`).join(', ')
 }

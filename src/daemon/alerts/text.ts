@@ -1,7 +1,7 @@
 import type { AlertKind } from '../../contract/control/alerts.ts'
 import type { Alert } from '../../store/alerts/alerts.ts'
 import { visible } from '../../text/visible.ts'
-import type { Notice } from '../config/channel.ts'
+import type { AlertChange, Notice } from '../config/channel.ts'
 import type { AlertLink } from './links.ts'
 
 /** A notice as people read it, in chat and mail. */
@@ -14,6 +14,9 @@ export type NoticeText = {
 
 /** A reason may quote the name of a file or of a column at any length. */
 const reasonLength = 600
+const groupReasonLength = 200
+/** A chat takes 3,000 characters in one message. */
+const maxGroupLength = 2500
 
 const headlines: Readonly<Record<AlertKind, string>> = {
   blocked: 'the platform refuses all requests',
@@ -62,20 +65,21 @@ function wordsOf(notice: Notice, linkOf: AlertLink): NoticeText {
       const { connection, kind } = alert
       return {
         subject: `[Rollcall] ${connection}: ${headlines[kind]}`,
-        lines: [stateLine(notice), short(alert.reason, reasonLength), ...countLine(alert), `See: ${commandFor(alert)}`],
+        lines: detailLines(notice, reasonLength),
         link: linkOf(alert),
       }
     }
-    case 'summary':
+    case 'group': {
+      const { changes } = notice
+      const connections = new Set(changes.map(({ alert }) => alert.connection))
+      const [connection = ''] = connections
+      const where = connections.size === 1 ? connection : counted(connections.size, 'connection')
       return {
-        subject: '[Rollcall] more alerts',
-        lines: [
-          `${counted(notice.raised, 'more alert')}${notice.cleared > 0 ? `, and ${counted(notice.cleared, 'alert')} over` : ''}.`,
-          `More than ${notice.perHour} messages in an hour are not sent one by one.`,
-          'See: rollcall alerts',
-        ],
+        subject: `[Rollcall] ${where}: ${counted(changes.length, 'alert')}`,
+        lines: [...groupLines(changes, linkOf), 'See: rollcall alerts'],
         link: linkOf(null),
       }
+    }
     case 'test':
       return {
         subject: '[Rollcall] test',
@@ -87,11 +91,44 @@ function wordsOf(notice: Notice, linkOf: AlertLink): NoticeText {
   }
 }
 
+/** The changes one below the other, by connection, as far as a message has room for them. */
+function groupLines(changes: readonly AlertChange[], linkOf: AlertLink): string[] {
+  const lines: string[] = []
+  let more = changes.length
+  for (const change of changes.toSorted(byConnection)) {
+    const block = blockOf(change, linkOf).map(visible)
+    if (lines.length > 0 && [...lines, ...block].join('\n').length > maxGroupLength) break
+    lines.push(...block, '')
+    more--
+  }
+  return more > 0 ? [...lines, `And ${counted(more, 'more alert')}.`] : lines
+}
+
+function byConnection({ alert: a }: AlertChange, { alert: b }: AlertChange): number {
+  return a.connection.localeCompare(b.connection) || a.kind.localeCompare(b.kind)
+}
+
+function blockOf(change: AlertChange, linkOf: AlertLink): string[] {
+  const { alert } = change
+  const link = linkOf(alert)
+  return [
+    `${alert.connection}: ${headlines[alert.kind]}`,
+    ...detailLines(change, groupReasonLength),
+    ...(link === null ? [] : [link]),
+  ]
+}
+
+function detailLines(change: AlertChange, maxReasonLength: number): string[] {
+  const { alert } = change
+  const command = commands[alert.kind](alert)
+  return [stateLine(change), short(alert.reason, maxReasonLength), ...countLine(alert), `See: ${command}`]
+}
+
 function short(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length)}…` : text
 }
 
-function stateLine({ type, alert, sentBefore }: Extract<Notice, { alert: Alert }>): string {
+function stateLine({ type, alert, sentBefore }: AlertChange): string {
   const since = minute(alert.since)
   if (type === 'cleared') return `Over since ${minute(alert.clearedAt ?? alert.since)}. It had been so since ${since}.`
   return sentBefore > 0 ? `Reminder: this is so since ${since}.` : `Since ${since}.`
@@ -102,10 +139,6 @@ function countLine({ people, leavers }: Alert): string[] {
   return [
     `${counted(people, 'person', 'people')} wait${people === 1 ? 's' : ''}, ${counted(leavers ?? 0, 'leaver')} among them.`,
   ]
-}
-
-function commandFor(alert: Alert): string {
-  return commands[alert.kind](alert)
 }
 
 function ofRun(alert: Alert): string {

@@ -17,9 +17,7 @@ const perHour = z
   .min(1)
   .max(1000)
   .default(30)
-  .describe(
-    'How many messages are sent in an hour. Beyond that, one summary an hour says how many more alerts there are.',
-  )
+  .describe('Maximum number of messages in an hour. Alerts beyond that wait, and go together in the next message.')
 
 const filter = {
   connections: z.array(z.string()).min(1).optional().describe('The connections whose alerts it takes. Default: all.'),

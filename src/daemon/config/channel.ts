@@ -59,16 +59,18 @@ export type SmtpChannel = {
 /** The channel that every installation has. It takes every alert. */
 export const logChannel = { name: 'log', connections: null, kinds: null, perHour: null } as const
 
+/** What one message says of one alert: that it was raised or still is, or that it is over. */
+export type AlertChange = {
+  readonly type: 'raised' | 'cleared'
+  readonly alert: Alert
+  /** How many messages about the alert the channel was sent before. */
+  readonly sentBefore: number
+}
+
 /** What one message says. `id` is the same when it is sent again, so that a receiver can recognise it. */
 export type Notice = { readonly id: string; readonly now: Date } & (
-  | {
-      readonly type: 'raised' | 'cleared'
-      readonly alert: Alert
-      readonly sentBefore: number
-      /** The recipients of a mail that have not taken it; null: all. */
-      readonly leftTo: readonly string[] | null
-    }
-  | { readonly type: 'summary'; readonly raised: number; readonly cleared: number; readonly perHour: number }
+  | AlertChange
+  | { readonly type: 'group'; readonly changes: readonly AlertChange[] }
   | { readonly type: 'test' }
 )
 
@@ -78,10 +80,8 @@ export type Unsent = {
   readonly failure: string
   /** How long the receiver asks to be left alone. */
   readonly retryAfterMs?: number | null
-  /** The recipients of a mail that have not taken it, if others have. */
-  readonly leftTo?: readonly string[]
-  /** The mail server says that trying again is of no use. */
-  readonly permanent?: boolean
+  /** Some recipients of a mail have taken it, so that it is not sent again. */
+  readonly isTakenByOthers?: boolean
 }
 
 /** Sends to one channel. Null once the receiver has taken the message. Faults of the network and of the receiver are not thrown. */

@@ -16,8 +16,6 @@ export type ClaimedNotification = {
   readonly attempt: number
   /** From then on another process may send it. */
   readonly until: Date
-  /** The recipients that have not taken it; null: all. */
-  readonly leftTo: readonly string[] | null
 }
 
 /** Claims the notifications of a channel that are due, at most `limit`, those of the alerts that were raised first. */
@@ -27,7 +25,7 @@ export async function claimNotifications(
 ): Promise<ClaimedNotification[]> {
   // By time and not by a lock: a process that the system has stopped keeps its locks, and the notification has to go out all the same.
   const until = new Date(now.getTime() + claimMs)
-  const { rows } = await sql<AlertRow & { sent: number; attempts: number; left_to: string[] | null }>`
+  const { rows } = await sql<AlertRow & { sent: number; attempts: number }>`
     with due as (
       select alert_id from notifications join alerts on alerts.id = alert_id
       where channel = ${channel} and next_at <= ${now} and (claimed_until is null or claimed_until <= ${now})
@@ -36,7 +34,7 @@ export async function claimNotifications(
     update notifications set attempts = attempts + 1, claimed_until = ${until}
     from due join alerts on alerts.id = due.alert_id
     where notifications.alert_id = due.alert_id and channel = ${channel}
-    returning alerts.*, notifications.sent, notifications.attempts, notifications.left_to`.execute(db)
+    returning alerts.*, notifications.sent, notifications.attempts`.execute(db)
   return rows.map((row) => {
     const alert = toAlert(row)
     return {
@@ -46,7 +44,6 @@ export async function claimNotifications(
       sentBefore: row.sent,
       attempt: row.attempts,
       until,
-      leftTo: row.left_to,
     }
   })
 }
@@ -54,7 +51,6 @@ export async function claimNotifications(
 /** What one message said, with when to remind of each alert that is in it. */
 export type Sent = {
   readonly claims: readonly (ClaimedNotification & { readonly remindAt: Date })[]
-  readonly summary: boolean
   /** What went wrong all the same, as when one of several recipients does not exist. */
   readonly failure?: string | null
   readonly now: Date
@@ -64,7 +60,7 @@ export type Sent = {
  * Notes that they were sent, in one message. The next one says that the condition is over, or is a reminder. False: another process has
  * taken them over.
  */
-export async function noteSent(db: Db, { claims, summary, failure = null, now }: Sent): Promise<boolean> {
+export async function noteSent(db: Db, { claims, failure = null, now }: Sent): Promise<boolean> {
   const [first] = claims
   if (!first) return false
   const { channel } = first
@@ -76,12 +72,12 @@ export async function noteSent(db: Db, { claims, summary, failure = null, now }:
   return await db.transaction().execute(async (tx) => {
     const { numAffectedRows } = await sql`
       update notifications set claimed_until = null, sent = sent + 1, attempts = 0, sent_code = t.code, notified_at = ${now},
-        last_failure = ${failure}, left_to = null,
+        last_failure = ${failure},
         next_at = case when t.type = 'cleared' then null when alerts.cleared_at is not null then ${now} else t."remindAt" end
       from jsonb_to_recordset(${ended}::jsonb) as t(id uuid, code text, type text, before integer, attempt integer,
         "remindAt" timestamptz) join alerts on alerts.id = t.id
       where alert_id = t.id and channel = ${channel} and sent = before and attempts = attempt`.execute(tx)
-    await tx.insertInto('alert_messages').values({ channel, sent_at: now, summary }).execute()
+    await tx.insertInto('alert_messages').values({ channel, sent_at: now }).execute()
     await tx
       .deleteFrom('alert_messages')
       .where('sent_at', '<', new Date(now.getTime() - messagesKeptMs))
@@ -94,11 +90,11 @@ export async function noteSent(db: Db, { claims, summary, failure = null, now }:
 export async function noteUnsent(
   db: Db,
   { channel, alert, sentBefore, attempt }: ClaimedNotification,
-  { failure, retryAt, leftTo = null }: { failure: string; retryAt: Date; leftTo?: readonly string[] | null },
+  { failure, retryAt }: { failure: string; retryAt: Date },
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('notifications')
-    .set({ claimed_until: null, last_failure: failure, next_at: retryAt, left_to: leftTo && [...leftTo] })
+    .set({ claimed_until: null, last_failure: failure, next_at: retryAt })
     .where('alert_id', '=', alert.id)
     .where('channel', '=', channel)
     .where('sent', '=', sentBefore)
@@ -114,13 +110,13 @@ export async function hastenNotifications(db: Db, { channel, now }: { channel: s
     where channel = ${channel} and next_at > ${now} and attempts > 0 and claimed_until is null`.execute(db)
 }
 
-/** How many messages a channel was sent since then, and how many of them were summaries. */
-export async function messagesSince(
-  db: Db,
-  { channel, since }: { channel: string; since: Date },
-): Promise<{ readonly messages: number; readonly summaries: number }> {
-  const { rows } = await sql<{ messages: number; summaries: number }>`
-    select count(*)::int as messages, (count(*) filter (where summary))::int as summaries from alert_messages
-    where channel = ${channel} and sent_at > ${since}`.execute(db)
-  return rows[0] ?? { messages: 0, summaries: 0 }
+/** How many messages a channel was sent since then. */
+export async function countMessages(db: Db, { channel, since }: { channel: string; since: Date }): Promise<number> {
+  const { count } = await db
+    .selectFrom('alert_messages')
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .where('channel', '=', channel)
+    .where('sent_at', '>', since)
+    .executeTakeFirstOrThrow()
+  return Number(count)
 }

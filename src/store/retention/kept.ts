@@ -335,9 +335,9 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
   notifications: [
     {
       holds: 'none',
-      what: 'how far each channel was told of an alert, and which of its recipients are left',
+      what: 'how far each channel was told of an alert',
       until: '90 days after the alert was over',
-      columns: named('alert_id channel next_at claimed_until sent attempts sent_code notified_at last_failure left_to'),
+      columns: named('alert_id channel next_at claimed_until sent attempts sent_code notified_at last_failure'),
     },
   ],
   alert_messages: [
@@ -345,7 +345,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'none',
       what: 'when a channel was sent a message, for its limit',
       until: 'a day after it was sent',
-      columns: named('channel sent_at summary'),
+      columns: named('channel sent_at'),
     },
   ],
   leases: [

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { smtpSender } from '../../../src/daemon/alerts/smtp.ts'
 import type { Notice, SmtpChannel } from '../../../src/daemon/config/channel.ts'
 import { secretText, smtpChannel } from '../../helpers/alert-settings.ts'
-import { cleared, raised } from '../../helpers/notices.ts'
+import { cleared, groupNotice, raised } from '../../helpers/notices.ts'
 import { freePort } from '../../helpers/servers/free-port.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { type Certificates, makeCertificates } from '../../helpers/sources/hr-server.ts'
@@ -55,6 +55,17 @@ describe('a mail', () => {
     const subject = 'Re: [Rollcall] acme: a plan waits for an approval'
     expect(server.received).toMatchObject([{ headers: { ...thread, subject } }, { headers: { ...thread, subject } }])
     expect(server.received[0]?.headers['message-id']).toMatch(/_2@acme\.example>$/)
+  })
+
+  test('about several alerts refers to the thread of each', async () => {
+    await using server = await startMailServer()
+    const alerts = [raised({ id: 'a' }), raised({ id: 'b' }, { sentBefore: 1 })]
+
+    await send(server.port, { notice: groupNotice(alerts) })
+
+    const [{ headers } = { headers: {} as Record<string, string> }] = server.received
+    expect(headers.references).toBe('<a_1@acme.example> <b_1@acme.example>')
+    expect(headers['message-id']).toBe('<group_1@acme.example>')
   })
 
   test('with a reason full of markup and control characters has no header and no line more than others', async () => {
@@ -123,34 +134,21 @@ describe('a mail server', () => {
     const unsent = await send(server.port)
 
     expect(unsent?.failure).toBe(`127.0.0.1:${server.port} ${expected}`)
-    expect(unsent?.leftTo).toBeUndefined()
+    expect(unsent?.isTakenByOthers).toBeUndefined()
     expect(server.received).toEqual([])
   })
 
   test.each([
-    [550, '5.1.1 unknown', true, 'refuses to[1] (550 5.1.1)'],
-    [450, '4.2.0 greylisted', false, 'refuses to[1] (450 4.2.0)'],
-  ])(
-    'that refuses one recipient of two with %i has taken it for the other',
-    async (code, text, permanent, expected) => {
-      const refuse = (_what: string, address: string) => (address === two[1] ? new Refusal(code, text) : undefined)
-      await using server = await startMailServer({ refuse })
+    [550, '5.1.1 unknown', 'refuses to[1] (550 5.1.1)'],
+    [450, '4.2.0 greylisted', 'refuses to[1] (450 4.2.0)'],
+  ])('that refuses one recipient of two with %i has taken it for the other', async (code, text, expected) => {
+    const refuse = (_what: string, address: string) => (address === two[1] ? new Refusal(code, text) : undefined)
+    await using server = await startMailServer({ refuse })
 
-      const unsent = await send(server.port, { to: two })
+    const unsent = await send(server.port, { to: two })
 
-      expect(unsent).toEqual({ failure: `127.0.0.1:${server.port} ${expected}`, leftTo: [two[1]], permanent })
-      expect(server.received).toMatchObject([{ to: [two[0]] }])
-    },
-  )
-
-  test('gets what is left for those only who have not taken it', async () => {
-    await using server = await startMailServer()
-
-    const unsent = await send(server.port, { to: two, notice: raised({}, { leftTo: [two[1] ?? ''] }) })
-    const gone = await send(server.port, { to: two, notice: raised({}, { leftTo: ['former@acme.example'] }) })
-
-    expect([unsent, gone]).toEqual([null, null])
-    expect(server.received).toMatchObject([{ to: [two[1]], headers: { to: two.join(', ') } }])
+    expect(unsent).toEqual({ failure: `127.0.0.1:${server.port} ${expected}`, isTakenByOthers: true })
+    expect(server.received).toMatchObject([{ to: [two[0]] }])
   })
 })
 

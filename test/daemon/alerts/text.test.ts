@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type AlertLink, alertLinks } from '../../../src/daemon/alerts/links.ts'
 import { noticeText } from '../../../src/daemon/alerts/text.ts'
 import { conditionKinds } from '../../../src/store/alerts/conditions.ts'
-import { cleared, raised, summaryNotice, testNotice } from '../../helpers/notices.ts'
+import { cleared, groupNotice, raised, testNotice } from '../../helpers/notices.ts'
 
 const noLink: AlertLink = () => null
 
@@ -32,14 +32,65 @@ test.each([
   expect(text.subject).toBe(noticeText(raised(), noLink).subject)
 })
 
-test('a summary says how many more alerts there are, and where to look', () => {
-  const { lines } = noticeText(summaryNotice, noLink)
+describe('a message about several alerts', () => {
+  const { reason } = raised().alert
 
-  expect(lines).toEqual([
-    '7 more alerts, and 1 alert over.',
-    'More than 30 messages in an hour are not sent one by one.',
-    'See: rollcall alerts',
-  ])
+  test('says of each what a message of its own would say, grouped by connection', () => {
+    const changes = [
+      raised({ connection: 'hr' }, { sentBefore: 1 }),
+      raised({ kind: 'stale' }),
+      cleared({ connection: 'hr', kind: 'blocked' }),
+    ]
+
+    const linkOf = alertLinks({ link: null, consoleUrl: new URL('https://rollcall.example/') })
+    const text = noticeText(groupNotice(changes), linkOf)
+
+    expect(text).toEqual({
+      subject: '[Rollcall] 2 connections: 3 alerts',
+      lines: [
+        'acme: HR was not read',
+        'Since 2026-11-20 03:00 UTC.',
+        reason,
+        '93 people wait, 91 leavers among them.',
+        'See: rollcall runs --connection acme',
+        'https://rollcall.example/runs?connection=acme',
+        '',
+        'hr: the platform refuses all requests',
+        'Over since 2026-11-20 05:00 UTC. It had been so since 2026-11-20 03:00 UTC.',
+        reason,
+        '93 people wait, 91 leavers among them.',
+        'See: rollcall status',
+        'https://rollcall.example/',
+        '',
+        'hr: a plan waits for an approval',
+        'Reminder: this is so since 2026-11-20 03:00 UTC.',
+        reason,
+        '93 people wait, 91 leavers among them.',
+        'See: rollcall run 0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f',
+        'https://rollcall.example/runs/0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f/decision',
+        '',
+        'See: rollcall alerts',
+      ],
+      link: 'https://rollcall.example/',
+    })
+  })
+
+  test('names its connection where they are all of one', () => {
+    const { subject } = noticeText(groupNotice([raised(), raised({ kind: 'stale' })]), noLink)
+
+    expect(subject).toBe('[Rollcall] acme: 2 alerts')
+  })
+
+  test('stays short enough for a chat, and says how many more there are', () => {
+    const changes = Array.from({ length: 40 }, (_, index) => raised({ connection: 'x'.repeat(200) + index }))
+
+    const { lines } = noticeText(groupNotice(changes), noLink)
+
+    const named = lines.filter((line) => line.startsWith('xxx')).length
+    expect(named).toBeGreaterThan(3)
+    expect(lines.slice(-2)).toEqual([`And ${40 - named} more alerts.`, 'See: rollcall alerts'])
+    expect(lines.join('\n').length).toBeLessThan(3000)
+  })
 })
 
 test('a test says that nothing is wrong', () => {

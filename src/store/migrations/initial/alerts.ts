@@ -31,8 +31,6 @@ create table notifications (
   sent_code text,
   notified_at timestamptz,
   last_failure text,
-  -- The recipients that did not take a message that others took; null: the message goes to all of them.
-  left_to text[],
   primary key (alert_id, channel)
 );
 create index notifications_due on notifications (channel, next_at) where next_at is not null;
@@ -40,8 +38,7 @@ create index notifications_due on notifications (channel, next_at) where next_at
 -- The messages of the last day. The limit of a channel counts them.
 create table alert_messages (
   channel text not null,
-  sent_at timestamptz not null,
-  summary boolean not null
+  sent_at timestamptz not null
 );
 create index alert_messages_by_time on alert_messages (channel, sent_at);
 `
