@@ -13,33 +13,28 @@ type Common = {
   readonly name: string
   readonly label: string
   readonly hint?: Shown
-  /** What is wrong with what was given. */
-  readonly error?: string | null
   readonly required?: boolean
-  /** Whether the cursor stands here when the page is opened. */
-  readonly focus?: boolean
 }
 
 type TextField = Common & {
   readonly value?: string
-  readonly type?: 'text' | 'search' | 'password' | 'date' | 'number' | 'email'
+  readonly type?: 'text' | 'search' | 'password' | 'date' | 'number'
   readonly maxLength?: number
   readonly placeholder?: string
-  readonly autocomplete?: string
 }
 
-export function textField({ type = 'text', value = '', placeholder, autocomplete = 'off', ...field }: TextField): Html {
+export function textField({ type = 'text', value = '', placeholder, ...field }: TextField): Html {
   return labelled(
     field,
-    html`<input id="${field.name}" name="${field.name}" type="${type}" value="${value}" autocomplete="${autocomplete}" autocapitalize="none" spellcheck="false"${placeholder !== undefined && html` placeholder="${placeholder}"`}${attributes(field)}>`,
+    html`<input id="${field.name}" name="${field.name}" type="${type}" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"${placeholder !== undefined && html` placeholder="${placeholder}"`}${attributes(field)}>`,
   )
 }
 
 /** Several lines of text, such as a reason. */
-export function areaField({ value = '', rows = 3, ...field }: TextField & { readonly rows?: number }): Html {
+export function areaField({ value = '', ...field }: TextField): Html {
   return labelled(
     field,
-    html`<textarea id="${field.name}" name="${field.name}" rows="${rows}"${attributes(field)}>${value}</textarea>`,
+    html`<textarea id="${field.name}" name="${field.name}" rows="3"${attributes(field)}>${value}</textarea>`,
   )
 }
 
@@ -61,23 +56,21 @@ export function selectField({
   )
 }
 
-export function checkField({ value = '1', checked = false, ...field }: Common & { value?: string; checked?: boolean }) {
-  return html`<div class="check"><input id="${field.name}" name="${field.name}" type="checkbox" value="${value}"${checked && html` checked`}${attributes(field)}><label for="${field.name}">${field.label}</label>${field.hint && html`<p class="hint" id="${field.name}-hint">${field.hint}</p>`}</div>`
+export function checkField({ checked, ...field }: Common & { readonly checked: boolean }) {
+  return html`<div class="check"><input id="${field.name}" name="${field.name}" type="checkbox" value="1"${checked && html` checked`}${attributes(field)}><label for="${field.name}">${field.label}</label>${field.hint && html`<p class="hint" id="${field.name}-hint">${field.hint}</p>`}</div>`
 }
 
 /** One of a few answers, all of them in view. */
 export function choiceField({
   options,
-  value = null,
+  value,
   ...field
-}: Common & { readonly options: readonly Option[]; readonly value?: string | null }): Html {
+}: Omit<Common, 'hint'> & { readonly options: readonly Option[]; readonly value: string }): Html {
   return html`<fieldset class="choice"><legend>${field.label}</legend>
-${field.error && html`<p class="error" id="${field.name}-error">${field.error}</p>`}
 ${options.map(
   (option, at) =>
     html`<div class="check"><input id="${field.name}-${at}" name="${field.name}" type="radio" value="${option.value}"${option.value === value && html` checked`}${field.required && html` required`}><label for="${field.name}-${at}">${option.name}</label></div>`,
-)}
-${field.hint && html`<p class="hint">${field.hint}</p>`}</fieldset>`
+)}</fieldset>`
 }
 
 /** A form that does something. Each carries the token of the visitor. */
@@ -179,16 +172,14 @@ export function actLink({
   return html`<a class="button ${kind}" href="${href}"${label !== undefined && html` aria-label="${label}"`}>${name}</a>`
 }
 
-function labelled({ name, label, hint, error }: Common, input: Html): Html {
+function labelled({ name, label, hint }: Common, input: Html): Html {
   return html`<div class="field">
 <label for="${name}">${label}</label>
-${error && html`<p class="error" id="${name}-error">${error}</p>`}
 ${input}
 ${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 </div>`
 }
 
-function attributes({ name, hint, error, required, focus, maxLength }: Common & { maxLength?: number }): Html {
-  const described = [error && `${name}-error`, hint && `${name}-hint`].filter(Boolean).join(' ')
-  return html`${required && html` required`}${focus && html` autofocus`}${maxLength !== undefined && html` maxlength="${maxLength}"`}${error && html` aria-invalid="true"`}${described !== '' && html` aria-describedby="${described}"`}`
+function attributes({ name, hint, required, maxLength }: Common & { maxLength?: number }): Html {
+  return html`${required && html` required`}${maxLength !== undefined && html` maxlength="${maxLength}"`}${hint && html` aria-describedby="${name}-hint"`}`
 }

@@ -1,3 +1,4 @@
+import { address } from './address.ts'
 import { type Html, html, type Shown } from './html.ts'
 
 export type Column<Row> = {
@@ -35,20 +36,29 @@ function cellOf<Row>({ name, kind, cell }: Column<Row>, row: Row): Html {
   return html`<td role="cell" class="${kind}" data-label="${name}">${cell(row)}</td>`
 }
 
-/** Leads to the first page and to the next one of a list; nothing where there is one page alone. */
-export function paging({
-  label,
-  first,
-  next,
-}: {
+/** Where a list stands among its pages, and how its other pages are addressed. */
+export type Paging = {
   readonly label: string
-  readonly first: string | null
+  readonly path: string
+  /** What the address says of the list besides its page. */
+  readonly query: Readonly<Record<string, string | boolean | null | undefined>>
+  /** What the address names the page by. */
+  readonly name?: string
+  /** The page that is shown; empty: the first. */
+  readonly after: string
   readonly next: string | null
-}): Html | null {
-  if (first === null && next === null) return null
+  /** The id of the list within the page. */
+  readonly anchor?: string
+}
+
+/** Leads to the first page and to the next one of a list; nothing where there is one page alone. */
+export function paging({ label, path, query, name = 'after', after, next, anchor }: Paging): Html | null {
+  if (after === '' && next === null) return null
+  const to = (page: string | null) =>
+    address(path, { ...query, [name]: page }) + (anchor === undefined ? '' : `#${anchor}`)
   return html`<nav class="paging" aria-label="${label}">
-${first !== null && html`<a class="button" href="${first}">First page</a>`}
-${next !== null && html`<a class="button" rel="next" href="${next}">Next page</a>`}
+${after !== '' && html`<a class="button" href="${to(null)}">First page</a>`}
+${next !== null && html`<a class="button" rel="next" href="${to(next)}">Next page</a>`}
 </nav>`
 }
 

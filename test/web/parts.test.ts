@@ -50,15 +50,34 @@ test('a table says what it is about, what each cell is, and why it is empty', ()
 })
 
 test('a list of one page has no way to others', () => {
-  expect(paging({ label: 'Pages', first: null, next: null })).toBeNull()
+  expect(paging({ label: 'Pages', path: '/runs', query: {}, after: '', next: null })).toBeNull()
 })
 
-test('a field is tied to its label, its hint and what is wrong with it', () => {
-  const field = String(areaField({ name: 'reason', label: 'Why', hint: 'For the record.', error: 'Say why.' }))
+test('a list of several pages leads to the first and to the next, with what the address says besides', () => {
+  const first = String(paging({ label: 'Pages', path: '/runs', query: { connection: 'hr' }, after: '', next: 'b' }))
+  const last = String(
+    paging({
+      label: 'Pages',
+      path: '/r',
+      query: { q: '' },
+      name: 'rejects',
+      after: 'b',
+      next: null,
+      anchor: 'rejects',
+    }),
+  )
+
+  expect(first).toContain('href="/runs?connection=hr&amp;after=b">Next page')
+  expect(first).not.toContain('First page')
+  expect(last).toContain('href="/r#rejects">First page')
+  expect(last).not.toContain('Next page')
+})
+
+test('a field is tied to its label and its hint', () => {
+  const field = String(areaField({ name: 'reason', label: 'Why', hint: 'For the record.' }))
 
   expect(field).toContain('<label for="reason">Why</label>')
-  expect(field).toContain('aria-invalid="true" aria-describedby="reason-error reason-hint"')
-  expect(field).toContain('<p class="error" id="reason-error">Say why.</p>')
+  expect(field).toContain('aria-describedby="reason-hint"')
 })
 
 test('of a few options the one that is given is chosen, and none is the empty one', () => {

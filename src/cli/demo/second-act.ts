@@ -13,7 +13,7 @@ export type SecondAct = {
   readonly repaired: Run
 }
 
-export const cutShare = 0.6
+const cutShare = 0.6
 
 /** The export without its last rows. One that ends in the middle of a row is refused before anything is planned. */
 export function cutShort(people: readonly Person[]): string {

@@ -1,5 +1,5 @@
 import type { InboxEvent } from '../../contract/control/shapes.ts'
-import { aligned, moment, type Paint, roomIn, shortId, shown } from './text.ts'
+import { headed, moment, type Paint, shortId, shown } from './text.ts'
 
 /** Events as a table, one line each. */
 export function renderEvents(events: readonly InboxEvent[], paint: Paint): string {
@@ -12,9 +12,6 @@ export function renderEvents(events: readonly InboxEvent[], paint: Paint): strin
     event.runId === null ? '-' : shortId(event.runId),
     shown([event.eventId ?? '', event.reason ?? ''].filter((text) => text !== '').join(': ')),
   ])
-  return aligned(
-    [['EVENT', 'CONNECTION', 'RECEIVED', 'STATE', 'RUN', "SENDER'S ID, REASON"], ...rows],
-    (cell, row) => (row === 0 ? paint('bold', cell) : cell),
-    roomIn(paint),
-  ).join('\n')
+  const head = ['EVENT', 'CONNECTION', 'RECEIVED', 'STATE', 'RUN', "SENDER'S ID, REASON"]
+  return headed(head, rows, paint).join('\n')
 }

@@ -1,5 +1,5 @@
 import type { Leaver, LeaverReport } from '../../contract/control/leavers.ts'
-import { age, aligned, moment, type Paint, roomIn, shown } from './text.ts'
+import { age, headed, moment, type Paint, shown } from './text.ts'
 
 /** The report in short: the figures of each connection, and the departures that need somebody. */
 export function renderLeaverReport({ from, to, connections, leavers }: LeaverReport, paint: Paint): string {
@@ -30,7 +30,7 @@ export function renderLeaverReport({ from, to, connections, leavers }: LeaverRep
   const wanting = leavers.filter(({ late, state }) => late || state === 'not_effective')
   return [
     paint('bold', `Leavers whose last day lies from ${shown(from)} to ${shown(to)}`),
-    ...aligned([header, ...rows], (text, row) => (row === 0 ? paint('bold', text) : text), roomIn(paint)),
+    ...headed(header, rows, paint),
     ...(wanting.length === 0 ? [] : ['', paint('bold', 'Late or not effective'), renderLeavers(wanting, paint)]),
   ].join('\n')
 }
@@ -40,7 +40,7 @@ export function renderLeavers(leavers: readonly Leaver[], paint: Paint): string 
   return leavers.flatMap((leaver) => clockLines(leaver, paint)).join('\n')
 }
 
-export function clockLines(leaver: Leaver, paint: Paint): string[] {
+function clockLines(leaver: Leaver, paint: Paint): string[] {
   const { connection, identityId, effectiveOn, inferred, state, acknowledgedAt, visibleAt, firstSeenAt, late } = leaver
   const times = [
     `seen ${moment(firstSeenAt)}`,

@@ -1,10 +1,10 @@
+import { requestTexts } from '../../contract/control/person-texts.ts'
 import type { PersonAccount, PersonPlan } from '../../contract/control/shapes.ts'
-import { answerText } from './person.ts'
-import { notKept, renderField, renderGuards, renderWarnings } from './plan.ts'
-import { aligned, day, moment, type Paint, roomIn, shown } from './text.ts'
+import { answerText, fieldText } from './person.ts'
+import { renderField, renderGuards, renderWarnings } from './plan.ts'
+import { aligned, moment, type Paint, roomIn, shown } from './text.ts'
 
 type Cell = PersonAccount['rows'][number]['cells'][number]
-type Field = Cell['value'] | Cell['text']
 
 /** One person's way from their row to the platform's answer. */
 export function renderPersonAccount(account: PersonAccount, paint: Paint): string {
@@ -31,7 +31,7 @@ function rowLines({ place, reason, cells }: PersonAccount['rows'][number], paint
   const table = cells.map((cell) => [
     shown(cell.column),
     shown(cell.field),
-    textOf(cell.text, cell.field),
+    fieldText(cell.field, cell.text),
     readAs(cell),
   ])
   const head = ['COLUMN', 'FIELD', 'CELL', 'READ AS']
@@ -47,30 +47,13 @@ function rowLines({ place, reason, cells }: PersonAccount['rows'][number], paint
 function readAs({ value, field, normalised, keeps, reason }: Cell): string {
   if (reason !== null) return `cannot be used: ${shown(reason)}`
   if (keeps) return 'says nothing; what is known stays'
-  return `${textOf(value, field)}${normalised ? ' (normalised)' : ''}`
-}
-
-function textOf(value: Field, field: string): string {
-  if (value === null) return '-'
-  if (typeof value === 'object') return 'gone' in value ? notKept : 'hidden'
-  const isDate = (field === 'startedAt' || field === 'separatedAt') && String(value).includes('T')
-  return shown(isDate ? day(String(value)) : String(value))
+  return `${fieldText(field, value)}${normalised ? ' (normalised)' : ''}`
 }
 
 function deliveryLines(delivery: NonNullable<PersonAccount['delivery']>, paint: Paint): string[] {
   const fields = Object.entries(delivery.fields ?? {}).map(([name, field]) => renderField(name, field))
   return [
-    `${paint('bold', 'Request')}  ${requests[delivery.kind]}${fields.length === 0 ? '' : `: ${fields.join(', ')}`}`,
+    `${paint('bold', 'Request')}  ${requestTexts[delivery.kind]}${fields.length === 0 ? '' : `: ${fields.join(', ')}`}`,
     `${paint('bold', 'Answer')}   ${answerText(delivery)}`,
   ]
-}
-
-/** What the platform is sent for each kind of change. */
-const requests: Readonly<Record<NonNullable<PersonAccount['delivery']>['kind'], string>> = {
-  join: 'create or update the person',
-  update: 'create or update the person',
-  leave: 'update the person',
-  return: 'update the person',
-  correct: 'clear the leaving date, then set the new one',
-  retract: 'delete the data of the person',
 }

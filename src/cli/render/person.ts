@@ -1,3 +1,4 @@
+import { personNotes } from '../../contract/control/person-texts.ts'
 import type { Person, PersonChange, RecordView } from '../../contract/control/shapes.ts'
 import { renderLeavers } from './leavers.ts'
 import { notKept, renderField } from './plan.ts'
@@ -7,7 +8,7 @@ import { aligned, day, moment, type Paint, roomIn, shortId, shown } from './text
 export function renderPerson(person: Person, paint: Paint): string {
   const parts = [
     `${paint('bold', shown(person.identityId))} · ${person.connection}${person.asOf === null ? '' : ` · as of ${moment(person.asOf)}`}`,
-    ...notes(person).map((note) => `  ${paint('yellow', note)}`),
+    ...personNotes(person, { day, moment, key: String }).map((note) => `  ${paint('yellow', shown(note.join('')))}`),
     '',
     ...fieldTable(person, paint),
     '',
@@ -18,49 +19,11 @@ export function renderPerson(person: Person, paint: Paint): string {
   return parts.join('\n')
 }
 
-function notes(person: Person): string[] {
-  const {
-    inferred,
-    deferredTo,
-    absences,
-    retracted,
-    confirmed,
-    keys,
-    heldBack,
-    forgotten,
-    waiting,
-    overtaken = [],
-    unserved = [],
-  } = person
-  return [
-    ...(retracted ? [`taken back on ${day(retracted.at)}: ${shown(retracted.reason)}`] : []),
-    ...(confirmed === null && !retracted ? ['the platform has not acknowledged this person yet'] : []),
-    ...(heldBack ? [heldBackText(heldBack)] : []),
-    ...(keys.length > 0 ? [`HR names this person by ${keys.map(shown).join(', ')} by now`] : []),
-    ...(forgotten ? ['forgotten: what was kept of this person was removed on request'] : []),
-    ...(inferred ? ['the leaving date was inferred; no row states it'] : []),
-    ...(deferredTo ? [`leaves on ${deferredTo}; sent when that day has come`] : []),
-    ...waiting.map(
-      ({ effectiveOn, leaves }) => `a row of HR ${leaves ? 'about leaving ' : ''}waits for ${effectiveOn}`,
-    ),
-    ...unserved.map(({ column, reason, source, line }) =>
-      shown([`${source}:${line}`, column, reason].filter((part) => part !== null).join(': ')),
-    ),
-    ...overtaken.map((event) => `event ${event.id}, received ${moment(event.receivedAt)}: ${shown(event.reason)}`),
-    ...(absences > 0 ? [`missing from the last ${absences === 1 ? 'export' : `${absences} exports`}`] : []),
-  ]
-}
-
-function heldBackText({ until, leaving, by, reason }: NonNullable<Person['heldBack']>): string {
-  const what = leaving === null ? 'a leaving would be' : `left on ${day(leaving.separatedAt)} as HR says, which is`
-  return `${what} held back until ${until} by ${shown(by)}: ${shown(reason)}`
-}
-
 function fieldTable(person: Person, paint: Paint): string[] {
   const names = [...new Set([...Object.keys(person.wanted ?? {}), ...Object.keys(person.confirmed ?? {})])]
   const rows = names
     .filter((name) => name !== 'identityId')
-    .map((name) => [shown(name), cell(person.wanted, name), cell(person.confirmed, name)])
+    .map((name) => [shown(name), fieldText(name, person.wanted?.[name]), fieldText(name, person.confirmed?.[name])])
   return aligned(
     [['FIELD', 'HR SAYS', 'PLATFORM HAS'], ...rows],
     (text, row, column) => {
@@ -72,12 +35,12 @@ function fieldTable(person: Person, paint: Paint): string[] {
   ).map((line) => `  ${line}`)
 }
 
-function cell(record: RecordView | null, name: string): string {
-  const value = record?.[name]
+/** A value of a field as a row or the store has it; a moment of employment by its day. */
+export function fieldText(name: string, value: RecordView[string] | undefined): string {
   if (value === undefined || value === null) return '-'
   if (typeof value === 'object') return 'gone' in value ? notKept : 'hidden'
-  const isDate = name === 'startedAt' || name === 'separatedAt'
-  return isDate && typeof value === 'string' ? shown(day(value)) : shown(String(value))
+  const isDate = (name === 'startedAt' || name === 'separatedAt') && String(value).includes('T')
+  return shown(isDate ? day(String(value)) : String(value))
 }
 
 function historyLines(change: PersonChange, paint: Paint): string[] {

@@ -100,13 +100,7 @@ export function renderVerification(found: Verification, paint: Paint): string {
 export function renderRuns(runs: readonly Run[], paint: Paint): string {
   if (runs.length === 0) return 'No runs yet.'
   const head = ['RUN', 'CONNECTION', 'CREATED', 'STATE', 'CHANGES']
-  const rows = runs.map((run) => [
-    shortId(run.id),
-    run.connection,
-    moment(run.createdAt),
-    run.state,
-    run.counts ? countsText(run.counts) : (run.reason ?? '').split('\n', 1).map(shown).join(''),
-  ])
+  const rows = runs.map((run) => [shortId(run.id), run.connection, moment(run.createdAt), run.state, summaryText(run)])
   return aligned(
     [head, ...rows],
     (cell, row, column) => {
@@ -118,9 +112,14 @@ export function renderRuns(runs: readonly Run[], paint: Paint): string {
   ).join('\n')
 }
 
+/** What a run changes, or the first line of why it changes nothing. */
+function summaryText({ counts, reason }: Run): string {
+  return counts ? countsText(counts) : (reason ?? '').split('\n', 1).map(shown).join('')
+}
+
 /** A run in one line, for a list that grows. */
 export function renderRunLine(run: Run, paint: Paint): string {
-  const what = run.counts ? countsText(run.counts) : (run.reason ?? '').split('\n', 1).map(shown).join('')
+  const what = summaryText(run)
   const at = moment(run.finishedAt ?? run.startedAt ?? run.createdAt)
   return `${at}  ${shortId(run.id)}  ${run.connection}  ${stateText(run, paint)}  ${what}`.trimEnd()
 }

@@ -4,7 +4,7 @@ import type { ProcessRole } from '../../contract/control/processes.ts'
 import type { ConnectionStatus, Problem, Run, Status, Unserved } from '../../contract/control/shapes.ts'
 import { alertLines } from './alerts.ts'
 import { countsText, peopleNotInStep } from './tallies.ts'
-import { age, aligned, counted, moment, number, type Paint, roomIn, shortId, shown } from './text.ts'
+import { age, aligned, counted, headed, moment, number, type Paint, shortId, shown } from './text.ts'
 
 /** What runs here and how every connection stands. */
 export function renderStatus(status: Status, paint: Paint): string {
@@ -99,9 +99,13 @@ export function renderProblems(problems: readonly Problem[], paint: Paint): stri
     'AGAIN',
     'MESSAGE',
   ]
-  const lines = aligned([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell), roomIn(paint))
-  const more = problems.length - rows.length
-  return [...lines, ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : [])].join('\n')
+  return listed(head, rows, problems.length, paint).join('\n')
+}
+
+/** The first rows of a list as a table, and how many more there are. */
+function listed(head: readonly string[], rows: readonly (readonly string[])[], all: number, paint: Paint): string[] {
+  const more = all - rows.length
+  return [...headed(head, rows, paint), ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : [])]
 }
 
 function nameCell({ name }: Problem | Unserved, withNames: boolean): string[] {
@@ -114,11 +118,8 @@ export function renderForeign(foreign: readonly ForeignPerson[], paint: Paint): 
     .slice(0, problemsShown)
     .map((one) => [one.connection, shown(one.identityId), age(one.ageSeconds), moment(one.lastAt)])
   const head = ['CONNECTION', 'KEY', 'FOR', 'LISTED']
-  const lines = aligned([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell), roomIn(paint))
-  const more = foreign.length - rows.length
   return [
-    ...lines,
-    ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : []),
+    ...listed(head, rows, foreign.length, paint),
     'No accepted export states them. Ask HR about each; rollcall separate KEY… --reason "…" separates those who have left.',
   ].join('\n')
 }
@@ -139,9 +140,7 @@ export function renderUnserved(unserved: readonly Unserved[], paint: Paint): str
       shown([one.column, one.reason].filter((part) => part !== null).join(': ')),
     ])
   const head = ['CONNECTION', 'KEY', ...(withNames ? ['NAME'] : []), 'LEAVER', 'LOST', 'FOR', 'LINE', 'REASON']
-  const lines = aligned([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell), roomIn(paint))
-  const more = unserved.length - rows.length
-  return [...lines, ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : [])].join('\n')
+  return listed(head, rows, unserved.length, paint).join('\n')
 }
 
 function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {

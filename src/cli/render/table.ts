@@ -46,6 +46,11 @@ export function aligned(rows: readonly (readonly string[])[], paint: PaintCell, 
   }
 }
 
+/** A table below a line with the names of its columns. */
+export function headed(head: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string[] {
+  return aligned([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell), roomIn(paint))
+}
+
 function naturalWidths(rows: readonly (readonly string[])[]): number[] {
   const widths: number[] = []
   for (const row of rows)

@@ -4,7 +4,7 @@ import { displayWidth } from './table.ts'
 export type { Paint, Style } from '../../text/print.ts'
 /** Every text from outside goes through this before it stands in a line of ours. */
 export { visible as shown } from '../../text/visible.ts'
-export { aligned, roomIn } from './table.ts'
+export { aligned, headed, roomIn } from './table.ts'
 
 export const plain: Paint = (_style, text) => text
 

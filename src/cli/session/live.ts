@@ -60,8 +60,6 @@ export async function watch<T>(options: CommonOptions, live: Live<T>): Promise<W
       }
     } catch (error) {
       if (!signal.aborted) throw error
-    } finally {
-      await source[Symbol.asyncDispose]()
     }
   }
   if (seen !== null && isDrawn(output)) output.result(seen, live.render)
@@ -72,7 +70,7 @@ export async function watch<T>(options: CommonOptions, live: Live<T>): Promise<W
 type Sight<T> = { readonly seen: T; readonly away: null } | { readonly away: Away }
 type Away = { readonly since: Date; readonly reason: string }
 
-type Source = AsyncDisposable & { look<T>(look: (control: Control) => Promise<T>): Promise<Sight<T>> }
+type Source = { look<T>(look: (control: Control) => Promise<T>): Promise<Sight<T>> }
 
 /** Looks through the daemon that runs. Before one has run, it looks into the store itself: each time on a server, and once in the data folder. */
 async function sourceOf(config: Config, signal: AbortSignal): Promise<Source> {
@@ -103,7 +101,6 @@ async function sourceOf(config: Config, signal: AbortSignal): Promise<Source> {
         return absent(error.message)
       }
     },
-    async [Symbol.asyncDispose]() {},
   }
 }
 

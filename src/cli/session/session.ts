@@ -99,7 +99,7 @@ async function daemonBehind(error: unknown, config: Config, signal: AbortSignal)
 }
 
 /** Said of an http:// address of another machine, which `platform.insecure` allows. */
-export function readableWarning({ platform }: Config): string {
+function readableWarning({ platform }: Config): string {
   return `! what is sent to ${platform.baseUrl} can be read and changed on the way: write https:// in platform.baseUrl`
 }
 

@@ -1,5 +1,4 @@
 import type { TrailEntry } from '../../contract/control/trail.ts'
-import { address } from '../../web/address.ts'
 import { filterForm, textField } from '../../web/forms.ts'
 import { type Html, html, type Shown } from '../../web/html.ts'
 import { heading } from '../../web/layout.ts'
@@ -50,11 +49,7 @@ ${filterForm({
 })}
 <section class="card" id="entries" aria-label="Acts">
 ${entriesTable(data, next !== null)}
-${paging({
-  label: 'Pages of acts',
-  first: fields('after') === '' ? null : address('/audit', chosen),
-  next: next === null ? null : address('/audit', { ...chosen, after: next }),
-})}
+${paging({ label: 'Pages of acts', path: '/audit', query: chosen, after: fields('after'), next })}
 </section>`
     return { title: 'Audit trail', content, section: 'audit' }
   })

@@ -74,11 +74,7 @@ ${filterForm({
 })}
 <section class="card" id="events" aria-label="Events">
 ${eventsTable(data, guest)}
-${paging({
-  label: 'Pages of events',
-  first: fields('after') === '' ? null : address('/events', chosen),
-  next: next === null ? null : address('/events', { ...chosen, after: next }),
-})}
+${paging({ label: 'Pages of events', path: '/events', query: chosen, after: fields('after'), next })}
 </section>`
     return { title: 'Webhooks', content, section: 'events' }
   })

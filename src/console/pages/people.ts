@@ -1,5 +1,4 @@
 import type { FoundPerson } from '../../contract/control/people.ts'
-import { address } from '../../web/address.ts'
 import { filterForm, textField } from '../../web/forms.ts'
 import { html } from '../../web/html.ts'
 import { heading } from '../../web/layout.ts'
@@ -48,11 +47,7 @@ async function found(
     rows: data,
     empty: next === null ? 'No one is found.' : 'No one was found among those who were looked through; there are more.',
   })}
-${paging({
-  label: 'Pages of people',
-  first: after === '' ? null : address('/people', { connection, q: search }),
-  next: next === null ? null : address('/people', { connection, q: search, after: next }),
-})}`
+${paging({ label: 'Pages of people', path: '/people', query: { connection, q: search }, after, next })}`
 }
 
 const stateTones: Readonly<Record<FoundPerson['state'], Tone>> = { employed: 'good', left: 'plain', retracted: 'plain' }

@@ -1,11 +1,12 @@
 import type { Leaver } from '../../contract/control/leavers.ts'
 import { leaverStates } from '../../contract/control/leavers.ts'
+import { personNotes } from '../../contract/control/person-texts.ts'
 import type { Person, PersonChange } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
 import { actLink, textField } from '../../web/forms.ts'
 import { type Html, html, type Shown } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
-import { badge, definitions, joined, type Moment, type Tone, timeline } from '../../web/parts.ts'
+import { badge, definitions, type Moment, type Tone, timeline } from '../../web/parts.ts'
 import { span } from '../../web/span.ts'
 import { type Column, table } from '../../web/tables.ts'
 import { day, moment } from '../../web/words.ts'
@@ -20,10 +21,10 @@ import {
   kindBadge,
   nameOf,
   personHref,
+  reasonField,
   runHref,
   valueText,
 } from '../site/words.ts'
-import { reasonField } from './run.ts'
 
 /** What HR says of a person beside what the platform has, how it came about, and what can be done. */
 export function personPages(site: Site): void {
@@ -205,42 +206,12 @@ ${
 }
 
 function notes(person: Person): Html | null {
-  const {
-    inferred,
-    deferredTo,
-    absences,
-    retracted,
-    confirmed,
-    keys,
-    heldBack,
-    forgotten,
-    waiting,
-    overtaken = [],
-    unserved = [],
-  } = person
-  const said: Shown[] = [
-    retracted && html`Taken back on ${day(retracted.at)}: ${retracted.reason}.`,
-    confirmed === null && !retracted && 'The platform has not acknowledged this person yet.',
-    heldBack &&
-      html`${heldBack.leaving ? html`HR says that they left on ${day(heldBack.leaving.separatedAt)}, which is` : 'A leaving would be'} held back until ${day(heldBack.until)} by ${heldBack.by}: ${heldBack.reason}.`,
-    keys.length > 0 &&
-      html`HR names this person by ${joined(keys.map((key) => html`<span class="key">${key}</span>`))} by now.`,
-    forgotten && 'Forgotten: what was kept of this person was removed on request.',
-    inferred && 'The last day was inferred; no row states it.',
-    deferredTo !== null && html`Leaves on ${day(deferredTo)}; it is sent when that day has come.`,
-    ...waiting.map(
-      ({ effectiveOn, leaves }) => html`A row of HR ${leaves && 'about leaving '}waits for ${day(effectiveOn)}.`,
-    ),
-    ...unserved.map(
-      ({ column, reason, source, line }) =>
-        html`${capital([column, reason].filter((part) => part !== null).join(': '))} (${source}:${line}).`,
-    ),
-    ...overtaken.map((event) => html`Event ${event.id} of ${moment(event.receivedAt)}: ${event.reason}.`),
-    absences > 0 && html`Missing from the last ${absences === 1 ? 'export' : `${absences} exports`}.`,
-  ]
-  const known = said.filter(Boolean)
-  if (known.length === 0) return null
-  return html`<ul class="notes" aria-label="To know about this person">${known.map((note) => html`<li>${note}</li>`)}</ul>`
+  const found = personNotes<Shown>(person, { day, moment, key: (key) => html`<span class="key">${key}</span>` })
+  if (found.length === 0) return null
+  const items = found.map(
+    ([first, ...others]) => html`<li>${typeof first === 'string' ? capital(first) : first}${others}.</li>`,
+  )
+  return html`<ul class="notes" aria-label="To know about this person">${items}</ul>`
 }
 
 /** Whether what was accepted of a person is delivered. It says nothing of rows that cannot be read: those were never accepted. */

@@ -4,14 +4,14 @@ import { badge, difference, joined } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
 import { counted, number } from '../../web/words.ts'
 import {
-  capital,
   fieldName,
   fieldsText,
   type Kind,
+  keyCell,
   kindBadge,
   kinds,
-  personHref,
   personLink,
+  spaced,
   valueText,
   whoText,
 } from '../site/words.ts'
@@ -44,7 +44,7 @@ export function verdictsParts(guards: readonly Verdict[], connection: string): H
   const failed = guards.filter(({ ok }) => !ok)
   const passed = guards.filter(({ ok }) => ok)
   const columns: readonly Column<Verdict>[] = [
-    { name: 'Guard', kind: 'row', cell: ({ name }) => guardName(name) },
+    { name: 'Guard', kind: 'row', cell: ({ name }) => spaced(name) },
     { name: 'Found', kind: 'figure', cell: ({ actual }) => number(actual) },
     { name: 'At most', kind: 'figure', cell: ({ limit }) => (limit === null ? 'none' : number(limit)) },
   ]
@@ -58,7 +58,7 @@ export function verdictsParts(guards: readonly Verdict[], connection: string): H
         limit,
         hints = [],
         people = [],
-      }) => html`<li><p><b>${guardName(name)}</b> ${badge('Stopped', 'bad')}</p>
+      }) => html`<li><p><b>${spaced(name)}</b> ${badge('Stopped', 'bad')}</p>
 <p>${reason ?? `${number(actual)}${limit === null ? '' : ` of at most ${number(limit)}`}`}</p>
 ${hints.length > 0 && html`<ul class="lines">${hints.map((hint) => html`<li>${hint}</li>`)}</ul>`}
 ${people.length > 0 && html`<p class="hint">Such as ${joined(people.map((identityId) => personLink({ connection, identityId })))}</p>`}</li>`,
@@ -68,10 +68,6 @@ ${
   passed.length > 0 &&
   html`<details><summary>${counted(passed.length, 'guard')} found nothing</summary>${table({ caption: 'Guards that found nothing', columns, rows: passed, empty: null })}</details>`
 }`
-}
-
-function guardName(name: string): string {
-  return capital(name.replaceAll(/([A-Z])/g, ' $1').toLowerCase())
 }
 
 /** What a large plan does by field, and which managers' people leave. */
@@ -126,13 +122,7 @@ export function rejectsTable(rejects: readonly RejectView[], run: Pick<Run, 'con
           ? html`${run.source?.name ?? 'source'}:<b>${line}</b>`
           : html`event ${event}, item <b>${line}</b>`,
     },
-    {
-      name: 'Person',
-      cell: ({ identityId }) =>
-        identityId === null
-          ? html`<span class="faint">key not readable</span>`
-          : html`<a class="key" href="${personHref({ connection: run.connection, identityId })}">${identityId}</a>`,
-    },
+    { name: 'Person', cell: ({ identityId }) => keyCell(run.connection, identityId) },
     { name: 'Column', kind: 'long', cell: ({ column }) => column },
     { name: 'Why', kind: 'long', cell: ({ reason }) => reason },
     {

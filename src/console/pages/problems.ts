@@ -11,7 +11,7 @@ import { type Column, paging, table } from '../../web/tables.ts'
 import { counted, day, moment, nearness, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { Fields, Reader, Site } from '../site/site.ts'
-import { capital, connectionField, kindBadge, personLink, runHref } from '../site/words.ts'
+import { capital, connectionField, kindBadge, personCell, runHref } from '../site/words.ts'
 
 const perPage = 50
 const renewSeconds = 10
@@ -73,8 +73,12 @@ function pages(name: List, next: string | null, fields: Fields): Html | null {
   const kept = { connection: fields('connection'), values: namesAsked(fields) }
   return paging({
     label: `Pages of ${name}`,
-    first: fields(name) === '' ? null : `${address('/problems', kept)}#${name}`,
-    next: next === null ? null : `${address('/problems', { ...kept, [name]: next })}#${name}`,
+    path: '/problems',
+    query: kept,
+    name,
+    after: fields(name),
+    next,
+    anchor: name,
   })
 }
 
@@ -145,26 +149,10 @@ function totalsOf(
   }
 }
 
-type Listed = {
-  readonly connection: string
-  readonly identityId: string | null
-  readonly name?: string | null | undefined
-}
-
-function personCell({ connection, identityId, name }: Listed): Html {
-  const key =
-    identityId === null ? html`<span class="faint">key not readable</span>` : personLink({ connection, identityId })
-  return html`${name && html`<span class="name">${name}</span> `}${key} <span class="hint">${connection}</span>`
-}
-
 function problemsTable(problems: readonly Problem[], failures: readonly FailureView[], { now }: Reader): Html {
   const helps = new Map(failures.map(({ code, helps }) => [code, helps]))
   const columns: readonly Column<Problem>[] = [
-    {
-      name: 'Person',
-      kind: 'row',
-      cell: personCell,
-    },
+    { name: 'Person', kind: 'row', cell: personCell },
     {
       name: 'Change',
       cell: ({ kind, leaver }) => html`${kindBadge(kind)}${leaver && html` ${badge('Still employed there', 'bad')}`}`,
@@ -185,11 +173,7 @@ function problemsTable(problems: readonly Problem[], failures: readonly FailureV
 
 function unservedTable(unserved: readonly Unserved[], { now }: Reader): Html {
   const columns: readonly Column<Unserved>[] = [
-    {
-      name: 'Person',
-      kind: 'row',
-      cell: personCell,
-    },
+    { name: 'Person', kind: 'row', cell: personCell },
     {
       name: 'What is lost',
       cell: ({ cellOnly, contradicts, rows, leaver }) =>
@@ -241,11 +225,7 @@ function foreignTable(foreign: readonly ForeignPerson[], { now }: Reader): Html 
 
 function leaversTable(leavers: readonly Leaver[], { now }: Reader): Html {
   const columns: readonly Column<Leaver>[] = [
-    {
-      name: 'Person',
-      kind: 'row',
-      cell: personCell,
-    },
+    { name: 'Person', kind: 'row', cell: personCell },
     { name: 'Last day', cell: ({ effectiveOn }) => day(effectiveOn) },
     {
       name: 'Why',

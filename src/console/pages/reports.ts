@@ -17,7 +17,7 @@ import { type Column, table } from '../../web/tables.ts'
 import { counted, day, moment, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { Fields, Guest, Site } from '../site/site.ts'
-import { capital, connectionField, personLink } from '../site/words.ts'
+import { capital, connectionField, personCell } from '../site/words.ts'
 
 const defaultDays = 90
 /** So many departures are shown; the files hold all of them. */
@@ -134,12 +134,7 @@ function summariesTable({ connections }: LeaverReport): Html {
 
 function leaversTable(leavers: readonly Leaver[]): Html {
   const columns: readonly Column<Leaver>[] = [
-    {
-      name: 'Person',
-      kind: 'row',
-      cell: (leaver) =>
-        html`${leaver.name && html`<span class="name">${leaver.name}</span> `}${personLink(leaver)} <span class="hint">${leaver.connection}</span>`,
-    },
+    { name: 'Person', kind: 'row', cell: personCell },
     {
       name: 'Last day',
       cell: ({ effectiveOn, inferred }) =>

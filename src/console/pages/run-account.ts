@@ -1,3 +1,4 @@
+import { requestTexts } from '../../contract/control/person-texts.ts'
 import type { PersonAccount, RevertAccount, Run, RunAccount } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { type Html, html, type Shown } from '../../web/html.ts'
@@ -51,7 +52,7 @@ ${table({ caption: `Cells of ${place}`, columns, rows: cells, empty: 'No cell of
 ${definitions([
   ['Decision', decision === 'none' ? 'nothing to send' : kindBadge(decision)],
   ['Evidence', evidence.length > 0 && html`<ul class="list">${evidence.map((line) => html`<li>${line}</li>`)}</ul>`],
-  ['Request', delivery && html`${requests[delivery.kind]} ${delivery.fields && fieldsText(delivery.fields)}`],
+  ['Request', delivery && html`${requestTexts[delivery.kind]} ${delivery.fields && fieldsText(delivery.fields)}`],
   ['Answer', delivery && answerText(delivery)],
 ])}`,
   })
@@ -66,16 +67,6 @@ function readAs({ field, value, normalised, keeps, reason }: Cell): Shown {
   if (reason !== null) return html`cannot be used: ${reason}`
   if (keeps) return 'says nothing; what is known stays'
   return html`${valueText(field, value)}${normalised && html` <span class="hint">written otherwise than in the cell</span>`}`
-}
-
-/** What the platform is sent for each kind of change. */
-const requests: Readonly<Record<NonNullable<PersonAccount['delivery']>['kind'], string>> = {
-  join: 'create or update the person',
-  update: 'create or update the person',
-  leave: 'update the person',
-  return: 'update the person',
-  correct: 'clear the leaving date, then set the new one',
-  retract: 'delete the data of the person',
 }
 
 function revertCard({ runId, people, joiners, retracted, left }: RevertAccount, { connection }: Run): Html {

@@ -6,7 +6,7 @@ import { address } from '../../web/address.ts'
 import { actLink, filterForm, selectField, textField } from '../../web/forms.ts'
 import { type Html, html, type Shown } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
-import { definitions, figures, joined, live, type Moment, type Tone, timeline } from '../../web/parts.ts'
+import { definitions, figures, joined, live, type Moment, timeline } from '../../web/parts.ts'
 import { paging } from '../../web/tables.ts'
 import { counted, duration, moment, nearness, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
@@ -18,6 +18,7 @@ import {
   effects,
   kinds,
   personLink,
+  reasonField,
   runHref,
   runStates,
   stateBadge,
@@ -108,18 +109,6 @@ ${factsPart(run)}`
 const noCounts = {
   ...{ join: 0, update: 0, leave: 0, return: 0, correct: 0, retract: 0 },
   ...{ unchanged: 0, rejected: 0, incomplete: 0 },
-}
-
-/** Why something is done, for the record. */
-export function reasonField(fields: Fields): Html {
-  return textField({
-    name: 'reason',
-    label: 'Why',
-    hint: 'For the audit trail. Name no one here.',
-    value: fields('reason'),
-    required: true,
-    maxLength: 500,
-  })
 }
 
 /** The run that the address names. */
@@ -256,13 +245,9 @@ function momentsOf(run: Run, now: Date): Moment[] {
         }
       : null,
     isResting(run) || state === 'waiting' ? null : { at: 'now', what: runStates[state].name, tone: 'busy' },
-    finishedAt === null ? null : { at: moment(finishedAt), what: runStates[state].name, tone: endTone(run) },
+    finishedAt === null ? null : { at: moment(finishedAt), what: runStates[state].name, tone: runStates[state].tone },
   ]
   return known.filter((one) => one !== null)
-}
-
-function endTone({ state }: Run): Tone {
-  return runStates[state].tone
 }
 
 async function planPart(run: Run, guest: Guest, fields: Fields): Promise<Html> {
@@ -309,11 +294,7 @@ ${changesTable(data, {
   empty:
     next === null ? 'No change is like that.' : 'No one was found among those who were looked through; there are more.',
 })}
-${paging({
-  label: 'Pages of the plan',
-  first: after === '' ? null : `${address(href, { kind, q })}#plan`,
-  next: next === null ? null : `${address(href, { kind, q, after: next })}#plan`,
-})}`
+${paging({ label: 'Pages of the plan', path: href, query: { kind, q }, after, next, anchor: 'plan' })}`
 }
 </section>`
 }
@@ -324,16 +305,11 @@ async function rejectsPart(run: Run, { control }: Guest, fields: Fields): Promis
     params: { runId: run.id },
     query: { ...(after && { after }), limit: perPage },
   })
-  const href = runHref(run.id)
   return card({
     title: html`Rejected rows and cells <span class="faint">${number((run.counts?.rejected ?? 0) + (run.counts?.incomplete ?? 0))}</span>`,
     id: 'rejects',
     content: html`${rejectsTable(data, run)}
-${paging({
-  label: 'Pages of rejects',
-  first: after === '' ? null : `${href}#rejects`,
-  next: next === null ? null : `${address(href, { rejects: next })}#rejects`,
-})}`,
+${paging({ label: 'Pages of rejects', path: runHref(run.id), query: {}, name: 'rejects', after, next, anchor: 'rejects' })}`,
   })
 }
 

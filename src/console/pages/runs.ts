@@ -112,11 +112,7 @@ async function list({ control, now }: Reader, fields: Fields): Promise<Html> {
     everySeconds: renewSeconds,
     content: html`<section class="card" aria-label="Runs">
 ${table({ caption: 'Runs, the newest first', columns, rows: data, empty })}
-${paging({
-  label: 'Pages of runs',
-  first: after === '' ? null : address('/runs', chosen),
-  next: next === null ? null : address('/runs', { ...chosen, after: next }),
-})}
+${paging({ label: 'Pages of runs', path: '/runs', query: chosen, after, next })}
 </section>`,
   })
 }

@@ -5,6 +5,7 @@ import { card, heading } from '../../web/layout.ts'
 import { badge, definitions } from '../../web/parts.ts'
 import { counted, moment, nearness } from '../../web/words.ts'
 import type { Reader, Site } from '../site/site.ts'
+import { reasonField } from '../site/words.ts'
 
 const purposes: Readonly<Record<ScheduleView['purpose'], string>> = {
   read: 'Reads the source',
@@ -31,14 +32,7 @@ ${byConnection.map(([connection, schedules]) => connectionCard(connection, sched
       title: `Pause ${fields('connection')}?`,
       says: html`<p>No schedule, watched folder or event starts a run until the pause is over. Runs that people ask for go on, and so do deliveries.</p>
 <p>What is missed meanwhile is made up for at its end.</p>`,
-      fields: html`${textField({
-        name: 'reason',
-        label: 'Why',
-        hint: 'For the audit trail. Name no one here.',
-        value: fields('reason'),
-        required: true,
-        maxLength: 500,
-      })}${textField({
+      fields: html`${reasonField(fields)}${textField({
         name: 'until',
         label: 'Until',
         hint: 'A day, or a day and a time such as 2026-12-31T06:00, in the time zone of the schedule. Left out: until a person ends it.',

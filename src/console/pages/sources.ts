@@ -1,5 +1,4 @@
 import { type SourceOutcome, type SourceReading, sourceOutcomes } from '../../contract/control/sources.ts'
-import { address } from '../../web/address.ts'
 import { filterForm } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
@@ -45,11 +44,7 @@ ${filterForm({
 })}
 <section class="card" id="sources" aria-label="Sources">
 ${sourcesTable(data, guest)}
-${paging({
-  label: 'Pages of sources',
-  first: fields('after') === '' ? null : address('/sources', chosen),
-  next: next === null ? null : address('/sources', { ...chosen, after: next }),
-})}
+${paging({ label: 'Pages of sources', path: '/sources', query: chosen, after: fields('after'), next })}
 </section>`
     return { title: 'Sources', content, section: 'sources' }
   })

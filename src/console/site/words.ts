@@ -1,6 +1,6 @@
 import type { Alert } from '../../contract/control/alerts.ts'
 import type { ChangeView, Counts, FieldChange, PersonChange, RecordView, Run } from '../../contract/control/shapes.ts'
-import { selectField } from '../../web/forms.ts'
+import { selectField, textField } from '../../web/forms.ts'
 import { type Html, html, type Shown } from '../../web/html.ts'
 import { badge, difference, joined, type Tone } from '../../web/parts.ts'
 import { counted, day, moment, number } from '../../web/words.ts'
@@ -100,6 +100,24 @@ export function personLink(person: { readonly connection: string; readonly ident
   return html`<a class="key" href="${personHref(person)}">${person.identityId}</a>`
 }
 
+/** The key as a link, where it could be read. */
+export function keyCell(connection: string, identityId: string | null): Html {
+  return identityId === null
+    ? html`<span class="faint">key not readable</span>`
+    : personLink({ connection, identityId })
+}
+
+type Listed = {
+  readonly connection: string
+  readonly identityId: string | null
+  readonly name?: string | null | undefined
+}
+
+/** A person in a list of several connections, with the name where that may be shown. */
+export function personCell({ connection, identityId, name }: Listed): Html {
+  return html`${name && html`<span class="name">${name}</span> `}${keyCell(connection, identityId)} <span class="hint">${connection}</span>`
+}
+
 /** Stands for a value of which no more than a digest is kept, or nothing any more. */
 const notKept = html`<span class="faint">value not kept</span>`
 const hidden = html`<span class="faint">hidden</span>`
@@ -129,7 +147,12 @@ const fieldNames: Readonly<Record<string, string>> = {
 
 /** What people call a field of a record. */
 export function fieldName(name: string): string {
-  return fieldNames[name] ?? capital(name.replaceAll(/([A-Z])/g, ' $1').toLowerCase())
+  return fieldNames[name] ?? spaced(name)
+}
+
+/** `emailChanges` as `Email changes`. */
+export function spaced(name: string): string {
+  return capital(name.replaceAll(/([A-Z])/g, ' $1').toLowerCase())
 }
 
 /** What becomes of the fields of a person. */
@@ -205,6 +228,18 @@ export function capital(text: string): string {
 /** `3 of 12,000`; the number alone where there is no other. */
 export function among(part: number, whole: number | null): string {
   return whole === null ? number(part) : `${number(part)} of ${number(whole)}`
+}
+
+/** Why something is done, for the record. */
+export function reasonField(fields: (name: string) => string): Html {
+  return textField({
+    name: 'reason',
+    label: 'Why',
+    hint: 'For the audit trail. Name no one here.',
+    value: fields('reason'),
+    required: true,
+    maxLength: 500,
+  })
 }
 
 /** Narrows a list to one connection: of those that there are, or of one that was. */

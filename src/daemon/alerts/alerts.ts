@@ -14,8 +14,8 @@ import type { Db } from '../../store/schema.ts'
 import { repeat } from '../../system/repeat.ts'
 import type { Events } from '../../telemetry/events.ts'
 import {
-  type AlertSettings,
   type AlertChange,
+  type AlertSettings,
   type ChannelSettings,
   logChannel,
   type Notice,

@@ -1,4 +1,5 @@
 import type { AlertKind } from '../../contract/control/alerts.ts'
+import { counted } from '../../identity/counted.ts'
 import type { Alert } from '../../store/alerts/alerts.ts'
 import { visible } from '../../text/visible.ts'
 import type { AlertChange, Notice } from '../config/channel.ts'
@@ -65,7 +66,12 @@ function wordsOf(notice: Notice, linkOf: AlertLink): NoticeText {
       const { connection, kind } = alert
       return {
         subject: `[Rollcall] ${connection}: ${headlines[kind]}`,
-        lines: detailLines(notice, reasonLength),
+        lines: [
+          stateLine(notice),
+          short(alert.reason, reasonLength),
+          ...countLine(alert),
+          `See: ${commands[alert.kind](alert)}`,
+        ],
         link: linkOf(alert),
       }
     }
@@ -147,10 +153,6 @@ function ofRun(alert: Alert): string {
 
 function ofConnection(command: string): (alert: Alert) => string {
   return ({ connection }) => `rollcall ${command} --connection ${connection}`
-}
-
-function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`
 }
 
 function minute(at: Date): string {

@@ -1,0 +1,50 @@
+import type { Person, PersonAccount } from './shapes.ts'
+
+/** How an interface writes the parts of a note that it shows in a form of its own. */
+export type NoteForms<T> = {
+  readonly day: (instant: string) => T
+  readonly moment: (instant: string) => T
+  readonly key: (key: string) => T
+}
+
+/** What is to be known of a person beside the fields. Each note is a sentence without its full stop, in parts. */
+export function personNotes<T>(person: Person, forms: NoteForms<T>): (string | T)[][] {
+  const { day, moment, key } = forms
+  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, forgotten, waiting } = person
+  const notes: (string | T)[][] = []
+  if (retracted) notes.push(['taken back on ', day(retracted.at), `: ${retracted.reason}`])
+  if (confirmed === null && !retracted) notes.push(['the platform has not acknowledged this person yet'])
+  if (heldBack) notes.push(heldBackNote(heldBack, forms))
+  if (keys.length > 0) {
+    const named = keys.flatMap((one, index) => (index === 0 ? [key(one)] : [', ', key(one)]))
+    notes.push(['HR names this person by ', ...named, ' by now'])
+  }
+  if (forgotten) notes.push(['forgotten: what was kept of this person was removed on request'])
+  if (inferred) notes.push(['the leaving date was inferred; no row states it'])
+  if (deferredTo) notes.push(['leaves on ', day(deferredTo), '; sent when that day has come'])
+  for (const { effectiveOn, leaves } of waiting)
+    notes.push([`a row of HR ${leaves ? 'about leaving ' : ''}waits for `, day(effectiveOn)])
+  for (const { column, reason, source, line } of person.unserved ?? [])
+    notes.push([`${source}:${line}: ${column === null ? '' : `${column}: `}${reason}`])
+  for (const { id, receivedAt, reason } of person.overtaken ?? [])
+    notes.push([`event ${id}, received `, moment(receivedAt), `: ${reason}`])
+  if (absences > 0) notes.push([`missing from the last ${absences === 1 ? 'export' : `${absences} exports`}`])
+  return notes
+}
+
+function heldBackNote<T>(heldBack: NonNullable<Person['heldBack']>, { day }: NoteForms<T>): (string | T)[] {
+  const { until, leaving, by, reason } = heldBack
+  const subject =
+    leaving === null ? ['a leaving would be'] : ['left on ', day(leaving.separatedAt), ' as HR says, which is']
+  return [...subject, ' held back until ', day(until), ` by ${by}: ${reason}`]
+}
+
+/** What the platform is sent for each kind of change. */
+export const requestTexts: Readonly<Record<NonNullable<PersonAccount['delivery']>['kind'], string>> = {
+  join: 'create or update the person',
+  update: 'create or update the person',
+  leave: 'update the person',
+  return: 'update the person',
+  correct: 'clear the leaving date, then set the new one',
+  retract: 'delete the data of the person',
+}
