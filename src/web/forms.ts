@@ -52,7 +52,14 @@ export function selectField({
 }: Common & { readonly options: readonly Option[]; readonly value: string | number | null }): Html {
   return labelled(
     field,
-    html`<select id="${field.name}" name="${field.name}"${attributes(field)}>${options.map((option) => html`<option value="${option.value}"${option.value === (value ?? '') && html` selected`}>${option.name}</option>`)}</select>`,
+    html`<select id="${field.name}" name="${field.name}"${attributes(field)}>${optionList(options, value ?? '')}</select>`,
+  )
+}
+
+/** What a list of options holds, for one that stands in a table. */
+export function optionList(options: readonly Option[], chosen: string | number): Html[] {
+  return options.map(
+    ({ value, name }) => html`<option value="${value}"${value === chosen && html` selected`}>${name}</option>`,
   )
 }
 

@@ -1,11 +1,9 @@
 import type { HeldBack, HoldBack } from '../../contract/control/hold-backs.ts'
 import type { Run } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
-import { standardError } from '../../text/print.ts'
-import { createProgress, noProgress } from '../render/progress.ts'
 import { renderOutcome } from '../render/run.ts'
 import { aligned, day, type Paint, roomIn, shown } from '../render/text.ts'
-import { exitOf, followRun } from '../session/follow-run.ts'
+import { exitOf, settledRun } from '../session/follow-run.ts'
 import { personNamed } from '../session/person-name.ts'
 import { type CommonOptions, connectionNamed, type Session, withSession } from '../session/session.ts'
 
@@ -45,10 +43,9 @@ export async function holdBack(name: string | undefined, options: HoldBackOption
 }
 
 /** The run of the roster that brings the person back, or separates them, once it has come to rest. */
-async function followed({ control, output, signal }: Session, { runId }: HeldBack, waitSeconds: number) {
+async function followed(session: Session, { runId }: HeldBack, waitSeconds: number): Promise<Run | null> {
   if (runId === null) return null
-  const progress = output.quiet ? noProgress : createProgress(standardError)
-  return await followRun(control, await control.getRun({ params: { runId } }), { waitSeconds, progress, signal })
+  return await settledRun(session, await session.control.getRun({ params: { runId } }), waitSeconds)
 }
 
 export function renderHeldBack(

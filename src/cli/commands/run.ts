@@ -1,10 +1,16 @@
-import type { ChangeView, RejectView, Run, RunSummary } from '../../contract/control/shapes.ts'
+import {
+  type ChangeView,
+  isResting,
+  type RejectView,
+  type Run,
+  type RunSummary,
+} from '../../contract/control/shapes.ts'
 import { renderChanges, renderRejects, renderSummary } from '../render/plan.ts'
 import { causeOf, progressText } from '../render/progress.ts'
 import { renderJudgement, renderRun, renderVerification } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
 import type { Control } from '../session/control-client.ts'
-import { exitOf, isResting } from '../session/follow-run.ts'
+import { exitOf } from '../session/follow-run.ts'
 import { watch } from '../session/live.ts'
 import { allPages } from '../session/pages.ts'
 import { runNamed } from '../session/run-name.ts'
@@ -44,7 +50,7 @@ async function follow(name: string, options: RunDetailOptions): Promise<number> 
     },
     render: (one, paint) => [renderRun(one, paint), '', progressText(one, paint)].join('\n'),
     changes: (now, before, paint) => (mark(now) === mark(before) ? [] : [progressText(now, paint)]),
-    isOver: isResting,
+    isOver: (one) => isResting(one),
   })
   if (brokenOff !== null) return brokenOff
   return seen === null ? 0 : exitOf(seen)

@@ -6,7 +6,7 @@ import type {
   RunSummary,
   Verdict,
 } from '../../contract/control/shapes.ts'
-import { counted, day, levelMark, moment, number, type Paint, type Style, shown } from './text.ts'
+import { counted, day, levelMark, moment, number, type Paint, type Style, short, shown } from './text.ts'
 
 type Kind = ChangeView['kind']
 
@@ -65,7 +65,7 @@ export function renderChanges(
 
 /** Who the person is, where that may be shown, and why the change is planned. */
 function aboutPerson({ person = {}, why }: ChangeView): string[] {
-  const value = (name: string) => (typeof person[name] === 'string' ? short(person[name]) : null)
+  const value = (name: string) => (typeof person[name] === 'string' ? short(person[name], maxValueLength) : null)
   const isKept = !Object.values(person).some((one) => typeof one === 'object' && one !== null && 'gone' in one)
   // A record of a shape of its own has a label, which stands behind a dot.
   const label = Object.keys(person).filter((field) => field.startsWith('.'))
@@ -76,13 +76,8 @@ function aboutPerson({ person = {}, why }: ChangeView): string[] {
   return [...(who === '' ? [] : [who]), ...(why === undefined ? [] : [shown(why)])]
 }
 
-const shortLength = 60
-
 /** A value that leaves room for others beside it. */
-function short(text: string): string {
-  const signs = [...text]
-  return shown(signs.length > shortLength ? `${signs.slice(0, shortLength - 1).join('')}…` : text)
-}
+const maxValueLength = 60
 
 /** What a large plan does by field, and which managers' people leave. */
 export function renderSummary({ fields, managers, managersCount }: RunSummary, paint: Paint): string {
@@ -101,7 +96,7 @@ export function renderSummary({ fields, managers, managersCount }: RunSummary, p
           ? 'gone' in manager
             ? `a manager (${notKept})`
             : 'a manager'
-          : short(String(manager))
+          : short(String(manager), maxValueLength)
     return `  ${who}: ${counted(leavers, 'leaver')}, such as ${examples.map(shown).join(', ')}`
   })
   return blocks([
@@ -119,7 +114,8 @@ export function renderSummary({ fields, managers, managersCount }: RunSummary, p
 function replacement({ from, to, people }: RunSummary['fields'][number]['values'][number]): string[] {
   if (typeof from === 'object' && from !== null) return []
   if (typeof to === 'object' && to !== null) return []
-  const text = (value: string | boolean | null) => (typeof value === 'string' ? `"${short(value)}"` : (value ?? 'none'))
+  const text = (value: string | boolean | null) =>
+    typeof value === 'string' ? `"${short(value, maxValueLength)}"` : (value ?? 'none')
   return [`      ${number(people)}: ${text(from)} → ${text(to)}`]
 }
 

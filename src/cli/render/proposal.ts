@@ -1,8 +1,8 @@
 import type { TriedPermission } from '../../daemon/probe/key-permissions.ts'
 import type { Proposal, SeenValue } from '../../daemon/proposal/proposal.ts'
-import { aligned, counted, type Paint, shown } from './text.ts'
+import { aligned, counted, type Paint, short, shown } from './text.ts'
 
-const exampleWidth = 24
+const maxExampleLength = 24
 
 /** How an export would be read: form, preset, fields with examples, values and dates, and what stays in the file. */
 export function renderProposal(proposal: Proposal, paint: Paint): string {
@@ -10,7 +10,7 @@ export function renderProposal(proposal: Proposal, paint: Paint): string {
   const rows = fields.map(({ field, column, examples, why }) => [
     field,
     `${shown(column)}${why === null ? '' : ` (${shown(why)})`}`,
-    examples.map((example) => short(shown(example))).join(', '),
+    examples.map((example) => short(example, maxExampleLength)).join(', '),
   ])
   return [
     `${paint('bold', shown(table.name))}: ${formText(table)}`,
@@ -69,8 +69,4 @@ function valueLines(column: string, groups: readonly (readonly [string, readonly
           `  ${shown(column)} means ${meaning}: ${values.map(({ value, rows }) => `${shown(value)} (${rows})`).join(', ')}`,
         ],
   )
-}
-
-function short(text: string): string {
-  return text.length > exampleWidth ? `${text.slice(0, exampleWidth - 1)}…` : text
 }

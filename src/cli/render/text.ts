@@ -1,4 +1,5 @@
 import type { Paint, Style } from '../../text/print.ts'
+import { visible } from '../../text/visible.ts'
 import { displayWidth } from './table.ts'
 
 export type { Paint, Style } from '../../text/print.ts'
@@ -68,6 +69,12 @@ export function age(seconds: number): string {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`
   return `${number(Math.floor(seconds / 86_400))} d`
+}
+
+/** The beginning of a text from outside, where it has to leave room for others beside it. */
+export function short(text: string, maxSigns: number): string {
+  const signs = [...text]
+  return visible(signs.length > maxSigns ? `${signs.slice(0, maxSigns - 1).join('')}…` : text)
 }
 
 /** Words in lines of at most `width` signs, apart by commas. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Run, restingStates } from '../../contract/control/shapes.ts'
+import { isResting, type Run } from '../../contract/control/shapes.ts'
 import { Failure, failures } from '../../errors.ts'
 import { standardError } from '../../text/print.ts'
 import { createProgress, noProgress, type Progress } from '../render/progress.ts'
@@ -171,11 +171,6 @@ async function lookAround(control: Control, run: Run): Promise<Around> {
     throw new Failure('blocked', `${run.connection} is blocked: ${connection.blocked.reason}; ${remains(working)}`)
   }
   return { working, platform, delay: platformDelay }
-}
-
-/** True once nothing happens to the run by itself any more. */
-export function isResting({ state }: Run): boolean {
-  return restingStates.some((resting) => resting === state)
 }
 
 function stalled(

@@ -10,8 +10,8 @@ import { table } from '../../web/tables.ts'
 import { counted, number } from '../../web/words.ts'
 import { type Fields, type Guest, type Site, sentence } from '../site/site.ts'
 import { capital, changesIn, fieldName, firstVisitHref, kindBadge, valueText } from '../site/words.ts'
-import { type Found, goneHref, proposedFor, saidOf } from './first-visit-reading.ts'
-import { type Said, uploadHref } from './first-visit-said.ts'
+import { type Found, goneHref, proposedFor } from './first-visit-reading.ts'
+import { type Said, saidIn, uploadHref } from './first-visit-said.ts'
 
 /** What a first run over an upload would do, and the step that writes the connection. */
 export function planPages(site: Site): void {
@@ -19,7 +19,7 @@ export function planPages(site: Site): void {
     const found = await proposedFor(guest, fields)
     if (found === null) return { to: goneHref }
     const { upload } = found.proposed
-    const said = saidOf(found, fields)
+    const said = saidIn(fields, found.proposed)
     const back = uploadHref(upload.id, '', said)
     const plan = found.refused ?? (await planOf(guest, fields, found))
     const head = heading({
@@ -93,7 +93,7 @@ async function plannedFor(guest: Guest, fields: Fields) {
   if (found === null)
     throw new Failure('not_found', 'the export is no longer here: go to the overview, and upload it again')
   if (found.refused !== null) throw new Failure('usage', found.refused)
-  return { found, plan: await askPlan(guest, fields, found), said: saidOf(found, fields) }
+  return { found, plan: await askPlan(guest, fields, found), said: saidIn(fields, found.proposed) }
 }
 
 function planParts(plan: FirstPlan, said: Said): Html {

@@ -1,7 +1,7 @@
 import type { ProposedReading, ReadingAnswers } from '../../contract/control/first-visit.ts'
 import { Failure } from '../../errors.ts'
 import { failureStatuses } from '../../http/server/failure-statuses.ts'
-import { actLink, type Option, selectField, textField } from '../../web/forms.ts'
+import { actLink, type Option, optionList, selectField, textField } from '../../web/forms.ts'
 import { type Html, html, type Shown } from '../../web/html.ts'
 import { card, heading, notice } from '../../web/layout.ts'
 import { joined } from '../../web/parts.ts'
@@ -14,7 +14,6 @@ import {
   columnValue,
   fieldInput,
   notSent,
-  saidIn,
   uploadHref,
   valueInput,
   valuesOf,
@@ -197,17 +196,17 @@ ${!questions.some(({ about }) => about === 'dateFormat') && textField({ name: 'd
 
 function columnsPart({ fields: mapped, otherFields, columns, left, questions }: ProposedReading, fields: Fields): Html {
   const asked = new Set(questions.flatMap(fieldsAsked))
-  const isAsked = (field: string) => asked.has(field)
-  const choice = (field: string, column: string | null): Html | false =>
-    !isAsked(field) &&
-    html`<select name="${fieldInput(field)}" aria-label="${`Column of ${fieldName(field)}`}">${[
+  const choice = (field: string, column: string | null): Html | false => {
+    const options = [
       { value: '', name: column ?? 'nothing' },
       ...(column === null || field === 'identityId' ? [] : [{ value: notSent, name: 'nothing' }]),
       ...columns.filter((one) => one !== column).map((one) => ({ value: columnValue(one), name: one })),
-    ].map(
-      ({ value, name }) =>
-        html`<option value="${value}"${value === fields(fieldInput(field)) && html` selected`}>${name}</option>`,
-    )}</select>`
+    ]
+    return (
+      !asked.has(field) &&
+      html`<select name="${fieldInput(field)}" aria-label="${`Column of ${fieldName(field)}`}">${optionList(options, fields(fieldInput(field)))}</select>`
+    )
+  }
   const rows = [
     ...mapped.map(({ field, column, examples, why }) => ({ field, column, examples, why })),
     ...otherFields.map((field) => ({ field, column: null, examples: [], why: null })),
@@ -248,10 +247,10 @@ function valuesPart(
           if (value.length > longestValue) return 'not known'
           const name = valueInput(kind, value)
           const said = fields(name)
-          return html`<select name="${name}" aria-label="${`What ${value} means`}">${meanings.map((option) => {
-            const isProposed = option.value === meaning && said === ''
-            return html`<option value="${isProposed ? '' : option.value}"${(isProposed || option.value === said) && html` selected`}>${option.name}</option>`
-          })}</select>`
+          const options = meanings.map((option) =>
+            option.value === meaning && said === '' ? { ...option, value: '' } : option,
+          )
+          return html`<select name="${name}" aria-label="${`What ${value} means`}">${optionList(options, said)}</select>`
         },
       },
     ],
@@ -260,10 +259,14 @@ function valuesPart(
   })
 }
 
+/** The name of the list that holds a value; `open` where none does. */
+function meaningIn(lists: Readonly<Record<string, readonly { readonly value: string }[] | undefined>>) {
+  return (value: string): string =>
+    Object.keys(lists).find((name) => lists[name]?.some((one) => one.value === value)) ?? 'open'
+}
+
 function statusesPart(proposed: ProposedReading, fields: Fields): Html {
-  const { left = [], employed = [] } = proposed.statuses ?? {}
-  const meaning = (value: string) =>
-    left.some((one) => one.value === value) ? 'left' : employed.some((one) => one.value === value) ? 'employed' : 'open'
+  const meaning = meaningIn({ left: proposed.statuses?.left, employed: proposed.statuses?.employed })
   return valuesPart(
     'status',
     valuesOf(proposed).statuses.map((one) => ({ ...one, meaning: meaning(one.value) })),
@@ -280,13 +283,10 @@ function statusesPart(proposed: ProposedReading, fields: Fields): Html {
 }
 
 function contractorsPart(proposed: ProposedReading, fields: Fields): Html {
-  const { contractor = [], employee = [] } = proposed.contractors ?? {}
-  const meaning = (value: string) =>
-    contractor.some((one) => one.value === value)
-      ? 'contractor'
-      : employee.some((one) => one.value === value)
-        ? 'employee'
-        : 'open'
+  const meaning = meaningIn({
+    contractor: proposed.contractors?.contractor,
+    employee: proposed.contractors?.employee,
+  })
   return valuesPart(
     'contractor',
     valuesOf(proposed).contractors.map((one) => ({ ...one, meaning: meaning(one.value) })),
@@ -327,9 +327,4 @@ ${textField({
   maxLength: 100,
   hint: 'Such as Europe/Berlin.',
 })}`
-}
-
-/** What was said, for the address of another step. */
-export function saidOf({ proposed }: Found, fields: Fields) {
-  return saidIn(fields, proposed)
 }

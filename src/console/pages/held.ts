@@ -7,7 +7,7 @@ import { definitions, figures, joined, live } from '../../web/parts.ts'
 import { counted, moment, nearness, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { Guest, Site } from '../site/site.ts'
-import { capital, changesIn, countsText, effects, kinds, runHref } from '../site/words.ts'
+import { capital, changesIn, countsText, effects, kindFigures, kinds, runHref } from '../site/words.ts'
 import { answersPart } from './held-answers.ts'
 import { changesTable, summaryParts, verdictsParts } from './plan-parts.ts'
 import { heldRun, runOf } from './run.ts'
@@ -97,7 +97,7 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes
       const run = await heldRun(guest, fields)
       return {
         title: `Reject the plan of ${run.connection}?`,
-        says: html`<p>Nothing of it is sent: ${countsText(run.counts ?? noCounts) ?? 'no change'}. The platform keeps what it has.</p>
+        says: html`<p>Nothing of it is sent: ${countsText(run.counts) ?? 'no change'}. The platform keeps what it has.</p>
 <p>A later run reads the source again. If it says the same, the same plan is held again.</p>`,
         fields: textField({
           name: 'reason',
@@ -117,11 +117,6 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes
       return { to: runHref(run.id), done: 'The plan was rejected. Nothing of it was sent.' }
     },
   })
-}
-
-const noCounts = {
-  ...{ join: 0, update: 0, leave: 0, return: 0, correct: 0, retract: 0 },
-  ...{ unchanged: 0, rejected: 0, incomplete: 0 },
 }
 
 async function connectionOf({ control }: Guest, run: Run): Promise<ConnectionStatus | undefined> {
@@ -149,15 +144,8 @@ function decisionCard(run: Run, guest: Guest, connection: ConnectionStatus | und
     title: 'The decision',
     id: 'decision',
     tone: 'wait',
-    content: html`${figures(
-      kinds.flatMap(({ kind, title, tone }) => {
-        const count = counts?.[kind] ?? 0
-        if (count === 0) return []
-        const note = kind === 'leave' && employed !== null && employed > 0 ? `of ${number(employed)} employed` : null
-        return [{ name: title, value: number(count), note, ...((tone === 'bad' || tone === 'wait') && { tone }) }]
-      }),
-    )}
-<p>An approval ${all === 0 ? 'changes no one on the platform' : joined(counts === null ? [] : effects(counts))}. Until then nothing of it is sent.</p>
+    content: html`${figures(kindFigures(counts, employed))}
+<p>An approval ${all === 0 ? 'changes no one on the platform' : joined(effects(counts))}. Until then nothing of it is sent.</p>
 ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes the plan again.</p>`}
 ${definitions([
   [

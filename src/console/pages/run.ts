@@ -1,6 +1,5 @@
 import { feedTexts } from '../../contract/control/feed-texts.ts'
-import type { Run, Verification } from '../../contract/control/shapes.ts'
-import { restingStates } from '../../contract/control/shapes.ts'
+import { isResting, type Run, type Verification } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { address } from '../../web/address.ts'
 import { actLink, filterForm, selectField, textField } from '../../web/forms.ts'
@@ -16,6 +15,7 @@ import {
   changesIn,
   countsText,
   effects,
+  kindFigures,
   kinds,
   personLink,
   reasonField,
@@ -91,7 +91,7 @@ ${factsPart(run)}`
       const run = await runOf(guest, fields)
       return {
         title: 'Take back what this run did?',
-        says: html`<p>This run ${joined(effects(run.counts ?? noCounts))}. A run of its own plans to give these people back what was known of them before. Guards judge it like every other, and a plan that they stop waits for an approval.</p>
+        says: html`<p>This run ${joined(effects(run.counts))}. A run of its own plans to give these people back what was known of them before. Guards judge it like every other, and a plan that they stop waits for an approval.</p>
 <p>People about whom something newer was said since are left as they are. Joiners stay; each of them can be retracted by name.</p>`,
         fields: reasonField(fields),
         button: 'Plan the way back',
@@ -104,11 +104,6 @@ ${factsPart(run)}`
       return { to: runHref(run.id), done: 'The way back is being planned.' }
     },
   })
-}
-
-const noCounts = {
-  ...{ join: 0, update: 0, leave: 0, return: 0, correct: 0, retract: 0 },
-  ...{ unchanged: 0, rejected: 0, incomplete: 0 },
 }
 
 /** The run that the address names. */
@@ -127,10 +122,6 @@ export async function heldRun(guest: Guest, fields: Fields): Promise<Run> {
     'conflict',
     `this run is not held any more: it is ${runStates[run.state].name.toLowerCase()}${decided}`,
   )
-}
-
-export function isResting({ state }: Pick<Run, 'state'>): boolean {
-  return restingStates.some((resting) => resting === state)
 }
 
 function actionsFor(run: Run, guest: Guest): Shown {
@@ -181,12 +172,7 @@ ${timeline('What happened', momentsOf(run, guest.now))}
 ${
   run.counts !== null &&
   html`${figures([
-    ...kinds.flatMap(({ kind, title, tone }) => {
-      const count = run.counts?.[kind] ?? 0
-      return count === 0
-        ? []
-        : [{ name: title, value: number(count), ...((tone === 'bad' || tone === 'wait') && { tone }) }]
-    }),
+    ...kindFigures(run.counts),
     { name: 'Unchanged', value: number(run.counts.unchanged) },
     { name: 'Rejected', value: number(run.counts.rejected + run.counts.incomplete), note: 'rows and cells' },
     ...(all > 0 ? [{ name: 'Acknowledged', value: number(run.confirmed), note: `of ${number(all)}` }] : []),
@@ -265,7 +251,7 @@ async function planPart(run: Run, guest: Guest, fields: Fields): Promise<Html> {
   })
   const href = runHref(run.id)
   const isNarrowed = kind !== null || q !== ''
-  const counts = run.counts ?? noCounts
+  const { counts } = run
   return html`<section class="card" id="plan" aria-labelledby="plan-title">
 <div class="heading"><h2 id="plan-title">Plan</h2><span class="faint">${countsText(counts) ?? 'nothing to change'}</span></div>
 ${
@@ -281,7 +267,9 @@ ${
       options: [
         { value: '', name: `All (${number(changesIn(counts))})` },
         ...kinds.flatMap((one) =>
-          counts[one.kind] > 0 ? [{ value: one.kind, name: `${one.title} (${number(counts[one.kind])})` }] : [],
+          counts !== null && counts[one.kind] > 0
+            ? [{ value: one.kind, name: `${one.title} (${number(counts[one.kind])})` }]
+            : [],
         ),
       ],
       value: kind ?? '',

@@ -67,8 +67,8 @@ export function kindBadge(kind: Kind): Html {
 }
 
 /** `2 leavers, 3 joiners`: what is not zero; null where there is nothing. */
-export function countsText(counts: Counts): string | null {
-  const changes = kinds.flatMap(({ kind, one, many }) => (counts[kind] > 0 ? [counted(counts[kind], one, many)] : []))
+export function countsText(counts: Counts | null): string | null {
+  const changes = planned(counts).map(({ count, one, many }) => counted(count, one, many))
   return changes.length === 0 ? null : changes.join(', ')
 }
 
@@ -77,10 +77,22 @@ export function changesIn(counts: Counts | null): number {
 }
 
 /** `separates 2 people, adds 3 people`: what the changes of a plan do on the platform. */
-export function effects(counts: Counts): string[] {
-  return kinds.flatMap(({ kind, does }) =>
-    counts[kind] > 0 ? [`${does} ${counted(counts[kind], 'person', 'people')}`] : [],
-  )
+export function effects(counts: Counts | null): string[] {
+  return planned(counts).map(({ count, does }) => `${does} ${counted(count, 'person', 'people')}`)
+}
+
+/** A figure for each kind of change that there is. `employed`: how many people those who leave are a part of, where that is shown. */
+export function kindFigures(counts: Counts | null, employed: number | null = null) {
+  return planned(counts).map(({ kind, title, tone, count }) => ({
+    name: title,
+    value: number(count),
+    note: kind === 'leave' && employed ? `of ${number(employed)} employed` : null,
+    ...((tone === 'bad' || tone === 'wait') && { tone }),
+  }))
+}
+
+function planned(counts: Counts | null) {
+  return kinds.map((one) => ({ ...one, count: counts?.[one.kind] ?? 0 })).filter(({ count }) => count > 0)
 }
 
 /** Where the first connection is made. */

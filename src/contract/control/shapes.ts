@@ -64,6 +64,11 @@ export const restingStates = [
   'cancelled',
 ] as const satisfies readonly RunState[]
 
+/** True once nothing happens to the run by itself any more. */
+export function isResting({ state }: { readonly state: RunState }): boolean {
+  return restingStates.some((resting) => resting === state)
+}
+
 export const RunOptions = z.object({
   plan: KeptPlan.optional().describe('The plan that the run must come to; with any other it fails.'),
   joined: z.unknown().optional().describe('What was asked for while this run waited. It becomes a run of its own.'),

@@ -66,12 +66,7 @@ function wordsOf(notice: Notice, linkOf: AlertLink): NoticeText {
       const { connection, kind } = alert
       return {
         subject: `[Rollcall] ${connection}: ${headlines[kind]}`,
-        lines: [
-          stateLine(notice),
-          short(alert.reason, reasonLength),
-          ...countLine(alert),
-          `See: ${commands[alert.kind](alert)}`,
-        ],
+        lines: detailLines(notice, reasonLength),
         link: linkOf(alert),
       }
     }

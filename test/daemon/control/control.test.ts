@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { throughSocket } from '../../../src/cli/session/control-client.ts'
 import { control, controlPrefix } from '../../../src/contract/control/control.ts'
-import { type Run, restingStates } from '../../../src/contract/control/shapes.ts'
+import { isResting, type Run } from '../../../src/contract/control/shapes.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
 import { Secret } from '../../../src/daemon/config/secret.ts'
 import { readAddress } from '../../../src/daemon/control/address-file.ts'
@@ -59,7 +59,7 @@ async function settled(client: ControlClient, runId: string): Promise<Run> {
   return await vi.waitUntil(
     async () => {
       const answer = await client.getRun({ params: { runId } })
-      return answer.status === 200 && restingStates.some((state) => state === answer.body.state) && answer.body
+      return answer.status === 200 && isResting(answer.body) && answer.body
     },
     { timeout: 120_000 },
   )
