@@ -1,10 +1,8 @@
 import { glob, readFile } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { areas, rooms, top } from './helpers/arrows.ts'
-
-const source = fileURLToPath(new URL('../src/', import.meta.url))
+import { importsOf, lineAt, matches, source, targetOf, targetsOf } from './helpers/imports.ts'
 
 /** Packages that an inner area lives on; the others may use whatever package.json lists. */
 const packages: Readonly<Record<string, readonly string[]>> = {
@@ -155,7 +153,6 @@ const waysOut: readonly { readonly what: string; readonly use: RegExp; readonly 
   },
 ]
 
-type Import = { readonly specifier: string; readonly line: number }
 type Importing = { readonly file: string; readonly area: string; readonly allowed: readonly string[] }
 
 async function sourceFiles(): Promise<Map<string, string>> {
@@ -259,29 +256,4 @@ function roomArrows(files: ReadonlyMap<string, string>): Map<string, string[]> {
     arrows.set(from, (arrows.get(from) ?? new Set()).union(new Set(to.map(folder))))
   }
   return new Map([...arrows].map(([from, to]) => [from, [...to]]))
-}
-
-function targetsOf(file: string, text: string): string[] {
-  return importsOf(text).flatMap(({ specifier }) => (specifier.startsWith('.') ? [targetOf(file, specifier)] : []))
-}
-
-function targetOf(file: string, specifier: string): string {
-  return relative(source, join(source, dirname(file), specifier))
-}
-
-function importsOf(text: string): Import[] {
-  const statements = matches(text, /^(?:import|export)\b[^'"`;]*?\bfrom\s*'([^']+)'|^import\s*'([^']+)'/gm)
-  const calls = matches(text, /\bimport\(\s*'([^']+)'\s*\)/g)
-  return [...statements, ...calls].map(({ index, groups }) => ({
-    specifier: groups.find((group) => group !== undefined) ?? '',
-    line: lineAt(text, index),
-  }))
-}
-
-function matches(text: string, pattern: RegExp): { index: number; groups: (string | undefined)[] }[] {
-  return [...text.matchAll(pattern)].map((match) => ({ index: match.index, groups: match.slice(1) }))
-}
-
-function lineAt(text: string, index: number): number {
-  return text.slice(0, index).split('\n').length
 }

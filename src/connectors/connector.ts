@@ -133,7 +133,7 @@ export type Connector = {
 }
 
 /** A secret. It is read again at every use, so that a replaced file takes effect. */
-export type SecretText = { readonly read: () => Promise<string> }
+type SecretText = { readonly read: () => Promise<string> }
 
 /** What every connector is given besides its settings. */
 export type ConnectorPlace = {

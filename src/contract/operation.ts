@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** One operation of an HTTP interface as data. Route, validation, typed client, permission check and document are all read from it. */
 export type Operation = {

@@ -40,7 +40,7 @@ export type Assembly = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export type AssemblyOptions = {
+type AssemblyOptions = {
   readonly events: Events
   readonly now: () => Date
   /** Who started this process. Default: the user of this machine. */

@@ -28,7 +28,7 @@ import { type Check, failed, failureOfStop, passed, tested, warned } from './pro
 import { type KeyUse, type TriedPermission, tryPermissions } from './probe/key-permissions.ts'
 
 /** What a daemon has open: another process could not open it beside. */
-export type OpenedParts = { readonly store: Database<StoreSchema>; readonly queue: Queue }
+type OpenedParts = { readonly store: Database<StoreSchema>; readonly queue: Queue }
 
 /** What a check asks of a daemon: the values of a connection that people have classed, and whether an earlier run has made anybody known. */
 export type AskedDaemon = {

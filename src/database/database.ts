@@ -12,7 +12,7 @@ export type { Migration } from './migrate.ts'
 
 export type Database<S> = Engine & { readonly db: Kysely<S> }
 
-export type DatabaseOptions = {
+type DatabaseOptions = {
   /** `postgres://…`, the folder of an embedded database (made if it is missing), or `memory:` (`memory:<file>` starts from a saved image). */
   readonly at: string
   /** The search path of every session. The first schema holds our tables. */

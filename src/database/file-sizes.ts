@@ -9,7 +9,7 @@ const FileSizes = z.object({ control: z.string(), sizes: z.record(z.string(), z.
 type FileSizes = z.infer<typeof FileSizes>
 
 /** A file that is shorter than it was when the database was closed. `path` is relative to the data folder. */
-export type CutFile = { readonly path: string; readonly bytes: number; readonly expectedBytes: number }
+type CutFile = { readonly path: string; readonly bytes: number; readonly expectedBytes: number }
 
 /**
  * Records how long the files of a data folder are, once its database is closed. A table that was cut between two pages looks whole: its

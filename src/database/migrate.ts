@@ -7,7 +7,7 @@ import { lacksRight, missingRight } from './rights.ts'
 export type Migration = { readonly name: string; readonly sql: string }
 
 /** A migration as a ledger or a file lists it. `sha256` is left out where only names are listed. */
-export type AppliedMigration = { readonly name: string; readonly sha256?: string }
+type AppliedMigration = { readonly name: string; readonly sha256?: string }
 
 type Target = { readonly schema: string; readonly place: string }
 

@@ -23,7 +23,7 @@ const startParams = [
 ]
 
 /** Where an embedded database lives: in a folder, or in memory, where it may start from a saved image. */
-export type PglitePlace = { readonly folder: string } | { readonly image: string | null }
+type PglitePlace = { readonly folder: string } | { readonly image: string | null }
 
 /** Opens an embedded database. It is made if the folder holds none. */
 export async function openPglite(place: PglitePlace, settings: Readonly<Record<string, string>>): Promise<PGlite> {

@@ -10,7 +10,7 @@ export type Pool = NodePostgresPool
 /** A connection borrowed from a pool. It must be released. */
 export type PoolClient = NodePostgresPoolClient
 
-export interface QueryResult<R = Record<string, unknown>> {
+interface QueryResult<R = Record<string, unknown>> {
   rows: R[]
   rowCount: number | null
 }

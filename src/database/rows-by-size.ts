@@ -1,6 +1,6 @@
 import { type QueryExecutorProvider, type RawBuilder, sql } from 'kysely'
 
-export type RowTexts = {
+type RowTexts = {
   readonly table: string
   /** What makes one text of the columns of a row. */
   readonly text: RawBuilder<unknown>

@@ -54,9 +54,9 @@ function beginsCopy(bytes: Buffer, from: number): boolean {
   return bytes.toString('latin1', at, at + copyMark.length) === copyMark
 }
 
-export type Notification = { readonly channel: string; readonly frame: Buffer }
+type Notification = { readonly channel: string; readonly frame: Buffer }
 
-export type Answer = {
+type Answer = {
   /** The answer for the client that asked. */
   readonly bytes: Buffer
   /** Notifications for the listeners. */

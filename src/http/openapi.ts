@@ -6,7 +6,7 @@ import { isNamedStatus } from './refusal.ts'
 
 export type Area = { readonly tag: string; readonly description?: string; readonly operations: OperationTable }
 
-export type DocumentInfo = {
+type DocumentInfo = {
   readonly title: string
   readonly version: string
   readonly description?: string

@@ -8,7 +8,7 @@ const notMapped = 0
 // 132 bits: no two of them are ever the same by chance.
 const fingerprintLength = 22
 
-export type PlanHasher = {
+type PlanHasher = {
   /** Takes the plan's changes in the order of `compareKeys`, each person at most once; anything else is a bug and throws. */
   add(change: Change): void
   /** Takes what `changeDigest` made of further changes, one after the other in the same order. */

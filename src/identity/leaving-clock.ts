@@ -12,7 +12,7 @@ export type ClockTimes = {
 }
 
 /** Who took how long, in seconds; null: that part has not ended yet, or is not to be blamed on anybody. */
-export type Delays = {
+type Delays = {
   /** HR: from the end of the last day to the export or event that says so. */
   readonly hrSeconds: number | null
   /** Rollcall: from when the departure was both over and known here to the platform's acknowledgement. Holds and refusals are within it. */
@@ -23,7 +23,7 @@ export type Delays = {
 
 export const legs = ['hrSeconds', 'ourSeconds', 'platformSeconds'] as const satisfies readonly (keyof Delays)[]
 
-export type Clock = Delays & {
+type Clock = Delays & {
   /** Until when the platform is to have acknowledged the departure. */
   readonly dueAt: string
   /** It did so later than that, or has not done so by now. */
@@ -50,7 +50,7 @@ export function clockOf(times: ClockTimes, { boundHours, now }: { boundHours: nu
 }
 
 /** Of some durations: how many they are, half of them, nineteen of twenty, and all take no longer than these seconds. */
-export type Figures = { readonly people: number; readonly p50: number; readonly p95: number; readonly max: number }
+type Figures = { readonly people: number; readonly p50: number; readonly p95: number; readonly max: number }
 
 /** Null where there is none. Each figure is one of the durations (the nearest rank), so that it can be found in the list. */
 export function figuresOf(durations: readonly (number | null)[]): Figures | null {

@@ -19,7 +19,7 @@ export type ValueDigests = {
 export type Stated = Omit<IdentityRecord, 'identityId'>
 
 /** The text of a digest. */
-export type Digest = string & { readonly standsFor: 'a value' }
+type Digest = string & { readonly standsFor: 'a value' }
 
 /** Whether this stands for a value that is not kept. */
 export function isDigest(value: unknown): value is Digest {

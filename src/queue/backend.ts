@@ -29,13 +29,13 @@ export type Producer = {
 }
 
 /** The part of BullMQ's Worker that we use. */
-export type Consumer = {
+type Consumer = {
   waitUntilReady(): Promise<void>
   pause(): Promise<void>
   close(force: boolean): Promise<void>
 }
 
-export type Processor = (job: Job, token: string | undefined) => Promise<void>
+type Processor = (job: Job, token: string | undefined) => Promise<void>
 
 /** Where jobs are kept. It makes the queue's two ends there, and closes what it opened when it is disposed. */
 export type Backend = {

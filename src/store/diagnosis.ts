@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-export type Diagnosis = {
+type Diagnosis = {
   readonly database: string
   readonly bytes: number
   readonly tables: { name: string; bytes: number; rows: number }[]

@@ -139,7 +139,7 @@ export async function notePairs(tx: Db, runId: string, pairs: readonly Pair[]): 
 }
 
 /** A pair that no one has answered yet, with the held run in which it was found. */
-export type OpenPair = Pair & { readonly runId: string }
+type OpenPair = Pair & { readonly runId: string }
 
 /** The pairs of held plans, by their former keys: those of one run, or of a connection. */
 export async function openPairs(

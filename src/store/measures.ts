@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-export type RunMeasure = {
+type RunMeasure = {
   readonly connection: string
   readonly state: string
   readonly runs: number
@@ -24,7 +24,7 @@ export async function readTimes(db: Db): Promise<ReadonlyMap<string, Date>> {
   return new Map(rows.map(({ connection, at }) => [connection, at]))
 }
 
-export type OpenLeavers = { readonly people: number; readonly since: Date }
+type OpenLeavers = { readonly people: number; readonly since: Date }
 
 /** Departures that are over and known, and neither acknowledged nor taken back, by connection. */
 export async function openLeavers(db: Db, now: Date): Promise<ReadonlyMap<string, OpenLeavers>> {

@@ -7,7 +7,7 @@ export type SearchPlace = { readonly step: number; readonly after: string }
 export const portionSize = 20_000
 
 /** What is searched, in key order. */
-export type Searched<T> = {
+type Searched<T> = {
   /** The people whose key begins so, from behind a key. An index leads to them. */
   readonly withPrefix: (prefix: string, after: string, limit: number) => Promise<T[]>
   /** Of the next portion of people from behind a key, those whom `matching` takes; and the last key that was looked at. */

@@ -1,6 +1,6 @@
 import { errorCode, Failure } from '../errors.ts'
 
-export type OptionalPackage = {
+type OptionalPackage = {
   /** The name of the package, or the scope of several. */
   readonly name: string
   /** What cannot be done without it, as the subject of a sentence. */

@@ -5,14 +5,14 @@ import { errorCode } from '../errors.ts'
 const idle = -1
 const ticksInAStep = 4
 
-export type ThreadLimits = {
+type ThreadLimits = {
   /** How long one step of a task may take. */
   readonly stepMs: number
   readonly memoryMb: number
 }
 
 /** The result of a task, or why the thread was ended before it had one, and in which step. */
-export type TaskEnd<Result> =
+type TaskEnd<Result> =
   | { readonly result: Result }
   | { readonly stopped: 'too slow' | 'out of memory'; readonly step: number }
 

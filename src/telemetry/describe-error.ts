@@ -1,7 +1,7 @@
 import { errorCode } from '../errors.ts'
 
 /** The parts of an error that are logged: kind, code, message and stack, and the same of its cause. */
-export type ErrorDescription = {
+type ErrorDescription = {
   readonly type: string
   readonly code?: string
   readonly message?: string

@@ -4,7 +4,7 @@ type RunRef = { readonly runId: string; readonly connection: string }
 type BatchRef = RunRef & { readonly job: string; readonly batch: number }
 
 /** What each event tells. Ids, keys and counts only: people appear by key, secrets and personal values never. */
-export type EventFields = {
+type EventFields = {
   'run.requested': RunRef & { readonly trigger: string }
   'run.started': RunRef & { readonly trigger: string }
   'run.read': RunRef & { readonly rows: number; readonly rejected: number }
@@ -142,7 +142,7 @@ export type EventFields = {
   unexpected: { readonly during: string; readonly error: unknown }
 }
 
-export type EventName = keyof EventFields
+type EventName = keyof EventFields
 
 /** One event as a listener gets it, told apart by `event`: what the log line holds besides its message. */
 export type Event = { readonly [N in EventName]: { readonly event: N } & EventFields[N] }[EventName]

@@ -4,7 +4,7 @@ import { type Logger, pino } from 'pino'
 import { visible, visibleJson } from '../text/visible.ts'
 import { describeError } from './describe-error.ts'
 
-export const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const
+const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
 /** What events need of a logger. */

@@ -8,7 +8,7 @@ import { visible } from '../text/visible.ts'
 import type { Events } from './events.ts'
 import { type EndedRun, type Facts, type OpenSpan, type SpanKind, type Traces, traceIdOf, within } from './traces.ts'
 
-export type OtlpSettings = {
+type OtlpSettings = {
   /** Below which the collector takes traces at `/v1/traces`. */
   readonly endpoint: string
   readonly sampleRatio: number

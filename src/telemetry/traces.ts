@@ -37,7 +37,7 @@ export type Traces = {
   ended(run: EndedRun): void
 }
 
-export type PartOfRun = {
+type PartOfRun = {
   readonly runId: string
   readonly name: string
   readonly kind?: SpanKind

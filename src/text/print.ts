@@ -84,7 +84,7 @@ function drawNumber(): typeof ours & {} {
 }
 
 /** The whole terminal, for what is looked at while it changes. What stood there before comes back at the end. */
-export type Screen = Disposable & {
+type Screen = Disposable & {
   /** Puts what is made for the terminal's width in the place of what stands there. It is made again if the size changes. */
   draw(make: (columns: number) => string): void
 }

@@ -34,7 +34,7 @@ export function bars(title: string, given: readonly Bar[]): Html {
 ${lines}</svg>`
 }
 
-export type Point = { readonly at: Date; readonly value: number }
+type Point = { readonly at: Date; readonly value: number }
 
 type Chart = {
   /** Its id in the page. */
@@ -78,8 +78,8 @@ export function lineChart({ points, unit, ...chart }: Chart & { points: readonly
   })
 }
 
-export type Series = { readonly name: string; readonly tone: 'one' | 'two' | 'three' | 'four' }
-export type Stacked = { readonly at: Date; readonly values: readonly number[] }
+type Series = { readonly name: string; readonly tone: 'one' | 'two' | 'three' | 'four' }
+type Stacked = { readonly at: Date; readonly values: readonly number[] }
 
 /** A bar for each day, in parts. */
 export function stackedBars({

@@ -1,6 +1,6 @@
 import { type Html, html, type Shown } from './html.ts'
 
-export type NavItem = {
+type NavItem = {
   readonly name: string
   readonly href: string
   /** Whether the page that is shown lies there. */
@@ -76,7 +76,7 @@ export function notice(text: Shown, kind: 'good' | 'bad' = 'good'): Html {
   return html`<p class="notice ${kind}" role="${kind === 'good' ? 'status' : 'alert'}" tabindex="-1" autofocus>${text}</p>`
 }
 
-export type Crumb = { readonly name: Shown; readonly href: string }
+type Crumb = { readonly name: Shown; readonly href: string }
 
 /** The beginning of a page: where it lies, its title, what it is about in a line, and what can be done there. */
 export function heading({

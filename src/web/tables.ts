@@ -37,7 +37,7 @@ function cellOf<Row>({ name, kind, cell }: Column<Row>, row: Row): Html {
 }
 
 /** Where a list stands among its pages, and how its other pages are addressed. */
-export type Paging = {
+type Paging = {
   readonly label: string
   readonly path: string
   /** What the address says of the list besides its page. */
@@ -62,7 +62,7 @@ ${next !== null && html`<a class="button" rel="next" href="${to(next)}">Next pag
 </nav>`
 }
 
-export type Tile = {
+type Tile = {
   readonly name: string
   readonly count?: number
   readonly href: string

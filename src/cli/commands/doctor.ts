@@ -24,7 +24,7 @@ import { listenForStop } from '../session/stop-signal.ts'
 const runsKept = 50
 const entriesLookedAt = 1000
 
-export type Doctored = {
+type Doctored = {
   readonly file: string
   readonly parts: readonly { readonly name: string; readonly failed: string | null }[]
 }
@@ -52,7 +52,7 @@ export async function doctor(file: string | undefined, options: CommonOptions): 
   return 0
 }
 
-export function renderDoctored({ file, parts }: Doctored, paint: Paint): string {
+function renderDoctored({ file, parts }: Doctored, paint: Paint): string {
   const missing = parts.flatMap(({ name, failed }) =>
     failed === null ? [] : [`${paint('yellow', '!')} ${name}: ${shown(failed)}`],
   )

@@ -48,10 +48,7 @@ async function followed(session: Session, { runId }: HeldBack, waitSeconds: numb
   return await settledRun(session, await session.control.getRun({ params: { runId } }), waitSeconds)
 }
 
-export function renderHeldBack(
-  { identityId, until, run }: HeldBack & { readonly run: Run | null },
-  paint: Paint,
-): string {
+function renderHeldBack({ identityId, until, run }: HeldBack & { readonly run: Run | null }, paint: Paint): string {
   const said =
     until === null
       ? `what HR says of ${shown(identityId)} counts again`
@@ -59,7 +56,7 @@ export function renderHeldBack(
   return [`${paint('green', '✔')} ${said}`, ...(run === null ? [] : [renderOutcome(run, paint)])].join('\n')
 }
 
-export function renderHoldBacks({ people }: { readonly people: readonly HoldBack[] }, paint: Paint): string {
+function renderHoldBacks({ people }: { readonly people: readonly HoldBack[] }, paint: Paint): string {
   if (people.length === 0) return 'no leaving is held back'
   const rows = people.map(({ identityId, until, reason, by, leaving }) => [
     shown(identityId),

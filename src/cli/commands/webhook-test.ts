@@ -9,7 +9,7 @@ import { type CommonOptions, configOf, connectionNamed } from '../session/sessio
 
 export type WebhookTestOptions = CommonOptions & { readonly url?: string }
 
-export type WebhookTest = {
+type WebhookTest = {
   readonly connection: string
   /** Where the sample went. */
   readonly url: string

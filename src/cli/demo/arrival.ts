@@ -23,7 +23,7 @@ export type Arrival = {
 }
 
 /** What HR exported: before the last night, and in it. `today` is the date of the last export. */
-export type Exports = { readonly before: readonly Person[]; readonly now: Night; readonly today: string }
+type Exports = { readonly before: readonly Person[]; readonly now: Night; readonly today: string }
 
 export type OnPlatform = {
   readonly identities: ReadonlyMap<string, Identity>

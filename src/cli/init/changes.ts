@@ -5,7 +5,7 @@ import { type Prompts, Stopped } from '../session/prompts.ts'
 import { answerTo } from './questions.ts'
 
 /** What a person says is different: how the file is written, or how its columns are read. */
-export type Change = { readonly form?: SaidForm; readonly answers?: Answers }
+type Change = { readonly form?: SaidForm; readonly answers?: Answers }
 
 const kinds = [
   { value: 'column', label: 'a field comes from another column, or from none' },

@@ -6,7 +6,7 @@ import { createClient } from '../../http/client/client.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
 import type { Prompts } from '../session/prompts.ts'
 
-export type PlatformPlace = { readonly region: keyof typeof regions } | { readonly baseUrl: string }
+type PlatformPlace = { readonly region: keyof typeof regions } | { readonly baseUrl: string }
 
 /** What a key may do, as far as the platform could be asked. */
 export type TriedKey = {

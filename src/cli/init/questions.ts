@@ -25,7 +25,7 @@ export type ReadingOptions = {
 }
 
 /** A proposal without questions, and the answers that it rests on. */
-export type Settled = { readonly proposal: Proposal; readonly answers: Answers }
+type Settled = { readonly proposal: Proposal; readonly answers: Answers }
 
 /** The proposal once every question is answered: by options, by the person, or left open where that is safe. */
 export async function settle(table: Table, said: Answers, prompts: Prompts | null): Promise<Settled> {

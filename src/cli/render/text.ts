@@ -10,7 +10,7 @@ export { aligned, headed, roomIn } from './table.ts'
 export const plain: Paint = (_style, text) => text
 
 /** How much something matters: a warning asks to look, what is rejected does not count, and a failure ends something. */
-export type Level = 'ok' | 'warning' | 'rejected' | 'failed'
+type Level = 'ok' | 'warning' | 'rejected' | 'failed'
 
 const levels = {
   ok: ['green', '✔'],

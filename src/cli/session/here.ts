@@ -10,7 +10,7 @@ import { createEvents } from '../../telemetry/events.ts'
 import { createLogger } from '../../telemetry/log.ts'
 import type { Control } from './control-client.ts'
 
-export type Here = { readonly control: Control; [Symbol.asyncDispose](): Promise<void> }
+type Here = { readonly control: Control; [Symbol.asyncDispose](): Promise<void> }
 
 /** What a command does with a store: it only looks, it asks for something, or it works, which does what was asked for. */
 export type Doing = { readonly works?: boolean; readonly looks?: boolean }

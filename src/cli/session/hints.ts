@@ -45,7 +45,7 @@ const plainWord = /^[\w./@%+=:,-]+$/
 const configured = new RegExp(String.raw`(?<![\w/.-])rollcall (?=(?:${hinted.join('|')})(?![\w-]))`, 'g')
 const unconfigured = new RegExp(String.raw`(?<![\w/.-])rollcall (?=(?:${others.join('|')})(?![\w-]))`, 'g')
 
-export type HintOptions = {
+type HintOptions = {
   /** What `--config` named. */
   readonly config?: string | undefined
   /** How the program was called, and where programs are looked for. */

@@ -18,7 +18,7 @@ const everyMs = 1000
 const exitOfQuit = 128 + constants.signals.SIGINT
 
 /** Something that is looked at while it changes. */
-export type Live<T> = {
+type Live<T> = {
   look(control: Control): Promise<T>
   /** What stands on a terminal, and stays there at the end. */
   render(seen: T, paint: Paint): string
@@ -28,7 +28,7 @@ export type Live<T> = {
   isOver?(seen: T): boolean
 }
 
-export type Watched<T> = {
+type Watched<T> = {
   /** What was seen last. */
   readonly seen: T | null
   /** The exit code if a person or a signal ended the view; null if it was over. */

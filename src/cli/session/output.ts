@@ -20,7 +20,7 @@ export type Output = {
   readonly paint: Paint
 }
 
-export type OutputOptions = {
+type OutputOptions = {
   readonly json?: boolean | undefined
   /** What --config named, so that a command in a hint can be pasted. */
   readonly config?: string | undefined

@@ -13,7 +13,7 @@ const damages = {
 
 type Fault = NonNullable<SourceRow['fault']>
 
-export type RowsFormat = RecordFormat & TailFormat & Pick<ExportFormat, 'linesAfterHeader'>
+type RowsFormat = RecordFormat & TailFormat & Pick<ExportFormat, 'linesAfterHeader'>
 
 type RowsOptions = {
   readonly name: string

@@ -22,7 +22,7 @@ export type ShownRow = {
 }
 
 /** A row as expressions see it: an object with a text for each header. Columns are found as in the rest of a mapping. */
-export type ExpressionInput = {
+type ExpressionInput = {
   readonly input: object
   /** Shows the next row and forgets what was touched. */
   show(row: ShownRow): void

@@ -36,7 +36,7 @@ export type Choice = Match & {
   readonly more: boolean
 }
 
-export type Companion = { readonly file: ExportFile; readonly modifiedAtNs: bigint }
+type Companion = { readonly file: ExportFile; readonly modifiedAtNs: bigint }
 
 export function folderOf(settings: FolderSettings, baseDir: string): Folder {
   const pattern = exportPattern(settings.path, baseDir)

@@ -5,7 +5,7 @@ import { checkCompanions, fileSource } from '../file/source-settings.ts'
 import { ExportPath } from './matches.ts'
 
 /** The settings of a source of CSV exports in a folder of this machine. */
-export const csvSource = {
+const csvSource = {
   type: z.literal('csv'),
   path: ExportPath.describe(
     'The export: a file, or a pattern such as exports/*.csv. Relative to the folder of the configuration file. Symbolic links are ' +

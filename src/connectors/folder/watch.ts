@@ -10,7 +10,7 @@ import { isApart } from './matches.ts'
 
 const mostSettles = 10
 
-export type WatchSettings = {
+type WatchSettings = {
   readonly by: 'events' | 'polling'
   readonly pollSeconds: number
   /** How long there must be no further sign before `arrived` is called. The wait is at most ten times as long. */

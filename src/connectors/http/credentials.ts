@@ -6,7 +6,7 @@ import type { ConnectorPlace } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
 import type { HttpSource } from './settings.ts'
 
-export type TlsMaterial = {
+type TlsMaterial = {
   readonly ca?: string
   readonly cert?: string
   readonly key?: string

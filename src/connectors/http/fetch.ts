@@ -24,7 +24,7 @@ export type HttpClient = AsyncDisposable & {
   readonly get: (url: URL, options: { readonly where: string }) => Promise<HttpAnswer>
 }
 
-export type Surroundings = {
+type Surroundings = {
   readonly place: ConnectorPlace
   readonly resolve: Resolve
   readonly signal: AbortSignal

@@ -9,7 +9,7 @@ import type { HttpSource } from './settings.ts'
 const maxPlaceCharacters = 100
 
 /** The last page of a list that was read, and how much was read with it. */
-export type LastPage = {
+type LastPage = {
   readonly page: JsonValue
   readonly headers: AnswerHeaders
   readonly records: number

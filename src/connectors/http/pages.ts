@@ -16,7 +16,7 @@ const cellsInSlice = 200_000
 const lineFeed = 10
 
 /** A list that was fetched to its end. The spool holds its records, one JSON text on each line. */
-export type Pages = {
+type Pages = {
   readonly headers: readonly string[]
   /** How many records each page holds. */
   readonly counts: readonly number[]

@@ -67,8 +67,6 @@ const HttpAsOf = z
   ])
   .describe('When the rows were true. Newer facts win over older ones.')
 
-export type HttpAsOf = z.infer<typeof HttpAsOf>
-
 /** The settings of a list of people that is fetched over HTTP: one CSV export, or JSON in one or more pages. */
 export const HttpSource = z
   .strictObject({

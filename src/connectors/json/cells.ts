@@ -11,7 +11,7 @@ const textLimit = 1024 * 1024
 
 /** A JSON value in which every number is the text that the sender wrote, so that `1.10` and 20 digits stay as they are. */
 export type JsonValue = null | boolean | string | readonly JsonValue[] | JsonObject
-export type JsonObject = { readonly [name: string]: JsonValue }
+type JsonObject = { readonly [name: string]: JsonValue }
 
 /** A record as cells, in its own order. Their names are dotted paths such as `emails.0.value`. */
 export type FlatRecord = {
@@ -90,22 +90,6 @@ export function rowReader(headers: readonly string[]): (record: FlatRecord, orig
     const column = fault.path === null ? null : headers.indexOf(fault.path)
     return { ...row, fault: { column, reason: fault.reason } }
   }
-}
-
-/** Headers and rows of records that are all in memory. */
-export function recordsToRows(
-  records: readonly { readonly record: FlatRecord; readonly origin: Origin; readonly asOf?: string }[],
-  { name }: { readonly name: string },
-): { readonly headers: readonly string[]; readonly rows: readonly SourceRow[] } {
-  const paths = new Set<string>()
-  for (const { record } of records) collectHeaders(paths, record, name)
-  const headers = [...paths]
-  const toRow = rowReader(headers)
-  const rows = records.map(({ record, origin, asOf }) => {
-    const row = toRow(record, origin)
-    return asOf === undefined ? row : { ...row, asOf }
-  })
-  return { headers, rows }
 }
 
 function decoded(bytes: Uint8Array, name: string): string {

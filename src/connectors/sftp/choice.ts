@@ -10,7 +10,7 @@ import type { RemoteStats } from './stats.ts'
 // The server's clock is not ours. Only a file that it dates at least a day back counts as quiet without a second look.
 const clockAllowanceMs = 24 * 60 * 60 * 1000
 
-export type Choice = {
+type Choice = {
   readonly path: string
   readonly take: 'newest' | 'each'
   readonly complete: Completeness

@@ -13,7 +13,7 @@ const undecodable = '\ufffd'
 export type RemoteFile = ExportFile & { readonly kind: RemoteStats['kind'] }
 
 /** The parts of a `path` setting. * and ? stand for characters of the file's name; everything before the last / is taken as it is. */
-export type RemotePattern = { readonly folder: string; readonly name: string; readonly searched: boolean }
+type RemotePattern = { readonly folder: string; readonly name: string; readonly searched: boolean }
 
 export type RemoteMatches = {
   readonly files: readonly RemoteFile[]

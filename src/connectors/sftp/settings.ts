@@ -20,7 +20,7 @@ const Milliseconds = z
   .max(24 * 60 * 60 * 1000)
 
 /** The settings of an SFTP source, without the mapping. */
-export const sftpSettings = {
+const sftpSettings = {
   type: z.literal('sftp'),
   host: z
     .string()

@@ -12,7 +12,7 @@ const ours = /^[0-9a-f]{64}(\.[0-9a-f-]{36})?\.(part|fetching|export)$/
  * The file that a download is written to: the part that an earlier attempt at the same remote state left, or an empty file. A part is
  * claimed by renaming it, so that only one of two readers continues it.
  */
-export type Spooled = {
+type Spooled = {
   readonly path: string
   readonly handle: FileHandle
   /** Keeps what was written for a later attempt. */

@@ -6,7 +6,7 @@ import type { Verified } from './verify.ts'
 const idLimit = 256
 
 /** Identifies an event. `id` is the sender's, or null if it gives none; `key` has a fixed length. */
-export type EventKey = { readonly id: string | null; readonly key: string }
+type EventKey = { readonly id: string | null; readonly key: string }
 
 /**
  * The key by which an event that arrives twice is recognised. It comes from the sender's id or, without an id, from the bytes of the

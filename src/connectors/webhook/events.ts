@@ -22,7 +22,7 @@ type Item = {
   readonly timing?: RowTiming
 }
 
-export type EventOptions = {
+type EventOptions = {
   readonly now: Date
   readonly unusable?: ReadonlyMap<string, string>
   /** Whether events may be left to the next run. */

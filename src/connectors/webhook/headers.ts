@@ -9,13 +9,13 @@ const pairsLimit = 32
 export type WebhookHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** What a request claims about itself; nothing of it is verified yet. The text of `timestamp` is kept as it was sent, because the text is what was signed. */
-export type Claims = {
+type Claims = {
   readonly signatures: readonly string[]
   readonly id: string | null
   readonly timestamp: { readonly text: string; readonly epochMs: number } | null
 }
 
-export type Unreadable = { readonly reason: 'unsigned' | 'malformed'; readonly message: string }
+type Unreadable = { readonly reason: 'unsigned' | 'malformed'; readonly message: string }
 
 /** Reads what a recipe needs from the headers. Lengths are limited, and ambiguous headers are refused. */
 export function readClaims(recipe: WebhookRecipe, headers: WebhookHeaders): Claims | Unreadable {

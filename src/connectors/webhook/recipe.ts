@@ -8,7 +8,7 @@ const fields = ['id', 'timestamp', 'body'] as const
 type Field = (typeof fields)[number]
 
 /** A part of the signed text: a field of the request, or literal text. */
-export type SignedPart = { readonly field: Field } | { readonly literal: string }
+type SignedPart = { readonly field: Field } | { readonly literal: string }
 
 const HeaderName = z
   .string()

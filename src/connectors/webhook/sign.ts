@@ -4,7 +4,7 @@ import { signedIdProblem, type WebhookRecipe } from './recipe.ts'
 import { encodeSignature, signatureBytes, signedContent } from './signature.ts'
 import { writeTime } from './times.ts'
 
-export type WebhookToSign = {
+type WebhookToSign = {
   readonly recipe: WebhookRecipe
   readonly secret: string
   /** The id of the event, for senders that send it in a header. */

@@ -1,6 +1,6 @@
 /** How a sender writes a time: as a whole number of seconds or milliseconds since 1970, or as ISO 8601. */
 export const timeUnits = ['seconds', 'milliseconds', 'iso', 'secondsOrIso'] as const
-export type TimeUnit = (typeof timeUnits)[number]
+type TimeUnit = (typeof timeUnits)[number]
 
 /** The units as messages call them. */
 export const unitNames = {

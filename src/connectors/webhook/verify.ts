@@ -8,7 +8,7 @@ import { decodeSignature, signatureBytes, signedContent } from './signature.ts'
 export type Verified = { readonly ok: true; readonly id: string | null; readonly timestamp: Date | null }
 
 /** The request is not accepted. The message names headers and rules, and holds no secret, no signature and nothing of the body. */
-export type Unverified = {
+type Unverified = {
   readonly ok: false
   readonly reason: 'unsigned' | 'bad-signature' | 'too-old' | 'too-new' | 'malformed'
   readonly message: string

@@ -5,7 +5,7 @@ import { joined, type Tone } from '../../web/parts.ts'
 import { counted, moment, nearness, number } from '../../web/words.ts'
 import { capital, changesIn, runHref, runStates } from '../site/words.ts'
 
-export type Standing = { readonly state: string; readonly tone: Tone; readonly text: Html }
+type Standing = { readonly state: string; readonly tone: Tone; readonly text: Html }
 
 /** Alerts that say nothing about whether the platform has what HR says. */
 const besides: ReadonlySet<Alert['kind']> = new Set(['settings_differ'])

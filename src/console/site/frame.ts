@@ -8,7 +8,7 @@ import { page } from '../../web/layout.ts'
 import type { Visit } from './visits.ts'
 
 /** The parts of the console, in the order of its navigation. */
-export const sections = {
+const sections = {
   overview: { name: 'Overview', href: '/' },
   runs: { name: 'Runs', href: '/runs' },
   people: { name: 'People', href: '/people' },

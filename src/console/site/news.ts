@@ -7,7 +7,7 @@ const seconds = 60
 const longest = 1000
 
 /** What was just done, on its way to the next page. */
-export type News = {
+type News = {
   /** Keeps a sentence for the next page, and for that one only. It is signed, so that no one else writes it. */
   tell(reply: FastifyReply, visit: Visit, sentence: string): void
   /** What was told; null: nothing. */

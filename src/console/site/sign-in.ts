@@ -72,7 +72,7 @@ const origin = 'http://rollcall.invalid'
  * A path of this site: another one would lead people away after they have signed in. What is sent is resolved once more, as a browser
  * does: `/.//evil.example` becomes `//evil.example` by the first time, and another host by the second.
  */
-export function ownPath(to: string): string {
+function ownPath(to: string): string {
   const url = to.startsWith('/') ? URL.parse(to, origin) : null
   if (url?.origin !== origin || /^\/sign-(?:in|out)\b/.test(url.pathname)) return '/'
   const path = `${url.pathname}${url.search}`

@@ -4,7 +4,7 @@ import type { Caller } from '../../contract/control/access.ts'
 /** A person who is signed in, and what shows that a form of theirs came from a page of ours. */
 export type Visit = { readonly caller: Caller; readonly formToken: string }
 
-export type Visits = {
+type Visits = {
   /** Who is signed in; null: no one. `isUse`: whether the request shows that a person is there, so that the session goes on. */
   find(request: FastifyRequest, how: { readonly isUse: boolean }): Promise<Visit | null>
 }

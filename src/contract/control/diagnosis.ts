@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 
-export const Diagnosis = z
+const Diagnosis = z
   .object({
     database: z.string().describe('What the database says of its version.'),
     bytes: z.int().describe('The size of the whole database.'),
@@ -20,7 +20,6 @@ export const Diagnosis = z
       .describe('What the queue is to work on, as the store knows it.'),
   })
   .meta({ id: 'Diagnosis' })
-export type Diagnosis = z.infer<typeof Diagnosis>
 
 /** What helps somebody who looks for the cause of a fault. */
 export const diagnosisOperations = operations({

@@ -157,7 +157,7 @@ export const FirstPlan = z
   .meta({ id: 'FirstPlan' })
 export type FirstPlan = z.infer<typeof FirstPlan>
 
-export const FirstConnection = z
+const FirstConnection = z
   .object({
     connection: z.string(),
     file: z.string(),
@@ -165,7 +165,6 @@ export const FirstConnection = z
     isTakenUp: z.boolean().describe('Whether the daemon takes up the configuration by itself. False: start it again.'),
   })
   .meta({ id: 'FirstConnection' })
-export type FirstConnection = z.infer<typeof FirstConnection>
 
 const ofUpload = z.object({ upload: z.uuid() })
 

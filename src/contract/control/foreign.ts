@@ -18,7 +18,7 @@ export const ForeignPerson = z
 export type ForeignPerson = z.infer<typeof ForeignPerson>
 
 /** So many people are separated by one run. */
-export const maxSeparated = 1000
+const maxSeparated = 1000
 
 /** How an operator deals with people whom only the platform knows. */
 export const foreignOperations = operations({

@@ -16,14 +16,13 @@ export const ConnectionDay = z.object({
 })
 export type ConnectionDay = z.infer<typeof ConnectionDay>
 
-export const ConnectionHistory = z
+const ConnectionHistory = z
   .object({
     connection: z.string(),
     timeZone: z.string().describe('In which the days begin.'),
     days: z.array(ConnectionDay).describe('The oldest first. The last one is today.'),
   })
   .meta({ id: 'ConnectionHistory' })
-export type ConnectionHistory = z.infer<typeof ConnectionHistory>
 
 /** How a connection went on over the days. */
 export const historyOperations = operations({

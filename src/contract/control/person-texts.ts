@@ -1,7 +1,7 @@
 import type { Person, PersonAccount } from './shapes.ts'
 
 /** How an interface writes the parts of a note that it shows in a form of its own. */
-export type NoteForms<T> = {
+type NoteForms<T> = {
   readonly day: (instant: string) => T
   readonly moment: (instant: string) => T
   readonly key: (key: string) => T

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 
-export const settingOrigins = ['file', 'environment', 'secret_file', 'preset', 'default'] as const
+const settingOrigins = ['file', 'environment', 'secret_file', 'preset', 'default'] as const
 
 export const Setting = z
   .object({

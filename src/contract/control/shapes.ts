@@ -69,7 +69,7 @@ export function isResting({ state }: { readonly state: RunState }): boolean {
   return restingStates.some((resting) => resting === state)
 }
 
-export const RunOptions = z.object({
+const RunOptions = z.object({
   plan: KeptPlan.optional().describe('The plan that the run must come to; with any other it fails.'),
   joined: z.unknown().optional().describe('What was asked for while this run waited. It becomes a run of its own.'),
   full: z.boolean().optional().describe('Send everybody again, also those without a difference.'),

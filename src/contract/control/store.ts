@@ -4,7 +4,7 @@ import { By } from './access.ts'
 
 const File = z.string().min(1).max(4096).describe('The whole path, as the daemon sees it.')
 
-export const BackedUp = z
+const BackedUp = z
   .object({
     file: z.string(),
     madeAt: z.iso.datetime(),
@@ -14,7 +14,6 @@ export const BackedUp = z
     sha256: z.string().describe('The digest of its content before it is compressed; it stands at its end.'),
   })
   .meta({ id: 'BackedUp' })
-export type BackedUp = z.infer<typeof BackedUp>
 
 export const Restored = z
   .object({

@@ -148,7 +148,7 @@ export const Asset = z
   .meta({ id: 'AssetResponsePublicV2Dto', description: 'Something that the account owns or runs.' })
 export type Asset = z.infer<typeof Asset>
 
-export const AssetPage = page(Asset).meta({ id: 'AssetsResponsePublicV2Dto' })
+const AssetPage = page(Asset).meta({ id: 'AssetsResponsePublicV2Dto' })
 
 const params = z.object({ assetId: Id })
 const expand = expandQuery(AssetExpand)

@@ -8,8 +8,8 @@ export const AuditRequestStatus = z
   .meta({ id: 'CustomerRequestStatusEnum' })
 export type AuditRequestStatus = z.infer<typeof AuditRequestStatus>
 
-export const AuditRequestListExpand = z.enum(['owners', 'messages']).meta({ id: 'AuditRequestListExpandEnum' })
-export const AuditRequestExpand = z.enum(['owners', 'messages', 'controls']).meta({ id: 'AuditRequestExpandEnum' })
+const AuditRequestListExpand = z.enum(['owners', 'messages']).meta({ id: 'AuditRequestListExpandEnum' })
+const AuditRequestExpand = z.enum(['owners', 'messages', 'controls']).meta({ id: 'AuditRequestExpandEnum' })
 
 export const AuditRequestMessage = z
   .object({
@@ -48,7 +48,7 @@ export const AuditRequest = z
   .meta({ id: 'AuditRequestGetResponsePublicV2Dto', description: 'What auditors ask for.' })
 export type AuditRequest = z.infer<typeof AuditRequest>
 
-export const AuditRequestPage = uncountedPage(AuditRequestItem).meta({ id: 'AuditRequestsResponsePublicV2Dto' })
+const AuditRequestPage = uncountedPage(AuditRequestItem).meta({ id: 'AuditRequestsResponsePublicV2Dto' })
 
 /** What the auditors of an audit ask for. */
 export const auditRequests = operations({

@@ -62,8 +62,8 @@ export const AuditStatus = z
   .meta({ id: 'AuditorFrameworkOverhaulStatusEnum' })
 export type AuditStatus = z.infer<typeof AuditStatus>
 
-export const AuditListExpand = z.enum(['auditors', 'internalAuditors']).meta({ id: 'AuditListExpandEnum' })
-export const AuditExpand = z.enum(['auditors', 'internalAuditors', 'controls']).meta({ id: 'AuditExpandEnum' })
+const AuditListExpand = z.enum(['auditors', 'internalAuditors']).meta({ id: 'AuditListExpandEnum' })
+const AuditExpand = z.enum(['auditors', 'internalAuditors', 'controls']).meta({ id: 'AuditExpandEnum' })
 
 /** The id of an audit as callers name it. */
 export const AuditId = z.guid({ error: 'must be a UUID' })
@@ -111,7 +111,7 @@ export const Audit = z
   .meta({ id: 'AuditGetResponsePublicV2Dto', description: 'An audit of a workspace.' })
 export type Audit = z.infer<typeof Audit>
 
-export const AuditPage = uncountedPage(AuditItem).meta({ id: 'AuditsResponsePublicV2Dto' })
+const AuditPage = uncountedPage(AuditItem).meta({ id: 'AuditsResponsePublicV2Dto' })
 
 /** The audits of a workspace. They are made and moved by the operator of the platform. */
 export const audits = operations({

@@ -107,8 +107,8 @@ export const FrameworkTag = z
   .meta({ id: 'FrameworkTagEnum' })
 export type FrameworkTag = z.infer<typeof FrameworkTag>
 
-export const SortField = z.enum(['createdAt', 'updatedAt']).meta({ id: 'SortTypeLimitedEnum' })
-export const SortDirection = z.enum(['ASC', 'DESC']).meta({ id: 'SortDirectionEnum' })
+const SortField = z.enum(['createdAt', 'updatedAt']).meta({ id: 'SortTypeLimitedEnum' })
+const SortDirection = z.enum(['ASC', 'DESC']).meta({ id: 'SortDirectionEnum' })
 
 /** The query parameters of a list that counts nothing. */
 export const uncountedListQuery = {
@@ -137,7 +137,7 @@ export const Pagination = z
   .meta({ id: 'PaginationTotalCountResponsePublicV2Dto' })
 export type Pagination = z.infer<typeof Pagination>
 
-export const UncountedPagination = z.object({ cursor }).meta({ id: 'PaginationResponsePublicV2Dto' })
+const UncountedPagination = z.object({ cursor }).meta({ id: 'PaginationResponsePublicV2Dto' })
 
 /** The envelope of a list. */
 export function page<T extends z.ZodType>(entry: T) {

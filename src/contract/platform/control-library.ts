@@ -6,7 +6,7 @@ import { ControlCategory, ControlDomain } from './control-classes.ts'
 const entitlement = 'CUSTOM_FRAMEWORKS'
 const permission = 'controls-get'
 
-export const ControlLibrarySort = z
+const ControlLibrarySort = z
   .enum(['createdAt', 'updatedAt', 'name', 'controlNumber'])
   .meta({ id: 'ControlLibrarySortEnum' })
 
@@ -98,7 +98,7 @@ export const ControlLibraryDetail = z
   .meta({ id: 'ControlLibraryDetailResponsePublicV2Dto', description: 'A template with what it comes with.' })
 export type ControlLibraryDetail = z.infer<typeof ControlLibraryDetail>
 
-export const ControlLibraryPage = page(ControlLibraryItem).meta({ id: 'ControlLibraryResponsePublicV2Dto' })
+const ControlLibraryPage = page(ControlLibraryItem).meta({ id: 'ControlLibraryResponsePublicV2Dto' })
 
 const Mapped = z.boolean().optional().describe('True: only templates with such a mapping. False says nothing.')
 

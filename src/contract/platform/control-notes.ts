@@ -2,15 +2,15 @@ import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { expandQuery, Id, listQuery, page, shortTextLimit, Timestamp, text, UserCompact } from './common.ts'
 
-export const ControlNotesExpand = z.enum(['owner']).meta({ id: 'ControlNotesExpandEnum' })
+const ControlNotesExpand = z.enum(['owner']).meta({ id: 'ControlNotesExpandEnum' })
 
 const NoteId = z.guid({ error: 'must be a UUID' })
 
 const comment = text(shortTextLimit).min(1)
 
-export const ControlNoteCreate = z.object({ comment }).meta({ id: 'ControlNoteCreateRequestPublicV2Dto' })
+const ControlNoteCreate = z.object({ comment }).meta({ id: 'ControlNoteCreateRequestPublicV2Dto' })
 
-export const ControlNoteUpdate = z.object({ comment }).meta({ id: 'NoteRequestPublicDto' })
+const ControlNoteUpdate = z.object({ comment }).meta({ id: 'NoteRequestPublicDto' })
 
 export const ControlNote = z
   .object({
@@ -24,7 +24,7 @@ export const ControlNote = z
   .meta({ id: 'ControlNoteResponsePublicV2Dto', description: 'A remark about a control.' })
 export type ControlNote = z.infer<typeof ControlNote>
 
-export const ControlNotePage = page(ControlNote).meta({ id: 'ControlNotesResponsePublicV2Dto' })
+const ControlNotePage = page(ControlNote).meta({ id: 'ControlNotesResponsePublicV2Dto' })
 
 const listParams = z.object({ workspaceId: Id, controlId: Id })
 const params = z.object({ workspaceId: Id, controlId: Id, noteId: NoteId })

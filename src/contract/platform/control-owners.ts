@@ -4,19 +4,19 @@ import { Id, listQuery, page, shortTextLimit, text, UserCompact } from './common
 
 const includedUsersLimit = 300
 
-export const ControlOwnerCreate = z
+const ControlOwnerCreate = z
   .object({ ownerId: Id.describe('A user of the account.') })
   .meta({ id: 'ControlOwnerCreateRequestPublicV2Dto' })
 
-export const ControlOwnersModify = z
+const ControlOwnersModify = z
   .object({ ownerUserIds: z.array(Id).describe('All users who shall own the control; an empty list removes all.') })
   .meta({ id: 'ControlOwnerModifyRequestPublicV2Dto' })
 
-export const ControlOwnersModified = z
+const ControlOwnersModified = z
   .object({ ownerIds: z.array(Id).describe('Everybody who owns the control now.') })
   .meta({ id: 'ControlOwnersModifyResponsePublicV2Dto' })
 
-export const ControlOwnerPage = page(UserCompact).meta({ id: 'ControlOwnersResponsePublicV2Dto' })
+const ControlOwnerPage = page(UserCompact).meta({ id: 'ControlOwnersResponsePublicV2Dto' })
 
 const params = z.object({ workspaceId: Id, controlId: Id })
 

@@ -30,7 +30,7 @@ const expansions = [
   'topics',
 ] as const
 
-export const ControlsExpand = z.enum(expansions).meta({ id: 'ControlsExpandEnum' })
+const ControlsExpand = z.enum(expansions).meta({ id: 'ControlsExpandEnum' })
 export const ControlExpand = z.enum(expansions).meta({ id: 'ControlExpandEnum' })
 export type ControlExpand = z.infer<typeof ControlExpand>
 
@@ -115,7 +115,7 @@ export const Control = z
   .meta({ id: 'ControlResponsePublicV2Dto', description: 'What a workspace does to keep something safe.' })
 export type Control = z.infer<typeof Control>
 
-export const ControlPage = page(Control).meta({ id: 'ControlsResponsePublicV2Dto' })
+const ControlPage = page(Control).meta({ id: 'ControlsResponsePublicV2Dto' })
 
 export const RenewalSchedule = z.enum([
   'ONE_MONTH',

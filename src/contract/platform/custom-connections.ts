@@ -5,8 +5,7 @@ import { expandQuery, Id, listQuery, page, shortTextLimit, Timestamp, text, User
 const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
 const descriptionLimit = 768
 
-export const CreatableProviderType = z.enum(['CUSTOM', 'MDM', 'HRIS'])
-export type CreatableProviderType = z.infer<typeof CreatableProviderType>
+const CreatableProviderType = z.enum(['CUSTOM', 'MDM', 'HRIS'])
 
 export const ProviderType = z.enum([
   'IDENTITY',
@@ -40,9 +39,7 @@ export const ProviderType = z.enum([
 ])
 export type ProviderType = z.infer<typeof ProviderType>
 
-export const CustomConnectionExpand = z
-  .enum(['createdByUser', 'customResources'])
-  .meta({ id: 'CustomConnectionExpandEnum' })
+const CustomConnectionExpand = z.enum(['createdByUser', 'customResources']).meta({ id: 'CustomConnectionExpandEnum' })
 
 const JsonObject = z.record(z.string(), z.unknown())
 
@@ -111,7 +108,7 @@ export const CustomConnection = z
   .meta({ id: 'CustomConnectionResponsePublicV2Dto' })
 export type CustomConnection = z.infer<typeof CustomConnection>
 
-export const CustomConnectionPage = page(CustomConnection).meta({ id: 'CustomConnectionsResponsePublicV2Dto' })
+const CustomConnectionPage = page(CustomConnection).meta({ id: 'CustomConnectionsResponsePublicV2Dto' })
 
 const params = z.object({ connectionId: Id })
 const expand = expandQuery(CustomConnectionExpand)

@@ -5,7 +5,7 @@ import { Id, listQuery, page, shortTextLimit, Timestamp, text } from './common.t
 const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
 
 /** How many records one request may hold. */
-export const recordBatchLimit = 10_000
+const recordBatchLimit = 10_000
 
 const sessionKeyPattern = /^[A-Za-z0-9_-]*$/
 
@@ -30,11 +30,11 @@ const data = z
     'One record or several. The key of a record is its `id`: a known one replaces that record, a new one creates, and a record without one gets a UUID.',
   )
 
-export const RecordUpload = z.object({ data }).meta({ id: 'CreateCustomDataRequestPublicV2Dto' })
+const RecordUpload = z.object({ data }).meta({ id: 'CreateCustomDataRequestPublicV2Dto' })
 
 export const SessionUpload = z.object({ data }).meta({ id: 'CreateCustomDataSessionRequestPublicV2Dto' })
 
-export const RecordUpdate = z
+const RecordUpdate = z
   .object({ data: DataRecord.describe('The properties to change; the others keep their values.') })
   .meta({ id: 'UpdateCustomDataRequestPublicV2Dto' })
 
@@ -49,7 +49,7 @@ export const CustomDataRecord = z
   .meta({ id: 'CustomDataResponsePublicV2Dto' })
 export type CustomDataRecord = z.infer<typeof CustomDataRecord>
 
-export const CustomDataRecordPage = page(CustomDataRecord).meta({ id: 'CustomDataRecordsResponsePublicV2Dto' })
+const CustomDataRecordPage = page(CustomDataRecord).meta({ id: 'CustomDataRecordsResponsePublicV2Dto' })
 
 export const SingleResult = z.object({
   id: z.string(),

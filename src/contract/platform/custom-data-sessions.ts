@@ -13,7 +13,7 @@ export type SessionStatus = z.infer<typeof SessionStatus>
 export const SessionAction = z.enum(['complete', 'cancel']).meta({ id: 'SessionActionEnum' })
 export type SessionAction = z.infer<typeof SessionAction>
 
-export const SessionActionRequest = z
+const SessionActionRequest = z
   .object({
     action: SessionAction.describe(
       '`complete` makes the records of the session the live ones and deletes all others; `cancel` discards them.',
@@ -21,7 +21,7 @@ export const SessionActionRequest = z
   })
   .meta({ id: 'SessionActionRequestPublicV2Dto' })
 
-export const SessionActionResult = z
+const SessionActionResult = z
   .object({
     sessionId: z.string(),
     status: SessionStatus,
@@ -44,7 +44,7 @@ export const CustomDataSession = z
   .meta({ id: 'SessionResponsePublicV2Dto' })
 export type CustomDataSession = z.infer<typeof CustomDataSession>
 
-export const CustomDataSessionPage = page(CustomDataSession).meta({ id: 'SessionsResponsePublicV2Dto' })
+const CustomDataSessionPage = page(CustomDataSession).meta({ id: 'SessionsResponsePublicV2Dto' })
 
 const ofResource = z.object(resourceParams)
 const ofSession = z.object({ ...resourceParams, sessionId: SessionKey })

@@ -113,7 +113,7 @@ export const DeviceIdentifier = z
   .meta({ id: 'DeviceIdentifierResponsePublicV2Dto', description: 'A key by which a device is known.' })
 export type DeviceIdentifier = z.infer<typeof DeviceIdentifier>
 
-export const DeviceDocument = z
+const DeviceDocument = z
   .object({
     id: Id,
     type: z.string(),
@@ -187,19 +187,18 @@ export const Device = z
   .meta({ id: 'DeviceResponsePublicV2Dto', description: 'A workstation of a person.' })
 export type Device = z.infer<typeof Device>
 
-export const DevicePage = page(Device).meta({ id: 'DevicesResponsePublicV2Dto' })
+const DevicePage = page(Device).meta({ id: 'DevicesResponsePublicV2Dto' })
 
 export const DeviceApp = z
   .object({ id: Id, installedApp: z.string().describe('Name and version.') })
   .meta({ id: 'DeviceAppResponsePublicV2Dto' })
 export type DeviceApp = z.infer<typeof DeviceApp>
 
-export const DeviceAppPage = page(DeviceApp).meta({ id: 'DeviceAppsResponsePublicV2Dto' })
+const DeviceAppPage = page(DeviceApp).meta({ id: 'DeviceAppsResponsePublicV2Dto' })
 
-export const DeviceWithApps = Device.extend({
+const DeviceWithApps = Device.extend({
   apps: z.array(DeviceApp).optional().describe('On request (`expand[]=deviceApps`).'),
 }).meta({ id: 'DeviceResponseIdPublicV2Dto', description: 'A workstation of a person, with its apps on request.' })
-export type DeviceWithApps = z.infer<typeof DeviceWithApps>
 
 const ofConnection = z.object({ connectionId: Id })
 const ofDevice = z.object({ deviceId: Id })

@@ -61,7 +61,7 @@ export const EventCategory = z
   ])
   .meta({ id: 'EventCategoryEnum' })
 
-export const EventSource = z
+const EventSource = z
   .enum(['APP', 'AUTOPILOT', 'PUBLIC_API', 'VENDOR_QUESTIONNAIRE', 'SCHEDULED', 'WORKFLOW', 'DRATA_POLICY'])
   .meta({ id: 'EventSourceEnum' })
 
@@ -115,7 +115,7 @@ export const Event = z
   .meta({ id: 'EventResponsePublicV2Dto', description: 'Something that was written to the account.' })
 export type Event = z.infer<typeof Event>
 
-export const EventPage = page(Event).meta({ id: 'EventsResponsePublicV2Dto' })
+const EventPage = page(Event).meta({ id: 'EventsResponsePublicV2Dto' })
 
 const EventType = text(shortTextLimit).regex(/^[A-Z0-9_]+$/, {
   error: 'must be a name of upper-case letters, digits and underscores',

@@ -81,7 +81,7 @@ export const Identity = z
   .meta({ id: 'CustomUserIdentityResponsePublicV2Dto' })
 export type Identity = z.infer<typeof Identity>
 
-export const IdentityPage = page(Identity).meta({ id: 'CustomUserIdentitiesResponsePublicV2Dto' })
+const IdentityPage = page(Identity).meta({ id: 'CustomUserIdentitiesResponsePublicV2Dto' })
 
 export const ItemResult = z
   .object({

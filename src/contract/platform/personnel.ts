@@ -46,11 +46,11 @@ export const CheckFrequency = z
   .enum(['ONCE', 'HOURLY', 'QID', 'DAILY', 'WEEKLY', 'BIWEEKLY', 'MONTHLY', 'QUARTERLY', 'YEARLY'])
   .meta({ id: 'CheckFrequencyEnum' })
 
-export const PersonnelExpand = z
+const PersonnelExpand = z
   .enum(['customFields', 'complianceChecks', 'reasonProvider', 'user'])
   .meta({ id: 'PersonnelExpandEnum' })
 
-export const ComplianceCheckExclusion = z
+const ComplianceCheckExclusion = z
   .object({
     id: Id,
     reason: z.string(),
@@ -102,7 +102,7 @@ export const Person = z
   .meta({ id: 'PersonResponsePublicV2Dto', description: 'A person who works, worked or will work for the account.' })
 export type Person = z.infer<typeof Person>
 
-export const PersonnelPage = page(Person).meta({ id: 'PersonnelResponsePublicV2Dto' })
+const PersonnelPage = page(Person).meta({ id: 'PersonnelResponsePublicV2Dto' })
 
 const PersonnelAction = z.enum(['reset-sync', 'reset-sync-all']).meta({ id: 'PersonnelActionEnum' })
 
@@ -114,7 +114,7 @@ export const PersonnelReset = z
   .meta({ id: 'PersonnelActionsRequestPublicV2Dto' })
 export type PersonnelReset = z.infer<typeof PersonnelReset>
 
-export const PersonnelResetResult = z
+const PersonnelResetResult = z
   .object({ count: z.int().min(0).describe('How many people identity sync looks after again.') })
   .meta({ id: 'PersonnelActionsResponsePublicV2Dto' })
 

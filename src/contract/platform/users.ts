@@ -44,7 +44,7 @@ const UserDocumentType = z.enum([
   'NIST_AI_TRAINING_EVIDENCE',
 ])
 
-export const UserDocument = z
+const UserDocument = z
   .object({
     id: Id,
     userId: Id,
@@ -107,7 +107,7 @@ export const User = z
   .meta({ id: 'UserResponsePublicV2Dto', description: 'A user of the platform: a person, or an API key.' })
 export type User = z.infer<typeof User>
 
-export const UserPage = page(User).meta({ id: 'UsersResponsePublicV2Dto' })
+const UserPage = page(User).meta({ id: 'UsersResponsePublicV2Dto' })
 
 const expand = expandQuery(UserExpand)
 const prefix = text(shortTextLimit).optional()

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { expandQuery, Id, listQuery, page, Timestamp } from './common.ts'
 
-export const WorkspaceExpand = z.enum(['frameworks', 'personnelScope']).meta({ id: 'WorkspaceExpandEnum' })
+const WorkspaceExpand = z.enum(['frameworks', 'personnelScope']).meta({ id: 'WorkspaceExpandEnum' })
 
 export const Framework = z
   .object({
@@ -37,7 +37,7 @@ export const Workspace = z
   .meta({ id: 'WorkspaceResponsePublicV2Dto', description: 'A product or business line of the account.' })
 export type Workspace = z.infer<typeof Workspace>
 
-export const WorkspacePage = page(Workspace).meta({ id: 'WorkspacesResponsePublicV2Dto' })
+const WorkspacePage = page(Workspace).meta({ id: 'WorkspacesResponsePublicV2Dto' })
 
 /** The product or business lines of the account. */
 export const workspaces = operations({

@@ -10,7 +10,7 @@ import type { OidcConfig } from '../config/config.ts'
 import type { Attempts } from './attempts.ts'
 import type { Begin, CookieNames } from './visits.ts'
 
-export type ProviderOptions = {
+type ProviderOptions = {
   readonly settings: OidcConfig
   /** Where people reach the console; the provider sends them back there. */
   readonly publicUrl: URL

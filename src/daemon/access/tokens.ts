@@ -7,13 +7,13 @@ import type { Db } from '../../store/schema.ts'
 import type { Attempts } from './attempts.ts'
 
 /** Who comes with a token, or why the token lets no one in. `tokenId` null: it is the one of the configuration. */
-export type Admission =
+type Admission =
   | { readonly caller: Caller; readonly tokenId: string | null; readonly expiresAt: Date | null }
   | { readonly refused: 'unknown' | 'expired' | 'revoked' }
 
 export type CheckToken = (text: string) => Promise<Admission>
 
-export type TokenOptions = {
+type TokenOptions = {
   readonly db: Db
   readonly now: () => Date
   /** `server.token`; null: none is configured. */

@@ -3,7 +3,7 @@ import { type Act, record } from '../../store/audit/trail.ts'
 import type { Db } from '../../store/schema.ts'
 
 /** What a caller did that changes nothing: what it asked for, and whom or what that concerns. */
-export type Deed = {
+type Deed = {
   readonly act: Extract<Act, 'access.refused' | 'values.seen'>
   readonly operation: string
   readonly connection?: string | undefined

@@ -9,7 +9,7 @@ import type { Db } from '../../store/schema.ts'
 import type { Attempts } from './attempts.ts'
 import { type CheckToken, configuredPrincipal } from './tokens.ts'
 
-export type AccessOptions = {
+type AccessOptions = {
   readonly db: Db
   readonly now: () => Date
   readonly limits: SessionLimits

@@ -7,7 +7,7 @@ import { provenServers } from '../../http/client/tls.ts'
 import type { Unsent } from '../config/channel.ts'
 
 /** One message to a receiver. `id` stays the same when it is sent again, so that the receiver can recognise it. */
-export type Post = {
+type Post = {
   readonly url: string
   readonly secret: string
   /** Where the configuration names the secret. */
@@ -20,7 +20,7 @@ export type Post = {
 export const connectTimeoutMs = 5000
 export const stoppedMeanwhile = 'this process stopped meanwhile'
 
-export type Poster = AsyncDisposable & {
+type Poster = AsyncDisposable & {
   /** Null once the receiver has taken it, otherwise why it has not. Faults of the network and of the receiver are not thrown. */
   post(post: Post, signal: AbortSignal): Promise<Unsent | null>
 }

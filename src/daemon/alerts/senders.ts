@@ -13,7 +13,7 @@ const httpTimeoutMs = 10_000
 /** A mail server may take its time to look at a sender. */
 const smtpTimeoutMs = 30_000
 
-export type SenderOptions = {
+type SenderOptions = {
   readonly linkOf: AlertLink
   /** How long one message may take, instead of what is usual for the channel. */
   readonly timeoutMs?: number | undefined

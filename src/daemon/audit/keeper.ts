@@ -34,7 +34,7 @@ export type AuditKeeper = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export type KeptStore = { readonly store: Database<StoreSchema>; readonly keeper: AuditKeeper }
+type KeptStore = { readonly store: Database<StoreSchema>; readonly keeper: AuditKeeper }
 
 const sealMs = 2000
 

@@ -3,12 +3,12 @@ import { resolve } from 'node:path'
 import { Failure } from '../../errors.ts'
 
 /** Where a configuration is looked for if none is named, in this order; relative to the working directory. */
-export const usualPlaces = ['rollcall.yaml', 'config/rollcall.yaml', '/etc/rollcall/rollcall.yaml'] as const
+const usualPlaces = ['rollcall.yaml', 'config/rollcall.yaml', '/etc/rollcall/rollcall.yaml'] as const
 
 /** A configuration file, and what named it. */
-export type FoundConfig = { readonly file: string; readonly namedBy: '--config' | 'ROLLCALL_CONFIG' | 'its place' }
+type FoundConfig = { readonly file: string; readonly namedBy: '--config' | 'ROLLCALL_CONFIG' | 'its place' }
 
-export type ConfigSearch = {
+type ConfigSearch = {
   /** What `--config` names. */
   readonly given: string | undefined
   readonly env: Readonly<Record<string, string | undefined>>

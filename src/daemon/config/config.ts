@@ -98,7 +98,7 @@ export type Config = {
 }
 
 /** A collector of traces, and the headers that it wants. */
-export type TraceConfig = Omit<TracesFile, 'headers'> & { readonly headers: ReadonlyMap<string, Secret> }
+type TraceConfig = Omit<TracesFile, 'headers'> & { readonly headers: ReadonlyMap<string, Secret> }
 
 type OidcFile = NonNullable<ConfigFile['server']['oidc']>
 
@@ -109,7 +109,7 @@ export type OidcConfig = Omit<OidcFile, 'issuer' | 'clientSecret'> & {
 }
 
 /** How the rows of one feed become records, presets applied. */
-export type FeedConfig = {
+type FeedConfig = {
   /** The preset with the connection's own words over it. */
   readonly mapping: Mapping
   /** What the preset knows of its system. */
@@ -122,7 +122,7 @@ export type FeedConfig = {
   readonly shape?: Shape
 }
 
-export type SourceConfig = FeedConfig & {
+type SourceConfig = FeedConfig & {
   readonly settings: SourceSettings
   /** By their path below the source, such as `decrypt.privateKey`. */
   readonly secrets: ReadonlyMap<string, Secret>
@@ -194,7 +194,7 @@ export async function loadConfig(
 }
 
 /** The text of a configuration, and the file in which it stands or is to stand. */
-export type ConfigText = { readonly file: string; readonly text: string; readonly changedMs: number }
+type ConfigText = { readonly file: string; readonly text: string; readonly changedMs: number }
 
 /** The same for a text that is known already. */
 export async function configOfText(

@@ -14,7 +14,7 @@ import { Failure } from '../../errors.ts'
 import { holdsReference, type Reference, readReferences, resolveReferences } from './references.ts'
 
 export type Path = readonly PropertyKey[]
-export type Position = { readonly line: number; readonly column: number }
+type Position = { readonly line: number; readonly column: number }
 export type Problem = Position & { readonly message: string }
 
 /** A parsed YAML file whose values still know where they stand and what they were made of. */

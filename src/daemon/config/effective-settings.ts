@@ -4,7 +4,7 @@ import { namesIn } from './references.ts'
 
 type Origin = Setting['from'][number]
 
-export type SettingsKnown = {
+type SettingsKnown = {
   readonly document: ConfigDocument
   readonly file: string
   /** The places of secrets, as paths that are joined by dots. */

@@ -2,10 +2,10 @@ import type { z } from 'zod'
 import { mostSimilar } from '../../identity/mapping/headers.ts'
 import type { ConfigDocument, Path, Problem } from './document.ts'
 
-export type Issue = z.core.$ZodIssue
+type Issue = z.core.$ZodIssue
 
 /** What a JSON Schema says about the settings that may stand at a place; all that is read of one here. */
-export type SettingsSchema = {
+type SettingsSchema = {
   readonly properties?: Readonly<Record<string, SettingsSchema>>
   readonly additionalProperties?: SettingsSchema | boolean
   readonly anyOf?: readonly SettingsSchema[]

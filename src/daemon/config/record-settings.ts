@@ -44,12 +44,12 @@ export const RecordTarget = z
 type Described = { readonly schema?: JsonObject | undefined; readonly sampleData?: JsonObject | undefined }
 
 /** The schema of the records of a target: its own, or the one that the platform infers from its sample. */
-export function schemaOf({ schema, sampleData }: Described): JsonObject {
+function schemaOf({ schema, sampleData }: Described): JsonObject {
   return schema ?? inferSchema(sampleData ?? {})
 }
 
 /** What is wrong with a mapping of records, by the property. */
-export type PropertyProblem = { readonly property: string; readonly message: string }
+type PropertyProblem = { readonly property: string; readonly message: string }
 
 /** What the schema says of each mapped property, and what is wrong with them. */
 export function propertiesOf(

@@ -5,7 +5,7 @@ import { readProblem, readRegular } from '../../system/regular-file.ts'
 /** A piece of a text: known already, or the content of a file. */
 export type Reference = { readonly text: string } | { readonly file: string }
 
-export type ResolvedText = { readonly parts: readonly Reference[]; readonly problem?: string }
+type ResolvedText = { readonly parts: readonly Reference[]; readonly problem?: string }
 
 const reference = /\$\{([^}]*)\}/g
 const fromEnvironment = /^env:([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { secretReference } from '../../connectors/file/source-settings.ts'
 import { isReadable } from './platform-address.ts'
 
-export const tracesPath = '/v1/traces'
+const tracesPath = '/v1/traces'
 
 /** Where traces go, as it is written. */
 export const TracesFile = z

@@ -12,7 +12,7 @@ const DaemonAddress = z.object({
   socket: z.string(),
   startedAt: z.string(),
 })
-export type DaemonAddress = z.infer<typeof DaemonAddress>
+type DaemonAddress = z.infer<typeof DaemonAddress>
 
 /** Tells the commands on this machine where the daemon listens, until disposed. */
 export async function announceAddress(dataDir: string, address: DaemonAddress): Promise<AsyncDisposable> {

@@ -18,12 +18,12 @@ import type { AuditKeeper } from '../audit/keeper.ts'
 import { leaversPack } from '../reports/leavers-pack.ts'
 
 /** What is known of departures, and by what they are judged. */
-export type LeaverContext = {
+type LeaverContext = {
   readonly sync: Pick<SyncContext, 'store' | 'connections' | 'now'>
   readonly watched: Pick<Watched, 'leaverBounds'>
 }
 
-export type ReportWanted = {
+type ReportWanted = {
   readonly from: string
   readonly to: string
   readonly connection?: string | undefined

@@ -8,7 +8,7 @@ import type { SyncContext } from '../../sync/context/context.ts'
 import type { Scheduled } from '../schedules/schedules.ts'
 import type { Acting } from './permitted.ts'
 
-export type PauseContext = { readonly sync: SyncContext; readonly schedules: readonly Scheduled[] }
+type PauseContext = { readonly sync: SyncContext; readonly schedules: readonly Scheduled[] }
 
 /** A pause that is longer is no pause: the connection is taken out of the configuration instead. */
 const longestDays = 366

@@ -6,7 +6,7 @@ import type { SyncContext } from '../../sync/context/context.ts'
 import { tellTrail } from '../access/told.ts'
 
 /** Who is recorded for an act: the name, and who that is for the rule of two people. */
-export type Actor = { readonly by: string; readonly principal: string }
+type Actor = { readonly by: string; readonly principal: string }
 export type Acting = { readonly actor: Actor }
 
 export type Asking = { readonly caller: Caller; readonly sync: Pick<SyncContext, 'store' | 'now'> }

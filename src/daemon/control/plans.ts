@@ -6,7 +6,7 @@ import { knownConnection } from './known.ts'
 import { personAccountView, plansView, planView } from './views.ts'
 
 /** What plans are made from. */
-export type PlanningContext = { readonly sync: SyncContext; readonly signal: AbortSignal }
+type PlanningContext = { readonly sync: SyncContext; readonly signal: AbortSignal }
 
 /** The control API's part about what a run would do. */
 export const planHandlers: Handlers<typeof planOperations, PlanningContext> = {

@@ -4,7 +4,7 @@ import { guardHosts, type HostRules } from '../../http/server/hosts.ts'
 import { type Checks, serveProbes } from './probes.ts'
 import { listen, type Server } from './server.ts'
 
-export type ProbeServerOptions = {
+type ProbeServerOptions = {
   readonly host: string
   readonly port: number
   /** Under which names it is reached. */

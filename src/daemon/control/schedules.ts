@@ -6,7 +6,7 @@ import { latestSlot, nextSlotAt, type Schedule, type Scheduled } from '../schedu
 import { knownConnection } from './known.ts'
 import { pauseView } from './pauses.ts'
 
-export type ScheduleContext = { readonly sync: SyncContext; readonly schedules: readonly Scheduled[] }
+type ScheduleContext = { readonly sync: SyncContext; readonly schedules: readonly Scheduled[] }
 
 const timesShown = 10
 

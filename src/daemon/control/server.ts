@@ -14,7 +14,7 @@ import { listenLocally } from './local-socket.ts'
 import { type Checks, serveProbes } from './probes.ts'
 import { refusalOf, refusingHandlers } from './refusals.ts'
 
-export type ServerOptions = {
+type ServerOptions = {
   readonly host: string
   readonly port: number
   /** Of requests from these, `X-Forwarded-For` names the sender. */

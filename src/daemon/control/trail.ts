@@ -7,7 +7,7 @@ import type { SyncContext } from '../../sync/context/context.ts'
 import type { AuditKeeper } from '../audit/keeper.ts'
 import { NumberPlace, readCursor, searchWithinMs, writeCursor } from './cursors.ts'
 
-export type TrailContext = { readonly sync: SyncContext; readonly audit: Pick<AuditKeeper, 'seal'> }
+type TrailContext = { readonly sync: SyncContext; readonly audit: Pick<AuditKeeper, 'seal'> }
 
 /** The control API's part about reading the audit trail. */
 export const trailHandlers: Handlers<typeof trailOperations, TrailContext> = {

@@ -38,7 +38,7 @@ const openFields: ReadonlySet<string> = new Set(['identityId', 'startedAt', 'sep
 const hidden = { hidden: true } as const
 const gone = { gone: true } as const
 
-export type Showing = {
+type Showing = {
   readonly values: boolean
   /** The property that labels records of a shape of their own. */
   readonly label?: OwnField | null

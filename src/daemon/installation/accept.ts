@@ -12,7 +12,7 @@ import type { Config } from '../config/config.ts'
 import { readMarker, writeMarker } from './marker.ts'
 import { openAnyStore, openStore } from './open-store.ts'
 
-export type Accepted = {
+type Accepted = {
   readonly installation: string
   /** What the data folder belonged to before. */
   readonly former: string | null

@@ -9,7 +9,7 @@ import type { Db } from '../../store/schema.ts'
 import { replaceFile } from '../../system/replace-file.ts'
 import { version } from '../../version.ts'
 
-export type BackedUp = BackupSize & { readonly file: string; readonly bytes: number; readonly madeAt: string }
+type BackedUp = BackupSize & { readonly file: string; readonly bytes: number; readonly madeAt: string }
 
 /** Writes the store into a file that only this account can read. It has its name once it is complete. */
 export async function backUp(db: Db, { file, by, now }: { file: string; by: string; now: Date }): Promise<BackedUp> {

@@ -16,7 +16,7 @@ import { auditKeyFor } from '../audit/keeper.ts'
 import type { Config } from '../config/config.ts'
 import { openStore } from './open-store.ts'
 
-export type Moved = { readonly from: string; readonly to: string; readonly people: number }
+type Moved = { readonly from: string; readonly to: string; readonly people: number }
 
 const linesAhead = 4
 

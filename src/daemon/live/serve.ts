@@ -8,7 +8,7 @@ import { EventStream, eventStreams } from '../../http/server/event-stream.ts'
 import { readInput } from '../../http/server/input.ts'
 import type { Live } from './live.ts'
 
-export type LiveOptions = {
+type LiveOptions = {
   readonly prefix: string
   readonly live: Live
   readonly connections: ReadonlyMap<string, unknown>

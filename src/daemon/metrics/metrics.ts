@@ -3,7 +3,7 @@ import type { Event } from '../../telemetry/events.ts'
 import { version } from '../../version.ts'
 import { catalogue, type MetricName } from './catalogue.ts'
 
-export type Labels = Readonly<Record<string, string>>
+type Labels = Readonly<Record<string, string>>
 
 /** One value as it is read at a scrape. */
 export type Reading = { readonly name: MetricName; readonly labels?: Labels; readonly value: number }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Metrics, Reading } from './metrics.ts'
 import { type ReadingContext, storeReadings } from './readings.ts'
 
-export type MetricsOptions = {
+type MetricsOptions = {
   readonly metrics: Metrics
   readonly context: ReadingContext
   /** Refuses everybody who may not read the metrics; null: everybody who reaches the port may. */

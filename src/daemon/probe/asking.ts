@@ -9,7 +9,7 @@ import { failureOfStop } from './check-result.ts'
 export type Asking = { readonly platform: Platform; readonly signal: AbortSignal }
 
 /** What an answer means after which the next question can be asked. */
-export type Outcome<A extends AnyAnswer> = Exclude<ReturnType<typeof classifyAnswer<A>>, Stop>
+type Outcome<A extends AnyAnswer> = Exclude<ReturnType<typeof classifyAnswer<A>>, Stop>
 
 export async function read<A extends AnyAnswer>(
   { platform, signal }: Asking,

@@ -5,7 +5,9 @@ import type { AnyAnswer } from '../../http/client/answer.ts'
 import type { Client } from '../../http/client/client.ts'
 
 /** What an API key has to be allowed, and what for. */
-export type NeededPermission = {
+type NeededPermission = {
+  /** The operation that needs it. */
+  readonly name: ProbeName
   /** Any one of them suffices. */
   readonly permissions: readonly string[]
   readonly purpose: string
@@ -13,7 +15,7 @@ export type NeededPermission = {
   readonly isVital: boolean
 }
 
-export type TriedPermission = NeededPermission & {
+export type TriedPermission = Omit<NeededPermission, 'name'> & {
   /** null: the answer does not tell. */
   readonly isGranted: boolean | null
 }
@@ -115,13 +117,14 @@ const probeNames = Object.keys(probes) as ProbeName[]
 
 /** What Rollcall asks of a key. */
 export function neededPermissions(uses: readonly KeyUse[]): readonly NeededPermission[] {
-  return namesOf(uses).map(needed)
-}
-
-function namesOf(uses: readonly KeyUse[]): readonly ProbeName[] {
-  return probeNames.filter((name) => {
+  const names = probeNames.filter((name) => {
     const { of }: Probe = probes[name]
     return of === undefined || of.some((use) => uses.includes(use))
+  })
+  return names.map((name) => {
+    const { permission = [] }: Operation = deliveryOperations[name]
+    const { purpose, isVital } = probes[name]
+    return { name, permissions: [permission].flat(), purpose, isVital }
   })
 }
 
@@ -135,20 +138,14 @@ export async function tryPermissions(
   uses: readonly KeyUse[] = ['people'],
 ): Promise<TriedPermission[]> {
   const tried: TriedPermission[] = []
-  for (const name of namesOf(uses)) {
+  for (const { name, ...needed } of neededPermissions(uses)) {
     const { input = {}, bodyJson }: Probe = probes[name]
     // A request that is meant to be refused does not fit the types of its operation.
     const call = client[name] as (input: object, options: object) => Promise<AnyAnswer>
     const answer = await call(input, { signal, ...(bodyJson !== undefined && { bodyJson }) })
-    tried.push({ ...needed(name), isGranted: grantedBy(answer, baseUrl) })
+    tried.push({ ...needed, isGranted: grantedBy(answer, baseUrl) })
   }
   return tried
-}
-
-function needed(name: ProbeName): NeededPermission {
-  const { permission = [] }: Operation = deliveryOperations[name]
-  const { purpose, isVital } = probes[name]
-  return { permissions: [permission].flat(), purpose, isVital }
 }
 
 function grantedBy(answer: AnyAnswer, baseUrl: string): boolean | null {

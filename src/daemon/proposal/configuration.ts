@@ -5,14 +5,14 @@ import { visible } from '../../text/visible.ts'
 import type { Proposal, SeenValue } from './proposal.ts'
 
 /** What a configuration says besides how the export is read. */
-export type Place = ConnectionPlace & {
+type Place = ConnectionPlace & {
   readonly platform: { readonly region: string } | { readonly baseUrl: string }
   /** As a reference, such as ${file:platform.key}. */
   readonly apiKey: string
 }
 
 /** What it says of a connection besides that. */
-export type ConnectionPlace = {
+type ConnectionPlace = {
   /** The name of the connection in the configuration, and on the platform. */
   readonly name: string
   readonly target: string

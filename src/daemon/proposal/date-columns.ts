@@ -5,7 +5,7 @@ import { asRule, type Texts } from './cells.ts'
 import { type DateEvidence, type DateForm, dateEvidence, isAmong } from './dates.ts'
 import type { Answers, ProposedDates, Question } from './proposal.ts'
 
-export type DateColumns = {
+type DateColumns = {
   readonly patch: MappingPatch
   readonly dates: readonly ProposedDates[]
   readonly questions: readonly Question[]

@@ -21,7 +21,7 @@ import { type FormHelp, readTable, type SaidForm, type Table } from './table.ts'
 import type { Upload, UploadLimits, Uploads } from './uploads.ts'
 
 /** What a person says of a connection. */
-export type FirstPlace = { readonly name: string; readonly folder: string; readonly timeZone: string }
+type FirstPlace = { readonly name: string; readonly folder: string; readonly timeZone: string }
 /** By what a person has said, as it arrives: names of fields and columns are not proven yet. */
 export type Said = SaidForm &
   Omit<Answers, 'fields'> & { readonly fields?: Readonly<Record<string, string | null>> | undefined }
@@ -40,7 +40,7 @@ export type Planned = {
   readonly key: PlatformKey
 }
 
-export type Connected = { readonly connection: string; readonly source: string; readonly isTakenUp: boolean }
+type Connected = { readonly connection: string; readonly source: string; readonly isTakenUp: boolean }
 
 /** How an export that a person gives becomes the first connection of a configuration that has none. */
 export type FirstVisits = {
@@ -58,7 +58,7 @@ export type FirstVisits = {
 type Asked = { readonly principal: string; readonly said: Said; readonly place: FirstPlace }
 type Confirmed = { readonly digest: string; readonly apiKey: string | undefined; readonly by: string }
 
-export type FirstVisitParts = {
+type FirstVisitParts = {
   readonly config: Config
   readonly env: NodeJS.ProcessEnv
   readonly uploads: Uploads

@@ -6,7 +6,7 @@ import { type SeveralRows, severalRowsBy } from './several-rows.ts'
 import type { Table } from './table.ts'
 import { namesIn, type Rule, type Thesaurus } from './thesaurus.ts'
 
-export type KeyColumn = {
+type KeyColumn = {
   /** The column, where the preset would not take it; null: the preset's own. */
   readonly override: string | null
   /** The columns that could be it, where a person has to say which. */

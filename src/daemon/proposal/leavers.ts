@@ -9,7 +9,7 @@ import type { Thesaurus } from './thesaurus.ts'
 
 const mostStatuses = 20
 
-export type LeaverColumns = { readonly questions: readonly Question[]; readonly notes: readonly string[] }
+type LeaverColumns = { readonly questions: readonly Question[]; readonly notes: readonly string[] }
 
 /**
  * Whether the export says who has left, and which of the columns that are not read could say it. A column of leaving dates without a date

@@ -27,7 +27,7 @@ const dated = '[0-9]*'
 const datedName = /\d{4}[-_.]?\d{2}[-_.]?\d{2}(?:[T_-]?\d{4,6}Z?)?/
 
 /** A source as a person names it. */
-export type NamedSource = {
+type NamedSource = {
   /** A file, a folder, a pattern, or an address that begins with sftp://, https:// or http://. */
   readonly at: string
   /** The file of the password or the private key of an SFTP account, or of a bearer token. */
@@ -37,7 +37,7 @@ export type NamedSource = {
 }
 
 /** Where exports will be that follow a single file without a date in its name. Paths are as the configuration writes them. */
-export type LaterExports = {
+type LaterExports = {
   readonly path: string
   readonly pattern: string
   /** Whether no other file matches the pattern by now. */
@@ -52,7 +52,7 @@ export type Looked = {
   readonly later: LaterExports | null
 }
 
-export type LookOptions = {
+type LookOptions = {
   readonly workingDirectory: string
   /** The folder of the configuration that is to be written: its paths are relative to it. */
   readonly folder: string

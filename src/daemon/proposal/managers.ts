@@ -2,7 +2,7 @@ import type { MappingPatch } from '../../identity/mapping/mapping.ts'
 import type { Texts } from './cells.ts'
 
 /** What is wrong with the keys of managers, and what mends it. */
-export type ManagerKeys = { readonly patch: NonNullable<MappingPatch['fields']>; readonly note: string }
+type ManagerKeys = { readonly patch: NonNullable<MappingPatch['fields']>; readonly note: string }
 
 /** From this share on, it is no matter of single people who are missing. */
 const manyUnknown = 0.5

@@ -12,7 +12,7 @@ import type { Table } from './table.ts'
 import { namesIn, type Rule, rulesOf, type Thesaurus } from './thesaurus.ts'
 import { statusWords } from './vocabulary.ts'
 
-export type MoreColumns = {
+type MoreColumns = {
   readonly fields: NonNullable<MappingPatch['fields']>
   readonly status?: MappingPatch['status']
   readonly why: ReadonlyMap<string, string>

@@ -5,7 +5,7 @@ import type { Table } from './table.ts'
 import type { Thesaurus } from './thesaurus.ts'
 
 /** How first and last names are split from a column that holds both. */
-export type SplitNames = {
+type SplitNames = {
   readonly patch: NonNullable<MappingPatch['fields']>
   readonly fields: readonly ProposedField[]
   readonly note: string

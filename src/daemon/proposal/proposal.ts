@@ -3,7 +3,7 @@ import { type FieldName, fieldNames } from '../../identity/record.ts'
 import type { Preset } from '../config/presets.ts'
 import type { Table } from './table.ts'
 
-export type MappedField = 'identityId' | FieldName
+type MappedField = 'identityId' | FieldName
 /** What a person can choose a column for. */
 export type ReadField = MappedField | 'status'
 export const readFields: readonly ReadField[] = ['identityId', ...fieldNames, 'status']

@@ -68,7 +68,7 @@ export class UnclearEncoding extends Failure {
 /** So many records tell how the cells are separated. */
 const recordsForSplit = 500
 /** A million rows take five seconds and more than a gigabyte to look at; so many tell how an export is written. */
-export const maxRows = 100_000
+const maxRows = 100_000
 const delimiters = [',', ';', 'tab', '|'] as const
 const likeData = /@|^[+-]?\d+(?:[.,]\d+)*$|^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}/
 const total = /^(?:grand )?(?:total|sum|summe|gesamt|count|anzahl)\b/i

@@ -9,7 +9,7 @@ type StatusRule = NonNullable<MappingPatch['status']>
 type ValueContext = { readonly patch: MappingPatch; readonly words: Thesaurus; readonly answers: Answers }
 
 /** What the values of columns mean, what is still to be asked of them, and the mapping that says it. */
-export type Values = {
+type Values = {
   readonly statuses: SeenStatuses | null
   readonly contractors: SeenContractors | null
   readonly questions: readonly Question[]

@@ -6,7 +6,7 @@ import { jsonText } from '../../text/visible.ts'
 import { leaversCsv } from './leavers-csv.ts'
 
 /** A file of a pack. What is not text is in base64. */
-export type PackFile = { readonly name: string; readonly content: string; readonly encoding: 'utf8' | 'base64' }
+type PackFile = { readonly name: string; readonly content: string; readonly encoding: 'utf8' | 'base64' }
 
 /**
  * What an auditor is given: the report, the acts of the audit trail about its people, and what proves that the installation with this key

@@ -9,7 +9,7 @@ export type Blackout = {
 }
 
 export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
-export type Weekday = (typeof weekdays)[number]
+type Weekday = (typeof weekdays)[number]
 
 type Window = { readonly from: number; readonly to: number }
 

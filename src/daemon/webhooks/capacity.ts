@@ -6,7 +6,7 @@ export type InboxCapacity = {
 }
 
 /** A reserved place. `added` says that its event was stored. Disposing frees the place. */
-export type Place = Disposable & { added(): void }
+type Place = Disposable & { added(): void }
 
 type Gauge = {
   /** The last count of the store. */

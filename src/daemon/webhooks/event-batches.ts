@@ -8,7 +8,7 @@ export type EventBatches = {
   add(event: NewEvent): Promise<Receipt>
 }
 
-export type EventBatchesOptions = {
+type EventBatchesOptions = {
   /** Stores all events of a batch or none. */
   readonly store: (events: readonly NewEvent[]) => Promise<readonly Receipt[]>
   /** Called after each commit, even if no request waits for it any more. */

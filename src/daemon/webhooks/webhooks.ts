@@ -18,7 +18,7 @@ import { createInboxCapacity, type InboxCapacity } from './capacity.ts'
 import { createEventBatches, type EventBatches, type Receipt } from './event-batches.ts'
 import { type RawBody, takeRawBodies } from './raw-bodies.ts'
 
-export type ServedWebhook = {
+type ServedWebhook = {
   readonly settings: WebhookSettings
   /** The secrets that are valid now. */
   readonly secrets: () => Promise<readonly string[]>

@@ -9,7 +9,7 @@ export type AnswerError = { readonly message: string; readonly code: number | nu
 export type UnreachableReason = 'connect' | 'dns' | 'tls' | 'timeout' | 'reset' | 'aborted' | 'withheld'
 
 /** A status that the operation does not list: 429, 503, a redirect. `retryAfterMs` is null where the server named no time. */
-export type Undeclared = {
+type Undeclared = {
   readonly status: 'undeclared'
   readonly httpStatus: number
   readonly error: AnswerError
@@ -52,7 +52,7 @@ export type AnyAnswer =
   | Unreachable
 
 /** What became of a request, as one of a few kinds. */
-export type AnswerKind = 'taken' | 'refused' | 'limited' | 'failing' | 'unreadable' | 'unreachable'
+type AnswerKind = 'taken' | 'refused' | 'limited' | 'failing' | 'unreadable' | 'unreachable'
 
 export function kindOf(answer: AnyAnswer): AnswerKind {
   if (answer.status === 'unreadable' || answer.status === 'unreachable') return answer.status

@@ -20,7 +20,7 @@ export type CallOptions = {
 }
 
 /** Asked for before each request. */
-export type DispatcherWhenUsed = () => Promise<Dispatcher>
+type DispatcherWhenUsed = () => Promise<Dispatcher>
 
 export type ClientOptions = {
   /** With the prefix below which the operations are served. */

@@ -7,7 +7,7 @@ import { retryAfterMs } from './retry-after.ts'
 
 type Response = Dispatcher.ResponseData
 
-export type ReadOptions = {
+type ReadOptions = {
   readonly maxBytes: number
   /** The answer for a caller or a clock that stopped the reading; null where the body merely broke off. */
   readonly stopped: (error: unknown) => Unreachable | null

@@ -5,7 +5,7 @@ import { compressed } from './app.ts'
 
 export const referencePath = '/reference'
 
-export type ReferenceOptions = {
+type ReferenceOptions = {
   /** Where the OpenAPI document is served. */
   readonly documentPath: string
   readonly title: string

@@ -14,7 +14,7 @@ export type RefusalCounts = Disposable & {
 const minuteMs = 60_000
 /** What is told apart in one minute. A flood from more senders is told as one of `otherSenders`. */
 const mostKinds = 100
-export const otherSenders = '(others)'
+const otherSenders = '(others)'
 
 /** Tells of refused requests in a bounded number of lines, however many are sent and from wherever. Disposing tells what is left. */
 export function countRefusals(tell: (refused: Refused) => void): RefusalCounts {

@@ -73,7 +73,7 @@ export type Decision = {
 }
 
 /** A row, and when the facts were true that are newer. `countsInPart`: what it says of other fields than employment counts. */
-export type Overtaken = { readonly sighting: Sighting; readonly knownAsOf: string; readonly countsInPart: boolean }
+type Overtaken = { readonly sighting: Sighting; readonly knownAsOf: string; readonly countsInPart: boolean }
 
 const nothing: Decision = { entry: null, change: null, absent: false, news: noNews }
 

@@ -51,7 +51,7 @@ export type Page = {
 }
 
 /** What was decided about people that a guard or a held plan stops in part. */
-export type Split = {
+type Split = {
   /** What goes on all the same: that they leave. */
   readonly goesOn: readonly PlannedPerson[]
   /** What waits, as a plan of its own. */
@@ -128,7 +128,7 @@ type Standing = {
 }
 
 /** What became of the rows of a source so far. */
-export type Account = {
+type Account = {
   /** People with a row that counts. */
   readonly records: number
   readonly rejected: number

@@ -4,7 +4,7 @@ import { type FieldName, fieldsOf, type IdentityRecord, type RosterEntry, timedF
 import type { WantedSide } from './decide.ts'
 
 /** What is decided about a person, parted in two: what is said about employment, and all the rest. */
-export type Parted = {
+type Parted = {
   readonly first: { readonly entry: WantedSide | null; readonly change: Change }
   /** What is left once the first part was sent; null: nothing. */
   readonly rest: Change | null

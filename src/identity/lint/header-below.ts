@@ -8,7 +8,7 @@ const rowsLookedAt = 50
 const cellsOfTitle = 2
 
 /** Looks among the rows for the header of an export whose first line lacks mapped columns. */
-export type HeaderBelow = {
+type HeaderBelow = {
   readonly see: (row: MappableRow) => void
   /** Why columns are missing: one sentence for each cause. */
   readonly reasons: () => readonly string[]

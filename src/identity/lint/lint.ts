@@ -22,7 +22,7 @@ const checks = {
   'date-format': { needsSnapshot: false, watch: watchDateFormats },
 } as const satisfies Record<string, { needsSnapshot: boolean; watch: (scope: LintScope) => Watch[] }>
 
-export type LintCheck = keyof typeof checks
+type LintCheck = keyof typeof checks
 
 export const lintChecks = Object.keys(checks) as [LintCheck, ...LintCheck[]]
 
@@ -30,7 +30,7 @@ export const lintChecks = Object.keys(checks) as [LintCheck, ...LintCheck[]]
 export type Trap = { readonly check: LintCheck; readonly warn: string }
 
 /** Something about an export that an operator should look at, though its rows can be read. Holds no personal values. */
-export type Finding = { readonly check: LintCheck; readonly message: string; readonly line?: number }
+type Finding = { readonly check: LintCheck; readonly message: string; readonly line?: number }
 
 export type Lint = {
   /** To be shown every row with what the mapping told of it, in the order of the export. */

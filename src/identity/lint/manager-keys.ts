@@ -5,7 +5,7 @@ import { column, type LintScope } from './watch.ts'
 /** What is told of a row; one that is rejected or not in scope has a key alone. */
 type Told = { readonly identityId: string | null } & Partial<Pick<Sighting, 'fields' | 'origin'>>
 
-export type ManagerKeys = {
+type ManagerKeys = {
   /** To be shown every row of an export that lists everybody. */
   readonly see: (told: Told) => void
   /** A sentence if many managers are nobody whom the export lists. Complete once every row was shown. */

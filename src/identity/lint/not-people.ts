@@ -34,7 +34,7 @@ const tellingFields = [
 ]
 
 /** Finds rows that are about no person: totals, and the words of the header once more. */
-export type NotPeople = {
+type NotPeople = {
   /** Whether a row is about no person. To be shown every row, in the order of the export. */
   readonly isNoPerson: (row: MappableRow) => boolean
   /** Whether a row names the columns again, in another order than the header: the rows below it cannot be read by the header. */

@@ -39,7 +39,7 @@ export function isFault(told: unknown): told is CellFault {
 }
 
 /** Composes (NFC) a cell's text, and trims it unless told otherwise; refuses what no column of the platform can hold. */
-export function readText(cell: string, trim = true): string | CellFault {
+function readText(cell: string, trim = true): string | CellFault {
   const trimmed = cell.trim()
   const text = trim || trimmed === '' ? trimmed : cell
   if (printableAscii.test(text)) return shortEnough(text)

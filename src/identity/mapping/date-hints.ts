@@ -12,13 +12,13 @@ export type DeclaredDates = DateWords & {
 }
 
 /** What makes a cell readable that is not a date as declared; or why nothing does. */
-export type DateHint =
+type DateHint =
   | { readonly kind: 'blank' }
   /** One of these, whichever the source means. `added`: beside the declared formats, else in their place. */
   | { readonly kind: 'form'; readonly forms: readonly WrittenForm[]; readonly added: boolean }
   | { readonly kind: 'none'; readonly reason: string }
 
-export type ExplainedCell = {
+type ExplainedCell = {
   readonly hint: DateHint
   /** Whether the text may be shown: anything but a date could be a name or a number of the person in the wrong column. */
   readonly isShowable: boolean

@@ -12,7 +12,7 @@ const remembered = 20_000
  * Reads calendar dates written in declared formats, completely and strictly; null for anything else, also for days that never were.
  * A time without an offset leaves the day as written; an instant (a time with an offset) is the day that it falls on in `timeZone`.
  */
-export type DateReader = (text: string, timeZone: string) => string | null
+type DateReader = (text: string, timeZone: string) => string | null
 
 /** A reader for formats without problems. Dates come out as `YYYY-MM-DD`. */
 export function dateReader(

@@ -177,7 +177,7 @@ export type MappedCell = { readonly name: MappedName; readonly column: string; r
 
 export type MappedName = FieldName | 'identityId' | (typeof columnParts)[number]
 
-export type CompileOptions = {
+type CompileOptions = {
   /** Whether rows may lack any column: one that is not in the header is then not mapped, and rows without a key are rejected. */
   readonly sparse?: boolean
   /** Set where a member that a record of a sparse source lacks is a blank. */
@@ -192,7 +192,7 @@ export type CompileOptions = {
  * What is known of earlier records of a source. `formerFields`: the mapped names that the last accepted ones had, and the parts of those
  * that are read from several members; empty if not known.
  */
-export type MissingIsBlank = { readonly formerFields: readonly string[] }
+type MissingIsBlank = { readonly formerFields: readonly string[] }
 
 /** Binds a mapping to the header of one source, once for all its rows. */
 export function compileMapping(

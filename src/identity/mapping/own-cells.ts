@@ -5,7 +5,7 @@ import { dateExplainer, hintText } from './date-hints.ts'
 import { dateReader, instantReader } from './dates.ts'
 import { foldValue } from './fold-value.ts'
 
-export type OwnOptions = DateWords & {
+type OwnOptions = DateWords & {
   readonly property: Property
   readonly onBlank: OnBlank
   readonly map?: Readonly<Record<string, string | number | boolean | null>> | undefined

@@ -40,7 +40,7 @@ export type Cell<N extends string, V> = BoundText & {
 }
 
 /** The places of one source that rows are read from; undefined where a field is not mapped. */
-export type RowCells = {
+type RowCells = {
   readonly key: Cell<'identityId', string>
   readonly texts: readonly Cell<Exclude<FieldName, 'separatedAt' | 'isContractor' | OwnField>, string>[]
   readonly own: readonly Cell<OwnField, string | boolean>[]
@@ -93,7 +93,7 @@ export function scoping(
 const neither: CellFault = { reason: 'the expression gives neither true nor false' }
 
 /** How rows of one source are read. */
-export type RowRules = {
+type RowRules = {
   /** The source's IANA time zone, for rows that name none. */
   readonly timeZone: string
   /** What a cell costs that cannot be read: its field, or its row. */

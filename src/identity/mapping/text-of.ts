@@ -16,7 +16,7 @@ export type BoundText = {
 }
 
 /** What binding a rule needs to know of the source. */
-export type BindContext = {
+type BindContext = {
   readonly find: ColumnFinder
   readonly sparse: boolean
   /** A column that a sparse source lacks is blank. */
@@ -28,7 +28,7 @@ export type BindContext = {
 }
 
 /** A place; nothing where the source may lack it; or what is missing, one sentence for each column. */
-export type Binding = BoundText | 'unmapped' | { readonly missing: readonly string[] }
+type Binding = BoundText | 'unmapped' | { readonly missing: readonly string[] }
 
 /** Binds the rule of one field to the columns of a source. */
 export function bindText(name: string, rule: TextRule, context: BindContext): Binding {

@@ -5,7 +5,7 @@ import { type Language, languages, monthNames } from './month-names.ts'
 export type WrittenForm = { readonly format: string; readonly pivot?: number; readonly language?: Language }
 
 /** A text that has the shape of a date. */
-export type WrittenDate = {
+type WrittenDate = {
   /** Every format that the text may be of. Not each has to make a day of it. */
   readonly forms: readonly WrittenForm[]
   /** Why it is no day where none of the formats makes one of it. */

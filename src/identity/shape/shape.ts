@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import formats from 'ajv-formats'
-import { type IdentityRecord, isOwnField, type OwnField } from '../record.ts'
+import type { IdentityRecord, OwnField } from '../record.ts'
 import { isObject, type JsonObject } from './json-schema.ts'
 import { type Property, type PropertyType, pathOf } from './property.ts'
 
@@ -8,7 +8,7 @@ import { type Property, type PropertyType, pathOf } from './property.ts'
 export type ShapeFault = { readonly field: OwnField | null; readonly reason: string }
 
 /** A record as the platform takes and gives it. */
-export type Attributes = JsonObject
+type Attributes = JsonObject
 
 /** The form of the records of one CUSTOM connection: how they are written, read back and judged. */
 export type Shape = {
@@ -128,7 +128,7 @@ function at(attributes: Attributes, path: readonly string[]): unknown {
 }
 
 /** A value as a record holds it: texts and booleans where they belong, and everything else as JSON, which also is how numbers are written. */
-export function toText(value: unknown, { type, isList }: Property): string | boolean | null {
+function toText(value: unknown, { type, isList }: Property): string | boolean | null {
   if (value === undefined || value === null) return null
   if (isList || !isText(type))
     return type === 'boolean' && !isList && typeof value === 'boolean' ? value : JSON.stringify(value)
@@ -148,9 +148,4 @@ function ofText(value: string | boolean, { type, isList }: Property): unknown {
 
 function isText(type: PropertyType): boolean {
   return type === 'string' || type === 'date' || type === 'date-time'
-}
-
-/** Its own fields of a record. */
-export function ownFieldsOf(record: IdentityRecord): readonly OwnField[] {
-  return Object.keys(record).filter(isOwnField)
 }

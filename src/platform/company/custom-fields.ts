@@ -16,7 +16,7 @@ type Definition = Selectable<PlatformSchema['custom_field_definitions']>
 type Entity = { readonly entityType: CustomFieldEntity; readonly entityId: number }
 
 /** A value to store for a field; null removes it. */
-export type CustomFieldChange = { readonly definitionId: number; readonly value: string | null }
+type CustomFieldChange = { readonly definitionId: number; readonly value: string | null }
 
 const entitlement = 'CUSTOM_FIELDS_AND_FORMULAS'
 
@@ -36,7 +36,7 @@ const valueSchemas: Readonly<Record<CustomFieldType, z.ZodType<string> | null>> 
 }
 
 /** Refuses a caller whose account's plan has no custom fields. */
-export function requireCustomFields(ctx: PlatformContext): void {
+function requireCustomFields(ctx: PlatformContext): void {
   if (!ctx.entitlements.has(entitlement)) {
     throw new Refusal(403, `The plan of the account does not include ${entitlement}`)
   }

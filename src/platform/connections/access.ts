@@ -10,7 +10,7 @@ const holdings = { HRIS: 'identities', MDM: 'devices', CUSTOM: 'records' } as co
   string
 >
 
-export type Wanted = { readonly connectionId: number; readonly type: ProviderType }
+type Wanted = { readonly connectionId: number; readonly type: ProviderType }
 export type WantedResource = { readonly connectionId: number; readonly resourceId: number }
 export type Resource = { readonly id: number; readonly schema: Record<string, unknown> }
 

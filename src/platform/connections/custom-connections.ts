@@ -64,7 +64,7 @@ export const customConnectionHandlers: Handlers<typeof customConnections, Platfo
 }
 
 /** The caller's connection of that id; one of another account is as absent as one that never was. */
-export async function findConnection(db: Kysely<PlatformSchema>, accountId: number, id: number): Promise<Row> {
+async function findConnection(db: Kysely<PlatformSchema>, accountId: number, id: number): Promise<Row> {
   const row = await db
     .selectFrom('custom_connections')
     .selectAll()

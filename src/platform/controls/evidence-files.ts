@@ -10,7 +10,7 @@ import type { ControlRow } from './find.ts'
 type UploadedFile = { readonly filename: string; readonly mediaType: string; readonly content: Buffer }
 
 /** A file with everything that was said about it. */
-export type EvidenceFile = UploadedFile & {
+type EvidenceFile = UploadedFile & {
   readonly name: string
   readonly description: string | null
   readonly createdOn: string

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 
-export type ControlFilters = {
+type ControlFilters = {
   readonly isMonitored?: boolean | undefined
   readonly isReady?: boolean | undefined
   readonly hasEvidence?: boolean | undefined

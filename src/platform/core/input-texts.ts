@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { longTextLimit, shortTextLimit, text } from '../../contract/platform/common.ts'
 
 /** The longest code of a control. */
-export const codeLimit = 20
+const codeLimit = 20
 
 /** How the operator names things of the platform. */
 export const Name = text(shortTextLimit).min(1)

@@ -8,7 +8,7 @@ import { type ExportHeader, type ExportSequences, ownSetting } from './header.ts
 import { readExport } from './read.ts'
 import { quoted, type StoredTable, storedTables } from './stored-tables.ts'
 
-export type ImportResult = { readonly tables: number; readonly rows: number }
+type ImportResult = { readonly tables: number; readonly rows: number }
 
 type Transaction = Kysely<PlatformSchema>
 type ForeignKey = { readonly table: string; readonly name: string; readonly definition: string }

@@ -3,7 +3,7 @@ import { Failure } from '../../errors.ts'
 import { ExportHeader, ExportSequences } from './header.ts'
 
 /** One thing that an export says, in its order. Rows come as objects whose numbers are written as they were read. */
-export type ExportPart =
+type ExportPart =
   | { readonly kind: 'header'; readonly header: ExportHeader }
   | { readonly kind: 'sequences'; readonly sequences: ExportSequences }
   | { readonly kind: 'row'; readonly table: string; readonly row: unknown }

@@ -5,7 +5,7 @@ import type { IdentityValues } from './values.ts'
 
 /** A valid item of a batch: the key and only the fields that it names, the others being undefined. */
 export type Submission = { readonly identityId: string; readonly values: SubmittedValues }
-export type SubmittedValues = { readonly [field in keyof IdentityValues]?: IdentityValues[field] | undefined }
+type SubmittedValues = { readonly [field in keyof IdentityValues]?: IdentityValues[field] | undefined }
 
 export type CheckedItem = { readonly submission: Submission } | { readonly error: string }
 

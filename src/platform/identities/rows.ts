@@ -3,7 +3,7 @@ import { type Identity, type IdentityRef, identityIdOf } from '../../contract/pl
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'
 
-export type IdentityRow = Selectable<PlatformSchema['hris_user_identities']>
+type IdentityRow = Selectable<PlatformSchema['hris_user_identities']>
 
 /** The live record that a path names, or undefined. */
 export async function findIdentity(

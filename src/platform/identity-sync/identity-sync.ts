@@ -8,7 +8,7 @@ import { type AttemptStart, beginAttempt, dropAttempt, endAttempt, holdAttempt, 
 import { matchIdentities } from './matching.ts'
 import type { SyncResult } from './sync-result.ts'
 
-export type SyncOptions = AttemptStart & {
+type SyncOptions = AttemptStart & {
   /** Told once it is certain that this sync runs. */
   readonly onBegin?: () => void
   /** The scheduled time that it is for. One that has been met by then is a conflict. */

@@ -15,7 +15,7 @@ export type SyncReport = {
   readonly failed: (accountId: number | null, error: unknown) => void
 }
 
-export type NightlyOptions = {
+type NightlyOptions = {
   readonly schedule: SyncSchedule
   readonly report: SyncReport
   readonly now: () => Date

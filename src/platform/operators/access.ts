@@ -11,7 +11,7 @@ import { readService } from './service-file.ts'
 type Access = { readonly operator: Operator } & AsyncDisposable
 
 /** Where the operator's functions are to act: on a database, or on a running platform. */
-export type OperatorPlace = {
+type OperatorPlace = {
   readonly database: string
   readonly url?: string | undefined
   readonly token?: string | undefined

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { replaceFile } from '../../system/replace-file.ts'
 
 const Service = z.object({ pid: z.int(), operatorUrl: z.string(), token: z.string() })
-export type Service = z.infer<typeof Service>
+type Service = z.infer<typeof Service>
 
 /** Tells the commands of this machine how to reach the platform that runs on an embedded database, until disposed. Only the owner can read it. */
 export async function announceService(folder: string, service: Service): Promise<AsyncDisposable> {

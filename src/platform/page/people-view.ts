@@ -12,7 +12,7 @@ import { syncHistory, syncPanel } from './sync-view.ts'
 
 export type Account = { readonly id: number; readonly name: string }
 
-export type PeopleView = {
+type PeopleView = {
   readonly account: Account
   /** Whether the visitor sees other accounts as well. */
   readonly hasChoice: boolean

@@ -45,7 +45,7 @@ type Row = {
 type Place = { readonly last: string; readonly first: string; readonly id: number }
 type Db = Kysely<PlatformSchema>
 
-export const pageSize = 50
+const pageSize = 50
 
 const mostWords = 8
 const longestWord = 100

@@ -13,7 +13,7 @@ import { pagePrefix } from './query.ts'
 import { signInRoutes } from './sign-in-routes.ts'
 import { createVisits } from './visits.ts'
 
-export type PageOptions = ActsOptions & {
+type PageOptions = ActsOptions & {
   /** Whether the page is reached over HTTPS, through a proxy, so that its cookies travel over HTTPS only. */
   readonly isSecure: boolean
 }

@@ -7,7 +7,7 @@ const attemptsByAddress = 50
 const attemptsByAccount = 100
 
 /** How often may be guessed: for one name from one address, from one address at all names, and for one name from all addresses. */
-export type SignInLimit = {
+type SignInLimit = {
   /** Takes one attempt, before anything is compared; gives the seconds to wait where there is none left. */
   take(attempt: Attempt): Promise<number | null>
   /** Gives back what a right password took. */

@@ -19,7 +19,7 @@ export type Visit = { readonly operator: PageOperator; readonly token: string; r
 /** What happened last, told on the next page and on that one only. */
 export type News = { readonly kind: keyof typeof newsKinds; readonly count: number }
 
-export const newsKinds = { reset: true, 'sync-started': true, 'sync-running': true } as const
+const newsKinds = { reset: true, 'sync-started': true, 'sync-running': true } as const
 
 const cookies = { session: 'rollcall_personnel', form: 'rollcall_sign_in', news: 'rollcall_news' } as const
 const formSeconds = 60 * 60

@@ -42,11 +42,7 @@ export const userHandlers: Handlers<typeof users, PlatformContext> = {
 }
 
 /** These users in full, in the same order, with what `expand` asks for. */
-export async function presentUsers(
-  ctx: Reader,
-  rows: readonly Row[],
-  expand: readonly UserExpand[] = [],
-): Promise<User[]> {
+async function presentUsers(ctx: Reader, rows: readonly Row[], expand: readonly UserExpand[] = []): Promise<User[]> {
   const ids = rows.map((row) => row.id)
   const identities = await identitiesOf(ctx, ids)
   const checks = expand.includes('backgroundChecks') ? await backgroundChecksOf(ctx, ids) : null

@@ -6,7 +6,7 @@ import { isStorableJson } from '../core/storable-json.ts'
 /** The largest record as JSON. */
 export const recordLimitBytes = 1024 * 1024
 
-export type ItemError = { readonly kind: RefusalKind; readonly message: string }
+type ItemError = { readonly kind: RefusalKind; readonly message: string }
 
 /** A record of an upload with its key, or why it is refused. Both keep the record as it was sent. */
 export type RecordItem =

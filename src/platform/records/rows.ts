@@ -3,10 +3,10 @@ import type { CustomDataRecord, DataRecord } from '../../contract/platform/custo
 import type { PlatformSchema } from '../core/schema.ts'
 import { namedTargets } from '../events/events.ts'
 
-export type RecordRow = Selectable<PlatformSchema['custom_data_records']>
+type RecordRow = Selectable<PlatformSchema['custom_data_records']>
 
 /** A record as it was read, with what tells whether it still is that. */
-export type LiveRecord = RecordRow & { readonly version: string }
+type LiveRecord = RecordRow & { readonly version: string }
 
 /** What became of a record: `changed` is false where the same was stored already. */
 export type StoredRecord = {

@@ -3,7 +3,7 @@ import type { CustomDataSession, SessionAction, SessionStatus } from '../../cont
 import { Refusal } from '../../http/refusal.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
-export type SessionRow = Selectable<PlatformSchema['custom_data_sessions']>
+type SessionRow = Selectable<PlatformSchema['custom_data_sessions']>
 type SessionKey = { readonly resourceId: number; readonly sessionId: string }
 
 /** What each action makes of a session that is in progress, and which moment it writes. */

@@ -29,13 +29,12 @@ export const SeedCompany = z.strictObject({
 })
 export type SeedCompany = z.infer<typeof SeedCompany>
 
-export const SeedPerson = z.strictObject({
+const SeedPerson = z.strictObject({
   email: Email,
   firstName: Name,
   lastName: Name,
   title: Name.nullable().default(null),
 })
-export type SeedPerson = z.infer<typeof SeedPerson>
 
 export const SeedCustomField = z.strictObject({
   name: Name,
@@ -68,8 +67,7 @@ export const SeedEvidence = z.strictObject({
 })
 export type SeedEvidence = z.infer<typeof SeedEvidence>
 
-export const SeedNote = z.strictObject({ by: Email, comment: text(shortTextLimit).min(1) })
-export type SeedNote = z.infer<typeof SeedNote>
+const SeedNote = z.strictObject({ by: Email, comment: text(shortTextLimit).min(1) })
 
 /**
  * A control of a workspace. What it leaves out comes from its template: the texts, and the policies, tests and evidence of this

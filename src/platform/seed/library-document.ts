@@ -15,7 +15,7 @@ export const FrameworkSlug = text(shortTextLimit).regex(/^[a-z0-9]+(?:-[a-z0-9]+
 
 const Prompt = text(promptLimit).min(1)
 
-export const LibraryRequirement = z.strictObject({
+const LibraryRequirement = z.strictObject({
   name: Name.describe('Its number in the framework, such as CC6.1; unique in the framework.'),
   description: LongText,
   longDescription: LongText.optional(),
@@ -23,7 +23,6 @@ export const LibraryRequirement = z.strictObject({
   additionalInfo2: LongText.optional(),
   additionalInfo3: LongText.optional(),
 })
-export type LibraryRequirement = z.infer<typeof LibraryRequirement>
 
 export const LibraryFramework = z.strictObject({
   tag: FrameworkTag,
@@ -35,27 +34,23 @@ export const LibraryFramework = z.strictObject({
 })
 export type LibraryFramework = z.infer<typeof LibraryFramework>
 
-export const LibraryTest = z.strictObject({
+const LibraryTest = z.strictObject({
   name: Name,
   description: LongText.optional(),
   rating: z.enum(['RECOMMENDED', 'STRONGLY_RECOMMENDED']),
   source: z.enum(['DRATA', 'CUSTOM', 'EXTERNAL', 'ACORN', 'DRATA_LIBRARY']),
 })
-export type LibraryTest = z.infer<typeof LibraryTest>
 
-export const LibraryPolicy = z.strictObject({ name: Name, description: LongText })
-export type LibraryPolicy = z.infer<typeof LibraryPolicy>
+const LibraryPolicy = z.strictObject({ name: Name, description: LongText })
 
-export const LibraryEvidence = z.strictObject({
+const LibraryEvidence = z.strictObject({
   code: Code,
   name: Name,
   requestDescription: LongText.optional(),
   implementationGuidance: LongText.optional(),
 })
-export type LibraryEvidence = z.infer<typeof LibraryEvidence>
 
-export const LibraryRisk = z.strictObject({ code: Code, name: Name, description: LongText })
-export type LibraryRisk = z.infer<typeof LibraryRisk>
+const LibraryRisk = z.strictObject({ code: Code, name: Name, description: LongText })
 
 export const LibraryControl = z.strictObject({
   code: Code,

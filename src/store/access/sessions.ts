@@ -6,7 +6,7 @@ import { record } from '../audit/trail.ts'
 import type { Db } from '../schema.ts'
 
 /** Somebody who is signed in. */
-export type Session = {
+type Session = {
   readonly name: string
   readonly role: Role
   readonly principal: string

@@ -21,7 +21,7 @@ export type Token = {
 }
 
 /** What is known of a token that was shown: whose it is, or why it lets no one in. */
-export type Shown = { readonly token: Token; readonly ended: 'expired' | 'revoked' | null }
+type Shown = { readonly token: Token; readonly ended: 'expired' | 'revoked' | null }
 
 /** By it a token is known where it was left lying about, by people and by scanners. */
 const prefix = 'rct_'
@@ -113,7 +113,7 @@ export async function hasToken(db: Db, now: Date): Promise<boolean> {
 }
 
 /** Whether a text is written as a token is, to its last sign. A mistyped one needs no look into the store. */
-export function isToken(text: string): boolean {
+function isToken(text: string): boolean {
   const [, secret, checksum] = /^rct_([0-9a-f]{64})([0-9a-f]{8})$/.exec(text) ?? []
   return secret !== undefined && checksumOf(secret) === checksum
 }

@@ -16,7 +16,7 @@ export type Alert = Condition & {
 }
 
 /** How far one channel was notified of an alert. */
-export type Notified = {
+type Notified = {
   readonly channel: string
   readonly sent: number
   readonly notifiedAt: Date | null

@@ -84,7 +84,7 @@ const finders: Readonly<Record<ConditionKind, Find>> = {
 }
 
 /** What was found, and the kinds of which nothing is known, because looking for them failed. */
-export type FoundConditions = {
+type FoundConditions = {
   readonly found: readonly Condition[]
   readonly failures: readonly { readonly kind: ConditionKind; readonly error: unknown }[]
 }

@@ -49,7 +49,7 @@ export async function claimNotifications(
 }
 
 /** What one message said, with when to remind of each alert that is in it. */
-export type Sent = {
+type Sent = {
   readonly claims: readonly (ClaimedNotification & { readonly remindAt: Date })[]
   /** What went wrong all the same, as when one of several recipients does not exist. */
   readonly failure?: string | null

@@ -17,7 +17,7 @@ export type ExcerptFilter = {
  * One line of an excerpt. `start` says what the chain had come to; `entry` shows an act; `link` stands for one that is not shown;
  * `head` says what was signed.
  */
-export type ExcerptLine =
+type ExcerptLine =
   | { readonly kind: 'start'; readonly after: number; readonly hash: string }
   | { readonly kind: 'entry'; readonly ordinal: number; readonly entry: string }
   | { readonly kind: 'link'; readonly ordinal: number; readonly digest: string }

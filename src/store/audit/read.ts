@@ -3,7 +3,7 @@ import type { Db } from '../schema.ts'
 import { peopleOf } from './excerpt.ts'
 import { type Entry, readEntry } from './trail.ts'
 
-export type EntryFilter = {
+type EntryFilter = {
   /** The name of an act, or what stands before its dot. */
   readonly act?: string | undefined
   readonly by?: string | undefined

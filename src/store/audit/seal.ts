@@ -8,9 +8,9 @@ import { type Details, entryText } from './trail.ts'
 type End = { readonly ordinal: number; readonly hash: string; readonly head: Head | null }
 
 /** Why nothing may be added to the chain: whoever signed on would vouch for what somebody else has done to it. */
-export type Broken = { readonly kind: 'broken'; readonly reason: string }
+type Broken = { readonly kind: 'broken'; readonly reason: string }
 
-export type Sealed =
+type Sealed =
   | {
       readonly kind: 'sealed'
       readonly entries: number

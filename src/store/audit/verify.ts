@@ -22,10 +22,10 @@ export type Verified = {
 }
 
 /** `lost`: how many entries were signed here and are not in the trail; null: that is not known. */
-export type PutBack = { readonly ordinal: number; readonly at: string; readonly lost: number | null }
+type PutBack = { readonly ordinal: number; readonly at: string; readonly lost: number | null }
 
 /** What is known from outside the database. */
-export type Trusted = {
+type Trusted = {
   /** The public key that the newest head has to be signed with. */
   readonly publicKey: string
   /** The head that was signed here last; null: none is kept. */

@@ -6,7 +6,7 @@ import { Failure } from '../../errors.ts'
 const usualLimitMs = 30_000
 const pieceBytes = 64 * 1024
 
-export type ByteOptions = {
+type ByteOptions = {
   readonly limitMs?: number
   readonly openFile?: (file: string) => Promise<FileHandle>
 }

@@ -4,7 +4,7 @@ import { hasCome } from '../has-come.ts'
 import type { Db } from '../schema.ts'
 import { type Lease, unleased } from '../workers/leases.ts'
 
-export type Block = {
+type Block = {
   readonly status: number
   /** The code in the table of delivery failures. */
   readonly code: string | null

@@ -52,7 +52,7 @@ export async function listProblems(
   return found
 }
 
-export type ProblemTally = { readonly people: number; readonly leavers: number }
+type ProblemTally = { readonly people: number; readonly leavers: number }
 export type ProblemTallies = Readonly<Record<Problem['state'], ProblemTally>>
 
 const none: ProblemTally = { people: 0, leavers: 0 }

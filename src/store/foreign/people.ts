@@ -3,7 +3,7 @@ import { entriesOfPlan } from '../plans/entries.ts'
 import type { Db, ForeignTally } from '../schema.ts'
 
 /** A person, or a record, whom the platform's connection holds and no accepted export states. */
-export type ForeignPerson = {
+type ForeignPerson = {
   readonly connection: string
   readonly identityId: string
   /** When the list of the platform held them first, or first as employed again; and last. */
@@ -11,7 +11,7 @@ export type ForeignPerson = {
   readonly lastAt: string
 }
 
-export type ForeignPlace = Pick<ForeignPerson, 'connection' | 'identityId'>
+type ForeignPlace = Pick<ForeignPerson, 'connection' | 'identityId'>
 
 /** What the list of the platform says of somebody of whom the roster knows nothing. */
 export type Listed = { readonly identityId: string; readonly isSeparated: boolean }
@@ -119,7 +119,7 @@ export async function foreignAmong(
 }
 
 /** What names a person whom nothing accepted states: a row that cannot be read or waits, or a held plan that takes them for employed. */
-export type Named = { readonly identityId: string; readonly hasRow: boolean; readonly heldRun: string | null }
+type Named = { readonly identityId: string; readonly hasRow: boolean; readonly heldRun: string | null }
 
 /** Of these people, those whom HR names without stating them. */
 export async function namedAmong(

@@ -6,7 +6,7 @@ import type { Db } from '../schema.ts'
  * How an event stands: waiting for a run or taken by one; set aside, because its run is held or waits behind a held one; planned;
  * refused; dismissed by a person; or a sample.
  */
-export const eventStates = ['pending', 'held', 'settled', 'rejected', 'dismissed', 'test'] as const
+const eventStates = ['pending', 'held', 'settled', 'rejected', 'dismissed', 'test'] as const
 export type EventState = (typeof eventStates)[number]
 
 /** An event as it came in. */
@@ -35,7 +35,7 @@ export type FreshEvents = {
 export type RejectedEvent = { readonly id: string; readonly reason: string; readonly retryAt?: Date | null }
 
 /** So many events at most, and so many bytes of bodies. */
-export type Portion = { readonly connection: string; readonly limit: number; readonly limitBytes?: number }
+type Portion = { readonly connection: string; readonly limit: number; readonly limitBytes?: number }
 
 type StoredRow = {
   readonly id: number
@@ -162,7 +162,7 @@ export async function eventsOfHeld(db: Db, runId: string): Promise<StoredEvent[]
 }
 
 /** An event that waits for a decision about a held run, and why. `joined`: the plan of that run does not hold it. */
-export type HeldEvent = {
+type HeldEvent = {
   readonly id: string
   readonly runId: string
   readonly reason: string

@@ -4,7 +4,7 @@ import type { Db } from '../schema.ts'
 import type { EventState } from './inbox.ts'
 
 /** What an operator sees of an event. */
-export type ListedEvent = Omit<StoredEvent, 'body'> & {
+type ListedEvent = Omit<StoredEvent, 'body'> & {
   readonly connection: string
   readonly state: EventState
   readonly runId: string | null

@@ -7,7 +7,7 @@ const firstCheckMs = 15 * 60_000
 /** No leaving date is read as a later moment than this, which every database can store. */
 const lastMoment = Date.parse('9999-12-31T00:00:00Z')
 
-export type Stating = {
+type Stating = {
   readonly runId: string
   readonly connection: string
   readonly timeZone: string

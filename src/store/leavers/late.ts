@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
 /** The departures of a connection that the platform should have acknowledged by now. `runId`: the run that states the oldest of them. */
-export type LateLeavers = {
+type LateLeavers = {
   readonly name: string
   readonly people: number
   readonly since: Date

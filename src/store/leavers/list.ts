@@ -26,7 +26,7 @@ export type StoredLeaver = ClockTimes & {
   readonly endedAt: string | null
 }
 
-export type LeaversWanted = { readonly connections: readonly string[]; readonly now: Date } & (
+type LeaversWanted = { readonly connections: readonly string[]; readonly now: Date } & (
   | { readonly from: string; readonly to: string }
   | { readonly identityId: string }
   | { readonly notEffective: true; readonly after?: { connection: string; identityId: string }; readonly limit: number }

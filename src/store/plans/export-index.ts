@@ -28,7 +28,7 @@ export async function beginIndex(
 }
 
 /** An index as it lies in the database. */
-export type StoredIndex = Sealed & {
+type StoredIndex = Sealed & {
   /** How many bytes all its parts have at most. */
   readonly bytesAtMost: number
   /** Gives the parts one after the other, in memory that is used again for the next one. */

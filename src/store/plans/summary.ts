@@ -4,7 +4,7 @@ import type { FieldName } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 
 /** What a plan does to one field, joiners left out. */
-export type FieldSummary = {
+type FieldSummary = {
   readonly field: FieldName
   readonly people: number
   /** How many of them lose their value, and how many get their first. */
@@ -19,7 +19,7 @@ export type FieldSummary = {
 }
 
 /** The leavers of one manager, by name where there is one, else by key; null: no manager is known. */
-export type ManagerSummary = {
+type ManagerSummary = {
   readonly manager: string | null
   readonly leavers: number
   readonly examples: readonly string[]

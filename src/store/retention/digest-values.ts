@@ -10,7 +10,7 @@ import { settledStates } from '../runs/runs.ts'
 import type { Db, RunAccount } from '../schema.ts'
 
 /** What one turn has made digests of. */
-export type Digested = { readonly people: number; readonly changes: number }
+type Digested = { readonly people: number; readonly changes: number }
 
 /** So many people are changed in one transaction. */
 const atOnce = 1000
@@ -251,7 +251,7 @@ export function withoutCells(account: RunAccount): RunAccount {
 }
 
 /** How a connection keeps values: since when as digests, and which key made those. */
-export type DigestState = { readonly since: Date | null; readonly keyName: string | null }
+type DigestState = { readonly since: Date | null; readonly keyName: string | null }
 
 export async function digestState(db: Db, connection: string): Promise<DigestState> {
   const row = await db

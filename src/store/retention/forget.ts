@@ -9,7 +9,7 @@ import type { Db } from '../schema.ts'
 import { removedReason, withoutValues } from './retain.ts'
 
 /** A person of a connection whose values are to be removed, and the person who wants that. */
-export type Forgetting = {
+type Forgetting = {
   readonly connection: string
   readonly identityId: string
   readonly reason: string

@@ -8,7 +8,7 @@ import type { Db } from '../schema.ts'
 export type Retention = { readonly valuesDays: number; readonly historyDays: number }
 
 /** What one turn has removed. */
-export type Removed = {
+type Removed = {
   /** Runs whose values are gone now. */
   readonly runs: number
   /** Changes and rejected rows that lost their values. */

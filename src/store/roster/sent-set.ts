@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
 /** A record as JSON, as it is kept. */
-export type KeptRecord = { readonly identityId: string; readonly separatedAt: null; readonly json: string }
+type KeptRecord = { readonly identityId: string; readonly separatedAt: null; readonly json: string }
 
 /** Every record that the platform is to hold, in key order, page by page: of nobody who has left, and of nobody who was taken back. */
 export async function* sentSet(db: Db, connection: string, pageSize = 5000): AsyncGenerator<readonly KeptRecord[]> {

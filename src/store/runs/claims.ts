@@ -97,7 +97,7 @@ export async function holdsRun(tx: Db, claim: ClaimedRun): Promise<boolean> {
   return row !== undefined
 }
 
-export type DueRun = {
+type DueRun = {
   readonly runId: string
   readonly jobId: string
   readonly attempt: number

@@ -3,7 +3,7 @@ import type { ChangeKind } from '../../identity/change.ts'
 import type { Db, KnownPeople } from '../schema.ts'
 
 /** What was accepted on one day. */
-export type AcceptedDay = {
+type AcceptedDay = {
   readonly day: string
   readonly runs: number
   readonly changes: { readonly [K in ChangeKind]: number }

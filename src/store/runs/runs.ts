@@ -47,7 +47,7 @@ function statesBefore(to: RunState): RunState[] {
   return (Object.keys(moves) as RunState[]).filter((from) => (moves[from] as readonly string[]).includes(to))
 }
 
-export type Sent = { readonly requests: number; readonly people: number }
+type Sent = { readonly requests: number; readonly people: number }
 
 export type Run = {
   readonly id: string
@@ -420,7 +420,7 @@ export function hasExpired(now: Date) {
 }
 
 /** A run of events that waits for a person's decision, and the guards that stopped it. */
-export type HeldEventRun = { readonly id: string; readonly failed: readonly string[] }
+type HeldEventRun = { readonly id: string; readonly failed: readonly string[] }
 
 export async function heldEventRuns(db: Db, connection: string): Promise<HeldEventRun[]> {
   const rows = await db

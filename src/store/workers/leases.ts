@@ -42,7 +42,7 @@ export const noLease: Lease = {
 }
 
 /** What a lease is written on: a run that is read and planned, a batch that is delivered, a connection whose target is looked up. */
-export type Work =
+type Work =
   | { readonly kind: 'run'; readonly runId: string }
   | { readonly kind: 'batch'; readonly runId: string; readonly batch: number }
   | { readonly kind: 'target'; readonly connection: string }

@@ -3,7 +3,7 @@ import type { ProcessCard, SettingsDigests } from '../process-card.ts'
 import type { Db } from '../schema.ts'
 import { mayStillMove } from './leases.ts'
 
-export type KnownProcess = ProcessCard & { readonly lease: number; readonly seenAt: Date }
+type KnownProcess = ProcessCard & { readonly lease: number; readonly seenAt: Date }
 
 /** The processes of the daemon that live, the oldest first. A command that works for a moment is none. */
 export async function processes(db: Db): Promise<KnownProcess[]> {
@@ -15,7 +15,7 @@ export async function processes(db: Db): Promise<KnownProcess[]> {
 }
 
 /** The name under which settings of no connection are told. */
-export const generalSettings = 'general'
+const generalSettings = 'general'
 
 /** What two processes have different settings of: connections by name, and `general`. */
 export function differences(a: SettingsDigests, b: SettingsDigests): string[] {

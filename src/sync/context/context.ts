@@ -50,7 +50,7 @@ export type SourceFeed = FeedRules & { readonly connector: Connector }
 export type WebhookFeed = FeedRules & { readonly settings: WebhookSettings }
 
 /** A connection of the platform, by its name (created where it is missing) or its number. */
-export type TargetConfig = { readonly name: string } | { readonly id: number } | RecordTarget
+type TargetConfig = { readonly name: string } | { readonly id: number } | RecordTarget
 
 /** A CUSTOM connection, which takes records of a shape of its own. */
 export type RecordTarget = {

@@ -5,7 +5,7 @@ import type { Shape } from '../../identity/shape/shape.ts'
 import type { Platform } from '../context/context.ts'
 
 /** Where a CUSTOM connection takes its records, and their form. */
-export type RecordPlace = { readonly resourceId: number; readonly shape: Shape }
+type RecordPlace = { readonly resourceId: number; readonly shape: Shape }
 
 /** A custom connection of the platform. `records` null: it takes people. */
 export type Address = { readonly connectionId: number; readonly records: RecordPlace | null }

@@ -48,7 +48,7 @@ export async function noteTarget(ctx: SyncContext, connection: SyncConnection, k
 }
 
 /** Where a connection of the platform was found: its number, and that of its resource if it takes records. */
-export type Found = { readonly id: number; readonly resource: number | null }
+type Found = { readonly id: number; readonly resource: number | null }
 
 /** The look-ups under way in each process, by connection: its other workers wait for them instead of for their turn. */
 const lookUps = new WeakMap<Lease, Map<string, Promise<Found | Stop>>>()

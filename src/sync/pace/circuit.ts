@@ -7,7 +7,7 @@ export type CircuitOptions = {
 }
 
 /** Keeps requests from a platform that is unwell. Its time is that of the process, which no change of the machine's clock moves. */
-export type Circuit<F> = {
+type Circuit<F> = {
   /** Makes a request, or answers in how many milliseconds the next one is let through. */
   run<A extends F>(
     send: () => Promise<A>,

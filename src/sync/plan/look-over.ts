@@ -15,7 +15,7 @@ import { contextOf, warningsOf } from './prepare.ts'
 import { readRows } from './read-rows.ts'
 
 /** What a source holds, counted as a plan counts it. */
-export type Overview = {
+type Overview = {
   readonly rows: number
   readonly records: number
   readonly rejected: number

@@ -19,7 +19,7 @@ const ofOnePerson: ReadonlySet<string> = new Set(['retractions', 'rekeyed', 'reu
 type Waiting = Told & { readonly runId: string | null; readonly reason: string }
 
 /** What becomes of a plan of events: a part of it waits as a plan of its own, or all of it does. */
-export type Aside = { readonly part: SetAside } | { readonly whole: PlanCounts; readonly counted: PeopleCounts }
+type Aside = { readonly part: SetAside } | { readonly whole: PlanCounts; readonly counted: PeopleCounts }
 
 /**
  * Takes people out of a plan of events that a guard stops, or that wait in a held plan already, so that the others go on. Their

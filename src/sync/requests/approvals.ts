@@ -26,7 +26,7 @@ import { endRun, runOf } from './requests.ts'
 import { refuseStatedInHeld } from './separations.ts'
 
 /** What a person decides about a held run. */
-export type Decision = {
+type Decision = {
   readonly runId: string
   readonly by: string
   /** Who that is for the rule of two people. Left out: the account of this machine. */

@@ -16,7 +16,7 @@ const longestDays = 366
 type Person = { readonly connection: string; readonly identityId: string }
 
 /** The person who is held back or let go again, and the run of the roster that follows at once, if one does. */
-export type HeldBack = { readonly identityId: string; readonly until: string | null; readonly runId: string | null }
+type HeldBack = { readonly identityId: string; readonly until: string | null; readonly runId: string | null }
 
 /**
  * Holds leavings of a person back until a day: what HR says of one is kept, and sent on that day unless HR says otherwise by then. A person

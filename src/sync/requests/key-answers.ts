@@ -22,7 +22,7 @@ type Keys = Pick<Pair, 'former' | 'identityId'>
 type Said = { readonly connection: string; readonly same: boolean; readonly by: string }
 
 /** What became of answers: how many keys they are about, and how many held plans are made again once they are approved. */
-export type Answered = { readonly answered: number; readonly unclear: number; readonly moved: number }
+type Answered = { readonly answered: number; readonly unclear: number; readonly moved: number }
 
 /**
  * Keeps what a person says of two keys: they are one person, whom the platform goes on having under the former key, or two. Held plans

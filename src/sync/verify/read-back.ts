@@ -97,7 +97,7 @@ function differs({ records }: From, known: IdentityRecord, found: IdentityRecord
 }
 
 /** What the platform holds of a person, in the fields that are kept here. */
-export function asRecord(identity: Held, kept: IdentityRecord): IdentityRecord {
+function asRecord(identity: Held, kept: IdentityRecord): IdentityRecord {
   const fields = fieldsOf(kept)
     .filter((field) => kept[field] !== undefined)
     .map((field) => [field, identity[field] ?? null])

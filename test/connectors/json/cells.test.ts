@@ -7,7 +7,7 @@ import {
   type JsonValue,
   pointer,
   readJson,
-  recordsToRows,
+  rowReader,
 } from '../../../src/connectors/json/cells.ts'
 
 const origin = { file: 'people page 1', line: 1 }
@@ -203,8 +203,12 @@ describe('a record as cells', () => {
 
 describe('records as rows', () => {
   function rowsOf(...texts: readonly string[]) {
-    const records = texts.map((text) => ({ record: flattenRecord(read(text)), origin }))
-    return recordsToRows(records, { name: 'people' })
+    const records = texts.map((text) => flattenRecord(read(text)))
+    const paths = new Set<string>()
+    for (const record of records) collectHeaders(paths, record, 'people')
+    const headers = [...paths]
+    const toRow = rowReader(headers)
+    return { headers, rows: records.map((record) => toRow(record, origin)) }
   }
 
   test('have the paths of all of them as headers, and say nothing where a record lacks one', () => {
@@ -273,14 +277,6 @@ describe('records as rows', () => {
       { column: 1, reason: expect.any(String) },
       { column: null, reason: 'the record is no object' },
     ])
-  })
-
-  test('carry the time that is known of one record', () => {
-    const record = flattenRecord(read('{"id":"1"}'))
-
-    const { rows } = recordsToRows([{ record, origin, asOf: '2026-01-01T00:00:00.000Z' }], { name: 'people' })
-
-    expect(rows).toEqual([{ values: ['1'], origin, asOf: '2026-01-01T00:00:00.000Z' }])
   })
 
   test('are refused when together they have more than 10,000 paths', () => {

@@ -2,7 +2,7 @@ import { TaskThread } from '../../../system/task-thread.ts'
 import type { SchemaTask, Verdict } from './worker.ts'
 
 /** How far a schema may go for one request before it is given up. */
-export type SchemaLimits = { readonly taskMs: number; readonly memoryMb: number }
+type SchemaLimits = { readonly taskMs: number; readonly memoryMb: number }
 
 type SchemaThread = TaskThread<SchemaTask, Verdict>
 

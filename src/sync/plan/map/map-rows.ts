@@ -16,7 +16,7 @@ import type { FeedRules } from '../../context/context.ts'
 type Mapped = Extract<CompiledMapping, { readonly ok: true }>
 
 /** A row that is about no person, such as one of totals. `identityId`: what stands where people have their key, if it could be one. */
-export type NoPerson = { readonly noPerson: true; readonly identityId: string | null }
+type NoPerson = { readonly noPerson: true; readonly identityId: string | null }
 
 /** A row that is not in scope. */
 export type OutOfScope = { readonly outOfScope: true; readonly identityId: string | null; readonly origin: Origin }
