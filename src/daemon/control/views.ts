@@ -1,4 +1,3 @@
-import { ChangeKind } from '../../contract/control/plan-shapes.ts'
 import type {
   ChangeView,
   ClassedValue,
@@ -174,7 +173,6 @@ export function problemView(
 ): Problem {
   return {
     ...problem,
-    kind: ChangeKind.parse(problem.kind),
     ageSeconds: secondsSince(problem.firstAt, now),
     nextAt: problem.nextAt ?? nextRunAt,
   }

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { Problem as ShownProblem } from '../../contract/control/shapes.ts'
 import { compareKeys } from '../../identity/digest.ts'
 import type { Db } from '../schema.ts'
 import { isUndelivered, patienceMs, retryAfterMs } from './undelivered.ts'
@@ -6,26 +7,8 @@ import { isUndelivered, patienceMs, retryAfterMs } from './undelivered.ts'
 /** Without these changes the platform takes a person who has left for employed, or keeps a wrong date. */
 const leaverKinds: readonly string[] = ['leave', 'correct']
 
-export type Problem = {
-  readonly connection: string
-  readonly identityId: string
-  /** Refused by the platform; or accepted here, but the platform fails on it for a while, or it waits behind a block. */
-  readonly state: 'refused' | 'undelivered'
-  readonly runId: string
-  readonly kind: string
-  /** The platform may still take this person for employed. */
-  readonly leaver: boolean
-  readonly status: number | null
-  /** The code in the table of delivery failures. */
-  readonly code: string | null
-  readonly message: string
-  readonly firstAt: string
-  /** When the platform answered about this person last; null: it has not. */
-  readonly lastAt: string | null
-  /** When the store has it tried again; null: with the next run. */
-  readonly nextAt: string | null
-  readonly times: number
-}
+/** Without what the control API adds: the name, the age, and when the next run comes. */
+export type Problem = Omit<ShownProblem, 'name' | 'ageSeconds'>
 
 /** The place after which a page begins: connections come in the order of their names, and keys in order within a connection. */
 export type ProblemPlace = { readonly connection: string; readonly identityId: string }
@@ -115,10 +98,12 @@ async function overdueBatches(db: Db, { connection, now }: { connection: string;
 
 type Page = { readonly after: string; readonly limit: number | null }
 
+type DueRow = Pick<Problem, 'identityId' | 'kind'> & { readonly batch: number; readonly answeredAt: Date | null }
+
 async function undeliveredPeople(db: Db, overdue: Overdue, { after, limit }: Page): Promise<Problem[]> {
   const { connection, runId, batches } = overdue
   if (runId === null) return []
-  const { rows } = await sql<{ identityId: string; kind: string; batch: number; answeredAt: Date | null }>`
+  const { rows } = await sql<DueRow>`
     select identity_id as "identityId", kind, batch, answered_at as "answeredAt" from changes
     where ${isOverdue(overdue)} and identity_id > ${after}
     order by identity_id limit ${limit}`.execute(db)

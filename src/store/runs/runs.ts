@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
+import type { Run as ShownRun } from '../../contract/control/shapes.ts'
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
 import { type DoubtTally, doubtTallyOfRun } from '../in-doubt.ts'
-import type { Asker, Db, RunOptions, RunRow, RunSource, UnservedTally, Verification } from '../schema.ts'
+import type { Asker, Db, RunOptions, RunRow, RunSource } from '../schema.ts'
 
 /** What makes a run happen. */
 export const triggers = ['schedule', 'operator', 'file', 'webhook', 'repair'] as const
@@ -47,64 +48,11 @@ function statesBefore(to: RunState): RunState[] {
   return (Object.keys(moves) as RunState[]).filter((from) => (moves[from] as readonly string[]).includes(to))
 }
 
-type Sent = { readonly requests: number; readonly people: number }
-
-export type Run = {
-  readonly id: string
-  readonly connection: string
-  readonly trigger: Trigger
-  readonly state: RunState
+/** As the control API shows it, with all that is stored of its source. Why it does not move now is not stored. */
+export type Run = Omit<ShownRun, 'options' | 'guards' | 'source' | 'delay'> & {
   readonly options: RunOptions
-  readonly feed: FeedName
-  readonly mode: 'snapshot' | 'delta' | null
-  readonly source: RunSource | null
-  readonly asOf: string | null
-  readonly rows: number | null
-  readonly records: number | null
-  readonly counts: PlanCounts | null
   readonly guards: Verdict[] | null
-  readonly digest: string | null
-  /** The digest of the connection's configuration when the plan was made; null: the plan rests on no configuration. */
-  readonly configuration: string | null
-  /** What was accepted about the people of the held plan since it was made, so that an approval has it made again. */
-  readonly moved: string | null
-  /** The held run of the people of this run that a guard stopped. */
-  readonly setAside: string | null
-  /** The runs of other connections that were planned from what this one read. */
-  readonly also: { id: string; connection: string }[]
-  /** The run whose source this one was planned from. */
-  readonly ridesWith: string | null
-  /** The run of the changes of this held one that went on at once. */
-  readonly wentOn: string | null
-  /** What an operator should look at in the source. */
-  readonly warnings: string[]
-  readonly verification: Verification | null
-  /** The people who were not served as the source says when the plan was accepted; null: there is no accepted plan yet. */
-  readonly unserved: UnservedTally | null
-  /** The people of the connection who were in doubt when the run ended, or are while it is under way, and still are; null: no one is. */
-  readonly inDoubt: DoubtTally | null
-  readonly sent: { readonly upsert: Sent; readonly update: Sent; readonly delete: Sent; readonly session: Sent }
-  readonly confirmed: number
-  readonly problems: number
-  /** Changes that are accepted and neither confirmed nor refused yet. */
-  readonly remaining: number
-  readonly reason: string | null
-  /** The code of the failure that ended a failed run. */
-  readonly failure: string | null
-  readonly createdAt: string
-  readonly startedAt: string | null
-  readonly finishedAt: string | null
-  /** When the values of its changes were removed: what needs them has to say so. null: they are kept. */
-  readonly valuesRemovedAt: string | null
-  readonly durationMs: number | null
-  /** The people who asked for the run. */
-  readonly requestedBy: readonly string[]
-  /** Until when a held plan can be approved. */
-  readonly expiresAt: string | null
-  readonly decidedBy: string | null
-  readonly decidedAt: string | null
-  /** Why, in the words of that person. */
-  readonly decidedReason: string | null
+  readonly source: RunSource | null
 }
 
 /** Makes the connection's row where there is none yet. */
