@@ -62,7 +62,7 @@ test(`a full disk of the embedded store is told, nothing is lost, and work goes 
   expect(delivered.stdout).toContain('2 changes delivered')
   expect(alone).toMatchObject({
     exit: 69,
-    stderr: expect.stringContaining('No space left on device; if its disk has room'),
+    stderr: expect.stringContaining('disk is full'),
   })
   const there = await peopleOn(client)
   const left = [...there.values()].filter(({ separatedAt }) => separatedAt !== null)
