@@ -197,8 +197,7 @@ async function headersOf(headers: ReadonlyMap<string, Secret>): Promise<Record<s
 }
 
 export function toSyncConnection({ folder, dataDir, approvals }: Config, connection: ConnectionConfig): SyncConnection {
-  const { name, target, source, webhook, guards, pinned, onHold, keepValues, records, rides, digest, delivery } =
-    connection
+  const { name, target, source, webhook, guards, pinned, onHold, records, rides, digest, delivery } = connection
   return {
     name,
     target,
@@ -221,7 +220,6 @@ export function toSyncConnection({ folder, dataDir, approvals }: Config, connect
     guards,
     pinned: new Set(pinned),
     onHold,
-    keepValues,
     ...(records && { records }),
     ...(rides !== undefined && { rides }),
     approvals,

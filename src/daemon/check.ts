@@ -58,6 +58,7 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
   } else yield passed('configuration', `${config.file}: ${[...config.connections.keys()].join(', ')}`)
   if (config.platform.isReadable)
     yield warned('configuration', 'what is sent to the platform can be read and changed on the way')
+  for (const setting of config.outdated) yield warned('configuration', setting)
   await using closing = new AsyncDisposableStack()
   const place = await openPlace(config)
   if (place instanceof Failure) {

@@ -87,6 +87,7 @@ export async function startDaemon(
   await using opening = new AsyncDisposableStack()
   const stopping = new AbortController()
   if (config.platform.isReadable) events.platformReadable({ address: config.platform.baseUrl })
+  for (const setting of config.outdated) events.settingOutdated({ setting })
   const card = processCard(config, { roles, since: now() })
   const assembly = opening.use(await assemble(config, { events, now, card }))
   const activity = opening.use(new AsyncDisposableStack())

@@ -1,7 +1,6 @@
 import type { Change, FieldChanges, FieldValue } from './change.ts'
 import { hasLeft } from './employment.ts'
 import { type FieldName, fieldsOf, type IdentityRecord } from './record.ts'
-import { holdsDigests, isDigest } from './value-digests.ts'
 
 /** What a change starts from. `removes`: who has left is taken off the platform, which then holds nothing of them. */
 type Start = {
@@ -15,16 +14,12 @@ type Start = {
   readonly desiredBefore?: IdentityRecord | null
 }
 
-/**
- * The change that brings the platform from `confirmed` to `wanted`; null where nothing differs. Values that are not kept cannot be sent:
- * a person who is missing from the platform waits for a source that states them again. A departure does not wait.
- */
+/** The change that brings the platform from `confirmed` to `wanted`; null where nothing differs. */
 export function changeTo(
   wanted: IdentityRecord,
   { confirmed, inferred, carried, removes = false, today, desiredBefore = null }: Start,
 ): Change | null {
   if (removes && isGone(wanted) && (confirmed === null || isGone(confirmed))) return null
-  if (confirmed === null && holdsDigests(wanted) && (wanted.separatedAt ?? null) === null) return null
   const fields = differingFields(confirmed, wanted, inferred, desiredBefore)
   const kind = confirmed === null ? 'join' : kindOf(fields, today)
   if (kind === null) return null
@@ -99,7 +94,7 @@ function differingFields(
 
 /** A field that is not wanted is not mapped: whatever the platform holds there is none of our business. */
 function differs(from: FieldValue, to: FieldValue | undefined): to is FieldValue {
-  return to !== undefined && to !== from && !isDigest(to)
+  return to !== undefined && to !== from
 }
 
 function isInferred(field: FieldName, to: FieldValue, inferred: boolean): boolean {

@@ -217,15 +217,4 @@ export type RosterEntry = {
   readonly retracted: { readonly reason: string; readonly at: string } | null
   /** A person had the values of someone who has left removed: only key and leaving date are kept until they come back. */
   readonly forgotten?: true
-  /** Values that are kept as digests stand in `wanted` all the same, since what was stated of the person holds them. */
-  readonly recognised?: true
-  /** Digests of what the person can be known again by under another key, where values are not kept. */
-  readonly traits?: Traits
-}
-
-/** What people can be known again by: digests of the address, of the name with the start date, and of the address as it is written. */
-export type Traits = {
-  readonly email?: string | null
-  readonly name?: string | null
-  readonly address?: string | null
 }

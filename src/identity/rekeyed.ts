@@ -1,6 +1,5 @@
 import { fingerprint } from './digest.ts'
-import type { IdentityRecord, Traits as KeptTraits, Reject, Sighting } from './record.ts'
-import { isDigest } from './value-digests.ts'
+import type { IdentityRecord, Reject, Sighting } from './record.ts'
 
 /** Two keys of one run that look like one person: one that is gone, and one that is new. */
 export type Pair = {
@@ -50,18 +49,14 @@ export function underFirstKey(told: Sighting | Reject, aliases: KeyAnswers['alia
 
 /** What a person can be known again by under another key, as digests; null where too little is known. */
 type Traits = { readonly email: string | null; readonly name: string | null }
-type TraitOf = (text: string) => string
 
 type Match = Omit<Pair, 'by'>
 
 /**
  * Looks for people whose key was issued again. What is kept of a person is two digests, and only of people who are new or gone: the
- * people who stay cost nothing. `kept` are the digests of a person whose values are not kept, made by `traitOf`.
+ * people who stay cost nothing.
  */
-export function watchKeys({
-  twoPeople,
-  traitOf = (text) => text,
-}: Pick<KeyAnswers, 'twoPeople'> & { readonly traitOf?: TraitOf }) {
+export function watchKeys({ twoPeople }: Pick<KeyAnswers, 'twoPeople'>) {
   const joiners = new Map<string, Traits>()
   const gone = new Map<string, Traits>()
   /** The traits of joiners, counted once no row can come any more. */
@@ -69,16 +64,16 @@ export function watchKeys({
 
   return {
     joins(identityId: string, record: IdentityRecord): void {
-      joiners.set(identityId, traitsOf(record, traitOf))
+      joiners.set(identityId, traitsOf(record))
     },
-    leaves(identityId: string, record: IdentityRecord, kept?: KeptTraits): void {
-      gone.set(identityId, traitsOf(record, traitOf, kept))
+    leaves(identityId: string, record: IdentityRecord): void {
+      gone.set(identityId, traitsOf(record))
     },
     /** Notes one of the many people whom no row named, once no row can come any more: only what matches a joiner is kept. */
-    vanishes(identityId: string, record: IdentityRecord, kept?: KeptTraits): void {
+    vanishes(identityId: string, record: IdentityRecord): void {
       if (joiners.size === 0) return
       traitsOfJoiners ??= new Set([...joiners.values()].flatMap(present))
-      const traits = traitsOf(record, traitOf, kept)
+      const traits = traitsOf(record)
       if (present(traits).some((trait) => traitsOfJoiners?.has(trait))) gone.set(identityId, traits)
     },
     /** A row that said so turned out not to count. */
@@ -155,27 +150,12 @@ function present({ email, name }: Traits): string[] {
   return [email, name].filter((trait) => trait !== null)
 }
 
-function traitsOf(record: IdentityRecord, traitOf: TraitOf, kept: KeptTraits = {}): Traits {
-  const { email = kept.email ?? null, name = kept.name ?? null } = knownTraits(record, traitOf)
-  return { email, name }
-}
-
-/** The traits that a record shows; one is left out where it takes a value that is not kept. */
-export function knownTraits(
-  { email, firstName, lastName, startedAt }: IdentityRecord,
-  traitOf: TraitOf,
-): Omit<KeptTraits, 'address'> {
+function traitsOf({ email, firstName, lastName, startedAt }: IdentityRecord): Traits {
   const isNamed = isText(firstName) && isText(lastName) && isText(startedAt)
-  const name = isNamed ? fingerprint('name', folded(firstName), folded(lastName), startedAt) : null
   return {
-    ...(!isDigest(email) && { email: isText(email) ? traitOf(fingerprint('email', folded(email))) : null }),
-    ...(![firstName, lastName, startedAt].some(isDigest) && { name: name === null ? null : traitOf(name) }),
+    email: isText(email) ? fingerprint('email', folded(email)) : null,
+    name: isNamed ? fingerprint('name', folded(firstName), folded(lastName), startedAt) : null,
   }
-}
-
-/** What an address is asked for by, so that it need not be kept. */
-export function addressDigest(email: string): string {
-  return fingerprint('person', email.toLowerCase())
 }
 
 /** Whether a record has another name and another address than before, as where HR gives the key of a leaver to somebody else. */

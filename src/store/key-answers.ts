@@ -200,14 +200,6 @@ export async function sharedAddresses(
       on other.connection = gone.connection and lower(other.wanted ->> 'email') = lower(gone.wanted ->> 'email')
     where gone.connection = ${connection} and gone.identity_id = any(${identityIds})
       and not other.identity_id = any(${identityIds}) and other.wanted ->> 'separatedAt' is null
-      and other.retracted_at is null
-    union
-    select gone.identity_id
-    from roster gone join roster other
-      on other.connection = gone.connection and other.traits ->> 'address' = gone.traits ->> 'address'
-    where gone.connection = ${connection} and gone.identity_id = any(${identityIds})
-      and gone.wanted ->> 'email' like chr(1) || '%' and other.wanted ->> 'email' like chr(1) || '%'
-      and not other.identity_id = any(${identityIds}) and other.wanted ->> 'separatedAt' is null
       and other.retracted_at is null`.execute(db)
   return new Set(rows.map(({ identity_id }) => identity_id))
 }

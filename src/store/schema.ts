@@ -3,15 +3,7 @@ import type { Role } from '../contract/control/access.ts'
 import type { ChangeKind, FieldChanges, PlanCounts, Verdict } from '../identity/change.ts'
 import type { PeopleCounts } from '../identity/guards/facts.ts'
 import type { RowAccount } from '../identity/mapping/row-account.ts'
-import type {
-  FieldTimes,
-  HeldLeaving,
-  IdentityRecord,
-  Origin,
-  Sighting,
-  Traits,
-  UnlistedValue,
-} from '../identity/record.ts'
+import type { FieldTimes, HeldLeaving, IdentityRecord, Origin, Sighting, UnlistedValue } from '../identity/record.ts'
 import type { ProcessCard } from './process-card.ts'
 
 /** Read as a value, written as JSON text. */
@@ -190,7 +182,6 @@ type RunsTable = {
   decided_by: string | null
   decided_at: Date | null
   values_removed_at: Date | null
-  values_digested_at: Date | null
   decided_reason: string | null
 }
 
@@ -209,8 +200,6 @@ type RosterTable = {
   export_is_silent: Generated<boolean>
   field_times: NullableJson<FieldTimes>
   absences: number
-  traits: NullableJson<Traits>
-  to_digest: Generated<boolean>
   exports_before: Generated<number>
   retracted_reason: string | null
   retracted_at: Date | null
@@ -223,7 +212,6 @@ type ChangesTable = {
   identity_id: string
   kind: string
   record: NullableJson<IdentityRecord>
-  partial: Generated<boolean>
   separated_at: string | null
   fields: NullableJson<FieldChanges>
   inferred: boolean
@@ -237,7 +225,6 @@ type ChangesTable = {
   sent_at: Date | null
   answered_at: Date | null
   answer: NullableJson<Answer>
-  digested: Generated<boolean>
   is_entry: Generated<boolean>
 }
 
@@ -300,10 +287,6 @@ export type StoreSchema = {
     accepted_end: NullableJson<readonly string[]>
     exports_accepted: Generated<number>
     roster_version: Generated<number>
-    keeps_values: Generated<boolean>
-    digests_since: Date | null
-    digest_key: string | null
-    digested_to: string | null
     configuration: string | null
     configured_by: string | null
     blocked_status: number | null
@@ -338,8 +321,6 @@ export type StoreSchema = {
     | 'export_is_silent'
     | 'field_times'
     | 'absences'
-    | 'traits'
-    | 'to_digest'
   > & { run_id: string }
   changes: ChangesTable
   deliveries: {

@@ -123,6 +123,7 @@ type EventFields = {
   'values.removed': { readonly runs: number; readonly values: number; readonly events: number }
   'store.unreachable': { readonly during: string; readonly reason: string; readonly times: number }
   'platform.readable': { readonly address: string }
+  'setting.outdated': { readonly setting: string }
   'access.opened': { readonly address: string; readonly signIn: string }
   'access.impossible': { readonly address: string }
   'access.readable': { readonly address: string }
@@ -220,6 +221,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
       'platform.readable',
       'what is sent to the platform can be read and changed on the way: write https:// in platform.baseUrl',
     ),
+    settingOutdated: tells('warn', 'setting.outdated', 'a setting has no effect any more: take it out'),
     accessOpened: tells('info', 'access.opened', 'control API and console are served to those who sign in'),
     accessImpossible: tells(
       'warn',

@@ -3,7 +3,6 @@ import { Mapping } from '../../src/identity/mapping/mapping.ts'
 import type { OwnField } from '../../src/identity/record.ts'
 import type { Property } from '../../src/identity/shape/property.ts'
 import { compileShape } from '../../src/identity/shape/shape.ts'
-import type { Signing } from '../../src/store/audit/key.ts'
 import type { PlatformClient, RecordRules, RecordTarget, SyncConnection } from '../../src/sync/context/context.ts'
 import { type Host, openWorld, type World } from './world.ts'
 
@@ -73,9 +72,7 @@ export type RecordOptions = {
   readonly target?: Partial<RecordTarget>
   readonly delivery?: SyncConnection['delivery']
   /** Of a connection that keeps digests in place of values: the key that makes them. */
-  readonly signing?: Signing
   /** What a blank department means. */
-  readonly onBlank?: 'keep' | 'clear'
 }
 
 /** Makes a workspace of an account. */
@@ -105,7 +102,7 @@ export async function workspaceOf(host: Host, account: string): Promise<number> 
 /** A store whose connection takes records, against a real platform. */
 export async function openRecordWorld(
   client: PlatformClient,
-  { workspaceId, at, deliver = 'bySource', target, delivery, signing, onBlank = 'clear' }: RecordOptions,
+  { workspaceId, at, deliver = 'bySource', target, delivery }: RecordOptions,
 ): Promise<World> {
   const shape = compileShape(recordSchema, properties)
   const property = (field: OwnField) => properties.get(field)
@@ -113,7 +110,7 @@ export async function openRecordWorld(
     fields: { identityId: 'Worker ID' },
     record: {
       name: { column: 'Name', property: property('.name') },
-      department: { column: 'Department', property: property('.department'), onBlank },
+      department: { column: 'Department', property: property('.department'), onBlank: 'clear' },
       costCentre: { column: 'Cost Centre', property: property('.costCentre') },
       trainings: { column: 'Trainings', property: property('.trainings') },
       'laptop.returned': { column: 'Laptop', property: property('.laptop.returned') },
@@ -122,9 +119,7 @@ export async function openRecordWorld(
   const world = await openWorld({
     client,
     ...(at && { at }),
-    ...(signing && { signing }),
     connection: {
-      keepValues: signing === undefined,
       target: {
         name: 'Acme records',
         type: 'CUSTOM',

@@ -213,7 +213,6 @@ export async function openWorld({
     pinned: new Set(),
     onHold: { send: [] },
     approvals: { expireHours: 72, twoPeople: false },
-    keepValues: true,
     configuration: 'as it was',
     delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100 },
     ...overrides,

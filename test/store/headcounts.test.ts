@@ -39,7 +39,7 @@ test('the number of people that is remembered is that of the roster after everyt
   await look()
   const entries = await rosterEntries(db, { connection: 'acme', identityIds: ['E0005'] })
   const record = { ...entries.get('E0005')?.wanted, separatedAt: '2026-11-19' }
-  const learned = [{ identityId: 'E0005', record, traits: null, isNewLeaver: true }] as unknown as Parameters<
+  const learned = [{ identityId: 'E0005', record, isNewLeaver: true }] as unknown as Parameters<
     typeof noteLearned
   >[1]['learned']
   const knownUntil = world.clock.now

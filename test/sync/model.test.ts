@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { allSetups, stories } from '../helpers/model/commands.ts'
+import { setups, stories } from '../helpers/model/commands.ts'
 import { createModel, deliverWhatIsLeft, findings, listen, takeExport } from '../helpers/model/story.ts'
 import { openTrial } from '../helpers/model/trial.ts'
 import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
@@ -28,7 +28,7 @@ test('whatever happens in whatever order, the platform ends as HR said', { timeo
   const begun = performance.now()
   let told = 0
   await fc.assert(
-    fc.asyncProperty(allSetups, stories(80), async (setup, story) => {
+    fc.asyncProperty(setups, stories(80), async (setup, story) => {
       if (performance.now() - begun > mostMs) return
       told += 1
       const model = createModel(setup)

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AnyAnswer } from '../../src/http/client/answer.ts'
 import type { CallOptions } from '../../src/http/client/client.ts'
-import { auditKey, newKeyPem, Signing } from '../../src/store/audit/key.ts'
 import { connectionStates } from '../../src/store/connections/connections.ts'
 import { listProblems } from '../../src/store/deliveries/problems.ts'
 import { listForeign } from '../../src/store/foreign/people.ts'
@@ -412,39 +411,6 @@ describe('what the platform holds', () => {
     expect(cleared).not.toHaveProperty('department')
   })
 })
-
-test('of a connection that keeps no values, a part of a record is merged, and never takes the place of the whole', async () => {
-  await using opened = await open({
-    deliver: 'direct',
-    signing: new Signing(auditKey(newKeyPem(), 'a test')),
-    onBlank: 'keep',
-    delivery,
-  })
-  const { world, client } = opened
-  const all = workers(4)
-  await recordNight(world, all)
-  const silent = (row: RecordRow): RecordRow => ({ ...row, department: '', name: `Renamed ${row.id}` })
-
-  const merged = await recordNight(world, all.map(silent))
-  const renamed = await liveRecords(client)
-  const params = await recordsPlace(client)
-  await client.deleteCustomDataRecord({ params: { ...params, recordId: 'E0001' } })
-  const lost = await recordNight(world, [
-    { ...silent({ id: 'E0001' }), ...all[0], department: '', name: 'Once more' },
-    ...all.slice(1).map(silent),
-  ])
-
-  expect(merged).toMatchObject({ state: 'finished', confirmed: 4 })
-  expect(renamed).toEqual(asRecords(all.map((row) => ({ ...row, name: `Renamed ${row.id}` }))))
-  expect(lost).toMatchObject({ state: 'finished_with_problems', problems: 1 })
-  expect((await problemsOf(world)).map(([id, , message]) => [id, String(message).slice(0, 38)])).toEqual([
-    ['E0001', 'values of the record are not kept, so '],
-  ])
-  expect((await liveRecords(client)).has('E0001')).toBe(false)
-})
-
-/** More of them than one at a time. */
-const delivery = { batchSize: 1000, batchBytes: 1_000_000, updateWave: 2 }
 
 test('a revert brings the records back that a run changed', async () => {
   await using opened = await open()

@@ -1,7 +1,7 @@
 import { personNotes } from '../../contract/control/person-texts.ts'
 import type { Person, PersonChange, RecordView } from '../../contract/control/shapes.ts'
 import { renderLeavers } from './leavers.ts'
-import { notKept, renderField } from './plan.ts'
+import { renderField } from './plan.ts'
 import { aligned, day, moment, type Paint, roomIn, shortId, shown } from './text.ts'
 
 /** A person: what HR says beside what the platform acknowledged, and every change with what came of it. */
@@ -38,7 +38,7 @@ function fieldTable(person: Person, paint: Paint): string[] {
 /** A value of a field as a row or the store has it; a moment of employment by its day. */
 export function fieldText(name: string, value: RecordView[string] | undefined): string {
   if (value === undefined || value === null) return '-'
-  if (typeof value === 'object') return 'gone' in value ? notKept : 'hidden'
+  if (typeof value === 'object') return 'hidden'
   const isDate = (name === 'startedAt' || name === 'separatedAt') && String(value).includes('T')
   return shown(isDate ? day(String(value)) : String(value))
 }

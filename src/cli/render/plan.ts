@@ -66,13 +66,12 @@ export function renderChanges(
 /** Who the person is, where that may be shown, and why the change is planned. */
 function aboutPerson({ person = {}, why }: ChangeView): string[] {
   const value = (name: string) => (typeof person[name] === 'string' ? short(person[name], maxValueLength) : null)
-  const isKept = !Object.values(person).some((one) => typeof one === 'object' && one !== null && 'gone' in one)
   // A record of a shape of its own has a label, which stands behind a dot.
   const label = Object.keys(person).filter((field) => field.startsWith('.'))
   const name = [value('firstName'), value('lastName'), ...label.map(value)].filter((part) => part !== null).join(' ')
   const manager = value('managerName') ?? value('managerId')
   const parts = [name || null, value('jobTitle'), manager && `manager ${manager}`, value('email')]
-  const who = [...parts, isKept ? null : `(${notKept})`].filter((part) => part !== null).join(' · ')
+  const who = parts.filter((part) => part !== null).join(' · ')
   return [...(who === '' ? [] : [who]), ...(why === undefined ? [] : [shown(why)])]
 }
 
@@ -93,9 +92,7 @@ export function renderSummary({ fields, managers, managersCount }: RunSummary, p
       manager === null
         ? 'no manager'
         : typeof manager === 'object'
-          ? 'gone' in manager
-            ? `a manager (${notKept})`
-            : 'a manager'
+          ? 'a manager'
           : short(String(manager), maxValueLength)
     return `  ${who}: ${counted(leavers, 'leaver')}, such as ${examples.map(shown).join(', ')}`
   })
@@ -145,18 +142,15 @@ export function renderRejects(rejects: readonly RejectView[], file: string, pain
   return [paint('bold', `Rejected rows and bad cells (${number(rejects.length)})`), ...lines].join('\n')
 }
 
-/** Stands for a value of which no more than a digest is kept, or nothing any more. */
-export const notKept = 'value not kept'
-
 /** One field's difference: `separatedAt → 2026-11-20 (inferred)`; only its name where the value is hidden. */
 export function renderField(name: string, change: FieldChange): string {
   const field = shown(name)
-  if ('gone' in change) return `${field} (${notKept})`
+  if ('gone' in change) return `${field} (value not kept)`
   if ('hidden' in change) return field
   const show = dateFields.includes(name) ? dateText : valueText
-  const from = typeof change.from === 'object' ? change.from && ` (${notKept})` : ` ${show(change.from)}`
+  const from = change.from === null ? '' : ` ${show(change.from)}`
   const inferred = change.inferred ? ' (inferred)' : ''
-  return `${field}${from ?? ''} → ${show(change.to)}${inferred}`
+  return `${field}${from} → ${show(change.to)}${inferred}`
 }
 
 function heading(plan: PlanDocument, paint: Paint): string {

@@ -91,10 +91,8 @@ async function matches(control: Control, { connection, search, maxMatches }: Ask
 }
 
 /** Whether the e-mail address, or each word of the name, is the one that is looked for. */
-function isCalled({ by, person }: FoundPerson, search: string): boolean {
-  // Of an address that is not kept, only the whole one can be found.
-  if (search.includes('@'))
-    return typeof person.email === 'string' ? folded(person.email) === folded(search) : by === 'email'
+function isCalled({ person }: FoundPerson, search: string): boolean {
+  if (search.includes('@')) return typeof person.email === 'string' && folded(person.email) === folded(search)
   const parts = new Set(wordsOf(`${person.firstName ?? ''} ${person.lastName ?? ''}`))
   return wordsOf(search).every((word) => parts.has(word))
 }

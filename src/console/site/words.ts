@@ -130,7 +130,6 @@ export function personCell({ connection, identityId, name }: Listed): Html {
   return html`${name && html`<span class="name">${name}</span> `}${keyCell(connection, identityId)} <span class="hint">${connection}</span>`
 }
 
-/** Stands for a value of which no more than a digest is kept, or nothing any more. */
 const notKept = html`<span class="faint">value not kept</span>`
 const hidden = html`<span class="faint">hidden</span>`
 const none = html`<span class="faint">none</span>`
@@ -139,7 +138,7 @@ const dateFields: ReadonlySet<string> = new Set(['startedAt', 'separatedAt'])
 /** A value of a field, as a person reads it. */
 export function valueText(name: string, value: RecordView[string] | undefined): Shown {
   if (value === null || value === undefined || value === '') return none
-  if (typeof value === 'object') return 'gone' in value ? notKept : hidden
+  if (typeof value === 'object') return hidden
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   return dateFields.has(name) && !Number.isNaN(Date.parse(value)) ? day(value) : value
 }

@@ -72,17 +72,16 @@ export const SourceView = z.object({
 export const Warnings = z.array(z.string()).describe('What an operator should look at in the source.')
 
 const FieldValue = z.union([z.string(), z.boolean(), z.null()])
-const Gone = z.object({ gone: z.literal(true) }).describe('A personal value that is not kept, or no longer.')
-export const FieldView = z.union([FieldValue, z.object({ hidden: z.literal(true) }), Gone])
+export const FieldView = z.union([FieldValue, z.object({ hidden: z.literal(true) })])
 
 export const RecordView = z.record(z.string(), FieldView)
 export type RecordView = z.infer<typeof RecordView>
 
 export const FieldChange = z
   .union([
-    z.object({ from: z.union([FieldValue, Gone]), to: FieldValue, inferred: z.literal(true).optional() }),
+    z.object({ from: FieldValue, to: FieldValue, inferred: z.literal(true).optional() }),
     z.object({ hidden: z.literal(true) }).describe('A personal value that was not asked for.'),
-    Gone,
+    z.object({ gone: z.literal(true) }).describe('A personal value that is no longer kept.'),
   ])
   .meta({ id: 'FieldChange' })
 export type FieldChange = z.infer<typeof FieldChange>

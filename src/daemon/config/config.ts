@@ -93,6 +93,8 @@ export type Config = {
   /** Where traces go; null: there are none. */
   readonly traces: TraceConfig | null
   readonly connections: ReadonlyMap<string, ConnectionConfig>
+  /** Settings that have no effect any more, each with its place. */
+  readonly outdated: readonly string[]
   /** Every setting in effect, for people: where it comes from, and no secret. */
   readonly settings: readonly Setting[]
 }
@@ -146,8 +148,6 @@ export type ConnectionConfig = {
   readonly pinned: readonly string[]
   /** What goes on of a held plan. */
   readonly onHold: { readonly send: readonly ChangeKind[] }
-  /** Whether values of people are kept once the platform has acknowledged them. */
-  readonly keepValues: boolean
   /** Of a target of type CUSTOM. `bySource`: all at once for snapshots, change by change for deltas. */
   readonly records?: { readonly shape: Shape; readonly deliver: 'direct' | 'session' | 'bySource' }
   /** The connection whose source it is planned from, in the same run; left out where it reads for itself. */
@@ -266,6 +266,7 @@ export async function configOfText(
     approvals,
     traces: values.traces.endpoint === '' ? null : toTraces(values.traces, known),
     connections: new Map(attempts.flatMap(({ connection }) => (connection ? [[connection.name, connection]] : []))),
+    outdated: outdatedIn(connections, document).map((problem) => lineOf(shown, problem)),
     get settings() {
       settings ??= settingsOf(values, attempts, { document, file: shown, presets })
       return settings
@@ -376,6 +377,26 @@ function checked(path: string, document: ConfigDocument, presets: Presets): Conf
 
 function problemAt(document: ConfigDocument, path: Path, what: string): Problem {
   return { ...document.positionOf(path), message: `${path.join('.')}: ${what}` }
+}
+
+/** The settings of connections that have no effect any more. */
+function outdatedIn(connections: ConfigFile['connections'], document: ConfigDocument): Problem[] {
+  const all = Object.entries(connections).flatMap(([name, { keepValues, also }]) => [
+    { at: ['connections', name], keepValues },
+    ...Object.entries(also).map(([rider, settings]) => ({
+      at: ['connections', name, 'also', rider],
+      keepValues: settings.keepValues,
+    })),
+  ])
+  return all.flatMap(({ at, keepValues }) =>
+    keepValues === undefined
+      ? []
+      : problemAt(
+          document,
+          [...at, 'keepValues'],
+          'has no effect any more, and the next release refuses it: take it out',
+        ),
+  )
 }
 
 /** The names of presets in values of which nothing is known yet. */
@@ -556,10 +577,7 @@ function toConnection({ name, at, sourceAt, rides }: Place, settings: Connection
     guards: settings.guards,
     pinned: settings.pinned,
     onHold: { send: kindsSent(settings.onHold) },
-    keepValues: settings.keepValues,
-    ...(records.shape && {
-      records: { shape: records.shape, deliver: settings.deliver ?? (settings.keepValues ? 'bySource' : 'direct') },
-    }),
+    ...(records.shape && { records: { shape: records.shape, deliver: settings.deliver ?? 'bySource' } }),
     ...(rides !== null && { rides }),
     delivery: settings.delivery,
     leavers: settings.leavers,

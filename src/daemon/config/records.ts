@@ -44,7 +44,7 @@ export type Records = { readonly properties: ReadonlyMap<OwnField, Property> | n
 
 /** Checks what a connection says of records. */
 export function recordsOf(
-  { target, source, webhook, deliver, keepValues }: ConnectionSettings,
+  { target, source, webhook, deliver }: ConnectionSettings,
   { at, sourceAt }: { readonly at: Path; readonly sourceAt: Path },
   {
     document,
@@ -75,8 +75,6 @@ export function recordsOf(
     for (const { property, message } of found) refused([...path, 'record', property], message)
     for (const [field, property] of properties) all.set(field, property)
   }
-  if (deliver === 'session' && !keepValues)
-    refused([...at, 'deliver'], 'session sends every record each time, which keepValues: false does not keep')
   if (propertiesOf(target, ['id']).problems.length > 0)
     refused([...at, 'target', 'schema'], 'allows no property id, which is the key of every record')
   const shape = shapeOf(target, all, compile)

@@ -389,11 +389,12 @@ const Pinned = z
   .describe('The keys of people who are never separated or deleted without an approval that names them.')
 
 const KeepValues = z
-  .boolean()
-  .default(true)
-  .describe(
-    'Whether values of people are kept once the platform has acknowledged them. false: only a keyed digest of each field is kept.',
-  )
+  .literal(true, {
+    error:
+      'values are always kept: take this setting out, and limit what is kept with retention, "rollcall forget" and an encrypted disk',
+  })
+  .optional()
+  .describe('Outdated and without effect: values are always kept. Take it out; the next release refuses it.')
 
 /** What a connection says that is planned from the source of another one. */
 const Also = z

@@ -12,12 +12,10 @@ export function settingsDigests({ connections, platform, alerts, retention, appr
   const channels = alerts.channels.map((channel) => ({ ...channel, ca: null }))
   return {
     connections: Object.fromEntries(
-      [...connections].map(
-        ([name, { digest, schedule, verify, sample, keepValues, delivery, leavers, records, rides }]) => {
-          const deliver = records?.deliver
-          return [name, digestOf({ digest, schedule, verify, sample, keepValues, delivery, leavers, deliver, rides })]
-        },
-      ),
+      [...connections].map(([name, { digest, schedule, verify, sample, delivery, leavers, records, rides }]) => {
+        const deliver = records?.deliver
+        return [name, digestOf({ digest, schedule, verify, sample, delivery, leavers, deliver, rides })]
+      }),
     ),
     general: digestOf({ baseUrl, requestsPerMinute, alerts: { ...alerts, channels }, retention, approvals }),
   }

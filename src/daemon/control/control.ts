@@ -27,11 +27,10 @@ import { personNamed } from '../../store/key-answers.ts'
 import { listLeavers } from '../../store/leavers/list.ts'
 import { summarizePlan } from '../../store/plans/summary.ts'
 import { listUnserved, noneUnserved, unservedTallies } from '../../store/rejects/unserved.ts'
-import { withoutCells } from '../../store/retention/digest-values.ts'
 import { forgetPerson } from '../../store/retention/forget.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { accountOf } from '../../store/runs/accounts.ts'
-import { type CurrentRuns, currentRuns, listRuns, movedBasis, settledStates } from '../../store/runs/runs.ts'
+import { type CurrentRuns, currentRuns, listRuns, movedBasis } from '../../store/runs/runs.ts'
 import { type Purpose, purposes } from '../../store/runs/slots.ts'
 import { differences, processes } from '../../store/workers/processes.ts'
 import { holdBackOf } from '../../sync/requests/hold-backs.ts'
@@ -253,10 +252,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
         'not_found',
         `run ${runId} of "${run.connection}" accounts for no more than its plan, or no longer does`,
       )
-    // The cells go right after the end of the run: whether they are seen is not left to chance.
-    const keepsValues = ctx.sync.connections.get(run.connection)?.keepValues ?? true
-    const { person, revert = null } =
-      !keepsValues && settledStates.includes(run.state) ? withoutCells(account) : account
+    const { person, revert = null } = account
     const [change = null] = person ? await changesOf(ctx.sync.store.db, runId, { limit: 1 }) : []
     return { status: 200, body: { person: person ? personAccountView(person, change, query) : null, revert } }
   },

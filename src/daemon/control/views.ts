@@ -22,7 +22,6 @@ import {
   type OwnField,
   type Reject,
 } from '../../identity/record.ts'
-import { isDigest } from '../../identity/value-digests.ts'
 import type { ClassedEntry } from '../../store/classed-values.ts'
 import type { Problem as StoredProblem } from '../../store/deliveries/problems.ts'
 import type { AccountedChange, personOf } from '../../store/history/history.ts'
@@ -35,7 +34,6 @@ import type { PlanDocument as PreparedPlan, SyncContext } from '../../sync/sync.
 /** The dates of employment are what an operator decides by. Every other field is personal and shown on request only. */
 const openFields: ReadonlySet<string> = new Set(['identityId', 'startedAt', 'separatedAt'])
 const hidden = { hidden: true } as const
-const gone = { gone: true } as const
 
 type Showing = {
   readonly values: boolean
@@ -81,7 +79,7 @@ export function shownPerson(record: IdentityRecord, fields: readonly FieldName[]
   return Object.fromEntries(
     fields.flatMap((name) => {
       const value = record[name]
-      return value ? [[name, isDigest(value) ? gone : value]] : []
+      return value ? [[name, value]] : []
     }),
   )
 }
@@ -112,26 +110,20 @@ export function summaryView({ fields, managers, managersCount }: StoredSummary, 
     fields: fields.map((summary) => ({
       ...summary,
       values: summary.values.map(({ from, to, people }) => {
-        const view = (value: FieldValue) => (shownField(summary.field) ? keptOf(value) : concealed(value))
+        const view = (value: FieldValue) => (shownField(summary.field) ? value : concealed(value))
         return { from: view(from), to: view(to), people }
       }),
     })),
     managers: managers.map((summary) => ({
       ...summary,
-      manager: values ? keptOf(summary.manager) : concealed(summary.manager),
+      manager: values ? summary.manager : concealed(summary.manager),
     })),
     managersCount,
   }
 }
 
-function concealed<T>(value: T | null): typeof hidden | typeof gone | null {
-  if (isDigest(value)) return gone
+function concealed<T>(value: T | null): typeof hidden | null {
   return value === null ? null : hidden
-}
-
-/** The value, unless only a digest of it is kept. */
-function keptOf<T>(value: T): T | typeof gone {
-  return isDigest(value) ? gone : value
 }
 
 /** A rejected row, or a cell that could not be read, as the control API shows it. */
@@ -236,10 +228,9 @@ export function personAccountView(
 }
 
 function cellView(
-  { text, value, gone: isGone, ...cell }: CellAccount,
+  { text, value, ...cell }: CellAccount,
   { values }: Showing,
 ): PersonAccount['rows'][number]['cells'][number] {
-  if (isGone) return { ...cell, text: gone, value: value ?? gone, normalised: false }
   // Where columns have moved, a cell that is no date may hold anything.
   const isShown = values || (openFields.has(cell.field) && cell.reason === null)
   const normalised = text !== null && typeof value === 'string' && !worded.has(cell.field) && text !== value
@@ -281,9 +272,9 @@ function fieldsView(fields: FieldChanges, { values }: Showing): Record<string, F
       const change = fields[name]
       if (!change) return []
       const { from, to, inferred } = change
-      if (change.gone || isDigest(to)) return [[name, gone]]
+      if (change.gone) return [[name, { gone: true }]]
       if (!values && !openFields.has(name)) return [[name, hidden]]
-      return [[name, { from: keptOf(from), to, ...(inferred && { inferred }) }]]
+      return [[name, { from, to, ...(inferred && { inferred }) }]]
     }),
   )
 }
@@ -294,8 +285,7 @@ function recordView(record: IdentityRecord | null, { values }: Showing): RecordV
     (['identityId', ...fieldsOf(record)] as const).flatMap((name) => {
       const value = record[name]
       if (value === undefined) return []
-      const shown = values || value === null || openFields.has(name) ? value : hidden
-      return [[name, isDigest(value) ? gone : shown] as const]
+      return [[name, values || value === null || openFields.has(name) ? value : hidden] as const]
     }),
   )
 }

@@ -3,9 +3,8 @@ import { fingerprint } from '../digest.ts'
 import { hasLeft, isEmployed, isHiredAgain, startsAfterLeaving } from '../employment.ts'
 import { sameTimes } from '../field-times.ts'
 import { type KnownFaults, noKnownFaults } from '../guards/facts.ts'
-import { fieldsOf, type IdentityRecord, type Origin, type Reject, type RosterEntry, type Sighting } from '../record.ts'
+import type { IdentityRecord, Origin, Reject, RosterEntry, Sighting } from '../record.ts'
 import { noAnswers, type Pair, watchKeys } from '../rekeyed.ts'
-import { holdsDigests, holdsValues, isDigest } from '../value-digests.ts'
 import { type Contradiction, contradictionIn, contradictionReject } from './contradiction.ts'
 import {
   type Decision,
@@ -33,8 +32,6 @@ export type PlannedPerson = {
   readonly entry: WantedSide | null
   readonly change: Change | null
   readonly origin: Origin | null
-  /** What the platform has; null for nothing. */
-  readonly confirmed?: IdentityRecord | null
   /** The entry says no more than that what the change sends was true when the source was. */
   readonly follows?: boolean
 }
@@ -94,10 +91,6 @@ export type DeciderRules = {
   readonly isFirst?: boolean
   /** The plan is about some people alone, so that what was said of them is kept with each of them. */
   readonly ofSome?: boolean
-  /** Values that were kept as digests are kept again. */
-  readonly restoresValues?: boolean
-  /** Makes the digest by which people are known again under another key, where that of one side is all that is kept. */
-  readonly traitOf?: (text: string) => string
   readonly settled?: SettledPeople | undefined
   /** Is told each decision, also of a row that turns out later not to count. */
   readonly onDecided?: ((decided: Decided) => void) | undefined
@@ -138,8 +131,6 @@ type Account = {
   readonly older: number
   /** Rows that take effect on a later day. */
   readonly later: number
-  /** People of whom the platform lacks something that cannot be sent, since its value is not kept. */
-  readonly notKept: ReadonlySet<string>
   /** Rows whose start lies on or after their leaving date without being hired again by then, and the line of the first of them. */
   readonly startsAfterLeaving: { readonly count: number; readonly line: number }
 }
@@ -166,8 +157,6 @@ export function createDecider({
   outOfScope = 'hold',
   isFirst = false,
   ofSome = false,
-  restoresValues = false,
-  traitOf,
   settled = noneSettled,
   onDecided,
 }: DeciderRules) {
@@ -187,10 +176,8 @@ export function createDecider({
   const firstOfEvents = new Map<string, number>()
   const standing = new Map<string, { reject: Reject; times: number }>()
   const contradictions = new Map<string, Contradiction>()
-  const notKept = new Set<string>()
   const overtaken: OvertakenEvent[] = []
   const account: { -readonly [K in keyof Account]: Account[K] } = {
-    notKept,
     records: 0,
     rejected: 0,
     older: 0,
@@ -200,7 +187,7 @@ export function createDecider({
   }
   const namedLast = lastOf(endKeysSought, settled.keyOf)
   const waitingTally = tally()
-  const keysWatched = isFirst ? null : watchKeys({ twoPeople, ...(traitOf && { traitOf }) })
+  const keysWatched = isFirst ? null : watchKeys({ twoPeople })
   // An accepted snapshot that speaks of everybody is kept once for the connection. Everything else is kept for each of its people.
   const isKeptOnce = !ofSome && speaksOfAll(context)
   let page = emptyPage()
@@ -481,7 +468,7 @@ export function createDecider({
       const joined = side?.wanted ?? null
       if (joined !== null && !hasLeft(joined, context.today)) keysWatched?.joins(joined.identityId, joined)
     } else if (known !== null && (kinds.includes('leavers') || isAnnounced(entry, side))) {
-      keysWatched?.leaves(known.identityId, known, entry?.traits)
+      keysWatched?.leaves(known.identityId, known)
     }
   }
 
@@ -491,8 +478,7 @@ export function createDecider({
     // Where absence means nothing, a person who is not there is not gone. Under a new key they may be there all the same.
     const isMissing = context.absence === 'ignore' && isEmployed(entry, context.today)
     const { absent, news } = decision
-    if (absent || isMissing || news.kinds.includes('leavers'))
-      keysWatched?.vanishes(entry.identityId, known, entry.traits)
+    if (absent || isMissing || news.kinds.includes('leavers')) keysWatched?.vanishes(entry.identityId, known)
   }
 
   function isNamed(identityId: string): boolean {
@@ -670,13 +656,10 @@ export function createDecider({
     { identityId, origin }: Pick<PlannedPerson, 'identityId' | 'origin'>,
   ): PlannedPerson[] {
     const change = decision.change ?? (everybody ? resend(entry, decision) : null)
-    if (lacksValues(entry, decision)) notKept.add(identityId)
-    else notKept.delete(identityId)
-    const known = isKeptOnce && !saysNews(entry, decision) ? null : decision.entry
-    const stored = restoresValues && entry?.recognised ? (decision.entry ?? sideOf(entry)) : known
+    const stored = isKeptOnce && !saysNews(entry, decision) ? null : decision.entry
     if (!stored && !change) return []
     const follows = isKeptOnce && stored !== null && followsFrom(change, stored, context)
-    return [{ identityId, entry: stored, change, origin, confirmed: entry?.confirmed ?? null, follows }]
+    return [{ identityId, entry: stored, change, origin, follows }]
   }
 }
 
@@ -814,28 +797,10 @@ function followsFrom(change: Change | null, side: WantedSide, { asOf }: PlanCont
   )
 }
 
-/** Whether the platform lacks a value of a person that no more than a digest stands for. */
-function lacksValues(entry: RosterEntry | undefined, { entry: side }: Decision): boolean {
-  if (!entry || entry.retracted) return false
-  const { confirmed } = entry
-  const wanted = side?.wanted ?? entry.wanted
-  return fieldsOf(wanted).some((field) => isDigest(wanted?.[field]) && wanted?.[field] !== confirmed?.[field])
-}
-
-function sideOf(entry: RosterEntry): WantedSide {
-  const { wanted, inferred, deferredTo, deferredZone, clearedDate, heldLeaving } = entry
-  const { asOf, employmentAsOf, exportIsSilent, fieldTimes, absences } = entry
-  return {
-    ...{ wanted, inferred, deferredTo, deferredZone, clearedDate, heldLeaving },
-    ...{ asOf, employmentAsOf, exportIsSilent, fieldTimes, absences },
-  }
-}
-
-/** The person as wanted, to be sent once more, as far as their values are known. */
+/** The person as wanted, to be sent once more. */
 function resend(entry: RosterEntry | undefined, decision: Decision): Change | null {
   const record = decision.entry?.wanted ?? entry?.wanted ?? null
   if (record === null || entry === undefined || entry.retracted !== null) return null
-  if (holdsDigests(record) && !holdsValues(record)) return null
   return { kind: 'update', identityId: entry.identityId, record, fields: {}, inferred: false, carried: true }
 }
 

@@ -2,7 +2,6 @@ import type { Change, FieldChange } from '../change.ts'
 import { sameRecord } from '../difference.ts'
 import { utcMidnight } from '../employment.ts'
 import type { FieldName, IdentityRecord, RosterEntry } from '../record.ts'
-import { holdsDigests, isDigest, type Stated } from '../value-digests.ts'
 import type { WantedSide } from './decide.ts'
 
 /** What a run did to one person, and what is known of the time before and after it. */
@@ -39,20 +38,20 @@ export function undo(entry: RosterEntry | undefined, done: Done, { repairs }: { 
   if (entry === undefined) return left('nothing is known of them any more')
   if (entry.retracted) return left('their data was taken back since')
   if (changedBy !== null) return left(`run ${changedBy} accepted a change of them since`)
-  if (entry.wanted === null || !isAsSent(entry.wanted, change.record)) return left('newer facts about them are known')
+  if (entry.wanted === null || !sameRecord(entry.wanted, change.record)) return left('newer facts about them are known')
   if (change.inferred && !entry.inferred) return left('HR has stated their leaving date since')
   if (repairs && change.carried) return left('the run sent again what the platform had lost or changed')
   const former = formerValues(change)
-  const fields = Object.keys(former) as FieldName[]
-  if (fields.length === 0) return left('the run sent again what an earlier one had accepted')
+  if (Object.keys(former).length === 0) return left('the run sent again what an earlier one had accepted')
   if (change.kind === 'join' && !wasDesiredBefore(change)) return { kind: 'retract' }
-  const lost = fields.filter((field) => isDigest(former[field]))
-  if (lost.length > 0) return left(`their former values are not kept (${lost.join(', ')})`)
   return { kind: 'back', side: formerSide(entry, { sent: change.record, former }, done) }
 }
 
+/** The values of fields, without the key of their person. */
+type Values = Omit<IdentityRecord, 'identityId'>
+
 /** What the fields that the run itself changed held before: what was wanted then, whether the platform had it or not. */
-export function formerValues({ carried, fields }: Pick<Sent, 'carried' | 'fields'>): Stated {
+function formerValues({ carried, fields }: Pick<Sent, 'carried' | 'fields'>): Values {
   if (carried) return {}
   const told = Object.entries(fields) as [FieldName, FieldChange][]
   return Object.fromEntries(
@@ -78,14 +77,9 @@ function hasValues({
   return record !== null && fields !== null
 }
 
-/** Of a person whose values were not known as a whole, only some were sent. */
-function isAsSent(wanted: IdentityRecord, sent: IdentityRecord): boolean {
-  return sameRecord(wanted, holdsDigests(wanted) ? { ...wanted, ...sent } : sent)
-}
-
 function formerSide(
   entry: RosterEntry,
-  { sent, former }: { sent: IdentityRecord; former: Stated },
+  { sent, former }: { sent: IdentityRecord; former: Values },
   { wasInferred }: Done,
 ): WantedSide {
   const { asOf, employmentAsOf, exportIsSilent, fieldTimes } = entry

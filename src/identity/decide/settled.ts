@@ -19,8 +19,8 @@ export function isSettled({ entry, decision, seen }: Decided, context: PlanConte
   return entry?.forgotten === undefined && isSettledBy(seen, side, context)
 }
 
-function isOrdinary({ retracted, heldBackUntil, recognised }: RosterEntry): boolean {
-  return retracted === null && heldBackUntil === null && recognised === undefined
+function isOrdinary({ retracted, heldBackUntil }: RosterEntry): boolean {
+  return retracted === null && heldBackUntil === null
 }
 
 /** No export makes someone leave who has left. */

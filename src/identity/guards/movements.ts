@@ -1,6 +1,5 @@
 import type { Verdict } from '../change.ts'
 import type { FieldName } from '../record.ts'
-import { isDigest } from '../value-digests.ts'
 import type { Move, News } from './facts.ts'
 import { isOtherField } from './limits.ts'
 
@@ -13,8 +12,6 @@ const valuesKept = 100_000
 const dayMs = 86_400_000
 /** What a hint says where values change places between people. */
 export const ofOtherPeople = 'values are those of other people'
-/** What a hint says where the values of before are not kept, so that they may be those of other people. */
-export const notKnown = 'it is not known how they move, as values are not kept'
 
 /** How the values of one field move: of how many people, and how many of those in each way. */
 type Movement = {
@@ -23,8 +20,6 @@ type Movement = {
   swapped: number
   misread: number
   caseAlone: number
-  /** Whose former value is not kept. */
-  notKept: number
   /** By how many days dates move. */
   readonly days: Map<number, number>
   /** From which domain addresses move to which. */
@@ -95,14 +90,13 @@ function isAbout(guard: string, { all, blank }: Movement): boolean {
 
 function stillness(): Movement {
   return {
-    ...{ all: 0, blank: 0, swapped: 0, misread: 0, caseAlone: 0, notKept: 0 },
+    ...{ all: 0, blank: 0, swapped: 0, misread: 0, caseAlone: 0 },
     ...{ days: new Map(), domains: new Map(), to: new Map(), balance: new Map() },
   }
 }
 
 function note(movement: Movement, { from, to }: Move): void {
   movement.all++
-  if (isDigest(from)) movement.notKept++
   add(movement.balance, String(from), 1)
   if (to === null) {
     movement.blank++
@@ -110,7 +104,7 @@ function note(movement: Movement, { from, to }: Move): void {
   }
   add(movement.balance, String(to), -1)
   add(movement.to, String(to), 1)
-  if (typeof from !== 'string' || typeof to !== 'string' || isDigest(from)) return
+  if (typeof from !== 'string' || typeof to !== 'string') return
   const [before, after] = [dayOf(from), dayOf(to)]
   if (before !== null && after !== null) {
     add(movement.days, (Date.parse(after) - Date.parse(before)) / dayMs, 1)
@@ -125,7 +119,7 @@ function note(movement: Movement, { from, to }: Move): void {
 
 /** What moves nearly all of the values, and what usually causes it; null where they move in no one way. */
 function hintOf(movement: Movement): string | null {
-  const { all, blank, swapped, misread, caseAlone, notKept, days, domains, to, balance } = movement
+  const { all, blank, swapped, misread, caseAlone, days, domains, to, balance } = movement
   const isMost = (count: number) => count >= alike.count && count >= alike.share * all
   if (isMost(blank))
     return `${blank} of ${all} become blank. The column may have been emptied, or taken out of the report`
@@ -149,7 +143,7 @@ function hintOf(movement: Movement): string | null {
   const [, alikeNow] = most(to)
   if (isMost(alikeNow))
     return `${alikeNow} of ${all} become the same value. The column may hold a default, or be another one than before`
-  return notKept >= alike.count && notKept * 2 > all ? `of ${notKept} of ${all} ${notKnown}` : null
+  return null
 }
 
 function add<K>(counts: Map<K, number>, key: K, count: number): void {

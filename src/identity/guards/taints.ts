@@ -1,6 +1,6 @@
 import { type ChangeKind, changeKinds, type Verdict } from '../change.ts'
 import type { FieldName } from '../record.ts'
-import { notKnown, ofOtherPeople } from './movements.ts'
+import { ofOtherPeople } from './movements.ts'
 
 /** The kinds of change that are decided by what says whether and when people leave. A joiner may have left already. */
 const ofEmployment: readonly ChangeKind[] = ['join', 'leave', 'return', 'correct']
@@ -40,9 +40,8 @@ const ofValues: ReadonlySet<string> = new Set(['contractorFlips', 'emailChanges'
 
 /** Says with each verdict that failed which kinds of change it puts in doubt. */
 export function withTaints(verdicts: readonly Verdict[]): Verdict[] {
-  // One column may have been sorted by itself. Two of them say that it was the column of the keys. What is not known may be that.
-  const mayBeOfOthers = (hint: string) => hint.includes(ofOtherPeople) || hint.includes(notKnown)
-  const ofOthers = verdicts.flatMap(({ hints = [] }) => hints.filter(mayBeOfOthers))
+  // One column may have been sorted by itself. Two of them say that it was the column of the keys.
+  const ofOthers = verdicts.flatMap(({ hints = [] }) => hints.filter((hint) => hint.includes(ofOtherPeople)))
   const keysDoubted = ofOthers.length > 1
   return verdicts.map((verdict) => {
     if (verdict.ok) return verdict

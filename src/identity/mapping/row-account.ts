@@ -14,8 +14,6 @@ export type CellAccount = {
   readonly keeps: boolean
   /** Why the cell cannot be used; null if it can. */
   readonly reason: string | null
-  /** The text of the cell is no longer kept. */
-  readonly gone?: true
 }
 
 /** What was made of one row of a person. */

@@ -9,13 +9,10 @@ import {
 } from 'node:crypto'
 import type { KyselyPlugin } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { fingerprint } from '../../identity/digest.ts'
 import type { Db } from '../schema.ts'
 
-/** The key of an installation: it signs heads of the audit trail, and stands for values that are not kept. */
+/** The key of an installation: it signs heads of the audit trail, and makes the digests of what an export leaves behind. */
 export type AuditKey = {
-  /** Tells this key from others in digests of values. */
-  readonly name: string
   /** The public half as it stands in heads: SPKI, DER, base64. */
   readonly publicKey: string
   /** Signs a text; base64. */
@@ -38,7 +35,6 @@ export function auditKey(pem: string, from: string): AuditKey {
   const digestKey = derived(digestOf)
   const publicKey = spkiOf(createPublicKey(privateKey))
   return {
-    name: fingerprint('key', publicKey).slice(0, 8),
     publicKey,
     sign: (text) => sign(null, Buffer.from(text), privateKey).toString('base64'),
     mac: (text) => createHmac('sha256', macKey).update(text).digest('base64'),

@@ -34,12 +34,6 @@ export const acts = {
   'run.cancelled': 'a person ended a run',
   'values.removed':
     'values of finished runs were removed, because their time was over; keys, dates of leaving, counts and digests stay',
-  'values.not_kept':
-    'a connection no longer keeps values that the platform has acknowledged: a keyed digest stands for each',
-  'values.digested':
-    'values that a connection had kept before have become digests, but for those that wait to be acknowledged',
-  'values.kept': 'a connection keeps values again, from its next export on',
-  'digests.renewed': 'the digests of a connection were made again with another key, from what the platform holds',
   'history.removed': 'runs were removed with all that they held, because their time was over',
   'person.forgotten': 'a person had the values removed of someone who has left; the key and the date of leaving stay',
   'revert.requested': 'a person asked that what a run did is taken back',

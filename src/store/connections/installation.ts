@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { IdentityRecord, Traits } from '../../identity/record.ts'
+import type { IdentityRecord } from '../../identity/record.ts'
 import { clockBound } from '../has-come.ts'
 import type { Db } from '../schema.ts'
 import { changeRoster } from './connections.ts'
@@ -87,8 +87,6 @@ export async function unlearned(db: Db, { failedBefore }: { failedBefore: Date }
 export type Learned = {
   readonly identityId: string
   readonly record: IdentityRecord
-  /** What the person can be known again by; null: the values are kept. */
-  readonly traits: Traits | null
   readonly isNewLeaver: boolean
 }
 
@@ -103,14 +101,14 @@ export async function noteLearned(
   if (learned.length === 0) return
   await changeRoster(tx, connection)
   await sql`
-    update roster set wanted = told.record, traits = told.traits, inferred = told."isNewLeaver" or roster.inferred,
+    update roster set wanted = told.record, inferred = told."isNewLeaver" or roster.inferred,
       as_of = greatest(roster.as_of, ${knownUntil}), employment_as_of = greatest(roster.employment_as_of, ${knownUntil}),
       field_times = null, uncertain = false,
       deferred_to = case when told."isNewLeaver" then null else deferred_to end,
       deferred_zone = case when told."isNewLeaver" then null else deferred_zone end,
       due_at = case when told."isNewLeaver" then null else due_at end,
       held_leaving = case when told."isNewLeaver" then null else held_leaving end
-    from jsonb_to_recordset(${JSON.stringify(learned)}::jsonb) as told("identityId" text, record jsonb, traits jsonb, "isNewLeaver" boolean)
+    from jsonb_to_recordset(${JSON.stringify(learned)}::jsonb) as told("identityId" text, record jsonb, "isNewLeaver" boolean)
     where roster.connection = ${connection} and roster.identity_id = told."identityId"`.execute(tx)
   await sql`
     delete from acknowledged where connection = ${connection}

@@ -12,12 +12,7 @@ export type PersonOutcome = {
   readonly identityId: string
   readonly state: 'confirmed' | 'problem' | 'due'
   readonly step?: Step
-  readonly holds?:
-    | 'wanted'
-    | {
-        readonly confirmed: IdentityRecord | null /** Beside what it has of the person in other fields. */
-        readonly partial?: true
-      }
+  readonly holds?: 'wanted' | { readonly confirmed: IdentityRecord | null }
   readonly answer: Answer
 }
 
@@ -80,10 +75,8 @@ async function noteHeld(tx: Db, claim: ClaimedDelivery, people: readonly PersonO
   if (held.length === 0) return
   await sql`
     insert into acknowledged (connection, identity_id, confirmed, run_id)
-    select ${claim.connection}, "identityId",
-      case when partial then coalesce(before.confirmed, '{}') || o.confirmed else o.confirmed end, "runId"
-    from jsonb_to_recordset(${JSON.stringify(held)}::jsonb) as o("identityId" text, confirmed jsonb, "runId" uuid, partial boolean)
-    left join acknowledged before on before.connection = ${claim.connection} and before.identity_id = o."identityId"
+    select ${claim.connection}, "identityId", confirmed, "runId"
+    from jsonb_to_recordset(${JSON.stringify(held)}::jsonb) as o("identityId" text, confirmed jsonb, "runId" uuid)
     on conflict (connection, identity_id) do update set confirmed = excluded.confirmed, run_id = excluded.run_id`.execute(
     tx,
   )

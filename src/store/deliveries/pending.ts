@@ -16,8 +16,6 @@ export type PendingChange = {
   readonly json: string | null
   readonly separatedAt: string | null
   readonly step: Step | null
-  /** The record lacks fields whose values are not kept, as the platform has them already. */
-  readonly partial: boolean
 }
 
 /** What is left to do in a batch. */
@@ -36,7 +34,7 @@ export type PendingRow = {
   readonly kinds: string
   readonly records: string
   /** What is said of few people, by key. */
-  readonly apart: readonly (readonly [string, string | null, Step | null, boolean])[] | null
+  readonly apart: readonly (readonly [string, string | null, Step | null])[] | null
 }
 
 const changesOfRow = 100
@@ -53,10 +51,10 @@ export function pendingRows(batch: {
   return sql<PendingRow>`
     select json_agg(identity_id) as ids, string_agg(kind, ',') as kinds,
       string_agg(coalesce(record::text, ''), ${sql.lit(separator)}) as records,
-      json_agg(json_build_array(identity_id, separated_at, step, partial))
-        filter (where separated_at is not null or step is not null or partial) as apart
+      json_agg(json_build_array(identity_id, separated_at, step))
+        filter (where separated_at is not null or step is not null) as apart
     from (
-      select identity_id, kind, step, separated_at, record, partial, (row_number() over () - 1) / ${sql.lit(changesOfRow)} as piece
+      select identity_id, kind, step, separated_at, record, (row_number() over () - 1) / ${sql.lit(changesOfRow)} as piece
       from changes
       where run_id = ${batch.runId} and batch = ${batch.batch} and state = 'due' and ${batch.where ?? sql`true`}
     ) due
@@ -70,7 +68,7 @@ export async function pendingChanges(db: Db, { runId, batch }: Batch): Promise<P
   return pendingOf(rows)
 }
 
-const usual = [null, null, null, false] as const
+const usual = [null, null, null] as const
 
 export function pendingOf(rows: readonly PendingRow[]): Pending {
   const changes = rows.flatMap(({ ids, ...row }) => {
@@ -78,8 +76,8 @@ export function pendingOf(rows: readonly PendingRow[]): Pending {
     const records = row.records.split(separator)
     const apart = new Map(row.apart?.map((said) => [said[0], said]))
     return ids.map((identityId, i) => {
-      const [, separatedAt, step, partial] = apart.get(identityId) ?? usual
-      return { identityId, kind: kinds[i] as ChangeKind, json: records[i] || null, separatedAt, step, partial }
+      const [, separatedAt, step] = apart.get(identityId) ?? usual
+      return { identityId, kind: kinds[i] as ChangeKind, json: records[i] || null, separatedAt, step }
     })
   })
   return { changes, records: rows.map(({ records }) => records) }

@@ -42,7 +42,7 @@ export async function changesOf(
 
 /**
  * A run's changes of the people whom a search finds: by key, and with `values` also by what the change holds of e-mail and name. Where
- * digests stand for values, or they were removed, the key alone is left.
+ * values were removed, the key alone is left.
  */
 export async function searchChanges(
   db: Db,

@@ -1,7 +1,5 @@
 import { sql } from 'kysely'
 import { type LeaverFinding, leaverFindings } from '../../contract/control/leavers.ts'
-import { addressDigest } from '../../identity/rekeyed.ts'
-import { valueDigests } from '../roster/value-digests.ts'
 import type { Db } from '../schema.ts'
 
 /** A departure that the platform acknowledged, and of which its personnel is to be read now. */
@@ -9,10 +7,8 @@ export type LeaverCheck = {
   readonly id: string
   readonly connection: string
   readonly identityId: string
-  /** null: HR states none, or it is not kept. */
+  /** null: HR states none, or the person was forgotten. */
   readonly email: string | null
-  /** No more than a digest of it is kept: the platform knows it. */
-  readonly isDigested: boolean
 }
 
 /** What the personnel showed: that the person has left, or what stands in the way of that or of reading it. */
@@ -50,8 +46,7 @@ export async function claimChecks(
       returning leavers.id, leavers.connection, leavers.identity_id, finding, checked_at
     )
     select claimed.id, claimed.connection, claimed.identity_id as "identityId",
-      case when roster.wanted ->> 'email' not like chr(1) || '%' then roster.wanted ->> 'email' end as email,
-      coalesce(roster.wanted ->> 'email' like chr(1) || '%', false) as "isDigested"
+      roster.wanted ->> 'email' as email
     from claimed left join roster on roster.connection = claimed.connection and roster.identity_id = claimed.identity_id
     order by claimed.finding is not null, claimed.checked_at nulls first, claimed.connection, claimed.identity_id`.execute(
     db,
@@ -89,29 +84,5 @@ export async function employedWithEmail(db: Db, people: readonly LeaverCheck[]):
       and (roster.connection <> asked.connection or roster.identity_id <> asked."identityId")
     where roster.wanted ->> 'separatedAt' is null and roster.retracted_at is null
     order by asked.email, key`.execute(db)
-  const found = new Map(rows.map(({ email, key }) => [email.toLowerCase(), key]))
-  for (const [email, key] of await employedByDigest(db, people)) if (!found.has(email)) found.set(email, key)
-  return found
-}
-
-/** The same among people of whose addresses no more than a digest is kept. */
-async function employedByDigest(db: Db, people: readonly LeaverCheck[]): Promise<[string, string][]> {
-  const connections = await db.selectFrom('connections').select('name').where('digests_since', 'is not', null).execute()
-  const asked = connections.flatMap(({ name: connection }) => {
-    const digests = valueDigests(db, connection)
-    return people.flatMap((person) =>
-      digests && person.email !== null
-        ? [{ ...person, at: connection, address: digests.trait(addressDigest(person.email)) }]
-        : [],
-    )
-  })
-  if (asked.length === 0) return []
-  const { rows } = await sql<{ email: string; key: string }>`
-    select asked.email, asked.at || '/' || roster.identity_id as key
-    from jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as asked(email text, connection text, "identityId" text, at text, address text)
-    join roster on roster.connection = asked.at and roster.traits ->> 'address' = asked.address
-      and (asked.at <> asked.connection or roster.identity_id <> asked."identityId")
-    where roster.wanted ->> 'email' like chr(1) || '%' and roster.wanted ->> 'separatedAt' is null and roster.retracted_at is null
-    order by asked.email, key`.execute(db)
-  return rows.map(({ email, key }) => [email.toLowerCase(), key])
+  return new Map(rows.map(({ email, key }) => [email.toLowerCase(), key]))
 }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type LeaverFinding, type LeaverState, leaverFindings } from '../../contract/control/leavers.ts'
 import type { ClockTimes } from '../../identity/leaving-clock.ts'
-import { keptName, keptValue } from '../roster/names.ts'
+import { wantedName, wantedValue } from '../roster/names.ts'
 import type { Db, FormerDate } from '../schema.ts'
 
 /** The platform's identity sync comes once a night; a day of grace follows. */
@@ -55,7 +55,7 @@ type Row = {
 export async function listLeavers(db: Db, wanted: LeaversWanted): Promise<StoredLeaver[]> {
   const { connections, now } = wanted
   const { rows } = await sql<Row>`
-    select leavers.*, ${keptName()} as name, ${keptValue('email')} as email,
+    select leavers.*, ${wantedName()} as name, ${wantedValue('email')} as email,
       case
         when leavers.ended_as is not null then leavers.ended_as
         when leavers.visible_at is not null then 'effective'

@@ -6,7 +6,6 @@ import type { PlannedPerson } from '../../identity/decide/decider.ts'
 import { partEmployment } from '../../identity/decide/part-employment.ts'
 import { noPeople, type PeopleCounts } from '../../identity/guards/facts.ts'
 import type { IdentityRecord, Origin, RosterEntry } from '../../identity/record.ts'
-import type { ValueDigests } from '../../identity/value-digests.ts'
 import { rosterEntries } from '../roster/roster.ts'
 import type { Db } from '../schema.ts'
 import { stagedDigest, stagePeople, toChange } from './plans.ts'
@@ -32,14 +31,12 @@ export async function storeGoingOn(
     runId,
     kinds,
     withoutValues,
-    digests,
     removes,
     now,
   }: {
     runId: string
     kinds: readonly ChangeKind[]
     withoutValues: boolean
-    digests: ValueDigests | null
     /** Who leaves is taken off the platform. */
     removes: boolean
     now: Date
@@ -57,7 +54,7 @@ export async function storeGoingOn(
       (select coalesce(json_agg(guard), '[]') from json_array_elements(guards) guard where (guard ->> 'ok')::boolean),
       configuration, requested_by, id, ${now}, ${now}
     from runs where id = ${runId}`.execute(tx)
-  if (withoutValues) await partPeople(tx, { from: runId, to: id, kinds, digests, removes })
+  if (withoutValues) await partPeople(tx, { from: runId, to: id, kinds, removes })
   await sql`
     update plan_entries set run_id = ${id} from changes
     where plan_entries.run_id = ${runId} and changes.run_id = ${runId} and changes.identity_id = plan_entries.identity_id
@@ -83,19 +80,7 @@ type PartedRow = {
 /** Parts people of whom more is said than that they leave, come back, or left on another day. The rest of it stays where it is. */
 async function partPeople(
   tx: Db,
-  {
-    from,
-    to,
-    kinds,
-    digests,
-    removes,
-  }: {
-    from: string
-    to: string
-    kinds: readonly ChangeKind[]
-    digests: ValueDigests | null
-    removes: boolean
-  },
+  { from, to, kinds, removes }: { from: string; to: string; kinds: readonly ChangeKind[]; removes: boolean },
 ): Promise<void> {
   for (let after = ''; ; ) {
     const { rows } = await sql<PartedRow>`
@@ -117,7 +102,6 @@ async function partPeople(
     const known = await rosterEntries(tx, {
       connection: last.connection,
       identityIds: rows.map(({ identity_id }) => identity_id),
-      stated: new Map(rows.map(({ identity_id, record }) => [identity_id, [record]])),
     })
     const parted = rows.flatMap((row) => partedPerson(row, known.get(row.identity_id), removes))
     const keys = parted.map(({ first: { identityId } }) => identityId)
@@ -125,14 +109,12 @@ async function partPeople(
       tx,
       to,
       parted.map(({ first }) => first),
-      digests,
     )
     await sql`delete from changes where run_id = ${from} and identity_id = any(${keys})`.execute(tx)
     await stagePeople(
       tx,
       from,
       parted.map(({ rest }) => rest),
-      digests,
     )
   }
 }
@@ -150,7 +132,7 @@ function partedPerson(
   const { first, rest } = parted
   return [
     {
-      first: { identityId, ...first, origin, confirmed: known.confirmed },
+      first: { identityId, ...first, origin },
       rest: { identityId, entry: null, change: rest, origin },
     },
   ]

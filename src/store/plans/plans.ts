@@ -9,7 +9,6 @@ import { changeDigest, planHasher } from '../../identity/digest.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import type { Pair } from '../../identity/rekeyed.ts'
-import type { ValueDigests } from '../../identity/value-digests.ts'
 import { record, rollcall } from '../audit/trail.ts'
 import { changeRoster } from '../connections/connections.ts'
 import { forgetAnswered } from '../deliveries/outcomes.ts'
@@ -20,7 +19,6 @@ import { notePairs } from '../key-answers.ts'
 import { oneByOne } from '../one-by-one.ts'
 import { acceptStanding, dropStanding, noteStanding, noteUnserved } from '../rejects/standing.ts'
 import { knowsAnybody } from '../roster/roster.ts'
-import { type StagedPerson, stagedForm } from '../roster/value-digests.ts'
 import { acceptWaiting, type PlannedWaiting, storeWaiting } from '../roster/waiting.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
 import { keepHeader, type SourceHeader } from '../runs/headers.ts'
@@ -44,17 +42,15 @@ export async function clearPlan(db: Db, runId: string): Promise<void> {
 
 /**
  * Adds people to the plan of a run that is being read. It fails as `isStagedTwice` says if one of them is in the plan already; with `again`
- * they are left out, and stay as they are. `digests`: where values are not kept. `numbers`: gives the batches; without them the changes get
- * theirs when the plan is accepted.
+ * they are left out, and stay as they are. `numbers`: gives the batches; without them the changes get theirs when the plan is accepted.
  */
 export async function stagePeople(
   db: Db,
   runId: string,
   planned: readonly PlannedPerson[],
-  digests: ValueDigests | null = null,
   { again = false, numbers = null }: { readonly again?: boolean; readonly numbers?: BatchNumbers | null } = {},
 ): Promise<void> {
-  const people = planned.map((person) => writtenForm(person, digests))
+  const people = planned.map(writtenForm)
   const staged = {
     plan_entries: people.filter(({ entry, isEntry }) => entry !== null && !isEntry),
     changes: people.filter(({ change }) => change !== null),
@@ -94,15 +90,14 @@ async function notYetStaged(
 }
 
 /** A planned person with the records as text. A record that is planned as it is sent is written out once. */
-type WrittenPerson = StagedPerson & {
+type WrittenPerson = PlannedPerson & {
   readonly wanted: string | null
   readonly record: string | null
   /** The change is all that has to be written. */
   readonly isEntry: boolean
 }
 
-function writtenForm(planned: PlannedPerson, digests: ValueDigests | null): WrittenPerson {
-  const person = stagedForm(planned, digests)
+function writtenForm(person: PlannedPerson): WrittenPerson {
   const sent = recordOf(person.change)
   const record = json(sent)
   const isSame = person.entry !== null && person.entry.wanted === sent
@@ -127,8 +122,6 @@ const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns
     export_is_silent: ({ entry }) => entry?.exportIsSilent ?? false,
     field_times: ({ entry }) => json(entry?.fieldTimes),
     absences: ({ entry }) => entry?.absences ?? 0,
-    traits: ({ traits }) => json(traits),
-    to_digest: ({ toDigest }) => toDigest,
   },
   changes: {
     identity_id: ({ identityId }) => identityId,
@@ -140,7 +133,6 @@ const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns
     carried: ({ change }) => change?.carried ?? false,
     reason: ({ change }) => (change?.kind === 'retract' ? change.reason : null),
     origin: ({ origin }) => json(origin),
-    partial: ({ partial }) => partial,
     is_entry: ({ isEntry }) => isEntry,
     batch: ({ change, record }, numbers) =>
       change === null || numbers === null ? null : numbers(change.kind, Buffer.byteLength(record ?? '')),
@@ -399,7 +391,6 @@ export async function commitPlan(
     connection,
     limits,
     speaksOfAbsent,
-    keepsValues = true,
     by = 'people',
     now,
   }: {
@@ -407,7 +398,6 @@ export async function commitPlan(
     connection: string
     limits: BatchLimits
     speaksOfAbsent: boolean
-    keepsValues?: boolean
     by?: DeliveredBy
     now: Date
   },
@@ -422,9 +412,9 @@ export async function commitPlan(
   await sql`
     insert into roster
       (connection, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
-        export_is_silent, field_times, absences, traits, to_digest, exports_before)
+        export_is_silent, field_times, absences, exports_before)
     select name, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
-      export_is_silent, field_times, absences, traits, to_digest or (traits is null and not ${keepsValues}), exports_accepted
+      export_is_silent, field_times, absences, exports_accepted
     from ${entriesOfPlan(runId)} entry, connections where name = ${connection}
     ${isFirst ? nothing : whereKnown}`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
@@ -488,8 +478,6 @@ const whereKnown = sql`
     deferred_zone = excluded.deferred_zone, due_at = excluded.due_at, held_leaving = excluded.held_leaving,
     as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, export_is_silent = excluded.export_is_silent,
     field_times = excluded.field_times, absences = excluded.absences,
-    traits = case when excluded.traits is null then roster.traits else coalesce(roster.traits, '{}') || excluded.traits end,
-    to_digest = excluded.to_digest,
     forgotten_at = case when roster.retracted_at is null and excluded.wanted ->> 'separatedAt' is null then null
       else roster.forgotten_at end`
 

@@ -4,7 +4,6 @@ import type { PlanCounts, Verdict } from '../../identity/change.ts'
 import type { PlannedPerson } from '../../identity/decide/decider.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
 import type { Pair } from '../../identity/rekeyed.ts'
-import type { ValueDigests } from '../../identity/value-digests.ts'
 import { holdEvents } from '../inbox/inbox.ts'
 import { notePairs } from '../key-answers.ts'
 import { heldReason } from '../runs/runs.ts'
@@ -36,13 +35,7 @@ const peopleAtOnce = 1000
  */
 export async function storeSetAside(
   tx: Db,
-  {
-    runId,
-    setAside,
-    digests,
-    expiresAt,
-    now,
-  }: { runId: string; setAside: SetAside; digests: ValueDigests | null; expiresAt: Date; now: Date },
+  { runId, setAside, expiresAt, now }: { runId: string; setAside: SetAside; expiresAt: Date; now: Date },
 ): Promise<string | null> {
   const { people, events } = setAside
   const held = people.length > 0 ? randomUUID() : null
@@ -56,7 +49,7 @@ export async function storeSetAside(
       from runs where id = ${runId}`.execute(tx)
     await tx.updateTable('runs').set({ set_aside: held }).where('id', '=', runId).execute()
     for (let start = 0; start < people.length; start += peopleAtOnce) {
-      await stagePeople(tx, held, people.slice(start, start + peopleAtOnce), digests)
+      await stagePeople(tx, held, people.slice(start, start + peopleAtOnce))
     }
     await notePairs(tx, held, setAside.pairs)
     const own = events.flatMap((event) => (event.runId === null ? [event.id] : []))

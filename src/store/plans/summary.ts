@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { FieldChange } from '../../identity/change.ts'
 import type { FieldName } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
@@ -36,17 +36,6 @@ const shownWays = 3
 const shownExamples = 3
 const shownManagers = 10
 
-/** In SQL, whether a text is a value, and no digest that stands for one. */
-function isKept(text: RawBuilder<unknown>): RawBuilder<boolean> {
-  return sql<boolean>`(${text} is not null and ${text} not like chr(1) || '%')`
-}
-
-/** In SQL, a value of a change. Values that are not kept are all alike. */
-function shownOf(side: 'from' | 'to'): RawBuilder<unknown> {
-  const value = sql`told.value -> ${side}::text`
-  return sql`case when told.value ->> ${side}::text like chr(1) || '%' then to_jsonb(chr(1)) else ${value} end`
-}
-
 /** What the plan of a run does, by field and by manager. The database counts, so that the size of a plan costs no memory here. */
 export async function summarizePlan(db: Db, runId: string): Promise<RunSummary> {
   const fields = await sql<Omit<FieldSummary, 'ways' | 'values'>>`
@@ -65,7 +54,7 @@ export async function summarizePlan(db: Db, runId: string): Promise<RunSummary> 
           then (case when after > before then '+' else '' end) || (left(after, 10)::date - left(before, 10)::date) || ' days'
           else 'from ' || substring(before from '@[^@]*$') || ' to ' || substring(after from '@[^@]*$') end as way
       from told
-      where ${isKept(sql`before`)} and ${isKept(sql`after`)} and (field in ('startedAt', 'separatedAt')
+      where before is not null and after is not null and (field in ('startedAt', 'separatedAt')
         or field in ('email', 'secondaryEmail') and before like '%@%' and after like '%@%'
           and substring(before from '@[^@]*$') <> substring(after from '@[^@]*$'))
     ), ranked as (
@@ -75,7 +64,7 @@ export async function summarizePlan(db: Db, runId: string): Promise<RunSummary> 
     select field, way, people from ranked where place <= ${shownWays} order by field, place`.execute(db)
   const values = await sql<FieldChange & { field: FieldName; people: number }>`
     with told as (
-      select told.key as field, ${shownOf('from')} as before, ${shownOf('to')} as after
+      select told.key as field, told.value -> 'from' as before, told.value -> 'to' as after
       from changes, jsonb_each(fields) told where run_id = ${runId} and kind <> 'join'
     ), ranked as (
       select field, before, after, count(*)::int as people,
@@ -87,9 +76,7 @@ export async function summarizePlan(db: Db, runId: string): Promise<RunSummary> 
   )
   const managers = await sql<ManagerSummary & { all: number }>`
     with leavers as (
-      select identity_id,
-        case when ${isKept(sql`coalesce(record ->> 'managerName', record ->> 'managerId')`)} or not partial and not digested
-          then coalesce(record ->> 'managerName', record ->> 'managerId') else chr(1) end as manager
+      select identity_id, coalesce(record ->> 'managerName', record ->> 'managerId') as manager
       from changes where run_id = ${runId} and kind = 'leave'
     )
     select manager, count(*)::int as leavers, (count(*) over ())::int as "all",

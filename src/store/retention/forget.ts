@@ -33,7 +33,7 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
     await refuseUnlessGone(tx, forgetting)
 
     await sql`
-      update roster set wanted = ${onlyLeaving}, field_times = null, traits = null, to_digest = false, forgotten_at = ${now},
+      update roster set wanted = ${onlyLeaving}, field_times = null, forgotten_at = ${now},
         retracted_reason = case when retracted_at is null then null else 'forgotten' end
       where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     await sql`
@@ -42,7 +42,7 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
         and roster.connection = acknowledged.connection and roster.identity_id = acknowledged.identity_id
         and roster.retracted_at is null`.execute(tx)
     await sql`
-      update plan_entries entry set wanted = ${onlyLeaving}, field_times = null, traits = null from runs
+      update plan_entries entry set wanted = ${onlyLeaving}, field_times = null from runs
       where entry.identity_id = ${identityId} and runs.id = entry.run_id and runs.connection = ${connection}`.execute(
       tx,
     )

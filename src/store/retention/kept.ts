@@ -29,13 +29,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'values',
       what: 'what HR says of a person, newest facts first, with their times',
       until: known,
-      columns: named('wanted inferred deferred_to cleared_date deferred_zone due_at held_leaving field_times'),
-    },
-    {
-      holds: 'none',
-      what: 'digests of address and name, by which a person is known again under another key, under `keepValues: false`',
-      until: known,
-      columns: named('traits'),
+      columns: named('wanted inferred deferred_to cleared_date deferred_zone due_at held_leaving field_times traits'),
     },
     { holds: 'words', what: 'why a person was retracted', until: known, columns: named('retracted_reason') },
     {
@@ -168,7 +162,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
   waiting_rows: [
     {
       holds: 'values',
-      what: 'rows of exports that take effect on a later day; without `keepValues` only what they say of employment',
+      what: 'rows of exports that take effect on a later day',
       until: 'that day has come, a newer export speaks of the person, or `rollcall forget`',
       columns: named('seq connection identity_id run_id effective_on due_at sighting'),
     },

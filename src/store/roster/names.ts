@@ -2,24 +2,24 @@ import { type RawBuilder, sql } from 'kysely'
 import type { FieldName } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 
-/** In SQL, a value that the roster wants; null where no more than a digest of it is kept. */
-export function keptValue(field: FieldName): RawBuilder<string | null> {
-  return sql`case when roster.wanted ->> ${field}::text not like chr(1) || '%' then roster.wanted ->> ${field}::text end`
+/** In SQL, a value that the roster wants; null where there is none. */
+export function wantedValue(field: FieldName): RawBuilder<string | null> {
+  return sql`roster.wanted ->> ${field}::text`
 }
 
-/** In SQL, the name of a person, of these fields; null where none of them is kept. */
-export function keptName(fields: readonly FieldName[] = ['firstName', 'lastName']): RawBuilder<string | null> {
-  return sql`nullif(concat_ws(' ', ${sql.join(fields.map(keptValue))}), '')`
+/** In SQL, the name of a person, of these fields; null where none of them is there. */
+export function wantedName(fields: readonly FieldName[] = ['firstName', 'lastName']): RawBuilder<string | null> {
+  return sql`nullif(concat_ws(' ', ${sql.join(fields.map(wantedValue))}), '')`
 }
 
-/** The names of people of a connection by key, as HR writes them. Who has none, or whose name is not kept, is left out. */
+/** The names of people of a connection by key, as HR writes them. Who has none is left out. */
 export async function namesByKey(
   db: Db,
   { connection, keys, fields }: { connection: string; keys: readonly string[]; fields?: readonly FieldName[] },
 ): Promise<Map<string, string>> {
   if (keys.length === 0) return new Map()
   const { rows } = await sql<{ key: string; name: string | null }>`
-    select identity_id as key, ${keptName(fields)} as name from roster
+    select identity_id as key, ${wantedName(fields)} as name from roster
     where connection = ${connection} and identity_id = any(${keys})`.execute(db)
   return new Map(rows.flatMap(({ key, name }) => (name === null ? [] : [[key, name] as const])))
 }

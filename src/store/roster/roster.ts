@@ -1,10 +1,8 @@
 import { sql } from 'kysely'
 import { timesSpokenOf } from '../../identity/field-times.ts'
-import type { FieldTimes, HeldLeaving, IdentityRecord, RosterEntry, Traits } from '../../identity/record.ts'
-import { isDigest, recognised, type Stated } from '../../identity/value-digests.ts'
+import type { FieldTimes, HeldLeaving, IdentityRecord, RosterEntry } from '../../identity/record.ts'
 import { changeRoster, lockRoster } from '../connections/connections.ts'
 import type { Db, KnownPeople } from '../schema.ts'
-import { valueDigests } from './value-digests.ts'
 
 type EntryRow = {
   identity_id: string
@@ -26,32 +24,22 @@ type EntryRow = {
   retracted_reason: string | null
   retracted_at: Date | null
   forgotten_at: Date | null
-  traits: Traits | null
 }
 
 /**
- * What is known of these people, by key. Values that are kept as digests are known as far as `stated`, what was said of people, holds
- * them. No time is before that of the connection's newest accepted
- * export: that export spoke about everybody who was known by then, so that older facts are old for all of them. People are left out of whom
- * it says nothing.
+ * What is known of these people, by key. No time is before that of the connection's newest accepted export: that export spoke about everybody
+ * who was known by then, so that older facts are old for all of them. People are left out of whom it says nothing.
  */
 export async function rosterEntries(
   db: Db,
-  {
-    connection,
-    identityIds,
-    stated,
-  }: { connection: string; identityIds: readonly string[]; stated?: ReadonlyMap<string, readonly Stated[]> },
+  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
 ): Promise<Map<string, RosterEntry>> {
   if (identityIds.length === 0) return new Map()
   const rows = await entries(db)
     .where('roster.connection', '=', connection)
     .where(sql<boolean>`roster.identity_id = any(${identityIds})`)
     .execute()
-  const digests = valueDigests(db, connection)
-  const known = rows.map(toEntry)
-  const read = digests ? known.map((entry) => recognised(entry, stated?.get(entry.identityId) ?? [], digests)) : known
-  return new Map(read.map((entry) => [entry.identityId, entry]))
+  return new Map(rows.map((row) => [row.identity_id, toEntry(row)]))
 }
 
 export async function rosterEntry(
@@ -99,26 +87,13 @@ export async function connectionsWithDueLeavers(
 /** The keys of the people whose wanted e-mail address passes a test. It reads everybody, so it is for what a person asks for. */
 export async function keysOfEmail(
   db: Db,
-  {
-    connection,
-    isMeant,
-    address,
-  }: {
-    connection: string
-    isMeant: (email: string) => boolean
-    /** The digest by which the address is asked for, as `askedPerson` makes it. */
-    address: string
-  },
+  { connection, isMeant }: { connection: string; isMeant: (email: string) => boolean },
 ): Promise<string[]> {
   const found: string[] = []
-  const trait = valueDigests(db, connection)?.trait(address)
   for await (const keys of keysWhere(db, connection, sql<boolean>`wanted ->> 'email' is not null`)) {
-    for (const { identityId, wanted, traits } of (
-      await rosterEntries(db, { connection, identityIds: keys })
-    ).values()) {
+    for (const { identityId, wanted } of (await rosterEntries(db, { connection, identityIds: keys })).values()) {
       const { email } = wanted ?? {}
-      const isTheirs = isDigest(email) ? traits?.address === trait : typeof email === 'string' && isMeant(email)
-      if (isTheirs) found.push(identityId)
+      if (typeof email === 'string' && isMeant(email)) found.push(identityId)
     }
   }
   return found
@@ -298,7 +273,6 @@ function entries(db: Db) {
       'roster.as_of',
       'roster.export_is_silent',
       'roster.field_times',
-      'roster.traits',
       sql<Date | null>`${spoken}`.as('spoken_at'),
       sql<Date | null>`greatest(roster.employment_as_of, ${spoken})`.as('employment_as_of'),
     ])
@@ -337,6 +311,5 @@ function toEntry(row: EntryRow): RosterEntry {
         ? { reason: row.retracted_reason, at: row.retracted_at.toISOString() }
         : null,
     ...(row.forgotten_at && { forgotten: true }),
-    ...(row.traits && { traits: row.traits }),
   }
 }

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import type { IdentityRecord } from '../../identity/record.ts'
-import { addressDigest } from '../../identity/rekeyed.ts'
 import { personNamed } from '../key-answers.ts'
 import type { Db } from '../schema.ts'
 import {
@@ -12,7 +11,6 @@ import {
   searchInSteps,
   wasFoundByKey,
 } from '../search.ts'
-import { valueDigests } from './value-digests.ts'
 
 export type FoundEntry = {
   readonly connection: string
@@ -27,8 +25,7 @@ export type PeoplePlace = SearchPlace & { readonly connection: string }
 
 /**
  * People by the beginning of key, e-mail or name; without `search` everybody by key. Keys are found by an index. For the others a million
- * people take one to three seconds of the database, and after `withinMs` the search answers what it has and where it goes on. Of people whose
- * values are not kept, only the key and a whole e-mail address can be found.
+ * people take one to three seconds of the database, and after `withinMs` the search answers what it has and where it goes on.
  */
 export async function searchPeople(
   db: Db,
@@ -83,7 +80,6 @@ async function inConnection(
 ): Promise<{ readonly found: FoundEntry[]; readonly next: SearchPlace | null }> {
   const { search } = wanted
   const key = sql.ref('identity_id')
-  const address = search.includes('@') ? (valueDigests(db, connection)?.trait(addressDigest(search)) ?? null) : null
   return await searchInSteps(wanted, {
     async withPrefix(prefix, after, limit) {
       const { rows } = await sql<FoundEntry>`
@@ -94,7 +90,7 @@ async function inConnection(
       return [...(await withOtherKey(db, { connection, identityId: search })), ...rows]
     },
     async amongNext(after, limit) {
-      const by = sql`coalesce(${foundBy(search, key, sql.ref('wanted'))}, case when traits ->> 'address' = ${address}::text then 'email' end)`
+      const by = foundBy(search, key, sql.ref('wanted'))
       const { rows } = await sql<{ found: FoundEntry[] | null } & Omit<Portion<FoundEntry>, 'found'>>`
         with portion as materialized (
           select connection, identity_id, wanted, retracted_at, ${by} as by from roster

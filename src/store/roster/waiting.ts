@@ -69,19 +69,6 @@ export async function dropWaiting(
     .execute()
 }
 
-/** Leaves of what waits no more than what it says of employment. */
-export async function dropWaitingValues(tx: Db, connection: string): Promise<void> {
-  await sql`
-    update waiting_rows set sighting = sighting || ${JSON.stringify(withoutValues)}::jsonb
-    where connection = ${connection} and sighting is not null`.execute(tx)
-}
-
-/** What of a row can wait where values are not kept. */
-export const withoutValues = {
-  fields: {},
-  tooLittleToJoin: 'the values of the row were not kept while it waited',
-} as const satisfies Partial<Sighting>
-
 /** The accepted rows of a connection whose day has come, each true since that day began. */
 export async function dueWaiting(
   db: Db,

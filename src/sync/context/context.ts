@@ -90,8 +90,6 @@ export type SyncConnection = {
     /** The person who approves is another one than the one who asked for the run or changed the configuration. */
     readonly twoPeople: boolean
   }
-  /** Whether values of people are kept once the platform has acknowledged them; digests stand for them otherwise. */
-  readonly keepValues: boolean
   /** A digest of everything above and of how the feeds are read: a plan that was made by another one is made again. No secrets. */
   readonly configuration: string
   /** Left out where its records are those that the platform knows of people. */

@@ -91,7 +91,7 @@ export function recordOf({ json }: Pick<RecordText, 'json'>): IdentityRecord {
 }
 
 /** The change of a person that was due when the attempt began. */
-export function changeOf(attempt: Attempt, identityId: string): PendingChange | undefined {
+function changeOf(attempt: Attempt, identityId: string): PendingChange | undefined {
   attempt.changes ??= new Map(attempt.read?.changes.map((change) => [change.identityId, change]))
   return attempt.changes.get(identityId)
 }

@@ -16,12 +16,9 @@ import {
 } from './attempt.ts'
 import { exists, sameDate } from './look-up.ts'
 import { update, updateRecords, withoutMissing } from './one-by-one.ts'
-import { isPartial, upsert } from './upsert.ts'
+import { upsert } from './upsert.ts'
 
 type Person = PendingChange & RecordText
-
-/** What the platform answers for a person whom it did not have. */
-const created = 201
 
 /**
  * Delivers records: first the stored leaving date of corrections is cleared, because the platform ignores another date while it
@@ -83,10 +80,7 @@ async function sendRecords(attempt: Attempt, ready: readonly Person[], ifIgnored
     if (!result) continue
     if (result.kind !== 'taken') outcomes.push(problemOf(identityId, result))
     else if (sameDate(result.stored, separatedAt)) {
-      // The platform had lost the person: it has only what was sent now, and the rest goes out once a source states it again.
-      const isRest = person.partial && result.status === created
-      const holds = isRest ? { confirmed: recordOf(person) } : 'wanted'
-      outcomes.push({ identityId, state: 'confirmed', holds, answer: { status: result.status } })
+      outcomes.push({ identityId, state: 'confirmed', holds: 'wanted', answer: { status: result.status } })
     } else {
       ignored.push({ ...person, step: null })
       const { state, code } = ifIgnored
@@ -111,7 +105,6 @@ async function clearDates(
     people.map(({ identityId }) => identityId),
   )
   const records = people.map((person): IdentityRecord => ({ ...recordOf(person), separatedAt: null }))
-  const partial = new Set(people.flatMap((person) => (person.partial ? [person.identityId] : [])))
   const texts = records.map((confirmed) => ({
     identityId: confirmed.identityId,
     separatedAt: null,
@@ -130,7 +123,7 @@ async function clearDates(
         identityId,
         state: 'due',
         step: 'cleared',
-        holds: { confirmed, ...(partial.has(identityId) && { partial: true }) },
+        holds: { confirmed },
         answer: { status: result.status },
       },
     ]
@@ -145,9 +138,7 @@ async function upsertOrUpdate(attempt: Attempt, people: readonly RecordText[]): 
   const { ctx, claim, updateWave } = attempt
   const { db } = ctx.store
   if (people.length === 0) return { results: new Map(), stop: null }
-  // A part of a record can only be merged into what the platform has.
-  const isOfParts = attempt.records !== null && people.some((person) => isPartial(attempt, person))
-  const isOneByOne = claim.kind === 'update' && (people.length <= updateWave || isOfParts)
+  const isOneByOne = claim.kind === 'update' && people.length <= updateWave
   if (!isOneByOne || (await targetOf(db, claim.connection)).lacksUpdate) return await upsert(attempt, people)
   const updated = attempt.records === null ? await update(attempt, people) : await updateRecords(attempt, people)
   const missing = people.filter(({ identityId }) => updated.results.get(identityId)?.kind === 'missing')

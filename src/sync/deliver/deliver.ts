@@ -50,7 +50,6 @@ import { getRun } from '../../store/runs/runs.ts'
 import { isAtWork, workingOn } from '../../store/workers/leases.ts'
 import { noteSpans } from '../../telemetry/traces.ts'
 import type { SyncContext } from '../context/context.ts'
-import { digestAnswered } from '../context/digests.ts'
 import { enqueueDeliveries, enqueueWaiting } from '../context/enqueue.ts'
 import { Overtaken } from '../context/overtaken.ts'
 import { leavesUncertain, type Stop } from '../pace/classify-answers.ts'
@@ -298,5 +297,4 @@ export async function finishRun(
   await enqueueWaiting(ctx, connection)
   await ctx.giveWay?.()
   await forgetAnsweredOf(db, { runId, connection })
-  await digestAnswered(ctx, ctx.connections.get(connection))
 }

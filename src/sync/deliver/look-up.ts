@@ -1,7 +1,6 @@
 import type { AnyAnswer } from '../../http/client/answer.ts'
 import { WalkInterrupted, walk } from '../../http/client/walk.ts'
 import { type IdentityRecord, type RosterEntry, timedFieldsOf } from '../../identity/record.ts'
-import type { Stated } from '../../identity/value-digests.ts'
 import type { PendingChange } from '../../store/deliveries/pending.ts'
 import { rosterSize } from '../../store/roster/roster.ts'
 import type { Platform } from '../context/context.ts'
@@ -14,7 +13,7 @@ export const mostOneByOne = 20
 export const listSize = 500
 
 /** What the platform holds of a person, in the fields that are known here. */
-export type Held = Stated & { readonly identityId: string; readonly separatedAt: string | null }
+export type Held = IdentityRecord & { readonly separatedAt: string | null }
 
 /**
  * An earlier request of this batch may have reached the platform: people who are there as wanted are settled, the others are left to

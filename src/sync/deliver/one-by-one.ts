@@ -16,7 +16,7 @@ import {
 } from './attempt.ts'
 import { personParams, recordsOf } from './endpoint.ts'
 import { readBack } from './look-up.ts'
-import { isPartial, misshapen } from './upsert.ts'
+import { misshapen } from './upsert.ts'
 
 /** Updates each person by a request of their own, several at once. */
 export async function update(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
@@ -49,7 +49,7 @@ export async function updateRecords(attempt: Attempt, people: readonly RecordTex
   return await forEach(attempt, people, async (person) => {
     const record = recordOf(person)
     const { identityId } = record
-    const fault = shape.faultOf(record, isPartial(attempt, person))
+    const fault = shape.faultOf(record, false)
     if (fault !== null) return misshapen(fault)
     const { id: _key, ...attributes } = shape.attributesOf(record)
     const fields = Object.entries(changed.get(identityId) ?? {})

@@ -11,7 +11,6 @@ import {
 import {
   type Attempt,
   change,
-  changeOf,
   goesOn,
   noteFailedAlone,
   type PersonResult,
@@ -59,17 +58,8 @@ export async function upsert(attempt: Attempt, people: readonly RecordText[]): P
 
 /** Why a record cannot be written as a whole; null if it can. What is written takes the place of everything that the platform has of it. */
 function unfit(attempt: Attempt, person: RecordText): Refused | null {
-  if (isPartial(attempt, person)) return misshapen({ field: null, reason: partsAlone })
   const fault = recordsOf(attempt).shape.faultOf(recordOf(person), false)
   return fault && misshapen(fault)
-}
-
-const partsAlone =
-  'values of the record are not kept, so that it cannot be written as a whole: an export that states all of them sends it'
-
-/** Whether values of a person that are not kept are missing from the record. */
-export function isPartial(attempt: Attempt, { identityId }: RecordText): boolean {
-  return changeOf(attempt, identityId)?.partial ?? false
 }
 
 /** A record that the platform would refuse by its schema is not sent. */

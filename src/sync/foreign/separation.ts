@@ -43,7 +43,7 @@ export async function prepareSeparation(
     const { identityId } = confirmed
     const decision = withPin(identityId, separated(confirmed, separate.on, context), pinned)
     counted.add(decision, 'untouched')
-    await stage.put([{ identityId, entry: decision.entry, change: decision.change, origin: null, confirmed }])
+    await stage.put([{ identityId, entry: decision.entry, change: decision.change, origin: null }])
   }
 
   const people = foreign.length

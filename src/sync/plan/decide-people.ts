@@ -88,11 +88,7 @@ export async function entriesOf(
   connection: string,
   told: readonly Told[],
 ): Promise<ReadonlyMap<string, RosterEntry>> {
-  return await rosterEntries(db, {
-    connection,
-    identityIds: told.map(({ identityId }) => identityId),
-    stated: new Map(told.map(({ identityId, sightings }) => [identityId, sightings.map(({ fields }) => fields)])),
-  })
+  return await rosterEntries(db, { connection, identityIds: told.map(({ identityId }) => identityId) })
 }
 
 /** Decides about the one person who is asked for, if no usable row named them. */

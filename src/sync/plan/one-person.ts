@@ -38,9 +38,7 @@ export async function preparePerson(
   const { db } = ctx.store
   const { name } = connection
   const known =
-    asked.identityId === undefined
-      ? await keysOfEmail(db, { connection: name, isMeant: emailTest(asked), address: asked.digest })
-      : []
+    asked.identityId === undefined ? await keysOfEmail(db, { connection: name, isMeant: emailTest(asked) }) : []
   const meant = asked.identityId === undefined ? asked : await underFirstKey(db, name, asked.identityId)
   const feed = await openSource(ctx, connection, signal)
   const context = contextOf(feed.reading, feed.rules, ctx.now())

@@ -4,7 +4,6 @@ import type { StagedChange } from '../../store/plans/plans.ts'
 import { ensureConnection } from '../../store/runs/runs.ts'
 import type { KeptPlan } from '../../store/schema.ts'
 import { connectionOf, type SyncConnection, type SyncContext } from '../context/context.ts'
-import { requireDigests } from '../context/digests.ts'
 import { mainFeed, type OpenedFeed, openFeed } from './feeds.ts'
 import { keptPlan } from './kept-plan.ts'
 import { preparePlan } from './prepare.ts'
@@ -42,8 +41,8 @@ export type PlanDocument = {
 export async function planOnly(ctx: SyncContext, name: string, signal: AbortSignal): Promise<PlanDocument> {
   const connection = connectionOf(ctx, name)
   const riders = ridersOf(ctx, name)
-  for (const { name: rider } of riders) await requireReady(ctx, rider)
-  await requireReady(ctx, name)
+  for (const { name: rider } of riders) await ensureConnection(ctx.store.db, rider)
+  await ensureConnection(ctx.store.db, name)
   const feed = await openFeed(ctx, connection, { name: mainFeed(connection), claim: null, signal })
   if (riders.length === 0 || feed.name !== 'source')
     return await planFrom(ctx, connection, { feed, signal }).finally(() => feed.reading.close?.())
@@ -62,11 +61,6 @@ export async function planOnly(ctx: SyncContext, name: string, signal: AbortSign
   await Promise.allSettled(plans)
   const [plan, ...also] = await Promise.all(plans)
   return { ...plan, also }
-}
-
-async function requireReady(ctx: SyncContext, name: string): Promise<void> {
-  await ensureConnection(ctx.store.db, name)
-  await requireDigests(ctx.store.db, connectionOf(ctx, name))
 }
 
 async function planFrom(

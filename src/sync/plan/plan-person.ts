@@ -3,7 +3,6 @@ import type { StagedChange } from '../../store/plans/plans.ts'
 import { ensureConnection } from '../../store/runs/runs.ts'
 import type { PersonAccount } from '../../store/schema.ts'
 import { connectionOf, type SyncConnection, type SyncContext } from '../context/context.ts'
-import { requireDigests } from '../context/digests.ts'
 import { preparePerson } from './one-person.ts'
 import type { PlanDocument } from './plan-only.ts'
 import { memoryStage } from './stage.ts'
@@ -17,7 +16,6 @@ export async function planPerson(
   const connection = connectionOf(ctx, request.connection)
   mustHaveSource(connection)
   await ensureConnection(ctx.store.db, connection.name)
-  await requireDigests(ctx.store.db, connection)
   const stage = memoryStage()
   const prepared = await preparePerson(ctx, connection, {
     asked: askedPerson(request.person),

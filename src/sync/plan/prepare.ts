@@ -19,13 +19,11 @@ import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
 import type { SetAside } from '../../store/plans/set-aside.ts'
 import { knownFaults } from '../../store/rejects/standing.ts'
 import { hasEmployed, headcount, knowsAnybody, rosterEntries } from '../../store/roster/roster.ts'
-import { valueDigests } from '../../store/roster/value-digests.ts'
 import { recentlyPassed, usualOf } from '../../store/runs/passed.ts'
 import type { FeedName } from '../../store/runs/runs.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
 import { step } from '../../telemetry/traces.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context/context.ts'
-import { hasDigests } from '../context/digests.ts'
 import { decideRest, stagePage } from './decide-people.ts'
 import type { OpenedFeed } from './feeds.ts'
 import type { SealedIndex } from './known/index-parts.ts'
@@ -129,9 +127,8 @@ async function prepareOnce(
   }
   const inOrder = feed.name === 'webhook'
   const pinned = new Set([...connection.pinned].map((key) => answers.aliases.get(key)?.identityId ?? key))
-  const digests = (await hasDigests(db, connection)) ? valueDigests(db, connection.name) : null
   const spared =
-    sparing && way !== 'whole' && mapping.ok && digests === null
+    sparing && way !== 'whole' && mapping.ok
       ? await spareReading(ctx, {
           ...{ connection, reading, rules, mapping: ruled.mapping, answers, key, context: planContext },
           ...{
@@ -153,8 +150,6 @@ async function prepareOnce(
     pinned,
     isFirst: !(await hasEmployed(db, connection.name)),
     ofSome: only !== undefined,
-    restoresValues: connection.keepValues,
-    ...(digests && { traitOf: digests.trait }),
     settled: watch?.settled,
     onDecided: watch?.decided,
   })
@@ -216,8 +211,7 @@ async function prepareOnce(
   const aside = inOrder && splits ? await setAside(place, { verdicts, pairs, ...splits }) : null
   const part = aside && 'part' in aside ? aside.part : null
   const isExport = feed.name === 'source' && mapping.ok && !nothingNew
-  const waiting =
-    isExport && !only ? await waitingAfter(place, planContext, { keepsValues: connection.keepValues }) : due
+  const waiting = isExport && !only ? await waitingAfter(place, planContext) : due
   const leave = async () =>
     spared && sparing?.leaving ? await spared.watch.made(spared.rules, sparing.leaving.keep) : null
   const [digest, index] = await Promise.all([stage.digest(), leave()])
@@ -406,18 +400,12 @@ function staleExport(context: PlanContext): Verdict[] {
 export function warningsOf(
   reading: Pick<Reading, 'warnings'>,
   mapping: MappedRows,
-  { account: { older, later, outOfScope, notKept, startsAfterLeaving: swapped }, contradicted }: Decider,
+  { account: { older, later, outOfScope, startsAfterLeaving: swapped }, contradicted }: Decider,
 ): readonly string[] {
   const contradictions = contradicted()
   return [
     ...(reading.warnings?.() ?? []),
     ...(mapping.ok ? mapping.findings() : []),
-    ...(notKept.size === 0
-      ? []
-      : [
-          `the platform lacks something of ${countPeople(notKept.size)} that cannot be sent, as values are ` +
-            `not kept (the first is ${[...notKept][0]}): an export or event that states all their fields sends it`,
-        ]),
     ...(outOfScope === 0 ? [] : [`${counted(outOfScope, 'row is', 'rows are')} not in scope`]),
     ...(later === 0
       ? []

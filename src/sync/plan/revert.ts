@@ -1,11 +1,9 @@
-import type { Change } from '../../identity/change.ts'
 import { decideSide } from '../../identity/decide/decide.ts'
 import { type PlannedPerson, withPin } from '../../identity/decide/decider.ts'
-import { type Done, formerValues, type Undoing, undo } from '../../identity/decide/revert.ts'
+import { type Done, type Undoing, undo } from '../../identity/decide/revert.ts'
 import { tally } from '../../identity/decide/tally.ts'
 import { judge } from '../../identity/guards/judge.ts'
 import type { RosterEntry } from '../../identity/record.ts'
-import type { Stated } from '../../identity/value-digests.ts'
 import { doneBy } from '../../store/history/done.ts'
 import { keyAnswers } from '../../store/key-answers.ts'
 import type { PlanSummary } from '../../store/plans/plans.ts'
@@ -48,8 +46,7 @@ export async function prepareRevert(
   for await (const some of doneBy(db, revert.runId)) {
     signal.throwIfAborted()
     const identityIds = some.map(({ change }) => change.identityId)
-    const stated = new Map(some.map(({ change }) => [change.identityId, statedBy(change)]))
-    const known = await rosterEntries(db, { connection: connection.name, identityIds, stated })
+    const known = await rosterEntries(db, { connection: connection.name, identityIds })
     await stage.put(some.flatMap((done) => planned(known.get(done.change.identityId), done)))
   }
 
@@ -60,8 +57,7 @@ export async function prepareRevert(
     if (undoing.kind !== 'back' || entry === undefined) return []
     const decision = withPin(identityId, decideSide(entry, undoing.side, context), pinned)
     counted.add(decision, 'untouched')
-    const { confirmed } = entry
-    return [{ identityId, entry: decision.entry, change: decision.change, origin: null, confirmed }]
+    return [{ identityId, entry: decision.entry, change: decision.change, origin: null }]
   }
 
   const account = found.account()
@@ -101,12 +97,6 @@ export async function prepareRevert(
     setAside: null,
     account: { revert: account },
   }
-}
-
-/** The values that a change holds, before it and after. */
-function statedBy(change: Change): Stated[] {
-  if (change.kind === 'retract') return []
-  return [change.record ?? {}, formerValues({ ...change, fields: change.fields ?? {} })]
 }
 
 /** The guards that judge what becomes of people. There are no rows to judge. */

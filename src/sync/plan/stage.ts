@@ -1,6 +1,5 @@
 import type { PlannedPerson } from '../../identity/decide/decider.ts'
 import { compareKeys, planDigest } from '../../identity/digest.ts'
-import type { ValueDigests } from '../../identity/value-digests.ts'
 import { type BatchLimits, batchNumbers } from '../../store/plans/batches.ts'
 import {
   clearPlan,
@@ -34,13 +33,9 @@ const portionsAtMost = 2
 
 /**
  * Stages in the store, so that the size of a plan costs no memory. People are written while the next ones are read: a failure of writing shows at
- * one of the next calls, at the latest where the changes or their digest are read. `digests`: where values are not kept.
+ * one of the next calls, at the latest where the changes or their digest are read.
  */
-export function storeStage(
-  db: Db,
-  claim: ClaimedRun,
-  { digests, limits }: { readonly digests: ValueDigests | null; readonly limits: BatchLimits },
-): Stage {
+export function storeStage(db: Db, claim: ClaimedRun, limits: BatchLimits): Stage {
   const runId = claim.run.id
   const numbers = batchNumbers(limits)
   let waiting: PlannedPerson[] = []
@@ -56,10 +51,10 @@ export function storeStage(
   // Whom the plan has already stays in it as they are; that is rare, so that it is looked up only then.
   async function write(people: readonly PlannedPerson[]): Promise<void> {
     try {
-      await held((tx) => stagePeople(tx, runId, people, digests, { numbers }))
+      await held((tx) => stagePeople(tx, runId, people, { numbers }))
     } catch (error) {
       if (!isStagedTwice(error)) throw error
-      await held((tx) => stagePeople(tx, runId, people, digests, { again: true, numbers }))
+      await held((tx) => stagePeople(tx, runId, people, { again: true, numbers }))
     }
   }
 

@@ -10,7 +10,6 @@ import {
   type WaitingRow,
   waitingDepartures,
   waitingKeys,
-  withoutValues,
 } from '../../store/roster/waiting.ts'
 import type { Db } from '../../store/schema.ts'
 
@@ -24,7 +23,6 @@ type Place = { readonly db: Db; readonly connection: string; readonly decider: D
 export async function waitingAfter(
   { db, connection, decider }: Place,
   context: PlanContext,
-  { keepsValues }: { readonly keepsValues: boolean },
 ): Promise<PlannedWaiting | null> {
   // An export that is older than the accepted one has no say in what is still to come.
   if (isStale(context)) return null
@@ -37,10 +35,7 @@ export async function waitingAfter(
     return own.map(({ effectiveOn = null }) => ({ identityId, effectiveOn }))
   }
   const ended = (await waitingKeys(db, connection)).flatMap(endOf)
-  const rows = decider
-    .later()
-    .map((sighting) => (keepsValues ? sighting : { ...sighting, ...withoutValues }))
-    .map((sighting) => toWaiting(sighting, context))
+  const rows = decider.later().map((sighting) => toWaiting(sighting, context))
   const leaves = (identityId: string): boolean =>
     decider.lacks(identityId) ||
     decider.speaksOfLeaving(identityId) ||

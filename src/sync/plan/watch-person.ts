@@ -6,7 +6,7 @@ import type { Decided } from '../../identity/decide/explain.ts'
 import { type RowAccount, rowAccount } from '../../identity/mapping/row-account.ts'
 import { isReject } from '../../identity/mapping/rows.ts'
 import type { Reject, RosterEntry, Sighting } from '../../identity/record.ts'
-import { addressDigest } from '../../identity/rekeyed.ts'
+import { fingerprint } from '../../identity/digest.ts'
 import type { AskedPerson } from '../../store/schema.ts'
 import type { MappedRows, OutOfScope } from './map/map-rows.ts'
 
@@ -23,6 +23,11 @@ export function askedPerson(text: string): AskedPerson {
 /** Tells whether an e-mail address is the one that was asked for. */
 export function emailTest({ digest }: AskedPerson): (email: string) => boolean {
   return (email) => addressDigest(email) === digest
+}
+
+/** What an address is asked for by, so that it need not be kept. */
+function addressDigest(email: string): string {
+  return fingerprint('person', email.toLowerCase())
 }
 
 /**

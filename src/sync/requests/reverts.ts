@@ -4,7 +4,6 @@ import { lockActiveRun } from '../../store/runs/claims.ts'
 import { addOwnRun, getRun, type Run, revertOf } from '../../store/runs/runs.ts'
 import type { RevertAccount } from '../../store/schema.ts'
 import { connectionOf, type SyncContext } from '../context/context.ts'
-import { requireDigests } from '../context/digests.ts'
 import { prepareRevert } from '../plan/revert.ts'
 import { memoryStage } from '../plan/stage.ts'
 import { sweep } from '../run/sweep.ts'
@@ -23,7 +22,6 @@ export async function requestRevert(
   const why = notToRevert(run)
   if (why !== null) throw new Failure('conflict', `run ${runId} cannot be reverted: ${why}`)
   const revert = { runId, reason, by }
-  await requireDigests(db, connection)
   const { account } = await prepareRevert(ctx, connection, { revert, stage: memoryStage(), signal })
   const now = ctx.now()
   const id = await db.transaction().execute(async (tx) => {

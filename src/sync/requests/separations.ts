@@ -7,7 +7,6 @@ import { lockActiveRun } from '../../store/runs/claims.ts'
 import { addOwnRun, type Run, separationOf } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { connectionOf, type SyncConnection, type SyncContext } from '../context/context.ts'
-import { requireDigests } from '../context/digests.ts'
 import { sweep } from '../run/sweep.ts'
 import { askersOf, mustKnowWhoAsks, runOf } from './requests.ts'
 
@@ -32,7 +31,6 @@ export async function requestSeparation(ctx: SyncContext, request: Request): Pro
   refuseRecords(connection)
   const requestedBy = askersOf(request)
   mustKnowWhoAsks(connection, requestedBy)
-  await requireDigests(db, connection)
   const { by, reason } = request
   const now = ctx.now()
   const on = lastDay(connection, request.on, now)

@@ -42,7 +42,6 @@ import type { Db, RunAccount, Verification } from '../../store/schema.ts'
 import { workingOn } from '../../store/workers/leases.ts'
 import { noteSpan, noteSpans, step } from '../../telemetry/traces.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
-import { digestAnswered, digestsOf } from '../context/digests.ts'
 import { enqueueDeliveries, enqueueWaiting } from '../context/enqueue.ts'
 import { Overtaken } from '../context/overtaken.ts'
 import { noteTarget } from '../deliver/target.ts'
@@ -59,7 +58,6 @@ import { storeStage } from '../plan/stage.ts'
 import { readBackLeavers } from '../verify/effective.ts'
 import { readBackInDoubt } from '../verify/in-doubt.ts'
 import { asFailure } from '../verify/read-back.ts'
-import { readyDigests } from '../verify/renew-digests.ts'
 import { learnAfterRestore } from '../verify/restored.ts'
 import { verifySample } from '../verify/sample.ts'
 import { readBackUncertain } from '../verify/uncertain.ts'
@@ -164,7 +162,6 @@ async function readAndPlan(ctx: SyncContext, claim: ClaimedRun, connection: Sync
     await addWaitingRun(db, { connection: connection.name, ...asked })
   }
   await noteTarget(ctx, connection)
-  await readyDigests(ctx, connection, { claim, signal })
   const learned = await learnAfterRestore(ctx, connection, { claim, signal })
   const verification = learned ?? (await verify(ctx, connection, { claim, signal }))
   const unread = await readBackUncertain(ctx, connection, { claim, signal })
@@ -181,7 +178,6 @@ async function readAndPlan(ctx: SyncContext, claim: ClaimedRun, connection: Sync
 
   const found = await withoutPlanned(ctx, claim.run, { found: verification, plan })
   const { setAside } = plan
-  const digests = digestsOf(db, connection)
   if (kept) {
     const made = { connection: connection.name, basis, digest: plan.digest, version: plan.source?.version ?? null }
     await refuseOtherPlan(db, kept, made)
@@ -203,7 +199,7 @@ async function readAndPlan(ctx: SyncContext, claim: ClaimedRun, connection: Sync
     // A record that is removed is no person who leaves.
     if (!connection.records) await noteLeavers(tx, { ...stating, runId: claim.run.id })
     const expiresAt = expiryOf(connection, now)
-    const aside = setAside && (await storeSetAside(tx, { runId: claim.run.id, setAside, digests, expiresAt, now }))
+    const aside = setAside && (await storeSetAside(tx, { runId: claim.run.id, setAside, expiresAt, now }))
     if (setAside && aside !== null) {
       if (!connection.records) await noteLeavers(tx, { ...stating, runId: aside })
       const held = { failed: failedGuards(setAside.guards), digest: setAside.digest, of: claim.run.id }
@@ -238,8 +234,7 @@ async function planOf(
   { signal, riding, shared }: Way,
 ): Promise<Prepared> {
   const { id: runId, options, feed: name } = claim.run
-  const digests = digestsOf(ctx.store.db, connection)
-  const stage = storeStage(ctx.store.db, claim, { digests, limits: connection.delivery })
+  const stage = storeStage(ctx.store.db, claim, connection.delivery)
   const onProgress: Progress = async (read) => {
     ctx.events.runRead({ runId, connection: connection.name, ...read })
     await ctx.giveWay?.(read)
@@ -367,7 +362,6 @@ async function goOn(
     runId,
     kinds,
     withoutValues: doubtsValues(verdicts),
-    digests: digestsOf(tx, connection),
     removes: connection.records !== undefined,
     now,
   })
@@ -412,7 +406,6 @@ export async function commit(tx: Db, run: Run, connection: SyncConnection, now: 
     connection: run.connection,
     limits: connection.delivery,
     speaksOfAbsent: connection.feeds.source?.absence !== 'ignore',
-    keepsValues: connection.keepValues,
     by: deliveredBy(run, connection),
     now,
   }
@@ -468,7 +461,6 @@ export async function afterCommit(ctx: SyncContext, run: Run, batches: number): 
     ctx.events.runUnchanged({ ...about, people: run.records ?? 0 })
     ctx.traces.ended({ ...run, state: 'unchanged' })
     await enqueueWaiting(ctx, run.connection)
-    await digestAnswered(ctx, connection)
     return
   }
   ctx.events.runPlanned({ ...about, counts: run.counts ?? {}, batches })

@@ -4,7 +4,6 @@ import { runsToClose } from '../../store/deliveries/end.ts'
 import { dueRuns } from '../../store/runs/claims.ts'
 import { releaseStranded } from '../../store/workers/leases.ts'
 import type { SyncContext } from '../context/context.ts'
-import { digestAnswered } from '../context/digests.ts'
 import { eachApart } from '../context/each-apart.ts'
 import { deliveryJob, enqueue, runJobs } from '../context/enqueue.ts'
 import { finishRun } from '../deliver/deliver.ts'
@@ -39,7 +38,6 @@ export async function sweep(
     ctx,
     jobs.map((job) => (heldIds.has(job.id) ? { ...job, id: `${job.id}-by-${ctx.lease.id}` } : job)),
   )
-  await eachApart(ctx, { during: 'sweep', all: ctx.connections.values() }, (one) => digestAnswered(ctx, one))
   if (jobs.length > 0) ctx.events.sweepEnqueued({ jobs: jobs.length })
   return { enqueued: jobs.length }
 }

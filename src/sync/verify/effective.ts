@@ -1,6 +1,5 @@
 import type { LeaverFinding } from '../../contract/control/leavers.ts'
 import { WalkInterrupted, walk } from '../../http/client/walk.ts'
-import { targetOf } from '../../store/connections/connections.ts'
 import {
   type CheckResult,
   claimChecks,
@@ -10,7 +9,6 @@ import {
 } from '../../store/leavers/checks.ts'
 import type { Platform, SyncContext } from '../context/context.ts'
 import { type Endpoint, request } from '../deliver/endpoint.ts'
-import { readBack } from '../deliver/look-up.ts'
 import { classifyAnswer, classifyRefusal } from '../pace/classify-answers.ts'
 
 const formerStatuses = [
@@ -60,12 +58,8 @@ export async function readBackLeavers(
   }
   const note = (results: readonly CheckResult[]): Promise<void> => noteChecked(db, results, now)
   try {
-    const known = await withAddresses(ctx, claimed, { endpoint, note })
-    // In the order of the claim, which has those first who wait longest.
-    const turns = new Map(claimed.map(({ id }, turn) => [id, turn]))
-    known.sort((a, b) => (turns.get(a.id) ?? 0) - (turns.get(b.id) ?? 0))
-    const people = known.filter((person): person is Addressed => person.email !== null)
-    await note(known.filter(({ email }) => email === null).map(({ id }) => ({ id, ...nothing('no_email') })))
+    const people = claimed.filter((person): person is Addressed => person.email !== null)
+    await note(claimed.filter(({ email }) => email === null).map(({ id }) => ({ id, ...nothing('no_email') })))
     const left = people.length > mostAsked ? await readList(endpoint, people, note) : people
     // The others stay due, and come first at the next turn.
     const asked = left.slice(0, mostAsked)
@@ -73,34 +67,6 @@ export async function readBackLeavers(
   } catch (error) {
     if (!endpoint.signal.aborted) ctx.events.unexpected({ during: 'leavers', error })
   }
-}
-
-/**
- * The departures with the addresses that the platform holds of people of whom no more than a digest is kept. What cannot be read is noted
- * and left out.
- */
-async function withAddresses(
-  ctx: SyncContext,
-  claimed: readonly LeaverCheck[],
-  { endpoint, note }: { endpoint: Endpoint; note: Note },
-): Promise<LeaverCheck[]> {
-  const known = claimed.filter(({ isDigested }) => !isDigested)
-  const byConnection = Map.groupBy(
-    claimed.filter(({ isDigested }) => isDigested),
-    ({ connection }) => connection,
-  )
-  for (const [connection, people] of byConnection) {
-    const { id } = await targetOf(ctx.store.db, connection)
-    const keys = people.map(({ identityId }) => identityId)
-    const at = id === null ? null : { ...endpoint, connectionId: id }
-    const read = at === null ? null : await readBack(at, keys)
-    const stop = read?.stop ?? null
-    if (stop !== null)
-      await note(people.map((person) => ({ id: person.id, ...nothing(stopOf(stop) ?? 'unreachable') })))
-    else
-      for (const person of people) known.push({ ...person, email: read?.found.get(person.identityId)?.email ?? null })
-  }
-  return known
 }
 
 function nothing(finding: LeaverFinding): Found {

@@ -6,12 +6,11 @@ import { claimDoubted, connectionsInDoubt, type Doubted, noteAnswers, repeatRead
 import { lockEntries, noteReadBack, rosterEntries, rosterSize } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
 import type { SyncContext } from '../context/context.ts'
-import { canCompare } from '../context/digests.ts'
 import { addRepair, tellRepair } from '../context/repair-runs.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
 import { type Held, mostAskedOneByOne } from '../deliver/look-up.ts'
 import { endpointAt } from '../deliver/target.ts'
-import { compareWith, isAsKnown, portionsOf, readPortions, statedBy } from './read-back.ts'
+import { compareWith, isAsKnown, portionsOf, readPortions } from './read-back.ts'
 
 type Wanted = {
   readonly connections: readonly string[]
@@ -41,7 +40,7 @@ async function readConnection(
 ): Promise<void> {
   const { db } = ctx.store
   const { id, resource } = await targetOf(db, connection)
-  if (id === null || !(await canCompare(db, connection))) return
+  if (id === null) return
   // After a restore, what the platform has is compared with what it had at the time of the backup before that is forgotten.
   if (await restoredOf(db, connection)) return
   const people = await claimDoubted(db, { connection, now: ctx.now() })
@@ -98,8 +97,7 @@ async function note(
     const unmoved = [...(await rosterEntries(tx, { connection, identityIds })).values()].filter(
       (entry) => factDigest(entry) === before.get(entry.identityId),
     )
-    const quiet = await statedEntries(tx, connection, { entries: unmoved, found })
-    const read = [...quiet.values()].map((entry) => {
+    const read = unmoved.map((entry) => {
       const identity = found.get(entry.identityId) ?? null
       return { isSame: isAsKnown(endpoint, entry, identity), ...compareWith(endpoint, entry, identity) }
     })
@@ -111,16 +109,6 @@ async function note(
     if (differing > 0 && repairs === 'by a run') await addRepair(tx, { connection, now })
     return differing
   })
-}
-
-/** The same people, with values that are kept as digests known as far as the platform states them. */
-async function statedEntries(
-  tx: Db,
-  connection: string,
-  { entries, found }: { entries: readonly RosterEntry[]; found: ReadonlyMap<string, Held> },
-): Promise<ReadonlyMap<string, RosterEntry>> {
-  const identityIds = entries.map(({ identityId }) => identityId)
-  return await rosterEntries(tx, { connection, identityIds, stated: statedBy(found.values()) })
 }
 
 /** A night may leave so many people in doubt that there is no room for all that is known of them. */

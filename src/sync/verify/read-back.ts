@@ -1,7 +1,6 @@
 import { Failure } from '../../errors.ts'
 import { changeTo } from '../../identity/difference.ts'
 import { fieldsOf, type IdentityRecord, type RosterEntry } from '../../identity/record.ts'
-import { holdsDigests, type Stated } from '../../identity/value-digests.ts'
 import type { ReadBack } from '../../store/roster/roster.ts'
 import type { SyncConnection } from '../context/context.ts'
 import { type Endpoint, isRemoved } from '../deliver/endpoint.ts'
@@ -63,15 +62,7 @@ export function portionsOf(people: Iterable<string>): (readonly string[])[] {
 /** Where a person is read back from. */
 type From = Pick<Endpoint, 'records'>
 
-/** What the platform states of people, by which values that are kept as digests are compared. */
-export function statedBy(identities: Iterable<Held>): Map<string, readonly Stated[]> {
-  return new Map([...identities].map((identity) => [identity.identityId, [identity]]))
-}
-
-/**
- * What reading a person back shows: that the platform has them as wanted, or what it has instead. A digest that is left in the entry,
- * read with what the platform states, stands for another value than the platform has.
- */
+/** What reading a person back shows: that the platform has them as wanted, or what it has instead. */
 export function compareWith(from: From, entry: RosterEntry, identity: Held | null): ReadBack {
   const { identityId, wanted, retracted } = entry
   if (identity === null) {
@@ -93,7 +84,7 @@ export function isAsKnown(from: From, entry: RosterEntry, identity: Held | null)
 
 function differs({ records }: From, known: IdentityRecord, found: IdentityRecord): boolean {
   const start = { confirmed: found, inferred: false, carried: true, removes: records !== null }
-  return holdsDigests(known) || changeTo(known, start) !== null
+  return changeTo(known, start) !== null
 }
 
 /** What the platform holds of a person, in the fields that are kept here. */

@@ -1,15 +1,13 @@
 import type { RosterEntry } from '../../identity/record.ts'
-import { digested, type ValueDigests } from '../../identity/value-digests.ts'
 import { endLearning, type Learned, noteLearned, restoredOf } from '../../store/connections/installation.ts'
 import { noteReadBack, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
-import { traitsOf, valueDigests } from '../../store/roster/value-digests.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
 import type { Db, Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { type Endpoint, isRemoved } from '../deliver/endpoint.ts'
 import { type Held, isHeld, listHeld } from '../deliver/look-up.ts'
 import { openEndpoint } from '../deliver/target.ts'
-import { asFailure, compareWith, statedBy } from './read-back.ts'
+import { asFailure, compareWith } from './read-back.ts'
 import { isForeign, openFindings } from './verify.ts'
 
 /** What reading a person back after a restore comes to: what the store notes of the platform, or what it learns from it. */
@@ -35,10 +33,7 @@ export async function learnAfterRestore(
 
   const stop = await listHeld(endpoint, async (identities) => {
     for (const { identityId } of identities) listed.add(identityId)
-    const known = await entriesOf(
-      identities.map(({ identityId }) => identityId),
-      identities,
-    )
+    const known = await entriesOf(identities.map(({ identityId }) => identityId))
     const findings = identities.flatMap((identity): Finding[] => {
       const entry = known.get(identity.identityId)
       if (isForeign(entry)) noteForeign(identity)
@@ -66,23 +61,16 @@ export async function learnAfterRestore(
   await keep((tx) => endLearning(tx, connection.name))
   return { listed: listed.size, ...counts, people }
 
-  function entriesOf(identityIds: readonly string[], identities: readonly Held[] = []) {
-    return rosterEntries(db, { connection: connection.name, identityIds, stated: statedBy(identities) })
+  function entriesOf(identityIds: readonly string[]) {
+    return rosterEntries(db, { connection: connection.name, identityIds })
   }
 
   async function noteFindings(tx: Db, findings: readonly Finding[]): Promise<void> {
     const found = findings.flatMap((finding) => ('note' in finding ? [finding.note] : []))
-    const digests = connection.keepValues ? null : valueDigests(tx, connection.name)
-    const learned = findings.flatMap((finding) => ('learn' in finding ? [keptForm(finding.learn, digests)] : []))
+    const learned = findings.flatMap((finding) => ('learn' in finding ? [finding.learn] : []))
     await noteReadBack(tx, { connection: connection.name, found })
     if (restored) await noteLearned(tx, { connection: connection.name, learned, knownUntil: restored.knownUntil })
   }
-}
-
-/** What is learned as the store keeps it: without values where the connection keeps none. */
-function keptForm(learned: Learned, digests: ValueDigests | null): Learned {
-  if (digests === null) return learned
-  return { ...learned, record: digested(learned.record, digests), traits: traitsOf(learned.record, digests) }
 }
 
 /**
@@ -100,7 +88,7 @@ export function findingOf(from: Pick<Endpoint, 'records'>, entry: RosterEntry, i
   const hasLeftThere = identity.separatedAt !== null
   if (isAsBefore || (hasLeft && !hasLeftThere)) return { note: now }
   const record = hasLeftThere ? { ...now.confirmed, separatedAt: identity.separatedAt } : now.confirmed
-  return { learn: { identityId, record, traits: null, isNewLeaver: hasLeftThere && !hasLeft } }
+  return { learn: { identityId, record, isNewLeaver: hasLeftThere && !hasLeft } }
 }
 
 /**
@@ -119,5 +107,5 @@ export function findingOfLost(
     from.records !== null && !isListEmpty && wanted !== null && retracted === null && !isRemoved(from, wanted)
   if (!isLeaver) return { note: compareWith(from, entry, null) }
   const separatedAt = `${restoredAt.toISOString().slice(0, 10)}T00:00:00.000Z`
-  return { learn: { identityId, record: { ...wanted, separatedAt }, traits: null, isNewLeaver: true } }
+  return { learn: { identityId, record: { ...wanted, separatedAt }, isNewLeaver: true } }
 }

@@ -5,7 +5,7 @@ import type { Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { listHeld, listSize, mostAskedOneByOne, readBack } from '../deliver/look-up.ts'
 import { openEndpoint } from '../deliver/target.ts'
-import { asFailure, compareWith, statedBy } from './read-back.ts'
+import { asFailure, compareWith } from './read-back.ts'
 import { isForeign, openFindings, verifyAgainstPlatform } from './verify.ts'
 
 /** So many people besides the leavers of late are chosen by chance. */
@@ -40,7 +40,7 @@ export async function verifySample(
     const { found, stop } = await readBack(endpoint, identityIds, { mostOneByOne: readAtOnce })
     if (stop) throw asFailure(connection, stop)
     listed += found.size
-    const entries = await rosterEntries(db, { connection: name, identityIds, stated: statedBy(found.values()) })
+    const entries = await rosterEntries(db, { connection: name, identityIds })
     const noted = [...entries.values()].map((entry) => {
       const identity = found.get(entry.identityId) ?? null
       const actual = compareWith(endpoint, entry, identity)

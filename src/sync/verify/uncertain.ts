@@ -3,7 +3,6 @@ import { leftUncertain } from '../../store/deliveries/uncertain.ts'
 import { noteReadBack, rosterEntries, rosterSize, uncertainKeys } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
-import { canCompare } from '../context/digests.ts'
 import { eachApart } from '../context/each-apart.ts'
 import { Overtaken } from '../context/overtaken.ts'
 import { requestRepair } from '../context/repair-runs.ts'
@@ -11,7 +10,7 @@ import type { Endpoint } from '../deliver/endpoint.ts'
 import { type Held, mostAskedOneByOne } from '../deliver/look-up.ts'
 import { openEndpoint } from '../deliver/target.ts'
 import type { Stop } from '../pace/classify-answers.ts'
-import { compareWith, readPortions, statedBy } from './read-back.ts'
+import { compareWith, readPortions } from './read-back.ts'
 
 /** A run that could not read people back is asked for again after this time. */
 const retryAfterMs = 60 * 60_000
@@ -35,8 +34,6 @@ export async function readBackUncertain(
   { claim, signal }: { claim: ClaimedRun; signal: AbortSignal },
 ): Promise<Stop | null> {
   const { db } = ctx.store
-  // Without the key nothing can be compared: the people stay uncertain.
-  if (!(await canCompare(db, connection.name))) return null
   const uncertain = new Set<string>()
   for await (const identityIds of uncertainKeys(db, connection.name)) for (const id of identityIds) uncertain.add(id)
   if (uncertain.size === 0) return null
@@ -65,7 +62,7 @@ async function noteRead(
 ): Promise<void> {
   const { db } = ctx.store
   const found = new Map(held.map((identity) => [identity.identityId, identity]))
-  const entries = await rosterEntries(db, { connection, identityIds, stated: statedBy(held) })
+  const entries = await rosterEntries(db, { connection, identityIds })
   const noted = [...entries.values()].map((entry) => compareWith(endpoint, entry, found.get(entry.identityId) ?? null))
   await db.transaction().execute(async (tx) => {
     if (!(await holdsRun(tx, claim))) throw new Overtaken()

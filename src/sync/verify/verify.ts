@@ -8,7 +8,7 @@ import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { Overtaken } from '../context/overtaken.ts'
 import { type Held, isHeld, listHeld } from '../deliver/look-up.ts'
 import { openEndpoint } from '../deliver/target.ts'
-import { asFailure, compareWith, statedBy } from './read-back.ts'
+import { asFailure, compareWith } from './read-back.ts'
 
 /** How many keys of each kind are kept with the run. */
 const keysKept = 100
@@ -31,10 +31,7 @@ export async function verifyAgainstPlatform(
   let listed = 0
 
   const stop = await listHeld(endpoint, async (identities) => {
-    const known = await entriesOf(
-      identities.map(({ identityId }) => identityId),
-      identities,
-    )
+    const known = await entriesOf(identities.map(({ identityId }) => identityId))
     const noted: ReadBack[] = []
     for (const identity of identities) {
       found.add(identity.identityId)
@@ -60,8 +57,8 @@ export async function verifyAgainstPlatform(
   await keepForeign()
   return { listed, ...counts, people }
 
-  function entriesOf(identityIds: readonly string[], listed: readonly Held[] = []) {
-    return rosterEntries(db, { connection: connection.name, identityIds, stated: statedBy(listed) })
+  function entriesOf(identityIds: readonly string[]) {
+    return rosterEntries(db, { connection: connection.name, identityIds })
   }
 }
 

@@ -35,7 +35,6 @@ async function openPeople() {
       connection,
       identity_id: wanted.identityId,
       wanted: JSON.stringify(wanted),
-      traits: null,
       inferred: false,
       absences: 0,
       as_of: new Date('2026-11-20'),

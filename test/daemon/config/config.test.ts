@@ -3,12 +3,14 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { checkAll } from '../../../src/daemon/check.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
 import { readPresets } from '../../../src/daemon/config/presets.ts'
 import { jsonSchema } from '../../../src/daemon/config/schema.ts'
 import { withConnection } from '../../../src/daemon/proposal/configuration.ts'
 import { propose } from '../../../src/daemon/proposal/propose.ts'
 import { readTable } from '../../../src/daemon/proposal/table.ts'
+import { silentEvents } from '../../../src/telemetry/events.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 
 const repository = resolve(import.meta.dirname, '../../..')
@@ -30,6 +32,45 @@ connections:
 `
 
 describe('a configuration', () => {
+  test.each([
+    ['of a connection', '    keepValues: false\n', '12:17: connections.acme.keepValues'],
+    [
+      'of a connection that rides along',
+      '    also:\n      other: { target: { name: Other }, fields: { identityId: ID }, keepValues: false }\n',
+      '13:81: connections.acme.also.other.keepValues',
+    ],
+  ])('is refused where it says to keep no values %s, and the refusal says what to use', async (_of, line, place) => {
+    await using folder = await exportFolder()
+
+    const refused = load(folder, `${minimal}${line}`, { KEY: key })
+
+    await expect(refused).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(
+        new RegExp(
+          `:${place}: values are always kept: take this setting out, and limit .* with retention, "rollcall forget"`,
+        ),
+      ),
+    })
+  })
+
+  test('that says keepValues: true works as without it, and the check warns of it with its place', async () => {
+    await using folder = await exportFolder()
+
+    const plain = await load(folder, minimal, { KEY: key })
+    const config = await load(folder, `${minimal}    keepValues: true\n`, { KEY: key })
+    const { signal } = new AbortController()
+    const options = { findDaemon: async () => null, events: silentEvents(), now: () => new Date(), signal }
+    const checks = []
+    for await (const check of checkAll(config, options)) if (checks.push(check) === 2) break
+
+    expect(plain.outdated).toEqual([])
+    expect(config.connections).toEqual(plain.connections)
+    expect(checks.at(-1)?.message).toMatch(
+      /^warning: .*rollcall\.yaml:12:17: connections\.acme\.keepValues: has no effect any more/,
+    )
+  })
+
   test('says which rows of a source are meant, and whom it keeps safe', async () => {
     await using folder = await exportFolder()
     const scoped = minimal.replace('mode: snapshot', `mode: snapshot\n      scope: "Department != 'Stores'"`)

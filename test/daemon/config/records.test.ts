@@ -146,8 +146,6 @@ describe('a connection of records', () => {
     ['', 'bySource'],
     ['    deliver: direct\n', 'direct'],
     ['    deliver: session\n', 'session'],
-    ['    keepValues: false\n', 'direct'],
-    ['    keepValues: false\n    deliver: direct\n', 'direct'],
   ])('with "%s" delivers %s', async (line, deliver) => {
     expect((await connectionOf(`${records}${line}`)).records?.deliver).toBe(deliver)
   })
@@ -289,16 +287,8 @@ describe('a connection of records is refused with its place:', () => {
       'source.record.name.expression: not a JSONata expression',
       "'(('",
     ],
-    [
-      'sessions without the values',
-      'schedule',
-      'schedule',
-      'deliver: session sends every record each time',
-      'session\n',
-    ],
-  ] as const)('%s', async (what, before, after, expected, mark) => {
-    const last = what.startsWith('sessions') ? '    keepValues: false\n    deliver: session\n' : ''
-    const text = `${records.replace(before, after)}${last}`
+  ] as const)('%s', async (_what, before, after, expected, mark) => {
+    const text = records.replace(before, after)
 
     const message = await refusal(text)
 

@@ -4,7 +4,6 @@ import { type Caller, machineCaller } from '../../../src/contract/control/access
 import type { Problem, Unserved } from '../../../src/contract/control/shapes.ts'
 import { deliveryFailures } from '../../../src/contract/failures.ts'
 import type { Scheduled } from '../../../src/daemon/schedules/schedules.ts'
-import { auditKey, newKeyPem, Signing } from '../../../src/store/audit/key.ts'
 import { readEntry } from '../../../src/store/audit/trail.ts'
 import { quietAlerts } from '../../helpers/alert-settings.ts'
 import { reach, refusing, withWrongKey } from '../../helpers/reach.ts'
@@ -227,20 +226,6 @@ test('who asks for no values is told no names, and a viewer may not ask for them
   expect(JSON.stringify(keys)).not.toMatch(/"name"|Person/)
   for (const answer of asked) await expect(answer).rejects.toMatchObject({ code: 'forbidden' })
   expect(await looks(world)).toMatchObject([{ act: 'access.refused' }, { act: 'access.refused' }])
-})
-
-test('where values are not kept, only people who are still to be delivered have a name', async () => {
-  const connection = { keepValues: false }
-  await using opened = await openWith({ connection, signing: new Signing(auditKey(newKeyPem(), 'a test')) })
-  const { world, sound, control } = opened
-  reach(world, refusing(sound, 'E0002'))
-  await world.night(change(staff(3), { id: 'E0001', left: '31/02/2025' }))
-
-  const { data: problems } = await control.listProblems({ query: { values: true } })
-  const { data: unserved } = await control.listUnserved({ query: { values: true } })
-
-  expect(problems).toMatchObject([{ identityId: 'E0002', name: 'Person 2' }])
-  expect(unserved).toMatchObject([{ identityId: 'E0001', name: null }])
 })
 
 type Page<T> = { readonly data: readonly T[]; readonly next: string | null }

@@ -23,13 +23,7 @@ export const setups: fc.Arbitrary<Setup> = fc.record({
   leavers: fc.integer({ min: 0, max: 2 }),
   batchSize: fc.constantFrom(2, 3, 1000),
   updateWave: fc.constantFrom(1, 100),
-  keepValues: fc.constant(true),
 })
-
-/** The same, with values that are kept and without. What compares the records of the store with each other needs them kept. */
-export const allSetups: fc.Arbitrary<Setup> = fc
-  .tuple(setups, fc.boolean())
-  .map(([setup, keepValues]) => ({ ...setup, keepValues }))
 
 const night = fc
   .record({ done: acts, days: fc.constantFrom(0, 0, 1), full: oneIn(5), verify: oneIn(5) })

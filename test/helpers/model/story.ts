@@ -61,11 +61,6 @@ export async function deliverWhatIsLeft(model: Model, trial: Trial): Promise<voi
   await requestRun(trial.world.sync, { connection: 'acme', feed: 'roster', trigger: 'operator', options })
   await trial.calm()
   await listen(model, trial)
-  if (trial.keepsValues || (!options.verify && model.restored.size === 0)) return
-  // What is not kept has to be said once more.
-  await takeExport(model, trial, options)
-  await trial.calm()
-  await listen(model, trial)
 }
 
 /** Notes what runs have accepted since the last time. */
@@ -97,7 +92,7 @@ async function toldBy(run: RunRow, { hr, received }: Model, { sync }: World): Pr
 }
 
 /** What is wrong once everything has been worked off. */
-export async function findings(model: Model, { client, world, keepsValues }: Trial): Promise<string[]> {
+export async function findings(model: Model, { client, world }: Trial): Promise<string[]> {
   const { db, pool } = world.sync.store
   const judged = await judge({ client, expected: expectedNow(model), db })
   const { rows: failed } = await pool.query<{ id: string; reason: string }>(
@@ -112,16 +107,8 @@ export async function findings(model: Model, { client, world, keepsValues }: Tri
      then 'forgotten' else inbox.state end as state from inbox left join runs on runs.id = inbox.run_id`,
   )
   const states = new Map(events.map(({ dedup_key, state }) => [dedup_key, state]))
-  // Values that are not kept come from the newest export alone: if it was accepted, it mends what others did on the platform, and
-  // brings back whose retraction was taken back.
-  const newest = model.hr.nights.at(-1)
-  const isAccepted = model.told.some((told) => told === newest)
-  const listed = new Set(isAccepted ? newest?.rows.map(({ id }) => id) : [])
-  const isLost = (finding: string) =>
-    !keepsValues &&
-    [...model.tampered, ...model.restored].some((id) => !listed.has(id) && new RegExp(`^${id}\\b`).test(finding))
   return [
-    ...judged.filter((finding) => !isLost(finding)),
+    ...judged,
     ...failed.map(({ id, reason }) => `run ${id} failed: ${reason}`),
     ...[...model.received].flatMap(([key, { type, at }]) => {
       const state = states.get(key) ?? 'lost'

@@ -17,8 +17,6 @@ export type Setup = {
   readonly leavers: number
   readonly batchSize: number
   readonly updateWave: number
-  /** Whether values of people are kept once the platform has acknowledged them. */
-  readonly keepValues: boolean
 }
 
 /** When work is interrupted: by the death of the process, or by its signal, at the so many-th thing that it does, or change that it makes. */
@@ -55,7 +53,6 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
       client: faultyClient(client, { outage, step: born.step }),
       connection: {
         guards: Guards.parse({ leavers: { count: 2, share: 0 }, shrink: { count: 2, share: 0 } }),
-        keepValues: setup.keepValues,
         delivery: { batchSize: setup.batchSize, batchBytes: 1_000_000, updateWave: setup.updateWave },
       },
       webhook: webhookFeed(),
@@ -96,7 +93,6 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
 
   const trial = {
     client,
-    keepsValues: setup.keepValues,
     outage,
     get world(): World {
       return world

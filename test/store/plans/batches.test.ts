@@ -50,7 +50,7 @@ describe.each(bothDatabases)('the batches of a plan on $name', ({ place }) => {
   const joiners = (people: number) => Array.from({ length: people }, (_, index) => change(`E${index + 1}`))
 
   const stage = (people: readonly PlannedPerson[], numbers = batchNumbers(limits)) =>
-    stagePeople(store.db, runId, people, null, { numbers })
+    stagePeople(store.db, runId, people, { numbers })
 
   const commit = (within = limits) =>
     store.db

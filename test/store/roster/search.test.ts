@@ -1,11 +1,8 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
-import { digested } from '../../../src/identity/value-digests.ts'
-import { auditKey, newKeyPem, Signing } from '../../../src/store/audit/key.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { type PeoplePlace, searchPeople } from '../../../src/store/roster/search.ts'
-import { traitsOf, valueDigests } from '../../../src/store/roster/value-digests.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
 import { record } from '../../helpers/records.ts'
@@ -31,14 +28,9 @@ describe.each(databases)('the search for people on $name', ({ place }) => {
   beforeAll(async () => {
     at = await place()
     store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
-    db = store.db.withPlugin(new Signing(auditKey(newKeyPem(), 'a test')))
-    for (const name of ['acme', 'globex', 'secret']) await ensureConnection(db, name)
-    const digests = valueDigests(db, 'secret')
-    if (digests === null) throw new Error('there is no key')
-    for (const wanted of people) {
-      await addPerson('acme', wanted)
-      await addPerson('secret', digested(wanted, digests), traitsOf(wanted, digests))
-    }
+    db = store.db
+    for (const name of ['acme', 'globex']) await ensureConnection(db, name)
+    for (const wanted of people) await addPerson('acme', wanted)
     await addPerson('globex', record('G1', { firstName: 'Ana', lastName: 'Kim', email: 'kim@globex.example' }))
     await sql`insert into key_answers values ('acme', 'E100', 'N-77', true, 'ana', now())`.execute(db)
   })
@@ -47,14 +39,13 @@ describe.each(databases)('the search for people on $name', ({ place }) => {
     await at[Symbol.asyncDispose]()
   })
 
-  async function addPerson(connection: string, wanted: ReturnType<typeof record>, traits: object | null = null) {
+  async function addPerson(connection: string, wanted: ReturnType<typeof record>) {
     await db
       .insertInto('roster')
       .values({
         connection,
         identity_id: wanted.identityId,
         wanted: JSON.stringify(wanted),
-        traits: traits && JSON.stringify(traits),
         inferred: false,
         absences: 0,
         as_of: new Date('2026-11-20'),
@@ -119,14 +110,5 @@ describe.each(databases)('the search for people on $name', ({ place }) => {
     } while (next)
 
     expect(pages).toEqual([[], [], ['H044999']])
-  })
-
-  test('finds people whose values are not kept by key and by the whole address alone', async () => {
-    const found = (search: string) => keysOf(search, { connections: ['secret'] })
-
-    expect(await found('E101')).toEqual(['E101'])
-    expect(await found('A.Smith@acme.example')).toEqual(['E101'])
-    expect(await found('a.smith')).toEqual([])
-    expect(await found('anatol')).toEqual([])
   })
 })

@@ -18,7 +18,7 @@ import { bothDatabases, emptyTables } from '../../helpers/servers/databases.ts'
 const now = new Date('2026-11-20T03:00:00.000Z')
 /** More than are written together. */
 const many = 4500
-const settings = { digests: null, limits: { batchSize: 1000, batchBytes: 1_000_000 } }
+const limits = { batchSize: 1000, batchBytes: 1_000_000 }
 
 const leaving = { confirmed: { identityId: 'E3', firstName: 'Ana' }, inferred: false, carried: false }
 
@@ -96,7 +96,7 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
 
   test('holds what was said of each person, whatever their texts hold', async () => {
     const claim = await attempt()
-    const stage = storeStage(store.db, claim, settings)
+    const stage = storeStage(store.db, claim, limits)
     const odd = joiner('E\t1\\', 'Zoë "\\N"\n李', { separatedAt: '2026-11-19T00:00:00.000Z', jobTitle: null })
     const retracted: PlannedPerson = {
       identityId: 'E2',
@@ -113,7 +113,7 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
       { change: retracted.change, origin: null },
     ])
     const { rows } = await sql`
-      select wanted, as_of, employment_as_of, field_times, due_at, held_leaving, absences, traits, to_digest from plan_entries`.execute(
+      select wanted, as_of, employment_as_of, field_times, due_at, held_leaving, absences from plan_entries`.execute(
       store.db,
     )
     expect(rows).toEqual([
@@ -125,26 +125,23 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
         due_at: null,
         held_leaving: null,
         absences: 0,
-        traits: null,
-        to_digest: false,
       },
     ])
     const { rows: dates } = await sql`
-      select identity_id, separated_at, inferred, partial, state from changes order by identity_id`.execute(store.db)
+      select identity_id, separated_at, inferred, state from changes order by identity_id`.execute(store.db)
     expect(dates).toEqual([
       {
         identity_id: odd.identityId,
         separated_at: '2026-11-19T00:00:00.000Z',
         inferred: false,
-        partial: false,
         state: 'due',
       },
-      { identity_id: 'E2', separated_at: null, inferred: false, partial: false, state: 'due' },
+      { identity_id: 'E2', separated_at: null, inferred: false, state: 'due' },
     ])
   })
 
   test('holds the fields of a joiner once, in the record, where they follow from it', async () => {
-    const stage = storeStage(store.db, await attempt(), settings)
+    const stage = storeStage(store.db, await attempt(), limits)
     const told = { separatedAt: '2026-11-19T00:00:00.000Z', jobTitle: null }
     const wanted = { identityId: 'E1', firstName: 'Ana', ...told }
     const follows = changeTo(wanted, { confirmed: null, inferred: true, carried: false })
@@ -167,7 +164,7 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
 
   test('has the digest of its changes, page by page, also where it was staged without them', async () => {
     const claim = await attempt()
-    const stage = storeStage(store.db, claim, settings)
+    const stage = storeStage(store.db, claim, limits)
     const people = ['E3', 'E1', 'É2', 'E5', 'E4'].map((key) => joiner(key, `Zoë \\ "${key}"`, { separatedAt: null }))
     await stage.put(people)
     const changes = (await Array.fromAsync(stage.changes())).flat().map(({ change }) => change)
@@ -178,11 +175,11 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
 
     expect(changes).toHaveLength(5)
     expect(new Set([...digests, planDigest(changes)]).size).toBe(1)
-    expect(await storeStage(store.db, await attempt(claim.run.id), settings).digest()).toBe(digests[0])
+    expect(await storeStage(store.db, await attempt(claim.run.id), limits).digest()).toBe(digests[0])
   })
 
   test('stays as it was where the same people are staged once more, and takes the others', async () => {
-    const stage = storeStage(store.db, await attempt(), settings)
+    const stage = storeStage(store.db, await attempt(), limits)
     await stage.put([joiner('E1'), joiner('E2')])
     await staged(stage)
 
@@ -193,7 +190,7 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
   })
 
   test('loses who is dropped, also before they were written, and takes them again', async () => {
-    const stage = storeStage(store.db, await attempt(), settings)
+    const stage = storeStage(store.db, await attempt(), limits)
     await stage.put([joiner('E1'), joiner('E2'), joiner('E3')])
 
     await stage.drop(['E2', 'E3'])
@@ -204,7 +201,7 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
   })
 
   test('holds all people of an export, in key order, however they are put', async () => {
-    const stage = storeStage(store.db, await attempt(), settings)
+    const stage = storeStage(store.db, await attempt(), limits)
     const keys = Array.from({ length: many }, (_, index) => `E${String(index).padStart(5, '0')}`)
 
     for (const key of keys.toReversed()) await stage.put([joiner(key)])
@@ -215,7 +212,7 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
 
   test('takes the next people while two portions before them wait to be written, and then waits too', async () => {
     const claim = await attempt()
-    const stage = storeStage(store.db, claim, settings)
+    const stage = storeStage(store.db, claim, limits)
     const keys = Array.from({ length: many }, (_, index) => `E${String(index).padStart(5, '0')}`)
     const people = keys.map((key) => joiner(key))
     const putting: Promise<void>[] = []
@@ -240,9 +237,9 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
 
   test('takes nothing of an attempt that was overtaken, and tells it so', async () => {
     const claim = await attempt()
-    const former = storeStage(store.db, claim, settings)
+    const former = storeStage(store.db, claim, limits)
     await former.put([joiner('E1', 'former')])
-    const stage = storeStage(store.db, await attempt(claim.run.id), settings)
+    const stage = storeStage(store.db, await attempt(claim.run.id), limits)
     await stage.put([joiner('E2', 'newer')])
 
     const late = Array.from({ length: many }, (_, index) => joiner(`E${index + 1}`, 'former'))
@@ -258,7 +255,7 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
   })
 
   test('fails where its people cannot be written', async () => {
-    const stage = storeStage(store.db, await attempt(), settings)
+    const stage = storeStage(store.db, await attempt(), limits)
     await stage.put([joiner('E1'), { ...joiner('E2'), change: null, origin: null }])
     await stage.put([joiner('E\u00003')])
 

@@ -8,7 +8,7 @@ import { listUnserved } from '../../../src/store/rejects/unserved.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import { waitingKeys, waitingOf } from '../../../src/store/roster/waiting.ts'
 import { addWaitingRun, listRuns } from '../../../src/store/runs/runs.ts'
-import type { SourceFeed, SyncConnection } from '../../../src/sync/context/context.ts'
+import type { SourceFeed } from '../../../src/sync/context/context.ts'
 import { planPerson } from '../../../src/sync/plan/plan-person.ts'
 import { answerKeys } from '../../../src/sync/requests/key-answers.ts'
 import { approveRun, rejectRun, requestDueRuns, requestRun, sweep } from '../../../src/sync/sync.ts'
@@ -49,11 +49,11 @@ const promoted: HrRow = { ...person(4), title: 'Head of Payments', from: '2026-1
 const leavingDay = '2026-11-30T00:00:00.000Z'
 const leaving: HrRow = { ...person(3), left: '2026-11-30', status: 'Inactive', from: '2026-11-30' }
 
-async function open(feed: Partial<SourceFeed> = {}, connection: Partial<Omit<SyncConnection, 'feeds'>> = {}) {
+async function open(feed: Partial<SourceFeed> = {}) {
   const stack = new AsyncDisposableStack()
   const { client } = await host.tenant()
   const signing = new Signing(auditKey(newKeyPem(), 'a test'))
-  const world = stack.use(await openWorld({ client, feed: { mapping, ...feed }, connection, signing }))
+  const world = stack.use(await openWorld({ client, feed: { mapping, ...feed }, signing }))
   world.source.headers = [...headers, 'Effective Date']
   const on = async (id: string) => (await peopleOn(client)).get(id)
   return { world, on, [Symbol.asyncDispose]: () => stack.disposeAsync() }
@@ -388,17 +388,6 @@ test('a row that waits is about the person whom its key names on its day', async
 })
 
 describe('values that wait', () => {
-  test('are not kept where none are: a departure waits all the same', async () => {
-    await using opened = await open({}, { keepValues: false })
-    const { world, on } = opened
-    await night(world, '2026-11-20', [...staff(20), leaving, promoted])
-    const stored = await world.sync.store.db.selectFrom('waiting_rows').selectAll().execute()
-    await tick(world, '2026-12-01T00:00:00.000Z')
-
-    expect(stored.map(({ sighting }) => sighting?.fields)).toEqual([{}, {}])
-    expect(await on('E0003')).toMatchObject({ separatedAt: '2026-11-30T00:00:00.000Z' })
-  })
-
   test('go with the person who is forgotten, and come back with no export that lists them', async () => {
     await using opened = await open()
     const { world } = opened

@@ -268,24 +268,6 @@ describe('a departure that the platform acknowledged', () => {
     expect((await clock(world, 'E0003'))?.checkedAt).toBe('2026-11-21T04:15:00.000Z')
   })
 
-  test('is read in its turn where no more than a digest of the e-mail is kept', async () => {
-    await using opened = await open()
-    const { world, sync } = opened
-    await world.night(people)
-    await sync()
-    await world.night(left('E0001', 'E0002', 'E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
-    await sql`
-      update roster set wanted = jsonb_set(wanted, '{email}', to_jsonb(chr(1) || 'key:digest')) where identity_id = 'E0001'`.execute(
-      world.sync.store.db,
-    )
-    world.clock.now = new Date(dayLater)
-
-    await readBackLeavers(world.sync, { connections: ['acme'], mostAsked: 2, signal })
-
-    const checked = await Promise.all(['E0001', 'E0002', 'E0003'].map((key) => clock(world, key)))
-    expect(checked.map((leaver) => leaver?.finding)).toEqual(['still_employed', 'still_employed', null])
-  })
-
   test('is read less and less often, unless an operator has everything verified', async () => {
     await using opened = await open()
     const { world } = opened
