@@ -29,7 +29,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'values',
       what: 'what HR says of a person, newest facts first, with their times',
       until: known,
-      columns: named('wanted inferred deferred_to cleared_date deferred_zone due_at held_leaving field_times traits'),
+      columns: named('wanted inferred deferred_to cleared_date deferred_zone due_at held_leaving field_times'),
     },
     { holds: 'words', what: 'why a person was retracted', until: known, columns: named('retracted_reason') },
     {
@@ -37,7 +37,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'that the person is known, and since when',
       until: forEver,
       columns: named(
-        'connection identity_id as_of employment_as_of export_is_silent absences exports_before retracted_at uncertain forgotten_at to_digest',
+        'connection identity_id as_of employment_as_of export_is_silent absences exports_before retracted_at uncertain forgotten_at',
       ),
     },
   ],
@@ -63,7 +63,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'what a plan would make of the roster',
       until: 'the plan is accepted or dropped',
       columns: named(
-        'run_id identity_id wanted inferred deferred_to cleared_date deferred_zone due_at held_leaving as_of employment_as_of export_is_silent field_times absences traits to_digest',
+        'run_id identity_id wanted inferred deferred_to cleared_date deferred_zone due_at held_leaving as_of employment_as_of export_is_silent field_times absences',
       ),
     },
   ],
@@ -85,7 +85,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'whose change it was, the date of leaving, and what became of it',
       until: history,
       columns: named(
-        'run_id identity_id kind separated_at inferred carried reason origin batch state step requests sent_at answered_at partial digested is_entry',
+        'run_id identity_id kind separated_at inferred carried reason origin batch state step requests sent_at answered_at is_entry',
       ),
     },
   ],
@@ -254,7 +254,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'runs: counts, verdicts with the first keys they concern, digests, names of sources, reasons',
       until: history,
       columns: named(
-        'id connection feed trigger options state reason failure attempt lease source mode as_of rows records fields end_keys warnings verification unserved counts guards people_counts known_people digest moved set_aside created_at started_at finished_at decided_by decided_at configuration basis went_on rides_with requested_by expires_at decided_reason values_removed_at values_digested_at',
+        'id connection feed trigger options state reason failure attempt lease source mode as_of rows records fields end_keys warnings verification unserved counts guards people_counts known_people digest moved set_aside created_at started_at finished_at decided_by decided_at configuration basis went_on rides_with requested_by expires_at decided_reason values_removed_at',
       ),
     },
   ],
@@ -282,7 +282,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'the newest accepted export, the keys at its end, and what blocks the connection',
       until: forEver,
       columns: named(
-        'name target_key target_id target_resource target_lease lacks_update accepted_source accepted_as_of accepted_fields accepted_rows accepted_end exports_accepted roster_version blocked_status blocked_code blocked_reason blocked_at probe_at configuration configured_by keeps_values digests_since digest_key digested_to',
+        'name target_key target_id target_resource target_lease lacks_update accepted_source accepted_as_of accepted_fields accepted_rows accepted_end exports_accepted roster_version blocked_status blocked_code blocked_reason blocked_at probe_at configuration configured_by',
       ),
     },
   ],

@@ -310,12 +310,12 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
     const { db, me, store } = opened
     const runId = await delivering(opened)
     await sql`
-      insert into changes (run_id, identity_id, kind, record, partial, separated_at, step, batch, state) values
-        (${runId}, 'E3', 'join', '{"identityId":"E3","firstName":"\\n,"}', false, null, null, 1, 'due'),
-        (${runId}, 'E2', 'correct', '{"identityId":"E2"}', true, '2026-11-01T00:00:00.000Z', 'cleared', 1, 'due'),
-        (${runId}, 'E4', 'retract', null, false, null, null, 1, 'due'),
-        (${runId}, 'E0', 'join', '{"identityId":"E0"}', false, null, null, 1, 'confirmed'),
-        (${runId}, 'E9', 'join', '{"identityId":"E9"}', false, null, null, 2, 'due')`.execute(db)
+      insert into changes (run_id, identity_id, kind, record, separated_at, step, batch, state) values
+        (${runId}, 'E3', 'join', '{"identityId":"E3","firstName":"\\n,"}', null, null, 1, 'due'),
+        (${runId}, 'E2', 'correct', '{"identityId":"E2"}', '2026-11-01T00:00:00.000Z', 'cleared', 1, 'due'),
+        (${runId}, 'E4', 'retract', null, null, null, 1, 'due'),
+        (${runId}, 'E0', 'join', '{"identityId":"E0"}', null, null, 1, 'confirmed'),
+        (${runId}, 'E9', 'join', '{"identityId":"E9"}', null, null, 2, 'due')`.execute(db)
     const dead = await takeLease(store)
 
     const free = await claimDelivery(db, { runId, batch: 1, lease: dead, now })
@@ -326,7 +326,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
     await sql`update connections set blocked_at = now()`.execute(db)
     const blocked = await claimDelivery(db, { runId, batch: 1, lease: me, now })
 
-    const usual = { step: null, partial: false, separatedAt: null }
+    const usual = { step: null, separatedAt: null }
     expect(free?.pending?.changes.toSorted((a, b) => compareKeys(a.identityId, b.identityId))).toEqual([
       { ...usual, identityId: 'E1', kind: 'join', json: '{"identityId":"E1","firstName":"Ana"}' },
       {
@@ -335,7 +335,6 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
         json: '{"identityId":"E2"}',
         separatedAt: '2026-11-01T00:00:00.000Z',
         step: 'cleared',
-        partial: true,
       },
       { ...usual, identityId: 'E3', kind: 'join', json: '{"identityId":"E3","firstName":"\\n,"}' },
       { ...usual, identityId: 'E4', kind: 'retract', json: null },

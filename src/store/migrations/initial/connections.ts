@@ -17,13 +17,6 @@ create table connections (
   accepted_end json,
   exports_accepted integer not null default 0,
 
-  -- Whether values of people are kept. digests_since: since when digests stand in their place, null if they never did. digest_key: the
-  -- key that made the digests. digested_to: the last person whose older values have become digests, null once all have.
-  keeps_values boolean not null default true,
-  digests_since timestamptz,
-  digest_key text,
-  digested_to text collate "C",
-
   -- The digest of the configuration that made the newest plan, and who started the process that first planned with it.
   configuration text,
   configured_by text,

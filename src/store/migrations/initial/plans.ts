@@ -15,13 +15,10 @@ create table plan_entries (
   employment_as_of timestamptz,
   field_times jsonb,
   absences integer not null,
-  traits jsonb,
-  to_digest boolean not null default false,
   export_is_silent boolean not null default false,
   primary key (run_id, identity_id)
 );
-alter table plan_entries alter column wanted set statistics 0, alter column field_times set statistics 0,
-  alter column traits set statistics 0;
+alter table plan_entries alter column wanted set statistics 0, alter column field_times set statistics 0;
 -- Every run looks for dates in held plans whose day has come.
 create index plan_entries_due on plan_entries (due_at) where due_at is not null;
 -- The clocks of leavers are started from the few people of a plan who have a date.
@@ -35,8 +32,6 @@ create table changes (
   kind text not null,
   -- json and not jsonb, because the text is sent as it is stored. Only its leaving date is looked at.
   record json,
-  -- The record lacks fields whose values are not kept. The platform has them.
-  partial boolean not null default false,
   separated_at text,
   fields jsonb,
   inferred boolean not null default false,
@@ -51,8 +46,6 @@ create table changes (
   sent_at timestamptz,
   answered_at timestamptz,
   answer jsonb,
-  -- Digests stand in place of the values.
-  digested boolean not null default false,
   -- What the change adds to the digest of its plan; null once its values were removed.
   digest text,
   -- The new roster entry follows from this change and from the time of the run's source, so it has no row in plan_entries. This holds for

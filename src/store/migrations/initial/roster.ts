@@ -29,11 +29,6 @@ create table roster (
   -- When an operator had the values of this leaver removed. The key stays, so that no later export makes a joiner of the person.
   forgotten_at timestamptz,
 
-  -- Digests that recognise the person under another key, where values are not kept.
-  traits jsonb,
-  -- The values become digests as soon as the platform has acknowledged them.
-  to_digest boolean not null default false,
-
   -- A request may have reached the platform, and its outcome is unknown. The next run looks up what the platform holds.
   uncertain boolean not null default false,
   -- The newest accepted export does not say whether the person is employed, so its time does not make older facts about that old.
@@ -41,7 +36,6 @@ create table roster (
   primary key (connection, identity_id)
 );
 create index roster_due on roster (due_at) where due_at is not null;
-create index roster_to_digest on roster (connection, identity_id) where to_digest;
 create index roster_uncertain on roster (connection) where uncertain;
 
 -- What the platform acknowledged last, of people of whom HR then wanted something else; null: nothing yet. Nearly all people are on the
@@ -57,7 +51,7 @@ create table acknowledged (
 
 -- No query is planned by the content of a document, and comparing thousands of documents is most of the cost of ANALYZE.
 alter table roster alter column wanted set statistics 0, alter column held_leaving set statistics 0,
-  alter column field_times set statistics 0, alter column traits set statistics 0;
+  alter column field_times set statistics 0;
 alter table acknowledged alter column confirmed set statistics 0;
 
 -- People whose departure an operator holds back until a day. The hold ends by itself on that day.

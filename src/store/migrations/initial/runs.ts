@@ -64,8 +64,6 @@ create table runs (
   decided_reason text,
   -- When the values of its changes were removed because their retention ended. Keys and counts stay.
   values_removed_at timestamptz,
-  -- When digests replaced the values of its changes, because the connection keeps no values.
-  values_digested_at timestamptz,
   -- The run of another connection that read the source of this one.
   rides_with uuid
 );
