@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
+import { addPlatformCommands } from '../../src/cli/definitions/support.ts'
 import { examples, namedCommands } from '../../src/cli/examples.ts'
-import { addPlatformCommands, createProgram } from '../../src/cli/program.ts'
+import { createProgram } from '../../src/cli/program.ts'
 import { wrapped } from '../../src/cli/render/text.ts'
 import { paintFor } from '../../src/text/print.ts'
 

@@ -120,7 +120,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     ],
   },
   cli: {
-    [top]: ['session', 'commands', 'render', 'completion', 'demo/demo.ts'],
+    [top]: ['definitions', 'session'],
+    definitions: ['commands', 'completion', 'session', 'demo/demo.ts'],
     render: [],
     completion: [],
     doctor: [],

@@ -1,0 +1,78 @@
+import type { Command } from 'commander'
+import type { PauseOptions, ResumeOptions } from '../commands/pause.ts'
+import type { UnblockOptions } from '../commands/unblock.ts'
+import type { WebhookTestOptions } from '../commands/webhook-test.ts'
+import {
+  add,
+  byOption,
+  commonOptions,
+  connectionHelp,
+  connectionOption,
+  type Definition,
+  type ExitWith,
+  waitOption,
+} from './define.ts'
+
+/** The commands that stop a connection, start it again and try it. */
+export const connectionCommands: readonly Definition[] = [unblockCommand, pauseCommand, resumeCommand, webhookCommands]
+
+function unblockCommand(program: Command, exitWith: ExitWith): void {
+  add(
+    program,
+    'unblock',
+    'Try a blocked connection now instead of at its next probe',
+    commonOptions,
+    connectionOption,
+    byOption,
+    waitOption,
+  ).action(exitWith(async (options: UnblockOptions) => (await import('../commands/unblock.ts')).unblock(options)))
+}
+
+function pauseCommand(program: Command, exitWith: ExitWith): void {
+  add(
+    program,
+    'pause',
+    'Keep a connection from taking in anything new by itself; people still can run it',
+    commonOptions,
+    connectionOption,
+    byOption,
+  )
+    .argument('[connection]', connectionHelp)
+    .requiredOption('--reason <text>', 'why, for the record')
+    .option('--until <time>', 'when it ends by itself: a day, or a time such as 2026-12-31T06:00')
+    .action(
+      exitWith(async (connection: string | undefined, options: PauseOptions) =>
+        (await import('../commands/pause.ts')).pause(connection, options),
+      ),
+    )
+}
+
+function resumeCommand(program: Command, exitWith: ExitWith): void {
+  add(
+    program,
+    'resume',
+    'End a pause; what was missed meanwhile is made up for',
+    commonOptions,
+    connectionOption,
+    byOption,
+  )
+    .argument('[connection]', connectionHelp)
+    .action(
+      exitWith(async (connection: string | undefined, options: ResumeOptions) =>
+        (await import('../commands/pause.ts')).resume(connection, options),
+      ),
+    )
+}
+
+function webhookCommands(program: Command, exitWith: ExitWith): void {
+  const webhook = add(program, 'webhook', 'Try a webhook')
+
+  add(webhook, 'test', 'Sign a sample event and send it to the daemon', commonOptions)
+    .argument('<name>', 'the connection')
+    .option('--url <address>', 'where to send it (default: the daemon that runs here)')
+    .action(
+      exitWith(async (name: string, options: WebhookTestOptions) =>
+        (await import('../commands/webhook-test.ts')).webhookTest(name, options),
+      ),
+    )
+}

@@ -1,0 +1,70 @@
+import type { Command } from 'commander'
+import type { ApproveOptions } from '../commands/approve.ts'
+import type { CancelOptions } from '../commands/cancel.ts'
+import type { RejectOptions } from '../commands/reject.ts'
+import type { RevertOptions } from '../commands/revert.ts'
+import {
+  add,
+  byOption,
+  commonOptions,
+  type Definition,
+  type ExitWith,
+  heldRunOptions,
+  runHelp,
+  waitOption,
+} from './define.ts'
+
+/** The commands that decide about a run. */
+export const decisionCommands: readonly Definition[] = [approveCommand, rejectCommand, cancelCommand, revertCommand]
+
+function approveCommand(program: Command, exitWith: ExitWith): void {
+  add(
+    program,
+    'approve',
+    'Let a held run deliver exactly the plan that it shows',
+    commonOptions,
+    heldRunOptions,
+    byOption,
+    waitOption,
+  )
+    .argument('<id>', runHelp)
+    .option('--digest <digest>', 'approve only the plan that this digest names')
+    .option('--yes', 'approve the plan as it stands, without a question')
+    .option('--show-values', 'show personal values in the plan')
+    .action(
+      exitWith(async (id: string, options: ApproveOptions) =>
+        (await import('../commands/approve.ts')).approve(id, options),
+      ),
+    )
+}
+
+function rejectCommand(program: Command, exitWith: ExitWith): void {
+  add(program, 'reject', 'Drop the plan of a held run', commonOptions, heldRunOptions, byOption)
+    .argument('<id>', runHelp)
+    .action(
+      exitWith(async (id: string, options: RejectOptions) =>
+        (await import('../commands/reject.ts')).reject(id, options),
+      ),
+    )
+}
+
+function cancelCommand(program: Command, exitWith: ExitWith): void {
+  add(program, 'cancel', 'End a run that waits, is held or delivers', commonOptions, byOption)
+    .argument('<id>', runHelp)
+    .action(
+      exitWith(async (id: string, options: CancelOptions) =>
+        (await import('../commands/cancel.ts')).cancel(id, options),
+      ),
+    )
+}
+
+function revertCommand(program: Command, exitWith: ExitWith): void {
+  add(program, 'revert', 'Take back what a run did; guarded like every other run', commonOptions, byOption, waitOption)
+    .argument('<id>', runHelp)
+    .requiredOption('--reason <text>', 'why, for the record')
+    .action(
+      exitWith(async (id: string, options: RevertOptions) =>
+        (await import('../commands/revert.ts')).revert(id, options),
+      ),
+    )
+}

@@ -1,0 +1,99 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { userName } from '../../daemon/user-name.ts'
+
+/** Turns what a command does, which resolves to an exit code, into an action of Commander that reports this code. */
+export type ExitWith = <A extends unknown[]>(action: (...args: A) => Promise<number>) => (...args: A) => Promise<void>
+
+/** Adds one command, or a command with those below it. What the command uses is loaded when it runs. */
+export type Definition = (program: Command, exitWith: ExitWith) => void
+
+/** Adds options that several commands share. */
+type SharedOptions = (command: Command) => Command
+
+/** The file of the configuration, for the program and for each command. */
+export const configDescription =
+  'the configuration (default: ROLLCALL_CONFIG, else rollcall.yaml, config/rollcall.yaml or /etc/rollcall/rollcall.yaml)'
+/** The argument or option that names a connection. */
+export const connectionHelp = 'the connection; needed only where the configuration has several'
+/** The argument that names a person. */
+export const personHelp = 'the person: the key, the whole e-mail address or the name'
+/** The option --show-values of commands that may have to ask which person is meant. */
+export const candidatesHelp = 'show names where several people can be meant, on a terminal'
+/** The argument that names a run. */
+export const runHelp =
+  'the run: its id or the first signs of it, last, last-1 and so on, or @held for the one that is held'
+
+/** Adds a command below another one. The help lists the shared options in the order in which they are given here. */
+export function add(parent: Command, name: string, summary: string, ...shared: readonly SharedOptions[]): Command {
+  const command = parent.command(name).description(summary)
+  for (const addOptions of shared) addOptions(command)
+  return command
+}
+
+/** For every command that reads the configuration. */
+export function configOptions(command: Command): Command {
+  return command
+    .option('--config <file>', configDescription)
+    .option('--verbose', 'say which configuration is used, and what named it')
+}
+
+/** For every command that reads the configuration and can print JSON. */
+export function commonOptions(command: Command): Command {
+  return configOptions(command).option('--json', 'print one JSON document on stdout and nothing else there')
+}
+
+/** For a command about one connection. */
+export function connectionOption(command: Command): Command {
+  return command.option('--connection <name>', connectionHelp)
+}
+
+/** For a command that stays until its run has ended. */
+export function waitOption(command: Command): Command {
+  return command.option(
+    '--wait <seconds>',
+    'how long the platform may take nothing before the command gives up; the run itself stays',
+    wholeNumber,
+    60,
+  )
+}
+
+/** For a command whose exit code can tell of people who were not delivered. */
+export function strictOption(command: Command): Command {
+  return command.option(
+    '--strict',
+    'end with 70 also if people are blocked, in doubt or have rows or events that cannot be read, or rows that contradict themselves',
+  )
+}
+
+/** For a command that decides about a held run. */
+export function heldRunOptions(command: Command): Command {
+  return command
+    .option('--reason <text>', 'why, for the record')
+    .option('--connection <name>', 'refuse a run of another connection')
+}
+
+/** For a command that the audit trail records. */
+export function byOption(command: Command): Command {
+  return command.addOption(
+    new Option('--by <name>', 'who asks or decides, for the record').default(userName(), 'the user of this machine'),
+  )
+}
+
+/** Collects the values of an option that can be repeated. */
+export function several(text: string, before: readonly string[] = []): string[] {
+  return [...before, text]
+}
+
+/** Reads a port. */
+export function portNumber(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new InvalidArgumentError('It must be a port, such as 8686.')
+  return Number(text)
+}
+
+/** Reads a number of things, of which there is at least one. */
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,6}$/.test(text) || Number(text) === 0)
+    throw new InvalidArgumentError('It must be a whole number above zero.')
+  return Number(text)
+}

@@ -1,0 +1,93 @@
+import { type Command, Option } from 'commander'
+import type { ClassedValue, EventState } from '../../contract/control/shapes.ts'
+import type { AcceptStatusOptions } from '../commands/accept-status.ts'
+import type { AliasOptions } from '../commands/alias.ts'
+import type { DismissOptions } from '../commands/dismiss-events.ts'
+import type { EventsOptions } from '../commands/events.ts'
+import type { RetryOptions } from '../commands/retry-events.ts'
+import { add, byOption, commonOptions, connectionOption, type Definition, type ExitWith } from './define.ts'
+
+/** The commands that say what HR's statuses, keys and events mean. */
+export const hrDataCommands: readonly Definition[] = [
+  acceptStatusCommand,
+  aliasCommand,
+  eventsCommand,
+  retryEventsCommand,
+  dismissEventsCommand,
+]
+
+// The schemas know these values too, but loading them takes as long as everything else that is loaded for the help.
+const eventStates: Readonly<Record<EventState, true>> = {
+  pending: true,
+  held: true,
+  settled: true,
+  rejected: true,
+  dismissed: true,
+  test: true,
+}
+
+const valueMeanings: Readonly<Record<ClassedValue['as'], true>> = {
+  employed: true,
+  left: true,
+  contractor: true,
+  employee: true,
+}
+
+const decisionOptions = [commonOptions, connectionOption, byOption]
+
+function acceptStatusCommand(program: Command, exitWith: ExitWith): void {
+  add(program, 'accept-status', 'Say what a status means that no list holds, or list what was said', ...decisionOptions)
+    .argument('[value]', 'the status, or the value of the contractor column, as the export has it')
+    .addOption(new Option('--as <meaning>', 'what it means').choices(Object.keys(valueMeanings)))
+    .action(
+      exitWith(async (value: string | undefined, options: AcceptStatusOptions) =>
+        (await import('../commands/accept-status.ts')).acceptStatus(value, options),
+      ),
+    )
+}
+
+function aliasCommand(program: Command, exitWith: ExitWith): void {
+  add(
+    program,
+    'alias',
+    'Say that HR uses a new key for a person, or list the keys that look like that',
+    ...decisionOptions,
+  )
+    .argument('[former]', 'the key under which the platform has the person')
+    .argument('[key]', 'the key that HR uses now')
+    .option('--two-people', 'the two keys name two people')
+    .option('--undo', 'take back what was said of the two keys')
+    .option('--run <id>', 'the held run whose pairs are meant, as @held; with --all')
+    .option('--all', 'all pairs of the run that are clear')
+    .action(
+      exitWith(async (former: string | undefined, key: string | undefined, options: AliasOptions) =>
+        (await import('../commands/alias.ts')).alias(former, key, options),
+      ),
+    )
+}
+
+function eventsCommand(program: Command, exitWith: ExitWith): void {
+  add(program, 'events', 'List the events that came in by webhook', commonOptions, connectionOption)
+    .addOption(new Option('--state <state>', 'in this state only').choices(Object.keys(eventStates)))
+    .action(exitWith(async (options: EventsOptions) => (await import('../commands/events.ts')).events(options)))
+}
+
+function retryEventsCommand(program: Command, exitWith: ExitWith): void {
+  add(program, 'retry-events', 'Have rejected events read again, as when the mapping was mended', ...decisionOptions)
+    .argument('[ids...]', 'the events; all rejected ones if none is named')
+    .action(
+      exitWith(async (ids: string[], options: RetryOptions) =>
+        (await import('../commands/retry-events.ts')).retryEvents(ids, options),
+      ),
+    )
+}
+
+function dismissEventsCommand(program: Command, exitWith: ExitWith): void {
+  add(program, 'dismiss-events', 'Let rejected events go: nothing follows from them', ...decisionOptions)
+    .argument('<ids...>', 'the events')
+    .action(
+      exitWith(async (ids: string[], options: DismissOptions) =>
+        (await import('../commands/dismiss-events.ts')).dismissEvents(ids, options),
+      ),
+    )
+}
