@@ -102,8 +102,13 @@ export type Reading = {
   /** The `cellBytes` of the source, complete once the rows have been read. */
   readonly cellBytes?: () => number
   /**
-   * Frees what the reading holds, such as a copy of the export. Whoever opened the source calls it on every path, since rows that were
-   * never asked for free nothing. A second call does no harm. Left out if there is nothing to free.
+   * Opens the fetched copy of the export again, for another reader. It works until `close` is called. Left out if the connector fetches
+   * no copy.
+   */
+  readonly reopen?: () => Promise<Reading>
+  /**
+   * Frees what the reading holds, such as a copy of the export. The caller of `open` calls it on every path, since reading the rows
+   * frees nothing. A second call does no harm. Left out if there is nothing to free.
    */
   readonly close?: () => Promise<void>
 }

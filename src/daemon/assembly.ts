@@ -197,7 +197,7 @@ async function headersOf(headers: ReadonlyMap<string, Secret>): Promise<Record<s
 }
 
 export function toSyncConnection({ folder, dataDir, approvals }: Config, connection: ConnectionConfig): SyncConnection {
-  const { name, target, source, webhook, guards, pinned, onHold, records, rides, digest, delivery } = connection
+  const { name, target, source, webhook, guards, pinned, onHold, records, linkedTo, digest, delivery } = connection
   return {
     name,
     target,
@@ -205,8 +205,8 @@ export function toSyncConnection({ folder, dataDir, approvals }: Config, connect
       ...(source && {
         source: {
           ...source,
-          connector: ofRider(
-            rides,
+          connector: ownedBy(
+            linkedTo,
             openConnector(source.settings, {
               baseDir: folder,
               spoolDir: join(dataDir, 'incoming', name),
@@ -221,16 +221,16 @@ export function toSyncConnection({ folder, dataDir, approvals }: Config, connect
     pinned: new Set(pinned),
     onHold,
     ...(records && { records }),
-    ...(rides !== undefined && { rides }),
+    ...(linkedTo !== undefined && { linkedTo }),
     approvals,
     configuration: digest,
     delivery,
   }
 }
 
-/** A connection that rides along reads what belongs to another one: that one puts it away, and watches for more. */
-function ofRider(rides: string | undefined, { open, ...owned }: Connector): Connector {
-  return rides === undefined ? { open, ...owned } : { open }
+/** A linked connection only reads the source. The connection that it is linked to archives exports, and watches for more. */
+function ownedBy(linkedTo: string | undefined, { open, ...owned }: Connector): Connector {
+  return linkedTo === undefined ? { open, ...owned } : { open }
 }
 
 function openConnector(settings: SourceSettings, place: ConnectorPlace): Connector {

@@ -151,7 +151,7 @@ test('how records are delivered, and whether a connection reads for itself, is w
 
   expect(differences(direct, withAcme({ records: { shape, deliver: 'direct' } }))).toEqual([])
   expect(differences(direct, withAcme({ records: { shape, deliver: 'session' } }))).toEqual(['acme'])
-  expect(differences(withAcme({}), withAcme({ rides: 'people' }))).toEqual(['acme'])
+  expect(differences(withAcme({}), withAcme({ linkedTo: 'people' }))).toEqual(['acme'])
 })
 
 test.each([

@@ -46,7 +46,7 @@ export async function sync({ plan: file, ...options }: SyncOptions): Promise<num
 async function exitOfPeople({ control, config, output }: Session, connection: string): Promise<number> {
   const { connections } = await control.status({})
   const lines = connections
-    .filter(({ name }) => name === connection || config.connections.get(name)?.rides === connection)
+    .filter(({ name }) => name === connection || config.connections.get(name)?.linkedTo === connection)
     .flatMap(strictFaults)
   for (const line of lines) output.note(`! ${line}`)
   return lines.length === 0 ? 0 : failures.finished_with_problems.exit

@@ -92,7 +92,7 @@ async function settledOthers(
 
 /** The newest runs of a connection, then of each connection that is linked to it; of each the oldest first. */
 async function newestRuns({ control, config }: Session, connection: string): Promise<Run[]> {
-  const linked = [...config.connections.values()].filter(({ rides }) => rides === connection)
+  const linked = [...config.connections.values()].filter(({ linkedTo }) => linkedTo === connection)
   const runs: Run[] = []
   for (const name of [connection, ...linked.map((one) => one.name)]) {
     const { data } = await control.listRuns({ query: { connection: name, limit: maxOthers } })
@@ -106,7 +106,7 @@ function idsOf(runs: readonly Run[]): string[] {
   return runs.flatMap(({ id, setAside }) => (setAside === null ? [id] : [id, setAside]))
 }
 
-/** What became of a run, and of those that rode along with it. */
+/** What became of a run, and of the runs of linked connections. */
 function renderOutcomes(
   { alongside = [], ...run }: Run & { readonly alongside?: readonly Run[] },
   paint: Paint,

@@ -112,8 +112,10 @@ export function connectionNamed({ connection }: CommonOptions, { connections }: 
   if (connection !== undefined) {
     throw new Failure('usage', `there is no connection "${connection}" in the configuration; it has ${known}`)
   }
-  // Those that ride along are read with the one that they ride with.
-  const [only, ...others] = [...connections.values()].flatMap(({ name, rides }) => (rides === undefined ? [name] : []))
+  // Linked connections are read with the connection that they are linked to.
+  const [only, ...others] = [...connections.values()].flatMap(({ name, linkedTo }) =>
+    linkedTo === undefined ? [name] : [],
+  )
   if (only !== undefined && others.length === 0) return only
   throw new Failure('usage', `the configuration has several connections (${known}): name one with --connection`)
 }

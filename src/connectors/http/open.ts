@@ -62,13 +62,12 @@ async function readExport(source: HttpSource, fetched: Fetched): Promise<Reading
     await spool.append(chunk)
   }
   const file = await spool.finish(name)
-  const { headers, rows, warnings, textBytes, cellBytes } = await openExport(file, source, {
-    signal,
-    secret: place.secret,
-  })
   const identity = identityOf(source, { name, bytes: file.bytes, digest: digest.digest('hex') })
-  const reading = { mode: source.mode, asOf, source: identity, headers, warnings, textBytes, cellBytes }
-  return { ...reading, ...freedAtEnd(rows, opening.move()) }
+  const read = async (): Promise<Reading> => {
+    const { filtered: _, ...opened } = await openExport(file, source, { signal, secret: place.secret })
+    return { mode: source.mode, asOf, source: identity, ...opened }
+  }
+  return withCopy(await read(), { reopen: read, copy: opening.move() })
 }
 
 async function readPages(source: HttpSource, fetched: Fetched): Promise<Reading> {
@@ -82,13 +81,24 @@ async function readPages(source: HttpSource, fetched: Fetched): Promise<Reading>
   // An empty list leaves an empty file, which readers of exports refuse. It lacks no member.
   const isEmpty = counts.every((count) => count === 0)
   const missingIsBlank = source.mode === 'snapshot' && source.missing !== 'keep' && !isEmpty
-  const rows = isEmpty ? noRows() : readRecords(await spool.finish(name), pages, signal)
-  let size = 0
-  const sized = withEach(rows, (slice) => {
-    size += cellBytes(slice)
-  })
-  const reading = { mode: source.mode, asOf, source: identity, headers, sparse: true, missingIsBlank }
-  return { ...reading, cellBytes: () => size, ...freedAtEnd(sized, opening.move()) }
+  const file = isEmpty ? null : await spool.finish(name)
+  const read = async (): Promise<Reading> => {
+    let size = 0
+    const rows = withEach(file ? readRecords(file, pages, signal) : noRows(), (slice) => {
+      size += cellBytes(slice)
+    })
+    const reading = { mode: source.mode, asOf, source: identity, headers, sparse: true, missingIsBlank }
+    return { ...reading, rows, cellBytes: () => size }
+  }
+  return withCopy(await read(), { reopen: read, copy: opening.move() })
+}
+
+/** A reading of a fetched copy. Closing it removes the copy. */
+function withCopy(
+  reading: Reading,
+  { reopen, copy }: { readonly reopen: () => Promise<Reading>; readonly copy: AsyncDisposableStack },
+): Reading {
+  return { ...reading, reopen, close: () => copy.disposeAsync() }
 }
 
 async function* withEach<T>(slices: AsyncIterable<T>, see: (slice: T) => void): AsyncGenerator<T> {
@@ -106,22 +116,6 @@ function checkEnds({ headers }: HttpAnswer, where: string): void {
     `${where} says neither how long its answer is nor where it ends, so a part of it could pass for all of it`,
     'let the server send Content-Length, or chunks',
   )
-}
-
-/** The rows, and what removes the file that they come from: their end, or closing the reading before it. */
-function freedAtEnd(
-  rows: AsyncIterable<readonly SourceRow[]>,
-  opened: AsyncDisposableStack,
-): Required<Pick<Reading, 'rows' | 'close'>> {
-  return { rows: thenDispose(rows, opened), close: () => opened.disposeAsync() }
-}
-
-async function* thenDispose(
-  rows: AsyncIterable<readonly SourceRow[]>,
-  opened: AsyncDisposableStack,
-): AsyncGenerator<readonly SourceRow[]> {
-  await using _opened = opened
-  yield* rows
 }
 
 type Content = { readonly name: string; readonly bytes: number; readonly digest: string }

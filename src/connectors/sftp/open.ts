@@ -23,7 +23,7 @@ type Fetched = Chosen & {
 
 /**
  * Reads CSV exports from an SFTP server. Opening the source fetches the whole export, and continues an earlier attempt that broke off.
- * The rows are read from the copy, which is removed at their end.
+ * The rows are read from the copy, which is removed when the reading is closed.
  */
 export function sftpConnector(source: SftpSource, place: ConnectorPlace): Connector {
   return {
@@ -47,23 +47,19 @@ async function openSource(source: SftpSource, place: ConnectorPlace, options: Op
   if (!fetched) return nothingNew(options.now())
   const { file, local, more, asOf, expected } = fetched
   const { signal } = options
+  const { name, bytes, version } = file
+  const read = async (): Promise<Reading> => {
+    const { filtered: _, ...opened } = await openExport(local, source, { signal, secret: place.secret })
+    const rows = expected ? countedRows(opened.rows, { name, expected }) : opened.rows
+    const identity = { name, bytes, version, ...(more ? { more } : {}) }
+    return { mode: source.mode, asOf, source: identity, ...opened, rows }
+  }
+  const close = () => rm(local.path, { force: true })
   try {
     if (expected) await checkSum(local, expected, signal)
-    const opened = await openExport(local, source, { signal, secret: place.secret })
-    const rows = expected ? countedRows(opened.rows, { name: file.name, expected }) : opened.rows
-    return {
-      mode: source.mode,
-      asOf,
-      source: { name: file.name, bytes: file.bytes, version: file.version, ...(more ? { more } : {}) },
-      headers: opened.headers,
-      rows: thenRemoved(rows, local),
-      warnings: opened.warnings,
-      textBytes: opened.textBytes,
-      cellBytes: opened.cellBytes,
-      close: () => rm(local.path, { force: true }),
-    }
+    return { ...(await read()), reopen: read, close }
   } catch (error) {
-    await rm(local.path, { force: true })
+    await close()
     throw error
   }
 }
@@ -95,18 +91,6 @@ async function readExpected(
   }
   const text = await readText(session, inFolder(remotePattern(path).folder, name))
   return parseSideFile(text, { holds: sideFile.holds, exportName: file.name, name })
-}
-
-/** Passes the rows through, and removes the copy that they come from, however the reading ends. */
-async function* thenRemoved(
-  rows: AsyncIterable<readonly SourceRow[]>,
-  { path }: ExportFile,
-): AsyncGenerator<readonly SourceRow[]> {
-  try {
-    yield* rows
-  } finally {
-    await rm(path, { force: true })
-  }
 }
 
 function nothingNew(now: Date): Reading {

@@ -193,10 +193,10 @@ function sentenceOf(run: Run): Html | null {
       html`What no guard put in doubt went on at once, as <a href="${runHref(run.wentOn)}">another run</a>.`,
     ...run.also.map(
       ({ id, connection }) =>
-        html`What it read also fed ${connection}, in <a href="${runHref(id)}">a run of its own</a>.`,
+        html`${connection} reads the same export, in <a href="${runHref(id)}">a run of its own</a>.`,
     ),
     run.ridesWith &&
-      html`It was planned from what <a href="${runHref(run.ridesWith)}">a run of another connection</a> read.`,
+      html`It reads the same export as <a href="${runHref(run.ridesWith)}">a run of another connection</a>.`,
     run.problems > 0 &&
       html`<a href="${address('/problems', { connection: run.connection })}">The people that the platform does not take</a> are tried again in every later run.`,
     run.delay && html`${capital(run.delay)}.`,

@@ -143,7 +143,7 @@ export const PlanDocument = PlanOfOne.extend({
   also: z
     .array(PlanOfOne)
     .optional()
-    .describe('The plans of the connections that ride along, from the same reading; left out where there are none.'),
+    .describe('The plans of the linked connections, from the same export. Left out if there are none.'),
 }).meta({ id: 'Plan' })
 export type PlanDocument = z.infer<typeof PlanDocument>
 

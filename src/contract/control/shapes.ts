@@ -197,8 +197,11 @@ export const Run = z
     setAside: z.string().nullable().describe('The held run of the people of this run that a guard stopped.'),
     also: z
       .array(z.object({ id: z.string(), connection: z.string() }))
-      .describe('The runs of other connections that were planned from what this one read.'),
-    ridesWith: z.string().nullable().describe('The run of another connection whose source this one was planned from.'),
+      .describe('The runs of linked connections that this one started, to read the same export.'),
+    ridesWith: z
+      .string()
+      .nullable()
+      .describe('The run of another connection that started this one, to read the same export.'),
     wentOn: z
       .string()
       .nullable()

@@ -23,7 +23,7 @@ import { effectiveSettings } from './effective-settings.ts'
 import { flatten, toProblems } from './issues.ts'
 import { isReadable, refuseUncheckedTls, rootCertificates } from './platform-address.ts'
 import { type Presets, presetsFor } from './presets.ts'
-import { hasRecords, noShapes, ofRecords, type Records, recordsOf, riding } from './records.ts'
+import { hasRecords, linkedSettings, noShapes, ofRecords, type Records, recordsOf } from './records.ts'
 import { leavesTime } from './schedule-settings.ts'
 import {
   ConfigFile,
@@ -151,7 +151,7 @@ export type ConnectionConfig = {
   /** Of a target of type CUSTOM. `bySource`: all at once for snapshots, change by change for deltas. */
   readonly records?: { readonly shape: Shape; readonly deliver: 'direct' | 'session' | 'bySource' }
   /** The connection whose source it is planned from, in the same run; left out where it reads for itself. */
-  readonly rides?: string
+  readonly linkedTo?: string
   /** A digest of how it is read and guarded. */
   readonly digest: string
   readonly delivery: { readonly batchSize: number; readonly batchBytes: number; readonly updateWave: number }
@@ -215,12 +215,16 @@ export async function configOfText(
   const attempts = Object.entries(connections).flatMap(([name, settings]) => {
     const at: Path = ['connections', name]
     const all = { ...known, presets, approvals, compileShape }
-    const own = toConnection({ name, at, sourceAt: [...at, 'source'], rides: null }, settings, all)
-    const riders = Object.entries(settings.also).map(([rider, also]) => {
-      const place = [...at, 'also', rider]
-      return toConnection({ name: rider, at: place, sourceAt: place, rides: name }, riding(settings, also), all)
+    const own = toConnection({ name, at, sourceAt: [...at, 'source'], linkedTo: null }, settings, all)
+    const linked = Object.entries(settings.also).map(([other, also]) => {
+      const place = [...at, 'also', other]
+      return toConnection(
+        { name: other, at: place, sourceAt: place, linkedTo: name },
+        linkedSettings(settings, also),
+        all,
+      )
     })
-    return [own, ...riders]
+    return [own, ...linked]
   })
   refuse(shown, unknownConnections({ alerts, connections }, document))
   refuse(
@@ -282,7 +286,7 @@ function settingsOf(
 ): Setting[] {
   const { platform } = values
   const mapped = attempts.flatMap(({ connection }) => {
-    if (!connection || connection.rides !== undefined) return []
+    if (!connection || connection.linkedTo !== undefined) return []
     const { name, source, webhook } = connection
     const settings = values.connections[name]
     const parts = {
@@ -527,10 +531,10 @@ type Place = {
   /** Where it stands in the file, and where its source is described. */
   readonly at: Path
   readonly sourceAt: Path
-  readonly rides: string | null
+  readonly linkedTo: string | null
 }
 
-function toConnection({ name, at, sourceAt, rides }: Place, settings: ConnectionSettings, known: Known): Attempt {
+function toConnection({ name, at, sourceAt, linkedTo }: Place, settings: ConnectionSettings, known: Known): Attempt {
   const records = recordsOf(settings, { at, sourceAt }, known)
   if (records.problems.length > 0) return records
   const source = settings.source && toFeed(settings.source, sourceAt, { ...known, ...records })
@@ -542,7 +546,7 @@ function toConnection({ name, at, sourceAt, rides }: Place, settings: Connection
   const { verify } = settings
   const blackouts = settings.blackouts.map((window) => ({ ...window, timeZone: window.timeZone ?? timeZone }))
   // A connection that is linked has the windows of the one above, which are checked there.
-  if (rides === null && !leavesTime(blackouts))
+  if (linkedTo === null && !leavesTime(blackouts))
     return { problems: [problemAt(known.document, [...at, 'blackouts'], 'the windows leave no time for a run')] }
   const readBackAt = (cron: 'cron' | 'sampleCron'): Schedule | null => {
     if (verify === 'never') return null
@@ -560,7 +564,7 @@ function toConnection({ name, at, sourceAt, rides }: Place, settings: Connection
             absence: settings.source.absence,
             graceRuns: settings.source.graceRuns,
             outOfScope: settings.source.outOfScope,
-            secrets: secretsBelow(known, rides === null ? [...at, 'source'] : ['connections', rides, 'source']),
+            secrets: secretsBelow(known, linkedTo === null ? [...at, 'source'] : ['connections', linkedTo, 'source']),
           }
         : null,
     webhook:
@@ -578,7 +582,7 @@ function toConnection({ name, at, sourceAt, rides }: Place, settings: Connection
     pinned: settings.pinned,
     onHold: { send: kindsSent(settings.onHold) },
     ...(records.shape && { records: { shape: records.shape, deliver: settings.deliver ?? 'bySource' } }),
-    ...(rides !== null && { rides }),
+    ...(linkedTo !== null && { linkedTo }),
     delivery: settings.delivery,
     leavers: settings.leavers,
   }

@@ -16,17 +16,20 @@ export const noShapes: { readonly compileShape: typeof compileShape } = {
 /** Whether any connection takes records of a shape of its own. */
 export function hasRecords(connections: ConfigFile['connections']): boolean {
   return Object.values(connections).some(({ target, also }) =>
-    [target, ...Object.values(also).map((rider) => rider.target)].some((one) => 'type' in one),
+    [target, ...Object.values(also).map((linked) => linked.target)].some((one) => 'type' in one),
   )
 }
 
-/** The settings of a connection that is planned from the source of another one. Its key, and what becomes of rows, are those of the other. */
-export function riding({ source, schedule, blackouts }: ConnectionSettings, also: AlsoSettings): ConnectionSettings {
+/** The settings of a linked connection. Its key, and what becomes of rows, are those of the connection that it is linked to. */
+export function linkedSettings(
+  { source, schedule, blackouts }: ConnectionSettings,
+  also: AlsoSettings,
+): ConnectionSettings {
   const { fields, record, status, statusMeans, onBadCell, scope, outOfScope, absence, graceRuns, ...own } = also
   const { identityId } = source?.fields ?? {}
   const key = identityId === undefined ? {} : { identityId }
   const rules = { fields: { ...key, ...fields }, record, status, absence, graceRuns, outOfScope }
-  const ridden = source && {
+  const linked = source && {
     ...source,
     ...rules,
     statusMeans: statusMeans ?? source.statusMeans,
@@ -36,7 +39,7 @@ export function riding({ source, schedule, blackouts }: ConnectionSettings, also
   const timeZone = schedule?.timeZone ?? source?.timeZone
   const verify = own.verify === 'never' ? own.verify : { ...own.verify, timeZone: own.verify.timeZone ?? timeZone }
   const windows = blackouts.map((window) => ({ ...window, timeZone: window.timeZone ?? timeZone }))
-  return { ...own, verify, blackouts: windows, also: {}, source: ridden }
+  return { ...own, verify, blackouts: windows, also: {}, source: linked }
 }
 
 /** The form of records, and what the schema says of each property that any feed maps; null where records are those of people. */

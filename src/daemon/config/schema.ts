@@ -424,7 +424,7 @@ const Also = z
     delivery: Delivery.prefault({}).describe('How changes are sent.'),
     leavers: Leavers.prefault({}).describe('How long a departure may take.'),
   })
-  .describe('A connection that is planned from the same source in the same run, and guarded and held by itself.')
+  .describe('A linked connection: it reads the same export in its own run, and is guarded and held by itself.')
 
 const Connection = z
   .strictObject({
@@ -455,11 +455,13 @@ const Connection = z
     also: z
       .record(z.string().regex(connectionName, { error: connectionNameError }), Also)
       .default({})
-      .describe('Further connections that the same export feeds, by their names. It is read once for all of them.'),
+      .describe(
+        'Linked connections, by their names. They read the same export, which is fetched once for all of them.',
+      ),
   })
   .superRefine(({ source, webhook, also }, context) => {
     if (!source && Object.keys(also).length > 0) {
-      const message = 'needs a source: what is read once for several connections is an export'
+      const message = 'needs a source: linked connections read the same export'
       context.addIssue({ code: 'custom', path: ['also'], message })
     }
     if (!source && !webhook) context.addIssue({ code: 'custom', message: 'name a source, a webhook, or both' })
@@ -554,15 +556,15 @@ export function jsonSchema(): object {
 
 type Named = { readonly name: string; readonly path: string[]; readonly target: z.infer<typeof Target> }
 
-/** Every connection, those that ride along with another one included. */
+/** Every connection, with the linked ones. */
 function namedConnections(
   connections: Readonly<Record<string, Pick<z.infer<typeof Connection>, 'target' | 'also'>>>,
 ): Named[] {
   return Object.entries(connections).flatMap(([name, { target, also }]) => [
     { name, path: [name], target },
-    ...Object.entries(also).map(([rider, settings]) => ({
-      name: rider,
-      path: [name, 'also', rider],
+    ...Object.entries(also).map(([linked, settings]) => ({
+      name: linked,
+      path: [name, 'also', linked],
       target: settings.target,
     })),
   ])

@@ -12,9 +12,9 @@ export function settingsDigests({ connections, platform, alerts, retention, appr
   const channels = alerts.channels.map((channel) => ({ ...channel, ca: null }))
   return {
     connections: Object.fromEntries(
-      [...connections].map(([name, { digest, schedule, verify, sample, delivery, leavers, records, rides }]) => {
+      [...connections].map(([name, { digest, schedule, verify, sample, delivery, leavers, records, linkedTo }]) => {
         const deliver = records?.deliver
-        return [name, digestOf({ digest, schedule, verify, sample, delivery, leavers, deliver, rides })]
+        return [name, digestOf({ digest, schedule, verify, sample, delivery, leavers, deliver, linkedTo })]
       }),
     ),
     general: digestOf({ baseUrl, requestsPerMinute, alerts: { ...alerts, channels }, retention, approvals }),

@@ -136,7 +136,7 @@ export function classedView({ field, value, meaning, by, classedAt }: ClassedEnt
   return { field, value, as: meaning, by, at: classedAt.toISOString() }
 }
 
-/** A plan with those of the connections that ride along. */
+/** A plan with those of the linked connections. */
 export function plansView(
   ctx: Pick<SyncContext, 'connections'>,
   { also, ...plan }: PreparedPlan,

@@ -73,7 +73,7 @@ export async function addWaitingRun(
     trigger: Trigger
     options: RunOptions
     requestedBy?: readonly Asker[]
-    /** The run whose source it is planned from. */
+    /** The run of another connection that starts it, to read the same export. */
     ridesWith?: string
     now: Date
   },
@@ -110,22 +110,24 @@ export async function addWaitingRun(
 }
 
 /**
- * Those of the connections that are still to read their source, or wait for a decision about it. If the newest run of a connection
- * failed, it still has to read what it could not.
+ * The connections that still have to read their source or wait for a decision about it. A connection whose newest run failed or was
+ * cancelled without a decision about its export has to read the source again.
  */
 export async function undecidedOf(
   db: Db,
   connections: readonly string[],
-): Promise<readonly { readonly connection: string; readonly hasFailed: boolean }[]> {
-  const { rows } = await sql<{ connection: string; hasFailed: boolean }>`
-    select connection, bool_and(state = 'failed') as "hasFailed" from runs
+): Promise<readonly { readonly connection: string; readonly hasEnded: boolean }[]> {
+  const { rows } = await sql<{ connection: string; hasEnded: boolean }>`
+    select connection, bool_and(state in ('failed', 'cancelled')) as "hasEnded" from runs
     where connection = any(${connections}) and feed = 'source' and (
       state in ('waiting', 'reading', 'planned', 'held')
-      or state = 'failed' and not exists (
-        select 1 from runs newer
-        where newer.connection = runs.connection and newer.feed = 'source' and newer.state <> 'cancelled'
-          and newer.created_at > runs.created_at
-      )
+      or state in ('failed', 'cancelled')
+        and not exists (
+          select 1 from runs newer
+          where newer.connection = runs.connection and newer.feed = 'source' and newer.created_at > runs.created_at)
+        and not exists (
+          select 1 from taken_sources taken
+          where taken.connection = runs.connection and taken.version = runs.source ->> 'version')
     )
     group by connection
     order by connection`.execute(db)
@@ -556,7 +558,7 @@ function runs(db: Db) {
     .select(
       sql<Run['also']>`(
         select coalesce(json_agg(json_build_object('id', id, 'connection', connection) order by connection), '[]')
-        from runs rider where rider.rides_with = runs.id)`.as('also'),
+        from runs linked where linked.rides_with = runs.id)`.as('also'),
     )
     .select((eb) =>
       eb

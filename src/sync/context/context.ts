@@ -94,8 +94,8 @@ export type SyncConnection = {
   readonly configuration: string
   /** Left out where its records are those that the platform knows of people. */
   readonly records?: RecordRules
-  /** The connection whose source it is planned from, in the same run; left out where it reads for itself. */
-  readonly rides?: string
+  /** The connection whose source it reads too. Left out if the source is its own. */
+  readonly linkedTo?: string
   readonly delivery: {
     readonly batchSize: number
     readonly batchBytes: number

@@ -15,14 +15,20 @@ import type { Db } from '../../store/schema.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import type { FeedRules, SourceFeed, SyncConnection, SyncContext } from '../context/context.ts'
 import { Overtaken } from '../context/overtaken.ts'
+import { linkedConnections } from './linked.ts'
 import { readReadable } from './readable-events.ts'
-import { ridersOf } from './riders.ts'
 
 /** So many events at most become one plan; what is left is fresh still, and becomes the next one. */
 const eventsAtOnce = 5000
 
 /** A feed that is ready to be read. */
-export type OpenedFeed = { readonly name: FeedName; readonly reading: Reading; readonly rules: FeedRules }
+export type OpenedFeed = {
+  readonly name: FeedName
+  readonly reading: Reading
+  readonly rules: FeedRules
+  /** The exports that the source lists, by version, and which of them were taken. Left out if the source did not ask. */
+  readonly listed?: { readonly versions: readonly string[]; readonly taken: ReadonlySet<string> } | undefined
+}
 
 /** The feed that is meant if none is named. */
 export function mainFeed({ feeds }: SyncConnection): FeedName {
@@ -51,13 +57,15 @@ export async function openFeed(
     if (webhook?.settings.thin && claim) {
       await whileHeld(db, claim, (tx, runId) => takeAllPending(tx, { connection: connection.name, runId }))
     }
+    let listed: OpenedFeed['listed']
     const taken = async (versions: readonly string[]) => {
-      const connections = [connection, ...ridersOf(ctx, connection.name)].map((one) => one.name)
+      const connections = [connection, ...linkedConnections(ctx, connection.name)].map((one) => one.name)
       if (claim) await noteListed(db, { connections, versions, now: ctx.now() })
-      return await takenVersions(db, { connection: connection.name, versions })
+      listed = { versions, taken: await takenVersions(db, { connection: connection.name, versions }) }
+      return listed.taken
     }
     const reading = await openWatched(ctx, source, { claim, options: { now: ctx.now, signal, taken } })
-    return { name, rules: source, reading }
+    return { name, rules: source, reading, listed }
   }
   if (name === 'webhook' && webhook) {
     const events = await eventsFor(db, connection.name, claim)
@@ -73,6 +81,28 @@ export async function openFeed(
   const rules = source ?? webhook
   if (name === 'roster' && rules) return { name, rules, reading: nothingNew(ctx.now()) }
   throw new Failure('config_invalid', `connection "${connection.name}" has no ${name} in the configuration`)
+}
+
+/**
+ * Opens the source of a linked connection: the copy that the other connection has fetched, or the source itself if there is no copy. A
+ * connection that has not taken the same exports reads the source itself, since another export is next for it.
+ */
+export async function openLinked(
+  ctx: Parameters<typeof openFeed>[0],
+  connection: SyncConnection,
+  { fetched, claim, signal }: { fetched: OpenedFeed; claim: ClaimedRun | null; signal: AbortSignal },
+): Promise<OpenedFeed> {
+  const { reading, listed } = fetched
+  const { source } = connection.feeds
+  if (!source || !reading.reopen || !(await hasTakenTheSame(ctx.store.db, connection.name, listed)))
+    return await openFeed(ctx, connection, { name: 'source', claim, signal })
+  return { name: 'source', rules: source, reading: await reading.reopen() }
+}
+
+async function hasTakenTheSame(db: Db, connection: string, listed: OpenedFeed['listed']): Promise<boolean> {
+  if (!listed) return true
+  const taken = await takenVersions(db, { connection, versions: listed.versions })
+  return taken.symmetricDifference(listed.taken).size === 0
 }
 
 /** Opens a source. Whoever looks at the run meanwhile sees what the source makes it wait for. */
@@ -122,11 +152,20 @@ export async function openSource(
   return { name: 'source', rules: source, reading }
 }
 
-/** What is put away of a connection. Two runs that share a reading may both have been decided by the time that either comes here. */
+/** The archiving under way of each connection. Runs of linked connections can end at the same time. */
 const settling = new WeakMap<SyncConnection, Promise<void>>()
 
-/** Puts away what was decided about: archives it, moves it, or whatever its connector does. What fails is tried again with the next run. */
-export function settleSources(ctx: SyncContext, connection: SyncConnection): Promise<void> {
+/**
+ * Archives the exports that were decided about, moves them, or whatever their connector does, with those of the connection that this one is
+ * linked to. What fails is tried again with the next run.
+ */
+export async function settleSources(ctx: SyncContext, connection: SyncConnection): Promise<void> {
+  await settleInTurn(ctx, connection)
+  const owner = connection.linkedTo === undefined ? undefined : ctx.connections.get(connection.linkedTo)
+  if (owner) await settleInTurn(ctx, owner)
+}
+
+function settleInTurn(ctx: SyncContext, connection: SyncConnection): Promise<void> {
   const settled = (settling.get(connection) ?? Promise.resolve()).then(() => settleNow(ctx, connection))
   settling.set(
     connection,
@@ -137,15 +176,14 @@ export function settleSources(ctx: SyncContext, connection: SyncConnection): Pro
 
 async function settleNow(ctx: SyncContext, connection: SyncConnection): Promise<void> {
   const { db } = ctx.store
-  // A run that rides along, and has not read or decided yet, may have to read the source by itself.
-  const riders = ridersOf(ctx, connection.name).map(({ name }) => name)
-  const undecided = riders.length > 0 ? await undecidedOf(db, riders) : []
+  // A linked connection that has not read the export yet may have to read it here.
+  const linked = linkedConnections(ctx, connection.name).map(({ name }) => name)
+  const undecided = linked.length > 0 ? await undecidedOf(db, linked) : []
   const unsettled = await unsettledSources(db, connection.name)
   const connector = connection.feeds.source?.connector
   if (undecided.length > 0) {
-    const failed = undecided.flatMap((one) => (one.hasFailed ? [one.connection] : []))
-    if (failed.length > 0 && connector?.settle)
-      reportFailedRiders(ctx, { connection: connection.name, failed, unsettled })
+    const ended = undecided.flatMap((one) => (one.hasEnded ? [one.connection] : []))
+    if (ended.length > 0 && connector?.settle) reportWaiting(ctx, { connection: connection.name, ended, unsettled })
     return
   }
   for (const { source, outcome } of unsettled) {
@@ -160,20 +198,20 @@ async function settleNow(ctx: SyncContext, connection: SyncConnection): Promise<
 }
 
 /** Nothing repeats a failed run before the next export comes, so the log says what the exports wait for. */
-function reportFailedRiders(
+function reportWaiting(
   { events }: Pick<SyncContext, 'events'>,
   {
     connection,
-    failed,
+    ended,
     unsettled,
   }: {
     connection: string
-    failed: readonly string[]
+    ended: readonly string[]
     unsettled: Awaited<ReturnType<typeof unsettledSources>>
   },
 ): void {
-  const commands = failed.map((name) => `"rollcall sync ${name}"`).join(' and ')
-  const reason = `the last run of ${failed.join(', ')} failed, which reads the same source: ${commands} repeats it`
+  const commands = ended.map((name) => `"rollcall sync --connection ${name}"`).join(' and ')
+  const reason = `the last run of ${ended.join(', ')} failed or was cancelled, and it reads the same source: ${commands} repeats it`
   for (const { source } of unsettled) events.sourceUnsettled({ connection, source: source.name, reason })
 }
 

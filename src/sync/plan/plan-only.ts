@@ -4,11 +4,10 @@ import type { StagedChange } from '../../store/plans/plans.ts'
 import { ensureConnection } from '../../store/runs/runs.ts'
 import type { KeptPlan } from '../../store/schema.ts'
 import { connectionOf, type SyncConnection, type SyncContext } from '../context/context.ts'
-import { mainFeed, type OpenedFeed, openFeed } from './feeds.ts'
+import { mainFeed, type OpenedFeed, openFeed, openLinked } from './feeds.ts'
 import { keptPlan } from './kept-plan.ts'
+import { linkedConnections } from './linked.ts'
 import { preparePlan } from './prepare.ts'
-import { ridersOf } from './riders.ts'
-import { type Share, shareReading } from './share.ts'
 import { memoryStage } from './stage.ts'
 
 /** A plan to look at. */
@@ -33,34 +32,34 @@ export type PlanDocument = {
   readonly kept: KeptPlan
   readonly warnings: readonly string[]
   readonly rejects: readonly Reject[]
-  /** The plans of the connections that ride along, from the same reading; left out where there are none. */
+  /** The plans of the linked connections, each from its own reading of the export. Left out if there are none. */
   readonly also?: readonly PlanDocument[]
 }
 
 /** What a run would do now: reads the source and the roster, stores nothing and sends nothing. */
 export async function planOnly(ctx: SyncContext, name: string, signal: AbortSignal): Promise<PlanDocument> {
   const connection = connectionOf(ctx, name)
-  const riders = ridersOf(ctx, name)
-  for (const { name: rider } of riders) await ensureConnection(ctx.store.db, rider)
-  await ensureConnection(ctx.store.db, name)
-  const feed = await openFeed(ctx, connection, { name: mainFeed(connection), claim: null, signal })
-  if (riders.length === 0 || feed.name !== 'source')
-    return await planFrom(ctx, connection, { feed, signal }).finally(() => feed.reading.close?.())
-  const [own, ...shares] = shareReading(feed.reading, riders.length + 1)
-  const shared = async ({ feeds: { source }, ...rider }: SyncConnection, share: Share | undefined) => {
-    if (!source || !share) throw new Error('a connection that rides along has a source')
-    const opened = { name: 'source', rules: source, reading: share.reading } as const
-    try {
-      return await planFrom(ctx, { ...rider, feeds: { source } }, { feed: opened, signal })
-    } finally {
-      await share.leave()
-    }
+  const linked = linkedConnections(ctx, name)
+  for (const one of [...linked, connection]) await ensureConnection(ctx.store.db, one.name)
+  const fetched = await openFeed(ctx, connection, { name: mainFeed(connection), claim: null, signal })
+  try {
+    const plan = await planFrom(ctx, connection, { feed: fetched, signal })
+    if (linked.length === 0) return plan
+    const also: PlanDocument[] = []
+    for (const one of linked) also.push(await planLinked(ctx, one, { fetched, signal }))
+    return { ...plan, also }
+  } finally {
+    await fetched.reading.close?.()
   }
-  const plans = [shared(connection, own), ...riders.map((rider, at) => shared(rider, shares[at]))] as const
-  // The last one to end closes the source, also where one of them fails.
-  await Promise.allSettled(plans)
-  const [plan, ...also] = await Promise.all(plans)
-  return { ...plan, also }
+}
+
+async function planLinked(
+  ctx: SyncContext,
+  connection: SyncConnection,
+  { fetched, signal }: { fetched: OpenedFeed; signal: AbortSignal },
+): Promise<PlanDocument> {
+  const feed = await openLinked(ctx, connection, { fetched, claim: null, signal })
+  return await planFrom(ctx, connection, { feed, signal }).finally(() => feed.reading.close?.())
 }
 
 async function planFrom(

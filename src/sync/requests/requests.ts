@@ -33,7 +33,7 @@ import type { Asker, Db, RunOptions } from '../../store/schema.ts'
 import { connectionOf, type FeedRules, type SyncConnection, type SyncContext } from '../context/context.ts'
 import { enqueueDue, enqueueWaiting } from '../context/enqueue.ts'
 import { mainFeed, settleSources } from '../plan/feeds.ts'
-import { ridersOf } from '../plan/riders.ts'
+import { linkedConnections } from '../plan/linked.ts'
 import { addDueRuns } from '../run/due-runs.ts'
 import { decideSource, expiryOf } from '../run/run.ts'
 import { sweep } from '../run/sweep.ts'
@@ -68,7 +68,7 @@ export async function requestRun(
   // A run that must come to a kept plan reads what the plan was made from, and nothing beside it.
   // Those of linked connections too: nobody else asks for them where no daemon runs.
   const isForAll = trigger === 'operator' && !options.plan
-  const concerned = [connection, ...(isForAll ? ridersOf(ctx, connection.name) : [])].map(({ name }) => name)
+  const concerned = [connection, ...(isForAll ? linkedConnections(ctx, connection.name) : [])].map(({ name }) => name)
   if (isForAll) for (const name of concerned) await addDueRuns(ctx, { connection: name })
   const plansHeld = trigger === 'operator' && feed === 'webhook'
   const asked = { ...options, ...(plansHeld && { held: true }) }

@@ -1,4 +1,3 @@
-import type { Reading } from '../../connectors/connector.ts'
 import { Failure } from '../../errors.ts'
 import type { Verdict } from '../../identity/change.ts'
 import { areCovered, judgesFaults } from '../../identity/guards/covered.ts'
@@ -47,13 +46,13 @@ import { Overtaken } from '../context/overtaken.ts'
 import { noteTarget } from '../deliver/target.ts'
 import { prepareSeparation } from '../foreign/separation.ts'
 import { basisOf } from '../plan/basis.ts'
-import { openFeed, settleSources } from '../plan/feeds.ts'
+import { type OpenedFeed, openFeed, openLinked, settleSources } from '../plan/feeds.ts'
 import { refuseOtherPlan } from '../plan/kept-plan.ts'
+import { claimLinkedRuns } from '../plan/linked.ts'
 import { preparePerson } from '../plan/one-person.ts'
 import { type PreparedPlan, preparePlan } from '../plan/prepare.ts'
 import type { Progress } from '../plan/read-rows.ts'
 import { prepareRevert } from '../plan/revert.ts'
-import { type Rider, ridersOf, takeAlong } from '../plan/riders.ts'
 import { storeStage } from '../plan/stage.ts'
 import { readBackLeavers } from '../verify/effective.ts'
 import { readBackInDoubt } from '../verify/in-doubt.ts'
@@ -83,19 +82,21 @@ export async function executeRun(ctx: SyncContext, { runId }: Payload<'run'>, si
 async function readAndAccept(ctx: SyncContext, runId: string, signal: AbortSignal): Promise<void> {
   const claim = await claimRun(ctx.store.db, { id: runId, lease: ctx.lease, now: ctx.now() })
   if (!claim) return
-  const riding: Promise<void>[] = []
-  try {
-    await goOnWith(ctx, claim, { signal, riding })
-  } finally {
-    await Promise.all(riding)
-  }
+  await using job = new AsyncDisposableStack()
+  await continueRun(ctx, claim, { signal, job })
 }
 
-/** How a claimed run is read. `shared`: what another run has opened for it. `riding`: the runs that read along with it. */
-type Way = { readonly signal: AbortSignal; readonly riding: Promise<void>[]; readonly shared?: Reading }
+/** One attempt at a claimed run. */
+type Attempt = {
+  readonly signal: AbortSignal
+  /** Disposed when the job of the run ends. */
+  readonly job: AsyncDisposableStack
+  /** The export that the run of another connection has fetched for this one. */
+  readonly fetched?: OpenedFeed | undefined
+}
 
-async function goOnWith(ctx: SyncContext, claim: ClaimedRun, way: Way): Promise<void> {
-  const { signal } = way
+async function continueRun(ctx: SyncContext, claim: ClaimedRun, attempt: Attempt): Promise<void> {
+  const { signal } = attempt
   noteSpans({ 'rollcall.connection': claim.run.connection, 'rollcall.attempt': claim.attempt })
   const connection = ctx.connections.get(claim.run.connection)
   if (!connection) {
@@ -108,7 +109,7 @@ async function goOnWith(ctx: SyncContext, claim: ClaimedRun, way: Way): Promise<
   }
 
   try {
-    if (claim.run.state === 'reading') await readAndPlan(ctx, claim, connection, way)
+    if (claim.run.state === 'reading') await readAndPlan(ctx, claim, connection, attempt)
     await step('guard', () => accept(ctx, claim, connection))
   } catch (error) {
     if (error instanceof Overtaken) return
@@ -131,22 +132,41 @@ function finalFailure(error: unknown, claim: ClaimedRun, signal: AbortSignal): F
   return new Failure('run_failed', `an unexpected error ended the run after ${claim.attempt} attempts; the log has it`)
 }
 
-/** Has another run read along. What becomes of it is its own: whatever it fails with is told, and its next attempt reads for itself. */
-async function rideAlong(ctx: SyncContext, { claim, share }: Rider, signal: AbortSignal): Promise<void> {
-  const runId = claim.run.id
+/** Starts the runs of linked connections beside this one. The fetched copy stays until they have ended. */
+async function startLinkedRuns(
+  ctx: SyncContext,
+  claim: ClaimedRun,
+  { signal, job, fetched }: Required<Attempt>,
+): Promise<void> {
+  const running = (await claimLinkedRuns(ctx, claim)).map((linked) => linkedRun(ctx, linked, { signal, fetched }))
+  job.defer(async () => {
+    await Promise.all(running)
+  })
+}
+
+/** Continues the run of a linked connection. What it fails with does not concern the other run, and its next attempt is a job of its own. */
+async function linkedRun(
+  ctx: SyncContext,
+  claim: ClaimedRun,
+  { signal, fetched }: Omit<Required<Attempt>, 'job'>,
+): Promise<void> {
   try {
-    await workingOn(ctx.lease, { kind: 'run', runId }, () =>
-      goOnWith(ctx, claim, { signal, riding: [], shared: share.reading }),
-    )
+    await workingOn(ctx.lease, { kind: 'run', runId: claim.run.id }, async () => {
+      await using job = new AsyncDisposableStack()
+      await continueRun(ctx, claim, { signal, job, fetched })
+    })
   } catch (error) {
-    if (!signal.aborted) ctx.events.unexpected({ during: 'a run that rides along', error })
-  } finally {
-    await share.leave()
+    if (!signal.aborted) ctx.events.unexpected({ during: 'the run of a linked connection', error })
   }
 }
 
-async function readAndPlan(ctx: SyncContext, claim: ClaimedRun, connection: SyncConnection, way: Way): Promise<void> {
-  const { signal } = way
+async function readAndPlan(
+  ctx: SyncContext,
+  claim: ClaimedRun,
+  connection: SyncConnection,
+  attempt: Attempt,
+): Promise<void> {
+  const { signal } = attempt
   const { db } = ctx.store
   const about = { runId: claim.run.id, connection: connection.name }
   ctx.events.runStarted({ ...about, trigger: claim.run.trigger })
@@ -174,7 +194,7 @@ async function readAndPlan(ctx: SyncContext, claim: ClaimedRun, connection: Sync
 
   // Before anything is read by it: what is said meanwhile makes it another one.
   const basis = await basisOf(ctx, connection)
-  const plan = await step('plan', () => planOf(ctx, claim, connection, way))
+  const plan = await step('plan', () => planOf(ctx, claim, connection, attempt))
 
   const found = await withoutPlanned(ctx, claim.run, { found: verification, plan })
   const { setAside } = plan
@@ -231,7 +251,7 @@ async function planOf(
   ctx: SyncContext,
   claim: ClaimedRun,
   connection: SyncConnection,
-  { signal, riding, shared }: Way,
+  { signal, job, fetched }: Attempt,
 ): Promise<Prepared> {
   const { id: runId, options, feed: name } = claim.run
   const stage = storeStage(ctx.store.db, claim, connection.delivery)
@@ -243,44 +263,33 @@ async function planOf(
   if (options.revert) return await prepareRevert(ctx, connection, { revert: options.revert, stage, signal })
   if (options.person) return await preparePerson(ctx, connection, { asked: options.person, stage, signal, onProgress })
 
-  const feed =
-    shared && connection.feeds.source
-      ? { name: 'source' as const, rules: connection.feeds.source, reading: shared }
-      : await step('open source', () => openFeed(ctx, connection, { name: name as FeedName, claim, signal }))
-  await using opened = new AsyncDisposableStack()
-  if (!shared) opened.defer(async () => await feed.reading.close?.())
+  const feed = await step('open source', () =>
+    fetched
+      ? openLinked(ctx, connection, { fetched, claim, signal })
+      : openFeed(ctx, connection, { name: name as FeedName, claim, signal }),
+  )
+  job.defer(async () => await feed.reading.close?.())
   const { again, held: replaces = false } = options
   const keep = async (part: number, data: Buffer) =>
     await ctx.store.db.transaction().execute(async (tx) => {
       if (!(await holdsRun(tx, claim))) throw new Overtaken()
       await keepPart(tx, { runId, part, data })
     })
-  const prepare = (reading: Reading) =>
-    preparePlan(ctx, connection, {
-      feed: { ...feed, reading },
-      stage,
-      everybody: options.full ?? false,
-      // What is made again was set aside before.
-      splits: options.plan || (again && !replaces) ? null : { behindHeld: !replaces },
-      sparing: {
-        leaving: { runId, keep },
-        onWhole: (reason) => ctx.events.runReadsWhole({ runId, connection: connection.name, reason }),
-      },
-      signal,
-      onProgress,
-    })
   const isAlone = feed.name !== 'source' || feed.reading.source === null || options.plan || again
-  if (isAlone || ridersOf(ctx, connection.name).length === 0) return await prepare(feed.reading)
-
-  const { own, riders } = await takeAlong(ctx, claim, { name: connection.name, reading: feed.reading })
-  // From here on the last of those who share the reading closes it.
-  opened.move()
-  riding.push(...riders.map((rider) => rideAlong(ctx, rider, signal)))
-  try {
-    return await prepare(own.reading)
-  } finally {
-    await own.leave()
-  }
+  if (!isAlone) await startLinkedRuns(ctx, claim, { signal, job, fetched: feed })
+  return await preparePlan(ctx, connection, {
+    feed,
+    stage,
+    everybody: options.full ?? false,
+    // What is made again was set aside before.
+    splits: options.plan || (again && !replaces) ? null : { behindHeld: !replaces },
+    sparing: {
+      leaving: { runId, keep },
+      onWhole: (reason) => ctx.events.runReadsWhole({ runId, connection: connection.name, reason }),
+    },
+    signal,
+    onProgress,
+  })
 }
 
 /** The run as its plan knows it: the source has said which person was meant. */
@@ -451,8 +460,6 @@ export async function afterCommit(ctx: SyncContext, run: Run, batches: number): 
   if (batches > 1) await refreshStatistics(ctx.store.db, run.id, ctx.giveWay)
   const connection = ctx.connections.get(run.connection)
   if (connection) await settleSources(ctx, connection)
-  const ridden = connection?.rides === undefined ? undefined : ctx.connections.get(connection.rides)
-  if (ridden) await settleSources(ctx, ridden)
   // What was accepted may hold a day that has begun by now, and there may be no daemon that would look for it. A run that a person asked for to do
   // one thing does nothing beside it.
   const isAlone = ofNamedPeople.has(run.feed) || run.options.plan !== undefined

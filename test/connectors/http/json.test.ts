@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import {
   type Answer,
+  csv,
   type HttpSettings,
   json,
   openHttp,
@@ -177,12 +178,34 @@ describe('a JSON list over HTTP', () => {
     const afterwards = await readdir(spool)
     const given = await openHttp({ url: server.url }, { folder: folder.path })
     for await (const _slice of given.rows) break
+    await given.close?.()
 
     expect(during).toHaveLength(1)
     expect(rows).toHaveLength(5000)
     expect(rows.at(-1)?.values).toEqual(['4999'])
     expect(afterwards).toEqual([])
     expect(await readdir(spool)).toEqual([])
+  })
+
+  test.each([
+    ['json', json([{ id: '1' }, { id: '2' }])],
+    ['csv', csv('id\n1\n2\n')],
+  ] as const)('is fetched once for several readers (%s)', async (format, answer) => {
+    await using server = await startHrServer(answer)
+    await using folder = await temporaryFolder()
+    const first = await openHttp({ url: server.url, format }, { folder: folder.path })
+
+    const rows = first.rows[Symbol.asyncIterator]()
+    await rows.next()
+    const second = await first.reopen?.()
+    const again = await Array.fromAsync(second?.rows ?? [])
+    await rows.return?.()
+    await first.close?.()
+
+    expect(server.requests).toHaveLength(1)
+    expect(second).toMatchObject({ source: first.source, asOf: first.asOf, headers: first.headers })
+    expect(again.flat().map(({ values }) => values)).toEqual([['1'], ['2']])
+    expect(second?.cellBytes?.()).toBe(2)
   })
 
   test('keeps text with every kind of line end apart from its neighbours', async () => {

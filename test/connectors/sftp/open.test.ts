@@ -44,36 +44,40 @@ describe('an export on a server', () => {
   })
 
   test.each<[string, (reading: Reading) => Promise<unknown>]>([
-    ['read to its end', allRows],
-    [
-      'given up half-way',
-      async ({ rows }) =>
-        rows[Symbol.asyncIterator]()
-          .next()
-          .then(() => undefined),
-    ],
-  ])('leaves no copy behind once it was %s', async (_case, read) => {
+    ['was read to its end', ({ rows }) => Array.fromAsync(rows)],
+    ['was given up half-way', giveUp],
+    ['was closed before its first row', async () => {}],
+  ])('leaves no copy behind once it %s', async (_case, read) => {
     await using server = await serving({ 'people.csv': people })
     await using spool = await exportFolder()
 
     const reading = await connect(server, spool).open(options())
-    const before = await readdir(spool.path)
     await read(reading)
-    for await (const _rest of reading.rows) break
+    const before = await readdir(spool.path)
+    await reading.close?.()
+    await reading.close?.()
 
     expect(before).toHaveLength(1)
     expect(await readdir(spool.path)).toEqual([])
   })
 
-  test('leaves no copy behind once it was closed before its first row', async () => {
-    await using server = await serving({ 'people.csv': people })
+  test('is read again from the copy, beside the first reader, whatever became of it on the server', async () => {
+    await using server = await serving({ 'people.csv': people, 'people.csv.count': '2' })
     await using spool = await exportFolder()
-    const reading = await connect(server, spool).open(options())
+    const complete = { sideFile: { suffix: '.count', holds: 'rows' } } as const
+    const first = await connect(server, spool, { complete }).open(options())
+    await writeFile(join(server.folder, 'people.csv'), 'id,email\n3,eva@example.com\n')
 
-    await reading.close?.()
-    await reading.close?.()
+    const second = await first.reopen?.()
+    const firstRows = first.rows[Symbol.asyncIterator]()
+    await firstRows.next()
+    const again = await Array.fromAsync(second?.rows ?? [])
+    await firstRows.return?.()
+    await first.close?.()
 
-    expect(await readdir(spool.path)).toEqual([])
+    expect(second).toMatchObject({ source: first.source, asOf: first.asOf, headers: first.headers })
+    expect(again.flat().map(({ values }) => values[0])).toEqual(['1', '2'])
+    expect(second?.textBytes?.()).toBe(people.length)
   })
 
   test('leaves no copy behind where it is no readable export', async () => {
@@ -251,6 +255,10 @@ test('no failure tells a secret', async () => {
 
   expect(`${failure.message}${failure.stack}${String(failure.cause)}`).not.toContain(secret)
 })
+
+async function giveUp({ rows }: Reading): Promise<void> {
+  for await (const _slice of rows) return
+}
 
 function connect(
   server: SshServer,

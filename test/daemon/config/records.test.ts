@@ -96,7 +96,7 @@ function placeOf(text: string, mark: string): string {
 
 describe('a connection of records', () => {
   test('says what a record looks like and which columns hold its properties', async () => {
-    const { target: told, records: of, source, rides } = await connectionOf(records)
+    const { target: told, records: of, source, linkedTo } = await connectionOf(records)
 
     expect(told).toMatchObject({ name: 'Acme records', type: 'CUSTOM', workspaces: [3], displayNameKey: 'name' })
     expect(told).not.toHaveProperty('id')
@@ -108,7 +108,7 @@ describe('a connection of records', () => {
       },
     })
     expect(source?.shape).toBe(of?.shape)
-    expect(rides).toBeUndefined()
+    expect(linkedTo).toBeUndefined()
   })
 
   test('may take its schema from a sample, and name the number of the connection', async () => {
@@ -357,7 +357,7 @@ describe('a connection of people is refused with its place:', () => {
   })
 })
 
-describe('a connection that rides along', () => {
+describe('a linked connection', () => {
   test('reads what the other one reads, with its key, its time zone and its secrets, and on no schedule of its own', async () => {
     const text = people.replace(
       '    also:',
@@ -365,23 +365,23 @@ describe('a connection that rides along', () => {
     )
 
     const own = await connectionOf(text)
-    const rider = await connectionOf(text, 'acme-records')
+    const linked = await connectionOf(text, 'acme-records')
 
-    expect(own.rides).toBeUndefined()
-    expect(rider).toMatchObject({ name: 'acme-records', rides: 'acme', schedule: null, webhook: null })
-    expect(rider.source).toMatchObject({
+    expect(own.linkedTo).toBeUndefined()
+    expect(linked).toMatchObject({ name: 'acme-records', linkedTo: 'acme', schedule: null, webhook: null })
+    expect(linked.source).toMatchObject({
       timeZone: 'Europe/Berlin',
       settings: { path: 'out/*.csv', host: 'sftp.hr.example' },
     })
-    expect(rider.source?.mapping).toMatchObject({
+    expect(linked.source?.mapping).toMatchObject({
       fields: { identityId: { column: 'Badge', lowercase: true } },
       scope: "Department != 'Stores'",
       record: { name: { column: 'Name' } },
     })
-    expect(await rider.source?.secrets.get('password')?.read()).toBe('open sesame')
+    expect(await linked.source?.secrets.get('password')?.read()).toBe('open sesame')
     const window = { from: '22:00', to: '05:00', timeZone: 'Asia/Tokyo' }
     expect(own.verify).toMatchObject({ timeZone: 'Asia/Tokyo', blackouts: [window] })
-    expect(rider.verify).toMatchObject({ timeZone: 'Asia/Tokyo', blackouts: [window] })
+    expect(linked.verify).toMatchObject({ timeZone: 'Asia/Tokyo', blackouts: [window] })
   })
 
   test('has a status, a scope, guards and an absence of its own, and none of those of the other', async () => {
@@ -418,10 +418,10 @@ describe('a connection that rides along', () => {
       '        target: { id: 7 }\n        fields: { identityId: Other ID, email: Mail }\n',
     )
 
-    const rider = await connectionOf(text, 'acme-records')
+    const linked = await connectionOf(text, 'acme-records')
 
-    expect(rider.target).toEqual({ id: 7 })
-    expect(rider.source?.mapping.fields).toMatchObject({
+    expect(linked.target).toEqual({ id: 7 })
+    expect(linked.source?.mapping.fields).toMatchObject({
       identityId: { column: 'Other ID' },
       email: { column: 'Mail' },
     })
@@ -519,7 +519,7 @@ describe('a connection that rides along', () => {
 })
 
 describe('the settings in effect', () => {
-  test('list those of a connection that rides along, each with its line', async () => {
+  test('list those of a linked connection, each with its line', async () => {
     const { settings } = await load(people)
     const at = (path: string) => settings.find((one) => one.path === `connections.acme.also.acme-records.${path}`)
 

@@ -21,9 +21,13 @@ export function openCsv(folder: ExportFolder, settings: FolderSettings = {}): Pr
   return openIn(folder, settings)
 }
 
-export async function allRows({ rows }: Pick<Reading, 'rows'>): Promise<SourceRow[]> {
+export async function allRows({ rows, close }: Pick<Reading, 'rows' | 'close'>): Promise<SourceRow[]> {
   const all: SourceRow[] = []
-  for await (const slice of rows) all.push(...slice)
+  try {
+    for await (const slice of rows) all.push(...slice)
+  } finally {
+    await close?.()
+  }
   return all
 }
 

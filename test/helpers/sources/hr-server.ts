@@ -106,8 +106,12 @@ export function openHttp(
 }
 
 /** Every row of a reading. */
-export async function rowsOf(reading: Reading): Promise<readonly SourceRow[]> {
-  return (await Array.fromAsync(reading.rows)).flat()
+export async function rowsOf({ rows, close }: Reading): Promise<readonly SourceRow[]> {
+  try {
+    return (await Array.fromAsync(rows)).flat()
+  } finally {
+    await close?.()
+  }
 }
 
 /** Every row of a reading as an object of the cells that it has. */

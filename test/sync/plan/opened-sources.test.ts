@@ -21,7 +21,7 @@ const answers = {
   csv: csv('id,email\n1,ana@acme.example\n'),
 }
 
-/** A connection that is read over HTTP, and one that rides along. The database fails once the source has been opened. */
+/** A connection that is read over HTTP, and a linked one. The database fails once the source has been opened. */
 async function openFailing(format: 'json' | 'csv') {
   await using opening = new AsyncDisposableStack()
   const server = opening.use(await startHrServer(answers[format]))
@@ -43,7 +43,7 @@ async function openFailing(format: 'json' | 'csv') {
   const opened = opening.move()
   return {
     world,
-    linked: () => ({ ...connection, name: 'linked', target: { name: 'Linked' }, rides: 'acme' }),
+    linked: () => ({ ...connection, name: 'linked', target: { name: 'Linked' }, linkedTo: 'acme' }),
     wasOpened: () => wasOpened,
     /** The copies of what was fetched, and the files among them that this process has open. */
     async left() {
@@ -66,7 +66,7 @@ const readers: readonly (readonly [string, (failing: Failing) => Promise<unknown
     },
   ],
   [
-    'runs that read together',
+    'runs of linked connections',
     async ({ world, linked }) => {
       Object.assign(world.sync, { connections: new Map([world.connection, linked()].map((one) => [one.name, one])) })
       await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
@@ -83,7 +83,7 @@ const readers: readonly (readonly [string, (failing: Failing) => Promise<unknown
   ],
   ['a plan to look at', ({ world }) => planOnly(world.sync, 'acme', signal).catch((error: unknown) => error)],
   [
-    'plans to look at that are read together',
+    'plans of linked connections to look at',
     ({ world, linked }) => {
       Object.assign(world.sync, { connections: new Map([world.connection, linked()].map((one) => [one.name, one])) })
       return planOnly(world.sync, 'acme', signal).catch((error: unknown) => error)
