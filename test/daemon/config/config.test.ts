@@ -35,7 +35,7 @@ describe('a configuration', () => {
   test.each([
     ['of a connection', '    keepValues: false\n', '12:17: connections.acme.keepValues'],
     [
-      'of a connection that rides along',
+      'of a linked connection',
       '    also:\n      other: { target: { name: Other }, fields: { identityId: ID }, keepValues: false }\n',
       '13:81: connections.acme.also.other.keepValues',
     ],
