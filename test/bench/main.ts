@@ -3,6 +3,7 @@ import { type Server, type ServerKind, startOwnServer, startServer } from '../he
 import { deliverBesideVisits } from './console.ts'
 import { halvesOfCores } from './cores.ts'
 import { delays, figures, type Row, rate, ratio, round, table } from './figures.ts'
+import { houseRows } from './house.ts'
 import { measureIdle } from './idle.ts'
 import { measureInstalls } from './install.ts'
 import { openPlace, type PlaceOptions } from './place.ts'
@@ -21,6 +22,7 @@ npm run bench -- platform [--identities 1000000] [--assets 100000] [--controls 1
 npm run bench -- start [--rounds 10] [--json]
 npm run bench -- idle [--seconds 30] [--json]
 npm run bench -- install [--json]
+npm run bench -- house [--json]
 npm run bench -- simulate [--stores PostgreSQL,PostgreSQL+Redis] [--connections 1000] [--speed 10] [--json]`
 
 type Placed<Found> = { readonly people: number; readonly store: string } & Found
@@ -69,6 +71,7 @@ else if (positionals[0] === 'webhook' && [load.rate, load.seconds].every(isCount
 else if (positionals[0] === 'idle' && isCount(load.seconds)) print(await benchIdle())
 else if (positionals[0] === 'simulate' && Object.values(simulated).every(isCount)) print(await benchSimulate())
 else if (positionals[0] === 'install') print(await benchInstall())
+else if (positionals[0] === 'house') print(houseRows(positionals.slice(1)))
 else if (positionals[0] === 'start' && isCount(Number(values.rounds))) print(await benchStart())
 else if (positionals[0] === 'plan' && isPlaced) print(await benchPlan())
 else if (bench !== undefined && isPlaced) print(await runAll(bench))
