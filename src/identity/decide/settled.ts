@@ -2,7 +2,7 @@ import { hasLeft, startsAfterLeaving, utcMidnight } from '../employment.ts'
 import { isBefore } from '../field-times.ts'
 import { fieldNames, type RosterEntry, type Sighting } from '../record.ts'
 import type { PlanContext, WantedSide } from './decide.ts'
-import type { Decided } from './decider.ts'
+import type { Decided } from './decisions.ts'
 
 /**
  * Whether nothing more follows from the same row, or from the same silence, once the plan with this decision is accepted and delivered: on

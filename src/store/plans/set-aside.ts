@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
-import type { PlannedPerson } from '../../identity/decide/decider.ts'
+import type { PlannedPerson } from '../../identity/decide/planned.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
 import type { Pair } from '../../identity/rekeyed.ts'
 import { holdEvents } from '../inbox/inbox.ts'

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { StandingReject } from '../../identity/decide/decider.ts'
+import type { StandingReject } from '../../identity/decide/faults.ts'
 import { type KnownFaults, noKnownFaults, valueName } from '../../identity/guards/facts.ts'
 import type { UnlistedValue } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'

@@ -1,6 +1,6 @@
 import type { Verdict } from '../../identity/change.ts'
 import { type Decision, decideSide, type PlanContext, unknownPerson } from '../../identity/decide/decide.ts'
-import { withPin } from '../../identity/decide/decider.ts'
+import { withPin } from '../../identity/decide/decisions.ts'
 import { tally } from '../../identity/decide/tally.ts'
 import { judge } from '../../identity/guards/judge.ts'
 import { fieldNames, type IdentityRecord, type RosterEntry } from '../../identity/record.ts'

@@ -1,4 +1,5 @@
-import type { Decider, Told } from '../../identity/decide/decider.ts'
+import type { Decider } from '../../identity/decide/decider.ts'
+import type { Page, Told } from '../../identity/decide/row-book.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import { rosterEntries, rosterKeys, unfinishedKeys } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
@@ -28,11 +29,11 @@ const nobody: ReadonlyMap<string, RosterEntry> = new Map()
 /** Decides about the people of the last page and then about people without a usable row. */
 export async function decideRest(place: Place): Promise<void> {
   const { db, connection, stage, decider, signal, only, watch } = place
-  await stagePage(place, decider.lastPage())
+  await stagePage(place, decider.book.lastPage())
   if (only) {
     await decideOne(place, only)
     for await (const some of rosterKeys(db, connection)) {
-      for (const identityIds of portionsOf(decider.unseen(some).filter((key) => !only.isAsked(key)))) {
+      for (const identityIds of portionsOf(decider.book.unseen(some).filter((key) => !only.isAsked(key)))) {
         decider.compareUnseen((await rosterEntries(db, { connection, identityIds })).values())
       }
     }
@@ -42,7 +43,7 @@ export async function decideRest(place: Place): Promise<void> {
   const keys = decider.asksForEverybody ? rosterKeys(db, connection) : unfinishedKeys(db, connection)
   for await (const some of asked === null ? keys : [asked]) {
     signal.throwIfAborted()
-    for (const identityIds of portionsOf(decider.unseen(some))) {
+    for (const identityIds of portionsOf(decider.book.unseen(some))) {
       const known = await rosterEntries(db, { connection, identityIds })
       await stage.put(decider.decideUnseen(known.values()))
     }
@@ -52,8 +53,9 @@ export async function decideRest(place: Place): Promise<void> {
 /** Decides about the people of a page and stages that. */
 export async function stagePage(
   { db, connection, stage, decider, isFirst, only, watch }: Place,
-  { withdrawn, told: all }: ReturnType<Decider['nextPage']>,
+  { withdrawn, told: all }: Page,
 ): Promise<void> {
+  decider.takeBack(withdrawn)
   watch?.withdraw(withdrawn)
   if (withdrawn.length > 0) await stage.drop(withdrawn)
   only?.forget(withdrawn)
@@ -93,10 +95,10 @@ export async function entriesOf(
 
 /** Decides about the one person who is asked for, if no usable row named them. */
 async function decideOne({ db, connection, stage, decider }: Place, only: PersonWatch): Promise<void> {
-  const identityIds = decider.unseen(only.keys())
+  const identityIds = decider.book.unseen(only.keys())
   const known = await rosterEntries(db, { connection, identityIds })
   for (const entry of known.values()) {
-    const seen = decider.lacks(entry.identityId) ? 'absent' : 'untouched'
+    const seen = decider.book.lacks(entry.identityId) ? 'absent' : 'untouched'
     await stage.put(only.take(decider.decideUnseen([entry]), { entry, seen }))
   }
 }

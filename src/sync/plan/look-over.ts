@@ -1,7 +1,8 @@
 import type { Reading } from '../../connectors/connector.ts'
 import { withExpressions } from '../../connectors/expressions/expressions.ts'
 import type { Verdict } from '../../identity/change.ts'
-import { createDecider, type Decider, type Page } from '../../identity/decide/decider.ts'
+import { createDecider, type Decider } from '../../identity/decide/decider.ts'
+import type { Page } from '../../identity/decide/row-book.ts'
 import { type GuardFacts, noPeople } from '../../identity/guards/facts.ts'
 import { judge } from '../../identity/guards/judge.ts'
 import type { Guards } from '../../identity/guards/limits.ts'
@@ -44,14 +45,16 @@ export async function lookOver(
   const mapping = mapRows(reading, rules, { now })
   const context = contextOf(reading, rules, now)
   const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept, isFirst: true })
-  const onPage = async ({ told }: Page): Promise<void> => {
+  const onPage = async ({ withdrawn, told }: Page): Promise<void> => {
+    decider.takeBack(withdrawn)
     decider.decideTold(told, nobody)
   }
   const managers = managersIn(reading, mapping)
   const rows = await readRows(decider, { slices: reading.rows, mapping: managers.mapping, signal, onPage })
-  await onPage(decider.lastPage())
-  const { records, rejected } = decider.account
-  const { rejects } = decider
+  await onPage(decider.book.lastPage())
+  const { records } = decider.book.account
+  const rejected = decider.rejected()
+  const rejects = decider.rejects()
   const { incomplete } = decider.counts()
   const warnings = [
     ...warningsOf(reading, mapping, decider),

@@ -190,7 +190,7 @@ async function prepareOnce(
     isFirst,
     ...(rules.mapping.scope !== undefined && {
       scope: {
-        rows: decider.account.outOfScope,
+        rows: decider.book.account.outOfScope,
         fallenOut: decider.fallenOut,
         holds: (rules.outOfScope ?? 'hold') === 'hold',
       },
@@ -220,7 +220,7 @@ async function prepareOnce(
     source,
     asOf: reading.asOf,
     rows,
-    records: decider.account.records,
+    records: decider.book.account.records,
     counts: aside && 'whole' in aside ? aside.whole : decider.counts(),
     people: aside && 'whole' in aside ? aside.counted : decider.people(),
     known,
@@ -237,7 +237,7 @@ async function prepareOnce(
       ...withdrawnWarning(waiting),
       ...(isExport ? await strayPins(db, connection, { decider, answers }) : []),
     ],
-    rejects: decider.rejects.toSorted((a, b) => a.line - b.line),
+    rejects: decider.rejects().toSorted((a, b) => a.line - b.line),
     setAside: part,
     waiting,
     index,
@@ -326,7 +326,7 @@ async function strayPins(
   { decider, answers }: { decider: Decider; answers: KeyAnswers },
 ): Promise<string[]> {
   const known = await rosterEntries(db, { connection: name, identityIds: [...pinned] })
-  const stray = [...pinned].filter((key) => !known.has(key) && !answers.aliases.has(key) && decider.lacks(key))
+  const stray = [...pinned].filter((key) => !known.has(key) && !answers.aliases.has(key) && decider.book.lacks(key))
   if (stray.length === 0) return []
   return [
     `no one has ${stray.length === 1 ? 'the pinned key' : 'the pinned keys'} ${stray.join(', ')}: the pin keeps no one safe`,
@@ -350,7 +350,7 @@ async function isEndMissing(
 ): Promise<boolean> {
   const known = await rosterEntries(db, { connection, identityIds: end })
   const last = end.findLast((identityId) => isEmployed(known.get(identityId), today))
-  return last !== undefined && decider.lacks(last)
+  return last !== undefined && decider.book.lacks(last)
 }
 
 /** A preset's columns may be missing; one that the last export had and that is gone now is as bad as any missing column. */
@@ -400,8 +400,9 @@ function staleExport(context: PlanContext): Verdict[] {
 export function warningsOf(
   reading: Pick<Reading, 'warnings'>,
   mapping: MappedRows,
-  { account: { older, later, outOfScope, startsAfterLeaving: swapped }, contradicted }: Decider,
+  { book, contradicted }: Decider,
 ): readonly string[] {
+  const { older, later, outOfScope, startsAfterLeaving: swapped } = book.account
   const contradictions = contradicted()
   return [
     ...(reading.warnings?.() ?? []),

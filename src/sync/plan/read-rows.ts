@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SourceRow } from '../../connectors/connector.ts'
-import type { Decider, Page } from '../../identity/decide/decider.ts'
+import type { Decider } from '../../identity/decide/decider.ts'
+import type { Page } from '../../identity/decide/row-book.ts'
 import { isReject } from '../../identity/mapping/rows.ts'
 import type { GiveWay } from '../context/context.ts'
 import type { RecordWatch } from './known/record-watch.ts'
@@ -54,14 +55,14 @@ export async function readRows(
           if (told.identityId !== null) watch?.meet(told.identityId, row.origin.line)
           if ('noPerson' in told) {
             rows -= 1
-            decider.passOver(told.identityId)
+            decider.book.passOver(told.identityId)
           } else if ('outOfScope' in told) {
             rows -= 1
-            decider.leaveOut(told)
-          } else if (isReject(told)) decider.reject(told)
+            decider.book.leaveOut(told)
+          } else if (isReject(told)) decider.book.reject(told)
           else {
             watch?.note(row, told, mapping)
-            decider.see(told)
+            decider.book.see(told)
           }
         }
         rows += watch?.endSlice(decider, mapping) ?? 0
@@ -71,8 +72,8 @@ export async function readRows(
       // Whatever it fails with shows where it is waited for.
       next.catch(() => {})
       await giveWay()
-      await onPage?.(decider.nextPage())
-      await onProgress?.({ rows, rejected: decider.account.rejected })
+      await onPage?.(decider.book.nextPage())
+      await onProgress?.({ rows, rejected: decider.rejected() })
     }
   } finally {
     await reading.return?.()

@@ -1,5 +1,6 @@
 import { decideSide } from '../../identity/decide/decide.ts'
-import { type PlannedPerson, withPin } from '../../identity/decide/decider.ts'
+import { withPin } from '../../identity/decide/decisions.ts'
+import type { PlannedPerson } from '../../identity/decide/planned.ts'
 import { type Done, type Undoing, undo } from '../../identity/decide/revert.ts'
 import { tally } from '../../identity/decide/tally.ts'
 import { judge } from '../../identity/guards/judge.ts'

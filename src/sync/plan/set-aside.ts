@@ -1,5 +1,7 @@
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
-import type { Decider, PlannedPerson, Told } from '../../identity/decide/decider.ts'
+import type { Decider } from '../../identity/decide/decider.ts'
+import type { PlannedPerson } from '../../identity/decide/planned.ts'
+import type { Told } from '../../identity/decide/row-book.ts'
 import { guardsOfPeople } from '../../identity/decide/tally.ts'
 import { compareKeys, planDigest } from '../../identity/digest.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'

@@ -1,4 +1,4 @@
-import type { PlannedPerson } from '../../identity/decide/decider.ts'
+import type { PlannedPerson } from '../../identity/decide/planned.ts'
 import { compareKeys, planDigest } from '../../identity/digest.ts'
 import { type BatchLimits, batchNumbers } from '../../store/plans/batches.ts'
 import {

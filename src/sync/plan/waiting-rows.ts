@@ -27,18 +27,18 @@ export async function waitingAfter(
   // An export that is older than the accepted one has no say in what is still to come.
   if (isStale(context)) return null
   const isOfAll = speaksOfAll(context)
-  const later = Map.groupBy(decider.later(), ({ identityId }) => identityId)
+  const later = Map.groupBy(decider.book.later(), ({ identityId }) => identityId)
   const endOf = (identityId: string): EndOfWaiting[] => {
     const own = later.get(identityId) ?? []
-    const isStated = decider.isUsable(identityId) || (context.mode === 'snapshot' && own.length > 0)
-    if (isStated || (isOfAll && decider.lacks(identityId))) return [{ identityId, effectiveOn: null }]
+    const isStated = decider.book.isUsable(identityId) || (context.mode === 'snapshot' && own.length > 0)
+    if (isStated || (isOfAll && decider.book.lacks(identityId))) return [{ identityId, effectiveOn: null }]
     return own.map(({ effectiveOn = null }) => ({ identityId, effectiveOn }))
   }
   const ended = (await waitingKeys(db, connection)).flatMap(endOf)
-  const rows = decider.later().map((sighting) => toWaiting(sighting, context))
+  const rows = decider.book.later().map((sighting) => toWaiting(sighting, context))
   const leaves = (identityId: string): boolean =>
-    decider.lacks(identityId) ||
-    decider.speaksOfLeaving(identityId) ||
+    decider.book.lacks(identityId) ||
+    decider.book.speaksOfLeaving(identityId) ||
     (later.get(identityId) ?? []).some(({ left, leavingDate }) => left || typeof leavingDate === 'string')
   const identityIds = ended.flatMap((end) => (end.effectiveOn || leaves(end.identityId) ? [] : end.identityId))
   return { rows, ended, withdrawn: await waitingDepartures(db, { connection, identityIds, asOf: context.asOf }) }
@@ -63,7 +63,7 @@ export async function seeDue(
   { aliases, asOf }: { readonly aliases: KeyAnswers['aliases']; readonly asOf: string },
 ): Promise<PlannedWaiting> {
   const due = await dueWaiting(db, { connection, now: new Date(asOf) })
-  for (const { sighting, dueAt } of due) decider.see(underFirstKey({ ...sighting, asOf: dueAt }, aliases))
+  for (const { sighting, dueAt } of due) decider.book.see(underFirstKey({ ...sighting, asOf: dueAt }, aliases))
   const ended = due.map(({ sighting: { identityId }, effectiveOn }) => ({ identityId, effectiveOn }))
   return { rows: [], ended, withdrawn: [] }
 }

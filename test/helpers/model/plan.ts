@@ -1,6 +1,8 @@
 import type { Change, PlanCounts } from '../../../src/identity/change.ts'
 import type { PlanContext, WantedSide } from '../../../src/identity/decide/decide.ts'
-import { createDecider, type DeciderRules, isStale, type PlannedPerson } from '../../../src/identity/decide/decider.ts'
+import { createDecider, type DeciderRules, isStale } from '../../../src/identity/decide/decider.ts'
+import type { PlannedPerson } from '../../../src/identity/decide/planned.ts'
+import type { Page } from '../../../src/identity/decide/row-book.ts'
 import { compareKeys } from '../../../src/identity/digest.ts'
 import { type GuardFacts, noPeople, type PeopleCounts } from '../../../src/identity/guards/facts.ts'
 import { isReject } from '../../../src/identity/mapping/rows.ts'
@@ -63,7 +65,8 @@ export function planRows(
       staged.set(person.identityId, person)
     }
   }
-  const take = ({ withdrawn, told }: ReturnType<typeof decider.nextPage>) => {
+  const take = ({ withdrawn, told }: Page) => {
+    decider.takeBack(withdrawn)
     for (const key of withdrawn) staged.delete(key)
     put(
       decider.decideTold(
@@ -78,14 +81,14 @@ export function planRows(
 
   for (let start = 0; start < rows.length; start += slice) {
     for (const row of rows.slice(start, start + slice)) {
-      if (isReject(row)) decider.reject(row)
-      else decider.see(row)
+      if (isReject(row)) decider.book.reject(row)
+      else decider.book.see(row)
     }
-    take(decider.nextPage())
+    take(decider.book.nextPage())
   }
-  take(decider.lastPage())
+  take(decider.book.lastPage())
   const asked = [...roster.values()].filter((entry) => decider.asksForEverybody || isUnfinished(entry))
-  put(decider.decideUnseen(entriesOf(roster, decider.unseen(asked.map(({ identityId }) => identityId))).values()))
+  put(decider.decideUnseen(entriesOf(roster, decider.book.unseen(asked.map(({ identityId }) => identityId))).values()))
 
   const people = [...staged.values()].sort((a, b) => compareKeys(a.identityId, b.identityId))
   const { leavers, emailChanges, retractions, rejected, unreadableKeys, absent, pinned } = decider.facts(about)
@@ -97,9 +100,9 @@ export function planRows(
     news: { leavers, emailChanges, retractions, rejected, unreadableKeys, absent },
     people: decider.people(),
     absent,
-    records: decider.account.records,
-    older: decider.account.older,
-    rejects: decider.rejects,
+    records: decider.book.account.records,
+    older: decider.book.account.older,
+    rejects: decider.rejects(),
     pairs: decider.pairs(),
     pinned: decider.explain({ name: 'pinned', actual: pinned, limit: 0, ok: pinned === 0 }).people ?? [],
     spokenAsOf: speaks ? context.asOf : null,

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decide, type PlanContext, type WantedSide } from '../../../src/identity/decide/decide.ts'
-import { createDecider, standingKept } from '../../../src/identity/decide/decider.ts'
+import { createDecider } from '../../../src/identity/decide/decider.ts'
+import { standingKept } from '../../../src/identity/decide/faults.ts'
 import { noPeople } from '../../../src/identity/guards/facts.ts'
 import { isReject } from '../../../src/identity/mapping/rows.ts'
 import type { Reject, Sighting } from '../../../src/identity/record.ts'
@@ -117,13 +118,13 @@ test('rows whose start lies on or after their leaving date are counted, but for 
       ...said,
     })
 
-  decider.see(row(2, '2026-11-10', { employed: true }))
-  decider.see(row(3, '2026-12-01', { employed: true }))
-  decider.see(row(4, '2026-11-01', { employed: true }))
-  decider.see(row(5, '2026-11-10'))
-  decider.see(row(6, '2020-01-06'))
+  decider.book.see(row(2, '2026-11-10', { employed: true }))
+  decider.book.see(row(3, '2026-12-01', { employed: true }))
+  decider.book.see(row(4, '2026-11-01', { employed: true }))
+  decider.book.see(row(5, '2026-11-10'))
+  decider.book.see(row(6, '2020-01-06'))
 
-  expect(decider.account.startsAfterLeaving).toEqual({ count: 3, line: 3 })
+  expect(decider.book.account.startsAfterLeaving).toEqual({ count: 3, line: 3 })
 })
 
 describe('several rows of a person', () => {
@@ -308,14 +309,14 @@ describe('several rows of a person that all say that the person has left', () =>
       ...{ context: nightly(), inOrder: false, everybody: false, rejectsKept: 10 },
     })
 
-    decider.see(row(2, { ...second, badCells: [reject('ana', { line: 2, cellOnly: true })] }))
-    decider.see(row(3, june))
+    decider.book.see(row(2, { ...second, badCells: [reject('ana', { line: 2, cellOnly: true })] }))
+    decider.book.see(row(3, june))
 
     const repeated = [
       { line: 2, reason: expect.stringMatching(reason) },
       { line: 3, reason: expect.stringMatching(reason) },
     ]
-    expect(decider.rejects.filter(({ cellOnly }) => !cellOnly)).toMatchObject(repeated)
+    expect(decider.rejects().filter(({ cellOnly }) => !cellOnly)).toMatchObject(repeated)
     expect(decider.standing()).toMatchObject([
       { cellOnly: true, reason: reject('ana').reason },
       { ...repeated[0], mayLeave: true, times: 2, unserved: true },
@@ -438,8 +439,8 @@ describe('the people whom a source names last', () => {
       rejectsKept: 10,
     })
     for (const one of rows) {
-      if (isReject(one)) decider.reject(one)
-      else decider.see(one)
+      if (isReject(one)) decider.book.reject(one)
+      else decider.book.see(one)
     }
     return decider
   }
@@ -465,7 +466,7 @@ describe('the people whom a source names last', () => {
 
     expect(decider.unusableEnd()).toEqual(['bo', 'cy'])
     expect(keys).toEqual(['ana', 'bo'])
-    expect(decider.lacks('bo')).toBe(false)
+    expect(decider.book.lacks('bo')).toBe(false)
   })
 })
 
@@ -475,10 +476,10 @@ describe('what is wrong with a source', () => {
   test('is told once for each fault, with how many rows have it, whether or not it is kept one by one', () => {
     const decider = createDecider(rules)
 
-    for (let at = 0; at < 40; at++) decider.reject(reject(`p${at % 20}`, { line: at + 2 }))
+    for (let at = 0; at < 40; at++) decider.book.reject(reject(`p${at % 20}`, { line: at + 2 }))
 
     const found = decider.standing()
-    expect(decider.rejects).toHaveLength(10)
+    expect(decider.rejects()).toHaveLength(10)
     expect(found.map(({ identityId }) => identityId)).toEqual(Array.from({ length: 20 }, (_, at) => `p${at}`))
     expect(new Set(found.map(({ times, unserved }) => `${times} ${unserved}`))).toEqual(new Set(['2 true']))
   })
@@ -486,11 +487,11 @@ describe('what is wrong with a source', () => {
   test('is known again up to a bound, and is new beyond it', () => {
     const faults = Array.from({ length: standingKept + 7 }, (_, at) => reject(`p${at}`))
     const first = createDecider(rules)
-    for (const fault of faults) first.reject(fault)
+    for (const fault of faults) first.book.reject(fault)
 
     const known = new Map(first.standing().map(({ fingerprint, times }) => [fingerprint, times]))
     const second = createDecider({ ...rules, known: { rejects: known, values: new Set() } })
-    for (const fault of faults) second.reject(fault)
+    for (const fault of faults) second.book.reject(fault)
 
     const { rejected, knownFaulty } = second.facts({
       ...{
@@ -556,16 +557,16 @@ test('a person whose row was taken for one of totals is there, and stays as know
   const context = nightly()
   const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept: 10 })
 
-  decider.passOver('SUM')
-  decider.passOver(null)
+  decider.book.passOver('SUM')
+  decider.book.passOver(null)
   const decided = decider.decideUnseen([entry('SUM'), entry('W2')])
 
   expect(decided.map(({ identityId, change }) => [identityId, change?.kind])).toEqual([
     ['SUM', undefined],
     ['W2', 'leave'],
   ])
-  expect([decider.lacks('SUM'), decider.lacks('W2')]).toEqual([false, true])
-  expect(decider.unseen(['SUM'])).toEqual(['SUM'])
+  expect([decider.book.lacks('SUM'), decider.book.lacks('W2')]).toEqual([false, true])
+  expect(decider.book.unseen(['SUM'])).toEqual(['SUM'])
 })
 
 test('an event is read again at the earliest time that its rejects name, also those that are not kept', () => {
@@ -573,9 +574,9 @@ test('an event is read again at the earliest time that its rejects name, also th
   const days = [undefined, '2026-12-09', '2026-12-02', '2026-12-01', '2026-12-05']
 
   for (const [at, day] of days.entries())
-    decider.reject({ ...unusable(`p${at}`), event: '7', ...(day && { retryAt: `${day}T00:00:00.000Z` }) })
+    decider.book.reject({ ...unusable(`p${at}`), event: '7', ...(day && { retryAt: `${day}T00:00:00.000Z` }) })
 
-  expect(decider.rejects.map(({ retryAt }) => retryAt)).toEqual([
+  expect(decider.rejects().map(({ retryAt }) => retryAt)).toEqual([
     '2026-12-01T00:00:00.000Z',
     '2026-12-09T00:00:00.000Z',
   ])

@@ -73,11 +73,11 @@ function decided(feed: Feed, past: Past, row: MappableRow, rules: unknown = feed
     rejectsKept: 10,
   })
   const told = compiled.map(row)
-  if (isReject(told)) decider.reject(told)
-  else decider.see(told)
+  if (isReject(told)) decider.book.reject(told)
+  else decider.book.see(told)
   const entries = new Map(before ? [['ana', before]] : [])
-  const named = decider.decideTold(decider.lastPage().told, entries)
-  const unseen = decider.unseen([...entries.keys()]).length > 0 ? decider.decideUnseen(entries.values()) : []
+  const named = decider.decideTold(decider.book.lastPage().told, entries)
+  const unseen = decider.book.unseen([...entries.keys()]).length > 0 ? decider.decideUnseen(entries.values()) : []
   const [person] = [...named, ...unseen]
   const facts = decider.facts({
     ...context,
@@ -92,7 +92,7 @@ function decided(feed: Feed, past: Past, row: MappableRow, rules: unknown = feed
   })
   return {
     outcome: outcomeOf(past, person ?? null, row.values[2] ?? ''),
-    rejects: decider.rejects,
+    rejects: decider.rejects(),
     verdicts: judge(facts, Guards.parse({})),
   }
 }

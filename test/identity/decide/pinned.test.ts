@@ -64,8 +64,8 @@ test('of events, the departure of a pinned person waits, and that of another one
   })
   const known = new Map(['ada', 'bob'].map((key) => [key, entry(key)]))
   const rows = [left('ada'), left('bob')]
-  for (const row of rows) decider.see(row)
-  decider.decideTold(decider.lastPage().told, known)
+  for (const row of rows) decider.book.see(row)
+  decider.decideTold(decider.book.lastPage().told, known)
   const stopped = new Set(['pinned'])
 
   const counted = decider.toldBy(stopped).flatMap((told) => (told.isCounted ? [{ ...told, joins: false }] : []))

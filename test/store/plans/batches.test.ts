@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
-import type { PlannedPerson } from '../../../src/identity/decide/decider.ts'
+import type { PlannedPerson } from '../../../src/identity/decide/planned.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { batchNumbers } from '../../../src/store/plans/batches.ts'
 import { commitPlan, stagePeople, unstagePeople } from '../../../src/store/plans/plans.ts'

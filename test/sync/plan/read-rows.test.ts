@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { SourceRow } from '../../../src/connectors/connector.ts'
-import { createDecider, type Page } from '../../../src/identity/decide/decider.ts'
+import { createDecider } from '../../../src/identity/decide/decider.ts'
+import type { Page } from '../../../src/identity/decide/row-book.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { mapRows } from '../../../src/sync/plan/map/map-rows.ts'
 import { readRows } from '../../../src/sync/plan/read-rows.ts'

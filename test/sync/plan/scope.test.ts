@@ -49,13 +49,13 @@ async function decided(
     signal: new AbortController().signal,
   })
   const roster = new Map(known.map((one) => [one.identityId, one]))
-  const told = decider.decideTold(decider.lastPage().told, roster)
-  const unseen = decider.unseen([...roster.keys()]).flatMap((key) => roster.get(key) ?? [])
+  const told = decider.decideTold(decider.book.lastPage().told, roster)
+  const unseen = decider.book.unseen([...roster.keys()]).flatMap((key) => roster.get(key) ?? [])
   const changes = [...told, ...decider.decideUnseen(mode === 'snapshot' ? unseen : [])].flatMap(({ change }) =>
     change ? [`${change.kind} ${change.identityId}`] : [],
   )
-  const { account, fallenOut, rejects } = decider
-  return { inScope, changes, outside: account.outOfScope, fallenOut, rejects }
+  const { book, fallenOut, rejects } = decider
+  return { inScope, changes, outside: book.account.outOfScope, fallenOut, rejects: rejects() }
 }
 
 const row = (id: string, dept: string, left = '') => [id, `${id}@example.com`, dept, left]

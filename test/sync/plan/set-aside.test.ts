@@ -134,11 +134,11 @@ describe.each(databases)('on $name', ({ place }) => {
     const leavers = ['E0005', 'E0006', 'E0007']
     for (const id of staff(7).map(({ id }) => id)) {
       const event = { asOf: at, statesEmployment: false, leavingDate: undefined }
-      decider.see(sighting(id, { ...event, fields: { email: `new-${id}@acme.example` } }))
-      if (leavers.includes(id)) decider.see(sighting(id, { ...event, fields: {}, leavingDate: '2026-11-19' }))
+      decider.book.see(sighting(id, { ...event, fields: { email: `new-${id}@acme.example` } }))
+      if (leavers.includes(id)) decider.book.see(sighting(id, { ...event, fields: {}, leavingDate: '2026-11-19' }))
     }
     const place = { db, connection: 'acme', stage, decider, isFirst: false, signal: new AbortController().signal }
-    await stagePage(place, decider.lastPage())
+    await stagePage(place, decider.book.lastPage())
     const verdicts = [{ name: 'emailChanges', actual: 7, limit: 2, ok: false }]
 
     const aside = await setAside(place, { verdicts, pairs: [], behindHeld: false, pageSize: 2 })

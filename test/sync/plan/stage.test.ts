@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
-import type { PlannedPerson } from '../../../src/identity/decide/decider.ts'
+import type { PlannedPerson } from '../../../src/identity/decide/planned.ts'
 import { changeTo } from '../../../src/identity/difference.ts'
 import { planDigest } from '../../../src/identity/digest.ts'
 import type { IdentityRecord } from '../../../src/identity/record.ts'

@@ -2,7 +2,9 @@ import { hash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RecordFilter, SourceRow } from '../../../connectors/connector.ts'
 import type { PlanContext } from '../../../identity/decide/decide.ts'
-import type { Decided, Decider, SettledPeople } from '../../../identity/decide/decider.ts'
+import type { Decider } from '../../../identity/decide/decider.ts'
+import type { Decided } from '../../../identity/decide/decisions.ts'
+import type { SettledPeople } from '../../../identity/decide/row-book.ts'
 import { isSettled } from '../../../identity/decide/settled.ts'
 import { compareKeys } from '../../../identity/digest.ts'
 import type { RowTraits } from '../../../identity/lint/traits.ts'
@@ -219,7 +221,7 @@ export function watchRecords({
       for (; named < entries.length && lines.get(named) <= line; named += 1) {
         const entry = entries.get(named)
         const kind = index?.kindOf(entry) ?? 0
-        if (!known[kind]?.left) decider.nameSettled(entry)
+        if (!known[kind]?.left) decider.book.nameSettled(entry)
         if (!wantsEach) continue
         mapped.spareOne(kinds.traits[kind] ?? 0, { line: lines.get(named), address: addressOf(entry) })
         wantsEach = mapped.wantsEach()
@@ -267,9 +269,9 @@ export function watchRecords({
     /** The people without a usable row who have to be decided about, in the order of their keys; null: everybody. */
     unseen(decider: Decider): string[] | null {
       if (index === null) return null
-      const keys = new Set([...index.head.open, ...unsettled, ...decider.namedInVain()])
+      const keys = new Set([...index.head.open, ...unsettled, ...decider.book.namedInVain()])
       for (let entry = 0; entry < size; entry += 1) if (state[entry] !== leftOut) keys.add(index.keyOf(entry))
-      return decider.unseen([...keys]).sort(compareKeys)
+      return decider.book.unseen([...keys]).sort(compareKeys)
     },
 
     /** How many records were left out. */

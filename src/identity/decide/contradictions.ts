@@ -1,0 +1,21 @@
+import type { RosterEntry, Sighting } from '../record.ts'
+import { type Contradiction, contradictionIn } from './contradiction.ts'
+import type { Decision, PlanContext } from './decide.ts'
+import { standingKept } from './faults.ts'
+
+export type Contradictions = ReturnType<typeof noteContradictions>
+
+/** Notes of whom the row that counts says "employed", while their leaving date has come. */
+export function noteContradictions(context: PlanContext) {
+  const found = new Map<string, Contradiction>()
+  return {
+    /** The row that counts for a person; null: what counts is no row, as it was rejected. */
+    note(identityId: string, counts: Sighting | null, entry: RosterEntry | undefined, decision: Decision): void {
+      const known = { wanted: (decision.entry ?? entry)?.wanted ?? null, retracted: entry?.retracted ?? null }
+      const contradiction = counts === null ? null : contradictionIn(counts, known, context)
+      if (contradiction === null) found.delete(identityId)
+      else if (found.size < standingKept) found.set(identityId, contradiction)
+    },
+    all: (): [string, Contradiction][] => [...found],
+  }
+}

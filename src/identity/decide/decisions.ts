@@ -1,0 +1,63 @@
+import type { RosterEntry } from '../record.ts'
+import type { Decision, PlanContext, Seen } from './decide.ts'
+import { type Keeping, type PlannedPerson, planned } from './planned.ts'
+import type { Tallied, Tally } from './tally.ts'
+
+/** What was decided about one person, by what. */
+export type Decided = {
+  readonly identityId: string
+  readonly entry: RosterEntry | undefined
+  readonly decision: Decision
+  readonly seen: Seen
+}
+
+export type DecisionRules = Omit<Keeping, 'context'> & {
+  readonly context: PlanContext
+  readonly tally: Tally
+  /** People who are neither separated nor deleted without an approval that names them. */
+  readonly pinned: ReadonlySet<string>
+  /** Is told each decision, also of a row that turns out later not to count. */
+  readonly onDecided?: ((decided: Decided) => void) | undefined
+}
+
+export type Decisions = ReturnType<typeof keepDecisions>
+
+/** Counts the decisions of a plan, so that one can be taken back whose row turns out not to count. */
+export function keepDecisions({ context, tally, pinned, onDecided, ...keeping }: DecisionRules) {
+  const tallied = new Map<string, Tallied>()
+  return {
+    context,
+    tally,
+    withPin: (identityId: string, decision: Decision): Decision => withPin(identityId, decision, pinned),
+    add(decided: Decided): void {
+      tallied.set(decided.identityId, tally.add(decided.decision, decided.seen))
+      onDecided?.(decided)
+    },
+    takeBack(identityIds: readonly string[]): void {
+      for (const identityId of identityIds) {
+        tally.remove(tallied.get(identityId) ?? 0)
+        tallied.delete(identityId)
+      }
+    },
+    /** Counts people among those who seem to have got a new key. */
+    rekey(identityIds: readonly string[]): void {
+      for (const identityId of identityIds) tallied.set(identityId, tally.rekey(tallied.get(identityId) ?? 0))
+    },
+    /** Whether one of these guards counts something of what was decided about the person. */
+    isCountedBy: (identityId: string, guards: ReadonlySet<string>): boolean =>
+      tally.isCountedBy(tallied.get(identityId) ?? 0, guards),
+    planned: (
+      entry: RosterEntry | undefined,
+      decision: Decision,
+      of: Pick<PlannedPerson, 'identityId' | 'origin'>,
+    ): PlannedPerson[] => planned(entry, decision, of, { context, ...keeping }),
+  }
+}
+
+/** Has the guard of pins count the person, if the decision takes a pinned one away. */
+export function withPin(identityId: string, decision: Decision, pinned: ReadonlySet<string>): Decision {
+  const { news } = decision
+  const isTaken = news.kinds.includes('leavers') || news.kinds.includes('retractions')
+  if (!isTaken || !pinned.has(identityId)) return decision
+  return { ...decision, news: { ...news, kinds: [...news.kinds, 'pinned'] } }
+}

@@ -1,0 +1,130 @@
+import { fingerprint } from '../digest.ts'
+import type { Reject, Sighting } from '../record.ts'
+import type { PlanContext } from './decide.ts'
+import { bothLeave, leavingIn, sightingOf } from './departure.ts'
+import type { Faults } from './faults.ts'
+import { type Collected, emptyPage, type PersonRow, rowOf, type SeveralRows, unusableRow } from './row-book.ts'
+
+/**
+ * Of several rows of one person the one of the highest rank counts. Rows without a rank, or of the same one, are rejected, and say no more
+ * than that the person has left, if all of them say so.
+ */
+export function rankedRows(
+  collected: Collected,
+  { context, faults }: { readonly context: PlanContext; readonly faults: Faults },
+): SeveralRows {
+  const { people, departures, account } = collected
+
+  /** Another row of the person contradicts the one that counted: that one is rejected too. No row outranks one without a rank. */
+  function setAside(identityId: string, before: PersonRow, other: Other): void {
+    if (other.rank === undefined) before.rank = undefined
+    if (!before.isUsable) return
+    account.records--
+    withdraw(identityId)
+    collected.page.told.delete(identityId)
+    before.isUsable = false
+    faults.add(
+      twice(identityId, { ...other, line: before.line, other: other.line, mayLeave: before.leaving !== false }),
+    )
+  }
+
+  /** Two rows of a person of which neither outranks the other are both rejected. What alone counts of them is that both say "left". */
+  function repeat(before: PersonRow, sighting: Sighting): void {
+    const { identityId, rank, origin } = sighting
+    const { line } = origin
+    const leaving = leavingIn(sighting, context)
+    const departure = rank === before.rank ? bothLeave(before.leaving, leaving, context) : null
+    const underTwoKeys = before.keyOrder !== (sighting.keyOrder ?? 0)
+    setAside(identityId, before, { line, rank, underTwoKeys })
+    faults.add(twice(identityId, { line, other: before.line, mayLeave: leaving !== false, underTwoKeys }))
+    before.leaving = departure ?? false
+    if (departure) departures.set(identityId, sightingOf(departure, { identityId, origin }))
+    else departures.delete(identityId)
+  }
+
+  function replace(before: PersonRow, sighting: Sighting): void {
+    const { identityId } = sighting
+    if (before.isUsable) {
+      account.older++
+      withdraw(identityId)
+    } else {
+      account.records++
+    }
+    Object.assign(before, rowOf(sighting, context))
+    departures.delete(identityId)
+    collected.page.told.set(identityId, [sighting])
+  }
+
+  /** Takes a decision back. A person of the present page has none yet. */
+  function withdraw(identityId: string): void {
+    if (!collected.page.told.has(identityId)) collected.page.withdrawn.add(identityId)
+  }
+
+  /** Whether, of two rows under different keys of one person, the older key's row says that it leaves: the key then, and no person. */
+  function isOver(before: PersonRow, sighting: Sighting): boolean {
+    return before.keyOrder < (sighting.keyOrder ?? 0)
+      ? before.leaving !== false
+      : leavingIn(sighting, context) !== false
+  }
+
+  return {
+    meet(before, sighting) {
+      const { rank, keyOrder = 0 } = sighting
+      if (before.isUsable && before.keyOrder !== keyOrder && isOver(before, sighting)) {
+        // HR keeps the row of a key that it no longer uses.
+        if (before.keyOrder < keyOrder) replace(before, sighting)
+        else account.older++
+      } else if (rank === undefined || before.rank === undefined || rank === before.rank) {
+        repeat(before, sighting)
+      } else if (rank > before.rank) {
+        replace(before, sighting)
+      } else {
+        account.older++
+      }
+    },
+    reject({ identityId, line, mayLeave }) {
+      const before = people.get(identityId)
+      if (before === undefined) {
+        people.set(identityId, unusableRow(line, mayLeave))
+        return
+      }
+      setAside(identityId, before, { line, rank: undefined, underTwoKeys: false })
+      before.leaving = false
+      departures.delete(identityId)
+    },
+    takePage() {
+      const { withdrawn, told } = collected.page
+      collected.page = emptyPage()
+      return {
+        withdrawn: [...withdrawn],
+        told: [...told].map(([identityId, sightings]) => ({ identityId, sightings })),
+      }
+    },
+    told: () => [],
+  }
+}
+
+type Other = { readonly line: number; readonly rank: string | undefined; readonly underTwoKeys: boolean }
+
+type Twice = {
+  readonly line: number
+  readonly other: number
+  readonly mayLeave: boolean
+  readonly underTwoKeys: boolean
+}
+
+/** The key's place in the file does not matter to the fingerprint: a key that is repeated every night is the same fault. */
+function twice(identityId: string, { line, other, mayLeave, underTwoKeys }: Twice): Reject {
+  const reason = underTwoKeys
+    ? `the person stands in this file under two keys, also in line ${other}, and an alias says that both are theirs`
+    : `the key stands in this file more than once, also in line ${other}`
+  return {
+    line,
+    column: null,
+    reason,
+    identityId,
+    cellOnly: false,
+    mayLeave,
+    fingerprint: fingerprint('twice', identityId),
+  }
+}
