@@ -1,18 +1,17 @@
 import { isEmployed } from '../employment.ts'
-import type { KnownFaults } from '../guards/facts.ts'
-import { noKnownFaults } from '../guards/facts.ts'
-import type { Reject, RosterEntry, Sighting } from '../record.ts'
+import { type KnownFaults, noKnownFaults } from '../guards/facts.ts'
+import type { RosterEntry, Sighting } from '../record.ts'
 import { noAnswers, type Pair } from '../rekeyed.ts'
-import { type Contradiction, contradictionReject } from './contradiction.ts'
 import { noteContradictions } from './contradictions.ts'
 import { type Decision, decide, decideInOrder, type PlanContext, type Seen } from './decide.ts'
 import { type Decided, keepDecisions } from './decisions.ts'
 import { mayDepart } from './departure.ts'
-import { keepFaults, type StandingReject } from './faults.ts'
+import { keepFaults } from './faults.ts'
+import { findingsOf } from './findings.ts'
 import { watchKeyChanges } from './key-changes.ts'
 import type { PlannedPerson } from './planned.ts'
 import { rankedRows } from './ranked-rows.ts'
-import { type Account, type BookRules, openRowBook, type SettledPeople, type Told } from './row-book.ts'
+import { type BookRules, openRowBook, type SettledPeople, type Told } from './row-book.ts'
 import { departuresOf, rowsInOrder } from './rows-in-order.ts'
 import { startSplitting } from './split.ts'
 import { tally } from './tally.ts'
@@ -98,47 +97,16 @@ export function createDecider(rules: DeciderRules) {
     return decisions.planned(entry, decision, { identityId, origin: null })
   }
 
-  /** What an operator is told of a rejected row: also that a departure was taken from it. */
-  function withDeparture(reject: Reject): Reject {
-    const { identityId, cellOnly, reason } = reject
-    if (identityId === null || cellOnly || !book.isDeparture(identityId)) return reject
-    return {
-      ...reject,
-      reason: `${reason}; all of its rows say that the person has left, and nothing else of them counts`,
-    }
-  }
-
-  function contradicted(): [string, Contradiction][] {
-    return contradictions
-      .all()
-      .filter(([key, { line }]) => book.isUsable(key) && (inOrder || book.lineOf(key) === line))
-  }
-
-  function isUnserved({ identityId, cellOnly, line }: Reject): boolean {
-    return identityId === null || !cellOnly || inOrder || book.lineOf(identityId) === line
-  }
-
   return {
     /** What the rows say, person by person. */
     book,
+    ...findingsOf({ book, faults, contradictions, inOrder }),
     counts: tallied.counts,
     people: tallied.people,
     explain: tallied.explain,
     facts: tallied.facts,
     /** True: everybody of the roster without a usable row is decided about. False: unfinished people alone are. */
     asksForEverybody: context.mode === 'snapshot' || everybody,
-    rejected: faults.rejected,
-    /** The first rejects and the first of each event, in the order in which they were found. */
-    rejects: (): readonly Reject[] => (book.hasDepartures() ? faults.first.map(withDeparture) : faults.first),
-    /** The different rejects, as far as they are known again. Complete once there are no more rows. */
-    standing: (): StandingReject[] => [
-      ...faults
-        .different()
-        .map(({ reject, times }) => ({ ...withDeparture(reject), times, unserved: isUnserved(reject) })),
-      ...contradicted().map(([key, found]) => ({ ...contradictionReject(key, found), times: 1, unserved: true })),
-    ],
-    /** The people whose rows that count contradict themselves. Complete once there are no more rows. */
-    contradicted,
     /** The keys of employed people who fall out of scope with this source, and would be separated. */
     fallenOut: fallenOut as readonly string[],
     overtaken: overtaken as readonly OvertakenEvent[],

@@ -96,16 +96,6 @@ export function openRowBook({ context, faults, severalRows, settled = noneSettle
   const laterKeys = new Set<string>()
   const lastNamed = rememberLast(settled.keyOf)
 
-  function isNamed(identityId: string): boolean {
-    return (
-      people.has(identityId) ||
-      laterKeys.has(identityId) ||
-      passedOver.has(identityId) ||
-      outside.has(identityId) ||
-      settled.has(identityId)
-    )
-  }
-
   function noteSwapped(line: number): void {
     const { count, line: first } = account.startsAfterLeaving
     account.startsAfterLeaving = { count: count + 1, line: count === 0 ? line : first }
@@ -118,19 +108,24 @@ export function openRowBook({ context, faults, severalRows, settled = noneSettle
   }
 
   return {
+    ...answersOf({ collected, several, settled, passedOver, outside, later, laterKeys }),
     account: account as Account,
 
     see(sighting: Sighting): void {
       if (sighting.badCells) faults.addCells(sighting.badCells)
-      if (isLater(sighting, context)) return addLater(sighting)
+      if (isLater(sighting, context)) {
+        addLater(sighting)
+        return
+      }
       const { identityId, origin } = sighting
       if (!sighting.left && (sighting.leavingDate ?? afterToday) > context.today) lastNamed.add(identityId)
       if (startsAfterLeaving(sighting) && !isHiredAgain(sighting, context.today)) noteSwapped(origin.line)
       const before = people.get(identityId)
-      if (before !== undefined) return several.meet(before, sighting)
-      account.records++
-      people.set(identityId, rowOf(sighting, context))
-      collected.page.told.set(identityId, [sighting])
+      if (before === undefined) {
+        account.records++
+        people.set(identityId, rowOf(sighting, context))
+        collected.page.told.set(identityId, [sighting])
+      } else several.meet(before, sighting)
     },
 
     reject(reject: Reject): void {
@@ -163,6 +158,9 @@ export function openRowBook({ context, faults, severalRows, settled = noneSettle
     /** Takes into account where in the source the row of an employed person stands that was left out of the reading. */
     nameSettled: (person: number): void => lastNamed.add(person),
 
+    /** The people named last, in order. */
+    lastNamed: (): readonly string[] => lastNamed.keys(),
+
     /** The page of the rows so far. */
     nextPage: (): Page => several.takePage(false),
 
@@ -179,7 +177,36 @@ export function openRowBook({ context, faults, severalRows, settled = noneSettle
       for (const [identityId, departure] of departures) collected.page.told.set(identityId, [departure])
       return several.takePage(true)
     },
+  }
+}
 
+type Noted = {
+  readonly collected: Collected
+  readonly several: SeveralRows
+  readonly settled: SettledPeople
+  /** Keys in rows that are about no person. */
+  readonly passedOver: ReadonlySet<string>
+  /** People with a row that is not in scope. */
+  readonly outside: ReadonlyMap<string, Origin>
+  readonly later: readonly Sighting[]
+  readonly laterKeys: ReadonlySet<string>
+}
+
+/** What the book answers about people. */
+function answersOf({ collected, several, settled, passedOver, outside, later, laterKeys }: Noted) {
+  const { people, departures } = collected
+
+  function isNamed(identityId: string): boolean {
+    return (
+      people.has(identityId) ||
+      laterKeys.has(identityId) ||
+      passedOver.has(identityId) ||
+      outside.has(identityId) ||
+      settled.has(identityId)
+    )
+  }
+
+  return {
     /** Whether the person leaves by rejected rows that all say so, or because no row of theirs is in scope. */
     isDeparture: (identityId: string): boolean => departures.has(identityId),
     isOutside: (identityId: string): boolean => outside.has(identityId),
@@ -221,9 +248,6 @@ export function openRowBook({ context, faults, severalRows, settled = noneSettle
 
     /** The rows that take effect on a later day than that of the source. A person with no other row stays as known until then. */
     later: (): readonly Sighting[] => later,
-
-    /** The people named last, in order. */
-    lastNamed: (): readonly string[] => lastNamed.keys(),
   }
 }
 
