@@ -1,7 +1,7 @@
 import type { RosterEntry } from '../record.ts'
 import type { Decision, PlanContext, Seen } from './decide.ts'
 import { type Keeping, type PlannedPerson, planned } from './planned.ts'
-import type { Tallied, Tally } from './tally.ts'
+import { nothingTallied, type Tallied, type Tally } from './tally.ts'
 
 /** What was decided about one person, by what. */
 export type Decided = {
@@ -35,17 +35,18 @@ export function keepDecisions({ context, tally, pinned, onDecided, ...keeping }:
     },
     takeBack(identityIds: readonly string[]): void {
       for (const identityId of identityIds) {
-        tally.remove(tallied.get(identityId) ?? 0)
+        tally.remove(tallied.get(identityId) ?? nothingTallied)
         tallied.delete(identityId)
       }
     },
     /** Counts people among those who seem to have got a new key. */
     rekey(identityIds: readonly string[]): void {
-      for (const identityId of identityIds) tallied.set(identityId, tally.rekey(tallied.get(identityId) ?? 0))
+      for (const identityId of identityIds)
+        tallied.set(identityId, tally.rekey(tallied.get(identityId) ?? nothingTallied))
     },
     /** Whether one of these guards counts something of what was decided about the person. */
     isCountedBy: (identityId: string, guards: ReadonlySet<string>): boolean =>
-      tally.isCountedBy(tallied.get(identityId) ?? 0, guards),
+      tally.isCountedBy(tallied.get(identityId) ?? nothingTallied, guards),
     planned: (
       entry: RosterEntry | undefined,
       decision: Decision,

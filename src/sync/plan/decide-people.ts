@@ -10,7 +10,8 @@ import type { PersonWatch } from './watch-person.ts'
 /** How many people are looked up and staged together. */
 const pageSize = 1000
 
-type Place = {
+/** Where people are decided about and staged. */
+export type DecidingPlace = {
   readonly db: Db
   readonly connection: string
   readonly stage: Stage
@@ -27,7 +28,7 @@ type Place = {
 const nobody: ReadonlyMap<string, RosterEntry> = new Map()
 
 /** Decides about the people of the last page and then about people without a usable row. */
-export async function decideRest(place: Place): Promise<void> {
+export async function decideRest(place: DecidingPlace): Promise<void> {
   const { db, connection, stage, decider, signal, only, watch } = place
   await stagePage(place, decider.book.lastPage())
   if (only) {
@@ -52,7 +53,7 @@ export async function decideRest(place: Place): Promise<void> {
 
 /** Decides about the people of a page and stages that. */
 export async function stagePage(
-  { db, connection, stage, decider, isFirst, only, watch }: Place,
+  { db, connection, stage, decider, isFirst, only, watch }: DecidingPlace,
   { withdrawn, told: all }: Page,
 ): Promise<void> {
   decider.takeBack(withdrawn)
@@ -76,7 +77,7 @@ export async function stagePage(
 
 /** A person who is asked for may have got a new key: that shows in the rows of the others. */
 async function compareOthers(
-  { db, connection, decider }: Pick<Place, 'db' | 'connection' | 'decider'>,
+  { db, connection, decider }: Pick<DecidingPlace, 'db' | 'connection' | 'decider'>,
   others: readonly Told[],
 ): Promise<void> {
   for (const some of portionsOf(others)) {
@@ -94,7 +95,7 @@ export async function entriesOf(
 }
 
 /** Decides about the one person who is asked for, if no usable row named them. */
-async function decideOne({ db, connection, stage, decider }: Place, only: PersonWatch): Promise<void> {
+async function decideOne({ db, connection, stage, decider }: DecidingPlace, only: PersonWatch): Promise<void> {
   const identityIds = decider.book.unseen(only.keys())
   const known = await rosterEntries(db, { connection, identityIds })
   for (const entry of known.values()) {

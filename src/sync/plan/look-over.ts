@@ -11,9 +11,10 @@ import { expressionsOf } from '../../identity/mapping/mapping.ts'
 import type { Reject, RosterEntry } from '../../identity/record.ts'
 import { rejectsKept } from '../../store/plans/plans.ts'
 import type { FeedRules } from '../context/context.ts'
+import { contextOf } from './before-reading.ts'
 import { type MappedRows, mapRows } from './map/map-rows.ts'
-import { contextOf, warningsOf } from './prepare.ts'
 import { readRows } from './read-rows.ts'
+import { warningsOf } from './warnings.ts'
 
 /** What a source holds, counted as a plan counts it. */
 type Overview = {

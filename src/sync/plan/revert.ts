@@ -12,8 +12,9 @@ import { headcount, rosterEntries } from '../../store/roster/roster.ts'
 import { getRun } from '../../store/runs/runs.ts'
 import type { RevertAccount, RunOptions } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
+import { contextOf } from './before-reading.ts'
 import { mainRules } from './feeds.ts'
-import { contextOf, recentOf } from './prepare.ts'
+import { recentOf } from './judge-plan.ts'
 import type { Stage } from './stage.ts'
 
 /** So many people of each kind are named; all of them are counted. */

@@ -1,0 +1,64 @@
+import { type KnownFaults, type UnlistedCount, valueName } from '../guards/facts.ts'
+import type { Reject } from '../record.ts'
+
+/** How many values that no list holds are named; a column that was mapped by mistake may hold a different one in each row. */
+const unlistedShown = 10
+const unlistedCounted = 1000
+
+/** Counts what could not be read. What is known to be wrong counts as new where more rows have it than before. */
+export function faultTally(known: KnownFaults) {
+  const unlisted = new Map<string, UnlistedCount>()
+  const unlistedKnown = new Set<string>()
+  /** How often each known fault was met. */
+  const met = new Map<string, number>()
+  const counts = { rejected: 0, incomplete: 0, knownFaulty: 0, unreadableKeys: 0, knownUnreadableKeys: 0 }
+
+  /** Whether an accepted export held this fault, as often as it was met until now. */
+  function isKnown({ fingerprint, unlisted: value }: Reject): boolean {
+    const before = known.rejects.get(fingerprint) ?? 0
+    if (before > 0) {
+      const times = (met.get(fingerprint) ?? 0) + 1
+      met.set(fingerprint, times)
+      if (times <= before) return true
+    }
+    return value !== undefined && known.values.has(valueName(value))
+  }
+
+  function noteUnlisted({ unlisted: found, line }: Reject): void {
+    if (found === undefined) return
+    const name = valueName(found)
+    const counted = unlisted.get(name)
+    if (known.values.has(name)) unlistedKnown.add(name)
+    else if (counted) counted.rows += 1
+    else if (unlisted.size < unlistedCounted) unlisted.set(name, { ...found, rows: 1, line })
+  }
+
+  return {
+    reject(reject: Reject): void {
+      counts.rejected++
+      const knownOne = isKnown(reject) ? 1 : 0
+      counts.knownFaulty += knownOne
+      if (reject.identityId === null) {
+        counts.unreadableKeys++
+        counts.knownUnreadableKeys += knownOne
+      }
+      noteUnlisted(reject)
+    },
+    /** Counts a row by the cells of it that could not be read. */
+    incomplete(cells: readonly Reject[]): void {
+      counts.incomplete++
+      // Each of them is met, so that none is passed over.
+      if (cells.filter(isKnown).length === cells.length) counts.knownFaulty++
+      for (const cell of cells) noteUnlisted(cell)
+    },
+    counts: counts as Readonly<typeof counts>,
+    facts: () => ({
+      ...counts,
+      unlisted: {
+        values: [...unlisted.values()].slice(0, unlistedShown),
+        count: unlisted.size,
+        known: unlistedKnown.size,
+      },
+    }),
+  }
+}
