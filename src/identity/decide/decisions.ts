@@ -11,7 +11,7 @@ export type Decided = {
   readonly seen: Seen
 }
 
-export type DecisionRules = Omit<Keeping, 'context'> & {
+type DecisionRules = Omit<Keeping, 'context'> & {
   readonly context: PlanContext
   readonly tally: Tally
   /** People who are neither separated nor deleted without an approval that names them. */

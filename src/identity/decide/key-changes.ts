@@ -3,8 +3,6 @@ import type { IdentityRecord, RosterEntry } from '../record.ts'
 import { type Pair, watchKeys } from '../rekeyed.ts'
 import type { Decision, PlanContext, Seen } from './decide.ts'
 
-export type KeyChanges = ReturnType<typeof watchKeyChanges>
-
 /** Looks among decisions for people who seem to have got a new key: who joins under one, and who is gone under another. */
 export function watchKeyChanges(context: PlanContext, twoPeople: ReadonlySet<string>) {
   const keys = watchKeys({ twoPeople })

@@ -1,8 +1,6 @@
 /** How many of the people named last are remembered, to find some among them that the plan leaves employed. */
 const sought = 1000
 
-export type LastNamed = ReturnType<typeof rememberLast>
-
 /** Remembers the people that a source names last, by their keys, or by numbers that `keyOf` turns into keys. */
 export function rememberLast(keyOf: (person: number) => string) {
   let people: (string | number)[] = []

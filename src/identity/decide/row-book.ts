@@ -26,7 +26,7 @@ export type SettledPeople = {
 }
 
 /** What became of the rows of a source so far. */
-export type Account = {
+type Account = {
   /** People with a row that counts. */
   readonly records: number
   /** Rows that are not in scope. */

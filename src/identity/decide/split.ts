@@ -7,7 +7,7 @@ import { departuresOf } from './rows-in-order.ts'
 import { type Tally, tally } from './tally.ts'
 
 /** What was decided about people that a guard or a held plan stops in part. */
-export type Split = {
+type Split = {
   /** What goes on all the same: that they leave. */
   readonly goesOn: readonly PlannedPerson[]
   /** What waits, as a plan of its own. */
@@ -18,8 +18,6 @@ export type Split = {
 
 /** The guards that say of a person that they may not leave: a hold about anything else delays no departure. */
 const departureGuards: ReadonlySet<string> = new Set(['leavers', 'rekeyed', 'pinned'])
-
-export type Splitting = ReturnType<typeof startSplitting>
 
 /** Splits people off a plan of events, and counts what waits. */
 export function startSplitting(decisions: Decisions) {

@@ -19,7 +19,7 @@ const unsettledShare = 0.2
 const fewest = 1000
 
 /** How an export is read beside what the last one left behind. */
-type Sparing = {
+export type Sparing = {
   readonly filtered: Filtered
   readonly watch: RecordWatch
   /** A digest of everything that decides how records are read, besides themselves. */
