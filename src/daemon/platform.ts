@@ -48,8 +48,8 @@ function timed(events: Events): Around {
   return async ({ operation, method }, request) => {
     const sentMs = performance.now()
     const facts = { 'rollcall.operation': operation, 'http.request.method': method }
-    const found = (answer: AnyAnswer) => {
-      const [kind, status] = [kindOf(answer), statusOf(answer)]
+    const found = (received: AnyAnswer) => {
+      const [kind, status] = [kindOf(received), statusOf(received)]
       const fault = kind === 'taken' ? null : kind
       return { facts: { 'http.response.status_code': status, 'rollcall.outcome': kind }, fault }
     }

@@ -142,7 +142,7 @@ function boundTo(sync: SyncContext, line: Line, turns: Turns): BoundWorkers {
       const ctx = { ...sync, giveWay, ...(isLong && { platform: patient(sync.platform) }) }
       return sync.traces.ofRun({ runId, name: `job ${job}`, kind: 'job', facts, isExpected }, () => work(ctx))
     })
-  const batch = (job: Exclude<JobName, 'run'>): BoundWorkers['upsert'] => {
+  const batchWorker = (job: Exclude<JobName, 'run'>): BoundWorkers['upsert'] => {
     return ({ runId, batch }, signal) => {
       const about = { job, runId, facts: { 'rollcall.batch': batch }, isLong: line !== 'short' }
       return inTurn(about, (ctx) => syncWorkers[job](ctx, { runId, batch }, signal))
@@ -154,10 +154,10 @@ function boundTo(sync: SyncContext, line: Line, turns: Turns): BoundWorkers {
       const isLong = line !== 'short' && !(await isFirst(sync, runId))
       await inTurn({ job: 'run', runId, facts: {}, isLong }, (ctx) => syncWorkers.run(ctx, payload, signal))
     },
-    upsert: batch('upsert'),
-    update: batch('update'),
-    delete: batch('delete'),
-    session: batch('session'),
+    upsert: batchWorker('upsert'),
+    update: batchWorker('update'),
+    delete: batchWorker('delete'),
+    session: batchWorker('session'),
   }
 }
 

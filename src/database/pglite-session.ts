@@ -86,8 +86,8 @@ export class PgliteSession implements AsyncDisposable {
     if (this.#failure !== null) throw this.#failure
     const written: Buffer[] = []
     // Without a receiver, PGlite reads each answer too and keeps all that it has read.
-    const onRawData = (bytes: Uint8Array): void => {
-      written.push(Buffer.from(bytes))
+    const onRawData = (chunk: Uint8Array): void => {
+      written.push(Buffer.from(chunk))
     }
     await this.#pglite.execProtocolRawStream(batch, { syncToFs: false, onRawData })
     const { bytes, notifications, lastWords, damage } = readAnswer(Buffer.concat(written))

@@ -11,11 +11,11 @@ const messages = {
 } as const
 
 /** The answer to a startup message: authentication is fine (R), and the session is ready and idle (Z). */
-export const startupAnswer = Buffer.concat([message('R', Buffer.alloc(4)), message('Z', Buffer.from('I'))])
+export const startupAnswer = Buffer.concat([encodeMessage('R', Buffer.alloc(4)), encodeMessage('Z', Buffer.from('I'))])
 
 /** A simple query message. */
 export function queryMessage(sql: string): Buffer {
-  return message('Q', Buffer.from(`${sql}\0`))
+  return encodeMessage('Q', Buffer.from(`${sql}\0`))
 }
 
 /** Begins a statement `copy … from stdin` that is followed by its rows at once. */
@@ -89,7 +89,7 @@ export function readAnswer(written: Buffer): Answer {
   return { bytes, notifications, lastWords, damage }
 }
 
-function message(type: string, body: Buffer): Buffer {
+function encodeMessage(type: string, body: Buffer): Buffer {
   return Buffer.concat([header(type, body.length), body])
 }
 

@@ -82,7 +82,7 @@ export async function openQueue({
   return {
     place: backend.place,
     async enqueue(jobs) {
-      for (const [line, some] of Map.groupBy(jobs, ({ line = 'short' }) => line)) {
+      for (const [line, some] of Map.groupBy(jobs, (job) => job.line ?? 'short')) {
         await answered(add(producerOf(line), some.map(bulkEntry)), backend.place)
       }
     },

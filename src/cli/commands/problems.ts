@@ -50,12 +50,13 @@ type Lists = {
 }
 
 /** Each list under its title. Only where somebody is not served or only the platform knows them, it goes without saying that there are no problems. */
-function renderLists({ problems, unserved, foreign, notEffective, events }: Lists, paint: Paint): string {
-  const isSaid = problems.length > 0 || unserved.length + foreign.length === 0
+function renderLists(lists: Lists, paint: Paint): string {
+  const { unserved, foreign, notEffective, events } = lists
+  const isSaid = lists.problems.length > 0 || unserved.length + foreign.length === 0
   const titled = (all: readonly unknown[], title: string, render: () => string) =>
     all.length === 0 ? [] : [`${paint('bold', title)}\n${render()}`]
   return [
-    ...(isSaid ? [renderProblems(problems, paint)] : []),
+    ...(isSaid ? [renderProblems(lists.problems, paint)] : []),
     ...titled(unserved, 'People who are not served as HR says', () => renderUnserved(unserved, paint)),
     ...titled(foreign, 'People known only to the platform', () => renderForeign(foreign, paint)),
     ...titled(notEffective, 'Leavers acknowledged but not effective', () => renderLeavers(notEffective, paint)),

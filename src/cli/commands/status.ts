@@ -25,8 +25,8 @@ export function statusChanges(now: Status, before: Status | null, paint: Paint):
     const line = connectionText(connection, paint)
     return former.get(connection.name) === line ? [] : [line]
   })
-  const kinds = (status: Status | null) =>
-    new Set(status?.alerts.map(({ connection, kind }) => `${connection}: ${kind}`))
+  const kinds = (snapshot: Status | null) =>
+    new Set(snapshot?.alerts.map(({ connection, kind }) => `${connection}: ${kind}`))
   const [open, closed] = [kinds(now), kinds(before)]
   const isNews = causeOf(now.platformDelay) !== causeOf(before?.platformDelay)
   const platform = isNews ? [now.platformDelay ?? 'the platform answers again'] : []

@@ -73,8 +73,8 @@ async function expected({ command, given, option, config }: Place, current: stri
 const none: Candidates = { files: false, candidates: [] }
 
 async function valuesOf(option: Option, config: string | undefined, known: Known): Promise<Candidates> {
-  if (option.argChoices) return words(option.argChoices)
-  if (option.long === '--connection') return words(await known.connections(config))
+  if (option.argChoices) return wordCandidates(option.argChoices)
+  if (option.long === '--connection') return wordCandidates(await known.connections(config))
   if (option.long === '--run') return { files: false, candidates: [...runNames, ...(await known.runs(config))] }
   return /<(?:file|folder|path)>/.test(option.flags) ? filesOnly : none
 }
@@ -85,16 +85,16 @@ async function argumentValues(
   config: string | undefined,
   known: Known,
 ): Promise<Candidates> {
-  if (argument.argChoices) return words(argument.argChoices)
+  if (argument.argChoices) return wordCandidates(argument.argChoices)
   // Commands below another one, such as `platform keys revoke`, have ids of their own.
   const isRun = argument.name() === 'id' && command.parent?.parent === null
   if (isRun) return { files: false, candidates: [...runNames, ...(await known.runs(config))] }
   if (argument.name() === 'connection' || command.parent?.name() === 'webhook')
-    return words(await known.connections(config))
+    return wordCandidates(await known.connections(config))
   return /^(?:file|folder|path)$/.test(argument.name()) ? filesOnly : none
 }
 
-function words(values: readonly string[]): Candidates {
+function wordCandidates(values: readonly string[]): Candidates {
   return { files: false, candidates: values.map((word) => ({ word, about: '' })) }
 }
 

@@ -23,9 +23,9 @@ export function shownConfiguration(text: string, scrub: Scrub): string {
 
 function shown(node: unknown, path: readonly string[], scrub: Scrub): Shown {
   if (isMap(node)) {
-    const entries = node.items.map(({ key, value }): [string, Shown] => {
-      const name = String(isScalar(key) ? key.value : key)
-      return [nameOf(name, path), shown(value, [...path, name], scrub)]
+    const entries = node.items.map((pair): [string, Shown] => {
+      const name = String(isScalar(pair.key) ? pair.key.value : pair.key)
+      return [nameOf(name, path), shown(pair.value, [...path, name], scrub)]
     })
     return Object.fromEntries(entries)
   }

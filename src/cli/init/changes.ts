@@ -43,8 +43,8 @@ export async function askChange(proposal: Proposal, prompts: Prompts): Promise<C
 }
 
 async function columnAnswer({ fields, table }: Proposal, prompts: Prompts): Promise<Answers> {
-  const columnOf = (field: ReadField) => fields.find((one) => one.field === field)?.column ?? nothing
-  const choices = readFields.map((field) => ({ value: field, label: `${field}: ${columnOf(field)}` }))
+  const columnOf = (name: ReadField) => fields.find((one) => one.field === name)?.column ?? nothing
+  const choices = readFields.map((name) => ({ value: name, label: `${name}: ${columnOf(name)}` }))
   const field = await prompts.choose('Which field?', choices)
   const columns = [...new Set(table.headers)].filter((header) => header.trim() !== '')
   const values = [...(field === 'identityId' ? [] : [nothing]), ...columns]

@@ -65,7 +65,7 @@ export function renderChanges(
 
 /** Who the person is, where that may be shown, and why the change is planned. */
 function aboutPerson({ person = {}, why }: ChangeView): string[] {
-  const value = (name: string) => (typeof person[name] === 'string' ? short(person[name], maxValueLength) : null)
+  const value = (field: string) => (typeof person[field] === 'string' ? short(person[field], maxValueLength) : null)
   // A record of a shape of its own has a label, which stands behind a dot.
   const label = Object.keys(person).filter((field) => field.startsWith('.'))
   const name = [value('firstName'), value('lastName'), ...label.map(value)].filter((part) => part !== null).join(' ')

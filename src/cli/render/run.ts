@@ -234,8 +234,8 @@ function runFacts(run: Run): string[][] {
 }
 
 function inDoubtText({ people, leavers, until }: DoubtTally): string {
-  const among = leavers === 0 ? '' : `, ${counted(leavers, 'leaver')} among them`
-  return `${counted(people, 'person', 'people')}${among}; read back until ${moment(until)} at least`
+  const amongThem = leavers === 0 ? '' : `, ${counted(leavers, 'leaver')} among them`
+  return `${counted(people, 'person', 'people')}${amongThem}; read back until ${moment(until)} at least`
 }
 
 function decidedText({ decidedBy, decidedAt, decidedReason }: Run): string {
@@ -245,8 +245,8 @@ function decidedText({ decidedBy, decidedAt, decidedReason }: Run): string {
 }
 
 function sizeText({ bytes, textBytes }: NonNullable<Run['source']>): string {
-  const delivered = counted(bytes, 'byte')
-  return textBytes === undefined ? delivered : `${delivered}, ${number(textBytes)} as plain text`
+  const fileSize = counted(bytes, 'byte')
+  return textBytes === undefined ? fileSize : `${fileSize}, ${number(textBytes)} as plain text`
 }
 
 function stateText(run: Run, paint: Paint): string {
@@ -279,10 +279,10 @@ function sentText({ sent }: Run): string | null {
 }
 
 function verificationText(found: Verification): string {
-  const { listed, asked, lost, changed, foreign, separated = 0 } = found
+  const { asked, lost, changed, foreign, separated = 0 } = found
   if (asked !== undefined)
     return `${counted(asked, 'person', 'people')} asked for: ${number(lost)} lost, ${number(changed)} changed`
-  return `${counted(listed, 'person', 'people')} on the platform: ${number(lost)} lost, ${number(changed)} changed, ${number(foreign)} foreign${separated === 0 ? '' : `, ${number(separated)} more of them separated`}`
+  return `${counted(found.listed, 'person', 'people')} on the platform: ${number(lost)} lost, ${number(changed)} changed, ${number(foreign)} foreign${separated === 0 ? '' : `, ${number(separated)} more of them separated`}`
 }
 
 function delivered(run: Run): string {

@@ -30,7 +30,7 @@ export function aligned(rows: readonly (readonly string[])[], paint: PaintCell, 
   return rows.flatMap((row, at) => {
     const beside = isStacked ? row.slice(0, last) : row
     const cells = beside.map((cell, column) => broken(cell, widths[column] ?? 0))
-    const height = Math.max(1, ...cells.map((lines) => lines.length))
+    const height = Math.max(1, ...cells.map((cell) => cell.length))
     const lines = Array.from({ length: height }, (_, line) =>
       cells
         .map((cell, column) => painted(cell[line] ?? '', at, column, column === row.length - 1))

@@ -49,7 +49,7 @@ export async function settle(
   const also = [...alongside, ...others.runs]
   output.result(also.length === 0 ? settled : { ...settled, alongside: also }, renderOutcomes)
   const exits = [settled, ...also].map(exitOf)
-  const exit = exits.find((exit) => exit !== 0)
+  const exit = exits.find((code) => code !== 0)
   if (others.failure !== null && exit === undefined) throw others.failure
   if (others.failure !== null) output.note(others.failure.message)
   return exit ?? 0

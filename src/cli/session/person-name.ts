@@ -45,7 +45,7 @@ export async function personFound(session: Session, text: string, options: Optio
   const [withIt, ...others] = byKey
   if (withIt !== undefined && others.length === 0) return namedAs(withIt)
   if (withIt !== undefined) {
-    const places = byKey.map(({ connection }) => connection).join(', ')
+    const places = byKey.map((named) => named.connection).join(', ')
     throw new Failure('usage', `several connections know the key ${search} (${places}): name one with --connection`)
   }
   const { connection, maxMatches = defaultMaxMatches } = options

@@ -39,8 +39,8 @@ export async function openExport(
   const { name } = file
   const { encoding, headerLine } = format
   const warnings: string[] = []
-  const warn = (text: string): void => {
-    warnings.push(text)
+  const warn = (warning: string): void => {
+    warnings.push(warning)
   }
   let textBytes = 0
   let letters = 0

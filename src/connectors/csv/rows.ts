@@ -232,7 +232,7 @@ function toRow({ cells, line, damage }: CsvRecord, name: string, width: number):
 
 // A fault names one cell. A row with several damaged cells is given up as a whole, because the second one would go unnoticed.
 function faultOf(cells: readonly string[], damage: keyof typeof damages): Fault {
-  const damaged = cells.flatMap((cell, column) => (cell.includes('\uFFFD') ? [column] : []))
+  const damaged = cells.flatMap((cell, index) => (cell.includes('\uFFFD') ? [index] : []))
   const [column = null] = damaged
   if (damaged.length > 1) return { column: null, reason: `several cells hold ${damages[damage]}` }
   return { column, reason: `the cell holds ${damages[damage]}` }

@@ -84,7 +84,7 @@ function extended(
   },
 ): SourceRow {
   if (row.fault?.column === null) return row
-  const cells = Array.from({ length: width }, (_, column) => row.values[column])
+  const cells = Array.from({ length: width }, (_, index) => row.values[index])
   const values = [...cells, ...Array.from(expressions, (_, index) => results[index])]
   if (fault === undefined) return { ...row, values }
   // A fault names one cell. A row that already had a fault is given up as a whole, because one of the two would go unnoticed.

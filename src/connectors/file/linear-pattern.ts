@@ -13,8 +13,8 @@ export function linear(pattern: string): RE2JS {
   const known = kept.get(pattern)
   if (known !== undefined) return known
   // Loaded here because few configurations hold a pattern, and every command loads their schema.
-  const { RE2JS }: typeof import('re2js') = require('re2js')
-  const made = RE2JS.compile(pattern)
+  const re2: typeof import('re2js') = require('re2js')
+  const made = re2.RE2JS.compile(pattern)
   if (kept.size >= mostKept) kept.clear()
   kept.set(pattern, made)
   return made

@@ -93,9 +93,9 @@ function rowsIn(text: string, name: string): number {
   throw unreadable(`${name} holds no bare number`, 'it has to say how many rows the export has below its header')
 }
 
-function sumIn(text: string, { exportName, name }: { readonly exportName: string; readonly name: string }): string {
-  const lines = text.split(/\r?\n|\r/).map((line) => (sumThenName.exec(line) ?? nameThenSum.exec(line))?.groups)
-  const named = lines.filter((line) => line?.name !== undefined && basename(line.name) === exportName)
+function sumIn(content: string, { exportName, name }: { readonly exportName: string; readonly name: string }): string {
+  const lines = content.split(/\r?\n|\r/).map((text) => (sumThenName.exec(text) ?? nameThenSum.exec(text))?.groups)
+  const named = lines.filter((groups) => groups?.name !== undefined && basename(groups.name) === exportName)
   const [line, second] = named.length > 0 ? named : lines
   if (line?.sum && !second) return line.sum.toLowerCase()
   throw unreadable(

@@ -82,8 +82,8 @@ export function rowReader(headers: readonly string[]): (record: FlatRecord, orig
   return (record, origin) => {
     const { cells, ends, fault } = record
     const values = columns.map(({ path, parents }) => cells.get(path) ?? (isPastAnEnd(parents, ends) ? '' : undefined))
-    const groups = columns.flatMap((column, index) =>
-      values[index] === undefined && isOtherShape(column, record) ? [index] : [],
+    const groups = columns.flatMap((each, index) =>
+      values[index] === undefined && isOtherShape(each, record) ? [index] : [],
     )
     const row = { values, ...(groups.length > 0 && { groups }), origin }
     if (!fault) return row

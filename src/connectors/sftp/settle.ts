@@ -40,7 +40,7 @@ export async function settleRemote(session: SftpSession, settlement: Settlement)
       await take(session, {
         file: each,
         folder,
-        to: await freeName(session, { archive, name: each.name, stamp: stamp(now) }),
+        to: await freeName(session, { archive, name: each.name, stamp: timeStamp(now) }),
       })
   }
 }
@@ -97,6 +97,6 @@ async function freeName(
   throw unreadable(what, 'move them elsewhere')
 }
 
-function stamp(now: Date): string {
+function timeStamp(now: Date): string {
   return `${now.toISOString().slice(0, 19).replaceAll(':', '')}Z`
 }

@@ -39,8 +39,8 @@ type List = { readonly signatures: readonly string[]; readonly pairs: Pairs }
 /** The value of a header; undefined if it is missing. The case of names does not matter, and the same name twice is refused. */
 function readHeader(headers: WebhookHeaders, header: string): string | undefined | Unreadable {
   const name = header.toLowerCase()
-  const values = Object.entries(headers).flatMap(([key, value]) =>
-    value === undefined || key.toLowerCase() !== name ? [] : value,
+  const values = Object.entries(headers).flatMap(([key, found]) =>
+    found === undefined || key.toLowerCase() !== name ? [] : found,
   )
   const [value] = values
   if (values.length > 1) return malformed(`the header ${header} is there more than once`)

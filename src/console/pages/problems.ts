@@ -150,7 +150,7 @@ function totalsOf(
 }
 
 function problemsTable(problems: readonly Problem[], failures: readonly FailureView[], { now }: Reader): Html {
-  const helps = new Map(failures.map(({ code, helps }) => [code, helps]))
+  const helps = new Map(failures.map((failure) => [failure.code, failure.helps]))
   const columns: readonly Column<Problem>[] = [
     { name: 'Person', kind: 'row', cell: personCell },
     {

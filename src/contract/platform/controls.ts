@@ -219,9 +219,9 @@ export const controls = operations({
   },
 })
 
-function isJsonList(text: string): boolean {
+function isJsonList(json: string): boolean {
   try {
-    return Array.isArray(JSON.parse(text))
+    return Array.isArray(JSON.parse(json))
   } catch {
     return false
   }

@@ -211,16 +211,16 @@ export async function configOfText(
   const values = checked(shown, document, presets)
   const { platform, dataDir, server, alerts, retention, approvals, connections } = values
   // What judges records costs time to load, and most installations have people alone.
-  const { compileShape } = hasRecords(connections) ? await import('../../identity/shape/shape.ts') : noShapes
-  const attempts = Object.entries(connections).flatMap(([name, settings]) => {
+  const shapes = hasRecords(connections) ? await import('../../identity/shape/shape.ts') : noShapes
+  const attempts = Object.entries(connections).flatMap(([name, connection]) => {
     const at: Path = ['connections', name]
-    const all = { ...known, presets, approvals, compileShape }
-    const own = toConnection({ name, at, sourceAt: [...at, 'source'], linkedTo: null }, settings, all)
-    const linked = Object.entries(settings.also).map(([other, also]) => {
+    const all = { ...known, presets, approvals, compileShape: shapes.compileShape }
+    const own = toConnection({ name, at, sourceAt: [...at, 'source'], linkedTo: null }, connection, all)
+    const linked = Object.entries(connection.also).map(([other, also]) => {
       const place = [...at, 'also', other]
       return toConnection(
         { name: other, at: place, sourceAt: place, linkedTo: name },
-        linkedSettings(settings, also),
+        linkedSettings(connection, also),
         all,
       )
     })
@@ -618,7 +618,7 @@ function unknownConnections(
 }
 
 function toAlertSettings(
-  { channels, link, freshHours, ...rest }: AlertsFile,
+  { channels, link, freshHours, ...others }: AlertsFile,
   { folder, publicUrl, ...known }: SecretsKnown & { folder: string; publicUrl: string | undefined },
 ): AlertSettings {
   const named = Object.entries(channels).map(
@@ -646,7 +646,7 @@ function toAlertSettings(
     },
   )
   const consoleUrl = publicUrl === undefined ? null : new URL(publicUrl)
-  return { ...rest, link: link ?? null, consoleUrl, freshHours: freshHours ?? null, channels: named }
+  return { ...others, link: link ?? null, consoleUrl, freshHours: freshHours ?? null, channels: named }
 }
 
 function toFeed(

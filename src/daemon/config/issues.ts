@@ -48,8 +48,8 @@ function missesKind(alternative: readonly Issue[]): boolean {
   )
 }
 
-function kindsOf(alternatives: readonly (readonly Issue[])[]): string {
-  const kinds = alternatives.flat().flatMap((issue) => (issue.code === 'invalid_type' ? [issue.expected] : []))
+function kindsOf(issues: readonly (readonly Issue[])[]): string {
+  const kinds = issues.flat().flatMap((issue) => (issue.code === 'invalid_type' ? [issue.expected] : []))
   return `Invalid input: expected ${[...new Set(kinds)].join(' or ')}`
 }
 

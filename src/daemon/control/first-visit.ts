@@ -80,7 +80,7 @@ function uploadView({ id, name, file }: Upload): UploadView {
 
 async function readingView(upload: Upload, { table, form: _, mapping: __, ...proposal }: Proposal) {
   const { encoding, delimiter, headerLine, linesAfterHeader, rows, headers, isWhole } = table
-  const presets = [...(await readPresets())].map(([name, { title }]) => ({ name, title }))
+  const presets = [...(await readPresets())].map(([name, one]) => ({ name, title: one.title }))
   const { preset, title, why, fields, leftBehind, dates, statuses, contractors, questions, notes } = proposal
   return {
     upload: uploadView(upload),

@@ -151,12 +151,13 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
         'conflict',
         `${config.file}, or what would be written into it, has changed since you looked at it: look at the plan again`,
       )
-    const { file, trouble } = await firstKey(config, { tryKey: parts.tryKey, given: asked.apiKey, signal })
+    const apiKey = await firstKey(config, { tryKey: parts.tryKey, given: asked.apiKey, signal })
+    const { file } = apiKey
     await using undoing = new AsyncDisposableStack()
     if (file !== null && asked.apiKey !== undefined) {
       await writeKey(file, asked.apiKey)
       undoing.defer(() => rm(file, { force: true }))
-    } else if (trouble?.isLacking) throw new Failure('config_invalid', trouble.message)
+    } else if (apiKey.trouble?.isLacking) throw new Failure('config_invalid', apiKey.trouble.message)
     if (makesFolder !== null && (await makeFolder(makesFolder))) undoing.defer(() => rmdir(makesFolder))
     // The same checks as at a start: a key that cannot be read would end the daemon.
     await configOfText({ file: config.file, text, changedMs: 0 }, parts.env)
@@ -292,7 +293,7 @@ async function replaceConfiguration(file: string, text: string): Promise<void> {
   try {
     const path = await realpath(file)
     const { mode } = await stat(path)
-    await replaceFile(path, (draft) => draft.writeFile(text), { mode: mode & 0o777 })
+    await replaceFile(path, (handle) => handle.writeFile(text), { mode: mode & 0o777 })
   } catch (error) {
     const help = 'let the account of the daemon write it, or put the text there yourself'
     throw new Failure('conflict', `cannot write ${file} (${errorCode(error)}): ${help}`, { cause: error })

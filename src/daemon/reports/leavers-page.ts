@@ -137,7 +137,7 @@ function buckets(leavers: readonly Leaver[]): Bar[] {
     const within = standing.filter(
       ({ ourSeconds }) => ourSeconds !== null && ourSeconds > above && ourSeconds <= maxSeconds,
     )
-    return { label, value: within.length, kind: within.some(({ late }) => late) ? ('bad' as const) : kind }
+    return { label, value: within.length, kind: within.some((leaver) => leaver.late) ? ('bad' as const) : kind }
   })
   const open = standing.filter(({ acknowledgedAt }) => acknowledgedAt === null)
   const late = open.filter((leaver) => leaver.late)

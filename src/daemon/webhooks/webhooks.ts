@@ -87,10 +87,10 @@ export async function serveWebhooks(app: FastifyInstance, options: WebhooksOptio
     const noFeed = unknownFeed()
     serve('/webhooks/:name', unknownBodyLimitBytes, (request) => receive(receiver, noFeed, request))
 
-    function serve(url: string, bodyLimit: number, take: (request: Incoming) => Promise<Answer>): void {
+    function serve(url: string, bodyLimit: number, answer: (request: Incoming) => Promise<Answer>): void {
       scope.post<{ Body: RawBody }>(url, { bodyLimit, config: { anyHost: true } }, async ({ raw, body, ip }) => {
         using held = body
-        return await take({ headers: raw.headersDistinct, body: held.bytes, sender: ip })
+        return await answer({ headers: raw.headersDistinct, body: held.bytes, sender: ip })
       })
     }
   })

@@ -140,9 +140,9 @@ async function readAccounts(
     from accounts a where ${name}::text is null or a.name = ${name}
     order by id
   `.execute(db)
-  return rows.map(({ id, name, created_at, terms_accepted_at, entitlements, ...counts }) => ({
+  return rows.map(({ id, name: accountName, created_at, terms_accepted_at, entitlements, ...counts }) => ({
     id,
-    name,
+    name: accountName,
     createdAt: created_at.toISOString(),
     termsAcceptedAt: terms_accepted_at?.toISOString() ?? null,
     entitlements,

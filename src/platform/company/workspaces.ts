@@ -74,17 +74,17 @@ async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expan
 
 async function frameworksOf(
   db: Kysely<PlatformSchema>,
-  workspaces: readonly Row[],
+  workspaceRows: readonly Row[],
 ): Promise<ReadonlyMap<number, Framework[]>> {
   const rows = await db
     .selectFrom('workspace_frameworks as enabled')
     .innerJoin('frameworks', 'frameworks.id', 'enabled.framework_id')
     .selectAll('frameworks')
     .select(['enabled.workspace_id', 'enabled.enabled_at'])
-    .where(sql<boolean>`enabled.workspace_id = any(${workspaces.map(({ id }) => id)}::bigint[])`)
+    .where(sql<boolean>`enabled.workspace_id = any(${workspaceRows.map(({ id }) => id)}::bigint[])`)
     .orderBy('frameworks.id')
     .execute()
-  const present = (row: (typeof rows)[number]): Framework => ({
+  const presentFramework = (row: (typeof rows)[number]): Framework => ({
     id: row.id,
     name: row.name,
     description: row.description,
@@ -93,5 +93,5 @@ async function frameworksOf(
     enabledAt: row.enabled_at.toISOString(),
   })
   const grouped = Map.groupBy(rows, (row) => row.workspace_id)
-  return new Map([...grouped].map(([id, group]) => [id, group.map(present)]))
+  return new Map([...grouped].map(([id, group]) => [id, group.map(presentFramework)]))
 }

@@ -72,8 +72,8 @@ async function presentUsers(ctx: Reader, rows: readonly Row[], expand: readonly 
 
 /** The users of the account among `ids` in full, by id. */
 export async function fullUsers(ctx: Reader, ids: readonly (number | null)[]): Promise<ReadonlyMap<number, User>> {
-  const users = await presentUsers(ctx, await userRows(ctx.db, ctx.accountId, ids))
-  return new Map(users.map((user) => [user.id, user]))
+  const presented = await presentUsers(ctx, await userRows(ctx.db, ctx.accountId, ids))
+  return new Map(presented.map((user) => [user.id, user]))
 }
 
 /** The live HR records of these users by user, the leading record first. */

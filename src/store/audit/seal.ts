@@ -91,7 +91,7 @@ export async function replaceKey(
     const broken = former ? await whyBroken(tx, { end, key: former.publicKey, kept }) : 'the former key is not there'
     const tied = former !== null && broken === null
     const pending = (await Array.fromAsync(pendingEntries(tx))).filter(({ isKnown }) => !isKnown)
-    const unproven = pending.filter(({ entry, mac }) => mac !== former?.mac(entry)).length
+    const unproven = pending.filter((one) => one.mac !== former?.mac(one.entry)).length
     const details: Details = {
       from: end.head?.key ?? null,
       to: next.publicKey,
@@ -188,7 +188,7 @@ async function append(
   const heads = keys.map((key): Head => ({ ...about, key: key.publicKey, signature: key.sign(headText(about)) }))
   await tx
     .insertInto('audit_heads')
-    .values(heads.map((head) => ({ ...head, ordinal: String(ordinal), previous: String(head.previous) })))
+    .values(heads.map((signed) => ({ ...signed, ordinal: String(ordinal), previous: String(signed.previous) })))
     .execute()
   const head = heads.at(-1)
   if (!head) throw new Error('a chain is signed by at least one key')

@@ -20,7 +20,7 @@ export type CheckResult = {
   readonly detail: string | null
 }
 
-const unread = Object.entries(leaverFindings).flatMap(([code, { unread }]) => (unread ? [code] : []))
+const unread = Object.entries(leaverFindings).flatMap(([code, finding]) => (finding.unread ? [code] : []))
 
 /** For how long departures are taken: in this time they are read, or another process may take them. */
 const claimMinutes = 15

@@ -101,10 +101,10 @@ type WrittenPerson = PlannedPerson & {
 
 function writtenForm(person: PlannedPerson): WrittenPerson {
   const sent = recordOf(person.change)
-  const record = json(sent)
+  const written = json(sent)
   const isSame = person.entry !== null && person.entry.wanted === sent
   const isEntry = isSame && (person.follows ?? false)
-  return { ...person, record, wanted: isSame ? record : json(person.entry?.wanted), isEntry }
+  return { ...person, record: written, wanted: isSame ? written : json(person.entry?.wanted), isEntry }
 }
 
 type Columns = Readonly<Record<string, (person: WrittenPerson, numbers: BatchNumbers | null) => CopyValue>>
@@ -128,7 +128,7 @@ const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns
   changes: {
     identity_id: ({ identityId }) => identityId,
     kind: ({ change }) => change?.kind ?? null,
-    record: ({ record }) => record,
+    record: (person) => person.record,
     separated_at: ({ change }) => recordOf(change)?.separatedAt ?? null,
     fields: ({ change }) => fieldsOf(change),
     inferred: ({ change }) => change?.kind !== 'retract' && (change?.inferred ?? false),
@@ -136,8 +136,10 @@ const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns
     reason: ({ change }) => (change?.kind === 'retract' ? change.reason : null),
     origin: ({ origin }) => json(origin),
     is_entry: ({ isEntry }) => isEntry,
-    batch: ({ change, record }, numbers) =>
-      change === null || numbers === null ? null : numbers(change.kind, Buffer.byteLength(record ?? '')),
+    batch: (person, numbers) =>
+      person.change === null || numbers === null
+        ? null
+        : numbers(person.change.kind, Buffer.byteLength(person.record ?? '')),
     state: () => 'due',
     digest: ({ change }) => change && changeDigest(change),
   },

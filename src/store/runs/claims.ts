@@ -71,7 +71,7 @@ export async function formerRows(db: Db, runIds: readonly string[]): Promise<Rea
       order by created_at desc, id desc limit 1
     ) former on true
     where asked.id = any(${runIds}) and asked.feed = 'source'`.execute(db)
-  return new Map(rows.map(({ id, rows }) => [id, rows]))
+  return new Map(rows.map((run) => [run.id, run.rows]))
 }
 
 /** Lets go of a run that this process cannot go on with now; another attempt may take it up. */

@@ -466,10 +466,10 @@ export type RunFilter = {
 }
 
 /** The newest first, from behind a place. However many runs there are, a page costs the same. */
-export async function listRuns(db: Db, { connection, states, triggers, after, limit }: RunFilter): Promise<Run[]> {
+export async function listRuns(db: Db, filter: RunFilter): Promise<Run[]> {
+  const { connection, after, limit } = filter
   let query = runs(db).orderBy('runs.created_at', 'desc').orderBy('runs.id', 'desc').limit(limit)
-  if (states ?? triggers)
-    query = query.where('runs.id', 'in', newestOfEach({ connection, states, triggers, after, limit }))
+  if (filter.states ?? filter.triggers) query = query.where('runs.id', 'in', newestOfEach(filter))
   else {
     if (connection !== undefined) query = query.where('runs.connection', '=', connection)
     if (after !== undefined) query = query.where(isOlder(after))
