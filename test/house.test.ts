@@ -96,7 +96,9 @@ describe('the documentation', () => {
     const { scripts } = Package.parse(await json('package.json'))
     const text = (await Promise.all(pages.map(readPage))).join('\n')
 
-    const named = [...text.matchAll(/\bnpm (?:run ([a-z]+)|(test)\b)/g)].map(([, script, test]) => script ?? test ?? '')
+    const named = [...text.matchAll(/\bnpm (?:run ([a-z]+)|(test)\b)/g)].map(
+      ([, script, alone]) => script ?? alone ?? '',
+    )
 
     expect(named.length).toBeGreaterThan(0)
     expect(named.filter((name) => !(name in scripts))).toEqual([])

@@ -106,7 +106,7 @@ export function planComparisons(plans: readonly PlacedPlan[]): Row[] {
 
 /** Of the two largest sizes of a store. */
 function growthRows(ofStore: readonly PlacedPlan[], kind: PlanKind): Row[] {
-  const [more, fewer] = ofStore.filter(({ plan }) => plan === kind).sort((a, b) => b.people - a.people)
+  const [more, fewer] = ofStore.filter((one) => one.plan === kind).sort((a, b) => b.people - a.people)
   if (!more || !fewer || more.people === fewer.people) return []
   const { people, store, plan } = more
   const isAsked = people === askedOf.people && store === askedOf.store && fewer.people === askedOfGrowth.from
@@ -136,8 +136,8 @@ function warmSeconds({ seconds, startSeconds }: Watched): number {
 /** The database is open before a plan is made: opening an embedded one takes longer than the plan of few people. */
 function embeddedRows(ofSize: readonly PlacedPlan[]): Row[] {
   const plan = 'next day'
-  const [embedded, served] = ['PGlite', 'PostgreSQL'].map((store) =>
-    ofSize.find((one) => one.plan === plan && one.store === store),
+  const [embedded, served] = ['PGlite', 'PostgreSQL'].map((name) =>
+    ofSize.find((one) => one.plan === plan && one.store === name),
   )
   if (!embedded || !served) return []
   const { people, store, ours } = embedded

@@ -64,8 +64,8 @@ async function newConnection(name: string): Promise<string> {
 }
 
 /** Sends what is left in the queue, one batch after the other. */
-async function post(path: string, queue: Body[]): Promise<void> {
-  const url = `${config.platform.baseUrl}${path}`
+async function post(batchPath: string, queue: Body[]): Promise<void> {
+  const url = `${config.platform.baseUrl}${batchPath}`
   for (let body = queue.shift(); body; body = queue.shift()) {
     const answer = await request(url, { method: 'POST', headers, body: body.text, dispatcher })
     await answer.body.dump()

@@ -131,14 +131,14 @@ async function shortLife(story: Story, dice: Dice, usual: Usual): Promise<{ stag
   }
 
   /** Whether somebody does something about a plan that is held. */
-  async function decides(daemon: CrashDaemon): Promise<boolean> {
-    const causes = await story.heldFor(daemon)
+  async function decides(running: CrashDaemon): Promise<boolean> {
+    const causes = await story.heldFor(running)
     if (causes.length === 0 || dice.chance(1 / 4)) return false
     if (!causes.includes('unlistedValues') || dice.chance(1 / 3)) {
-      await story.approve(daemon)
+      await story.approve(running)
     } else {
-      await story.classStatuses(daemon)
-      await story.ask(daemon)
+      await story.classStatuses(running)
+      await story.ask(running)
     }
     return true
   }

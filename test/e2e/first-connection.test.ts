@@ -35,7 +35,7 @@ async function inShell(line: string, cwd: string): Promise<Told> {
 async function command(line: string, cwd: string): Promise<Told> {
   if (isFull) return await inShell(line, cwd)
   const words = await new Promise<string>((resolve) => {
-    execFile('bash', ['-c', `printf '%s\\0' ${line}`], (_error, stdout) => resolve(stdout))
+    execFile('bash', ['-c', `printf '%s\\0' ${line}`], (_error, printed) => resolve(printed))
   })
   const [, ...args] = words.split('\0').slice(0, -1)
   const { exit, stdout, stderr } = await call(args, { cwd })

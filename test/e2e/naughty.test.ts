@@ -48,6 +48,8 @@ test('a name that is nasty to computers arrives as it is, or its person arrives 
   expect({ exit, rows: run.rows }).toEqual({ exit: 0, rows: naughtyStrings.length })
   expect(arrived).toEqual(expected)
   expect(people.size).toBe(naughtyStrings.length)
-  expect([...rejects.keys()].map((key) => people.get(key)?.firstName)).toEqual(document.rejects.map(() => null))
+  expect([...rejects.keys()].map((identityId) => people.get(identityId)?.firstName)).toEqual(
+    document.rejects.map(() => null),
+  )
   expect(new Set(document.rejects.map(({ column }) => column))).toEqual(new Set(['First Name']))
 })

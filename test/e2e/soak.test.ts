@@ -154,7 +154,7 @@ async function numberOf(database: string, query: string): Promise<number> {
 /** The embedded database makes and removes files meanwhile, and keeps a log of fixed size. */
 async function bytesIn(folder: string): Promise<number> {
   const names = await readdir(folder, { recursive: true })
-  const sizes = names
+  const fileSizes = names
     .filter((name) => !name.includes('pg_wal'))
     .map((name) =>
       stat(join(folder, name)).then(
@@ -162,7 +162,7 @@ async function bytesIn(folder: string): Promise<number> {
         () => 0,
       ),
     )
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+  return (await Promise.all(fileSizes)).reduce((sum, size) => sum + size, 0)
 }
 
 /** The median of each. */
@@ -170,11 +170,11 @@ function typical(nights: readonly Held[]): Held {
   const median = (of: (night: Held) => number) =>
     nights.map(of).toSorted((a, b) => a - b)[nights.length >> 1] ?? Number.NaN
   return {
-    memoryMebibytes: median((night) => night.memoryMebibytes),
-    openFiles: median((night) => night.openFiles),
-    redisKeys: median((night) => night.redisKeys),
-    sessions: nights[0]?.sessions === null ? null : median((night) => night.sessions ?? Number.NaN),
-    storeMebibytes: median((night) => night.storeMebibytes),
+    memoryMebibytes: median((held) => held.memoryMebibytes),
+    openFiles: median((held) => held.openFiles),
+    redisKeys: median((held) => held.redisKeys),
+    sessions: nights[0]?.sessions === null ? null : median((held) => held.sessions ?? Number.NaN),
+    storeMebibytes: median((held) => held.storeMebibytes),
   }
 }
 

@@ -177,9 +177,9 @@ test('pages of JSON from an HTTP server bring their leavers; the token is never 
     const page = Number(url.searchParams.get('page') ?? 0)
     const some = months.people.slice(page * 5, page * 5 + 5)
     const next = (page + 1) * 5 < months.people.length ? `/people?page=${page + 1}` : null
-    const data = some.map(({ id, email, first, title, start, left }) => ({
-      person: { id, email, names: { first }, title },
-      employment: { start, end: left ?? null },
+    const data = some.map((person) => ({
+      person: { id: person.id, email: person.email, names: { first: person.first }, title: person.title },
+      employment: { start: person.start, end: person.left ?? null },
     }))
     return json({ data, next })(request, response)
   })

@@ -172,10 +172,10 @@ describe('a daemon that takes events', () => {
     const { work } = place
     await using daemon = await serve(work)
     const ids = Array.from({ length: 20 }, (_, i) => `E${String(i).padStart(2, '0')}`)
-    await Promise.all(ids.map((id, at) => send(daemon, hiredOn(at, id))))
+    await Promise.all(ids.map((key, at) => send(daemon, hiredOn(at, key))))
     await expect.poll(async () => (await place.keys()).length, patience).toBe(20)
 
-    await Promise.all(ids.slice(0, 10).map((id) => send(daemon, event('terminated', { id, left: '2026-11-18' }))))
+    await Promise.all(ids.slice(0, 10).map((key) => send(daemon, event('terminated', { id: key, left: '2026-11-18' }))))
     await expect.poll(() => newestRun(work), patience).toMatchObject({ state: 'held' })
     const { id, reason } = await newestRun(work)
     const atHold = await leaversOf(place.people)

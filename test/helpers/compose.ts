@@ -136,15 +136,15 @@ export async function startProject(
       const history = (await docker('history', '--no-trunc', '--format', '{{.CreatedBy}}', image)).split('\n')
       return { labels, history }
     },
-    inImage: (name, ...args) => docker('run', '--rm', '--user=root', `--entrypoint=${name}`, image, ...args),
+    inImage: (command, ...args) => docker('run', '--rm', '--user=root', `--entrypoint=${command}`, image, ...args),
     async newContainer() {
       const isolated = ['--rm', '--init', '--network=none', '--user=root', '--entrypoint=sleep']
       const id = await docker('run', '--detach', ...isolated, image, 'infinity')
       return {
         run: (line, folder) =>
           new Promise((resolve) => {
-            const words = ['exec', '--workdir', folder, '--env', 'NO_COLOR=1', id, 'bash', '-c', line]
-            execFile('docker', words, (error, stdout, stderr) =>
+            const args = ['exec', '--workdir', folder, '--env', 'NO_COLOR=1', id, 'bash', '-c', line]
+            execFile('docker', args, (error, stdout, stderr) =>
               resolve({ exit: error ? Number(error.code) : 0, output: stdout + stderr }),
             )
           }),

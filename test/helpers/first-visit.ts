@@ -86,12 +86,12 @@ async function signedIn(url: string, access: string) {
     ...visitor,
     /** Sends a file with the form of the first page, as a browser does. */
     async give(name: string, content: string | Uint8Array<ArrayBuffer>, fields: Readonly<Record<string, string>> = {}) {
-      const form = new FormData()
+      const body = new FormData()
       const { text } = await visitor.get('/connect')
-      for (const [field, value] of Object.entries({ token: tokenIn(text), ...fields })) form.set(field, value)
-      form.set('export', new Blob([content]), name)
+      for (const [field, value] of Object.entries({ token: tokenIn(text), ...fields })) body.set(field, value)
+      body.set('export', new Blob([content]), name)
       const cookie = [...visitor.cookies].map(([key, value]) => `${key}=${value}`).join('; ')
-      const init = { method: 'POST', body: form, redirect: 'manual', headers: { cookie, accept: 'text/html' } } as const
+      const init = { method: 'POST', body, redirect: 'manual', headers: { cookie, accept: 'text/html' } } as const
       const answer = await fetch(`${url}/connect/export`, init)
       const page = await answer.text()
       return { status: answer.status, location: answer.headers.get('location'), page, said: noticeIn(page) }

@@ -63,9 +63,9 @@ export async function openStage(): Promise<Stage> {
   const configFile = await configure(folder, { baseUrl: platform.baseUrl, key })
 
   const today = Temporal.Now.plainDateISO('UTC')
-  const drop = async (people: readonly Person[], date: Temporal.PlainDate) => {
+  const drop = async (exported: readonly Person[], date: Temporal.PlainDate) => {
     const file = join(folder, 'exports', `people-${date}.csv`)
-    await writeFile(file, toCsv(people))
+    await writeFile(file, toCsv(exported))
     await utimes(file, now(), now())
   }
   const config = await loadConfig(configFile, {})

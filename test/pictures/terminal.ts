@@ -74,7 +74,7 @@ export async function recordTerminal(args: readonly string[], answer: string): P
 
 /** A terminal with this text as a picture in which the text stays text. */
 export function terminalPicture(printed: string, { title, theme }: { title: string; theme: Theme }): string {
-  const { ground, frame, text } = colours[theme]
+  const { ground, frame, text: textColour } = colours[theme]
   const lines = printed.trimEnd().split('\n')
   const width = Math.ceil(columns * signWidth + 2 * padding)
   const height = barHeight + 2 * padding + lines.length * lineHeight
@@ -87,7 +87,7 @@ export function terminalPicture(printed: string, { title, theme }: { title: stri
 <rect x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="9" fill="${ground}" stroke="${frame}"/>
 <path d="M1 ${barHeight}H${width - 1}" stroke="${frame}"/>
 <g fill="${frame}"><circle cx="20" cy="17" r="5"/><circle cx="38" cy="17" r="5"/><circle cx="56" cy="17" r="5"/></g>
-<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="${fontSize}" fill="${text}">
+<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="${fontSize}" fill="${textColour}">
 ${rows.join('\n')}
 </g>
 </svg>
@@ -141,6 +141,6 @@ function styleAfter(style: ReadonlySet<string>, parameters: string): Set<string>
   return new Set([...style].filter((one) => isWeight(one) === (code === 39)))
 }
 
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+function escaped(value: string): string {
+  return value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

@@ -120,10 +120,10 @@ export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
       return await control
     },
     async atRest() {
-      const control = await daemon.control()
+      const client = await daemon.control()
       for (;;) {
         const before = timesTold(...endings)
-        const { data } = await control.listRuns({ query: { limit: 1000 } })
+        const { data } = await client.listRuns({ query: { limit: 1000 } })
         if (!data.some(({ state: runState }) => restless.includes(runState))) return
         await until('its runs came to rest', () => timesTold(...endings) > before || undefined)
       }

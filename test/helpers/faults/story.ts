@@ -241,9 +241,9 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
 
     /** Whom the platform does not hold as HR says now. */
     async unlike(): Promise<string[]> {
-      const people = await peopleOn(client)
+      const onPlatform = await peopleOn(client)
       return [...hr.expected()]
-        .filter(([id, person]) => !isAs(people.get(id), person, [person.separatedAt]))
+        .filter(([id, person]) => !isAs(onPlatform.get(id), person, [person.separatedAt]))
         .map(([id]) => id)
     },
 

@@ -66,8 +66,8 @@ export const acts: fc.Arbitrary<readonly ToldAct[]> = fc.array(
 
 /** Has HR do all that; answers the events that tell of it. */
 export function carryOut(done: readonly ToldAct[], { hr, outbox }: Model, { world }: Trial): HrEvent[] {
-  const fresh = done.flatMap(({ act, tells, isTold }) => {
-    const id = act(hr)
+  const fresh = done.flatMap(({ act: carryOutAct, tells, isTold }) => {
+    const id = carryOutAct(hr)
     return id !== undefined && tells !== null && isTold ? [hr.event(tells, id, world.sync.now().toISOString())] : []
   })
   outbox.push(...fresh)
@@ -107,9 +107,9 @@ function isGone(person: Employee): boolean {
 }
 
 /** Nobody leaves before they came; what a source makes of that is not for this model to say. */
-function notBeforeStart(hr: Hr, id: string, date: string): string {
-  const start = hr.people.get(id)?.start ?? date
-  return date < start ? start : date
+function notBeforeStart(hr: Hr, id: string, leavingDate: string): string {
+  const start = hr.people.get(id)?.start ?? leavingDate
+  return leavingDate < start ? start : leavingDate
 }
 
 /** Undefined where there are none. */

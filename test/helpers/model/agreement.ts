@@ -94,7 +94,7 @@ function timeOf({ answeredAt, plannedAt }: AccountedChange): string {
 }
 
 function ofRun(run: Run, changes: readonly AccountedChange[]): string[] {
-  const settled = (state: string) => changes.filter((change) => change.state === state)
+  const settled = (changeState: string) => changes.filter((change) => change.state === changeState)
   const [confirmed, refused, due] = [settled('confirmed'), settled('problem'), settled('due')]
   const sent = (job: keyof Run['sent']) =>
     [...confirmed, ...refused].filter(({ change }) => jobOf[change.kind] === job).length

@@ -40,8 +40,8 @@ const night = fc
 
 const nightAgain = fc.record({ at: place, full: oneIn(5), verify: oneIn(5) }).map(({ at, ...options }) =>
   command(`export no. ${at} is found again, and a run asked for${said(options)}`, async ({ hr }, trial) => {
-    const night = pick(hr.nights, at)
-    if (night) trial.show(night)
+    const earlier = pick(hr.nights, at)
+    if (earlier) trial.show(earlier)
     await requestRun(trial.world.sync, { connection: 'acme', feed: 'source', trigger: 'schedule', options })
   }),
 )

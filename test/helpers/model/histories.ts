@@ -83,14 +83,14 @@ export function contextOf({ rules }: Pick<Night, 'rules'>, number: number): Plan
   }
 }
 
-export function planOf(night: Night, roster: Roster, context: PlanContext): Plan {
-  return plan(night.rows, roster, context, night.untouched)
+export function planOf(tonight: Night, roster: Roster, context: PlanContext): Plan {
+  return plan(tonight.rows, roster, context, tonight.untouched)
 }
 
 /** The roster after these nights, each delivered only as far as it says. */
 export function rosterAfter(nights: readonly Night[]): Roster {
-  return nights.reduce<Roster>((roster, night, number) => {
-    const delivered = ({ identityId }: Change) => night.delivers.includes(identityId)
-    return applyPlan(roster, planOf(night, roster, contextOf(night, number)), delivered)
+  return nights.reduce<Roster>((roster, tonight, number) => {
+    const delivered = ({ identityId }: Change) => tonight.delivers.includes(identityId)
+    return applyPlan(roster, planOf(tonight, roster, contextOf(tonight, number)), delivered)
   }, new Map())
 }

@@ -59,8 +59,8 @@ export function planRows(
 ): Plan {
   const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept: 1000, ...rules })
   const staged = new Map<string, PlannedPerson>()
-  const put = (people: readonly PlannedPerson[]) => {
-    for (const person of people) {
+  const put = (planned: readonly PlannedPerson[]) => {
+    for (const person of planned) {
       if (staged.has(person.identityId)) throw new Error(`${person.identityId} is decided about twice`)
       staged.set(person.identityId, person)
     }

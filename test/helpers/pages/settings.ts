@@ -122,7 +122,7 @@ function byField(settings: readonly Setting[]): Setting[] {
     return { ...setting, field, path: `${start}FIELD${rest}` }
   })
   const fields = new Set(split.map(({ field }) => field))
-  const groups = Map.groupBy(split, ({ path, values, meaning }) => `${path}\n${values}\n${meaning}`)
+  const groups = Map.groupBy(split, (setting) => `${setting.path}\n${setting.values}\n${setting.meaning}`)
   const [start = ''] = /^.*\.FIELD/.exec(split[0]?.path ?? '') ?? []
   const meaning = `A column, or settings. null takes the field out of the preset. FIELD is ${listed([...fields])}.`
   const options = [...groups.values()].flatMap((members) => {

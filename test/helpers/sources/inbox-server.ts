@@ -49,13 +49,13 @@ export async function serveInbox({
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   opening.defer(() => app.close())
   const opened = opening.move()
-  const signed = (body: string | Uint8Array, { id, key, at }: Signing = {}) =>
+  const signed = (body: string | Uint8Array, { id, key, at: sentAt }: Signing = {}) =>
     signWebhook({
       recipe: recipeOf(acme),
       secret: key ?? secret,
       id: id ?? randomUUID(),
       body: Buffer.from(body),
-      now: at ?? now(),
+      now: sentAt ?? now(),
     })
 
   return {

@@ -83,8 +83,8 @@ function parsed(raw: string): Pick<ReceivedMail, 'headers' | 'body'> {
 }
 
 /** Quoted-printable as the text that it stands for. */
-function unquoted(text: string): string {
-  const bytes = text.replaceAll('=\r\n', '').replaceAll(/=([0-9A-F]{2})/g, (_whole, code: string) => {
+function unquoted(printable: string): string {
+  const bytes = printable.replaceAll('=\r\n', '').replaceAll(/=([0-9A-F]{2})/g, (_whole, code: string) => {
     return String.fromCharCode(Number.parseInt(code, 16))
   })
   return Buffer.from(bytes, 'latin1').toString('utf8')
