@@ -22,13 +22,15 @@ afterAll(async () => {
 test('whatever HR writes in its fields is text on every page, and no page runs or breaks by it', async () => {
   await using own = await openCompany(host, { people: 30 })
   const { world } = own
-  const strings = [...naughtyStrings, ...Object.values(nasty)].map((text) => text.trim()).filter((text) => text !== '')
-  const people = strings.map((text, at) => ({
+  const strings = [...naughtyStrings, ...Object.values(nasty)]
+    .map((value) => value.trim())
+    .filter((value) => value !== '')
+  const people = strings.map((value, at) => ({
     ...staff(1)[0],
     id: `N${String(at).padStart(4, '0')}`,
     email: `n${at}@acme.example`,
-    first: text,
-    title: text,
+    first: value,
+    title: value,
     left: '2026-11-21',
     status: 'Active',
   }))
@@ -97,10 +99,10 @@ test('what is nasty in any field that HR writes, or a person gives as a reason, 
   const { world, console } = own
   await console.control.rejectRun({ params: { runId: own.held.id }, body: { reason: nastiest.join(' ') } })
   const people = fields.flatMap((field, at) =>
-    nastiest.map((text, which) => ({
+    nastiest.map((value, which) => ({
       ...staff(1)[0],
       id: `X${at}${which}`,
-      [field]: field === 'id' ? `${text}${which}` : text,
+      [field]: field === 'id' ? `${value}${which}` : value,
     })),
   )
   const leaving = staff(31).map((person, at) => (at < 12 ? { ...person, left: '2026-11-20' } : person))
@@ -122,7 +124,7 @@ test('what is nasty in any field that HR writes, or a person gives as a reason, 
     ...[
       '/people',
       `/people?q=${query}`,
-      ...nastiest.map((text, at) => `/person?connection=acme&key=${encodeURIComponent(text + at)}`),
+      ...nastiest.map((value, at) => `/person?connection=acme&key=${encodeURIComponent(value + at)}`),
     ],
     ...[
       '/person?connection=acme&key=X20',

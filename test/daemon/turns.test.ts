@@ -53,9 +53,9 @@ test('short work that never ends leaves a quarter of the time to long work, a pi
   const workedMs = { one: 0, other: 0 }
   let atOnce = 0
   let mostAtOnce = 0
-  const works = async (who: keyof typeof workedMs, isOver: () => boolean) => {
+  const works = async (who: keyof typeof workedMs, mayEnd: () => boolean) => {
     await turns.long(async (giveWay) => {
-      while (!isOver()) {
+      while (!mayEnd()) {
         await giveWay()
         mostAtOnce = Math.max(mostAtOnce, ++atOnce)
         await clock.wait(100, new AbortController().signal)

@@ -124,7 +124,7 @@ test('the same person has one name in a file, and another one in the next', () =
 })
 
 test('every secret of a configuration is known, wherever it stands', () => {
-  const [client, header, key] = ['client', 'header', 'key'].map((text) => new Secret([{ text }]))
+  const [client, header, key] = ['client', 'header', 'key'].map((value) => new Secret([{ text: value }]))
   const config = {
     server: { oidc: { clientSecret: client } },
     traces: { headers: new Map([['authorization', header]]) },

@@ -35,17 +35,17 @@ function startImpostor(): Impostor {
   }
 }
 
-async function listening(server: Server, at: string | number): Promise<void> {
+async function listening(server: Server, address: string | number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   server.once('error', reject)
-  if (typeof at === 'string') server.listen(at, resolve)
-  else server.listen(at, '127.0.0.1', resolve)
+  if (typeof address === 'string') server.listen(address, resolve)
+  else server.listen(address, '127.0.0.1', resolve)
   await promise
 }
 
 /** Says in the data folder that a daemon listens there. */
-async function announce(at: Installation, socket: string): Promise<void> {
-  await announceAddress(at.dataDir, { pid: 1, url: 'http://127.0.0.1:1', socket, startedAt })
+async function announce(installation: Installation, socket: string): Promise<void> {
+  await announceAddress(installation.dataDir, { pid: 1, url: 'http://127.0.0.1:1', socket, startedAt })
 }
 
 let at: Installation

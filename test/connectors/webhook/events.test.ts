@@ -261,20 +261,20 @@ describe('events that are too much for one run', () => {
   ])('by their %s are left to the next one, whole and in their order', async ([, bodies, left, rows]) => {
     const reading = readEvents(stored(bodies), settings, { now, mayLeave: true, maxItems: 3 })
 
-    const read = (await Array.fromAsync(reading.rows)).flat()
+    const readRows = (await Array.fromAsync(reading.rows)).flat()
 
     expect(reading.left).toEqual(left)
-    expect(read).toHaveLength(rows)
+    expect(readRows).toHaveLength(rows)
     expect(reading.source?.name).toBe(bodies.length - left.length === 1 ? '1 event' : '2 events')
   })
 
   test('are all read where none may be left, with a fault for each item beyond', async () => {
     const reading = readEvents(stored([two, two]), settings, { now, maxItems: 3 })
 
-    const read = (await Array.fromAsync(reading.rows)).flat()
+    const readRows = (await Array.fromAsync(reading.rows)).flat()
 
     expect(reading.left).toEqual([])
-    expect(read.map(({ fault }) => fault?.reason)).toEqual([
+    expect(readRows.map(({ fault }) => fault?.reason)).toEqual([
       ...[undefined, undefined, undefined],
       'more than 3 items came at once',
     ])

@@ -122,9 +122,9 @@ test('what is signed cannot be cut into id, time and body in another way', () =>
   const toleranceSeconds = 1_000_000_000_000
 
   fc.assert(
-    fc.property(text, fc.nat(30), fc.nat(30), (body, from, to) => {
-      const request = sentWebhook({ body })
-      const whole = `msg_1.1795168800.${body}`
+    fc.property(text, fc.nat(30), fc.nat(30), (content, from, to) => {
+      const request = sentWebhook({ body: content })
+      const whole = `msg_1.1795168800.${content}`
       const first = Math.min(from, to)
       const second = Math.max(from, to)
       const [webhookId, time, rest] = [whole.slice(0, first), whole.slice(first + 1, second), whole.slice(second + 1)]

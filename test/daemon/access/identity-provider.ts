@@ -92,8 +92,8 @@ export async function startLyingProvider({ clientId }: { clientId: string }) {
 
 function signed(claims: object, forged: boolean): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const text = `${part({ alg: 'RS256', kid: keyId })}.${part(claims)}`
-  return `${text}.${sign('RSA-SHA256', Buffer.from(text), forged ? otherKey : privateKey).toString('base64url')}`
+  const unsigned = `${part({ alg: 'RS256', kid: keyId })}.${part(claims)}`
+  return `${unsigned}.${sign('RSA-SHA256', Buffer.from(unsigned), forged ? otherKey : privateKey).toString('base64url')}`
 }
 
 function json(response: ServerResponse, body: object, status = 200): void {

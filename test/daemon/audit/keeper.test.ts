@@ -221,14 +221,14 @@ test('a key that is none is refused at the start without being shown', async () 
 })
 
 /** A process that waits in the middle of a signature until it is let go. */
-async function startSigning(stack: AsyncDisposableStack) {
-  const place = stack.use(await postgresPlace())
-  const database = stack.use(await openDatabase<StoreSchema>({ at: place.at, schemas: ['rollcall'], migrations }))
+async function startSigning(opening: AsyncDisposableStack) {
+  const place = opening.use(await postgresPlace())
+  const database = opening.use(await openDatabase<StoreSchema>({ at: place.at, schemas: ['rollcall'], migrations }))
   const folder = await dataFolder()
-  const process = stack.use(await start(folder, { database }))
+  const process = opening.use(await start(folder, { database }))
   await process.seal()
   const letGo = Promise.withResolvers<void>()
-  stack.defer(letGo.resolve)
+  opening.defer(letGo.resolve)
   const isLocked = Promise.withResolvers<void>()
   const locking = database.db.transaction().execute(async (tx) => {
     await sql`lock table audit_trail in access exclusive mode`.execute(tx)
@@ -249,8 +249,8 @@ async function startSigning(stack: AsyncDisposableStack) {
 }
 
 test('an act that was committed is in its place for whoever asks, also while the process is signing others', async () => {
-  await using stack = new AsyncDisposableStack()
-  const { process, database, first, locking, letGo } = await startSigning(stack)
+  await using opening = new AsyncDisposableStack()
+  const { process, database, first, locking, letGo } = await startSigning(opening)
 
   await process.act()
   const found = process.seal().then(() => actsOf(database))
@@ -262,8 +262,8 @@ test('an act that was committed is in its place for whoever asks, also while the
 })
 
 test('a new key takes over after the signature that is under way, and the head that is kept is the newest', async () => {
-  await using stack = new AsyncDisposableStack()
-  const { process, database, folder, waiting, first, locking, letGo } = await startSigning(stack)
+  await using opening = new AsyncDisposableStack()
+  const { process, database, folder, waiting, first, locking, letGo } = await startSigning(opening)
 
   const replacing = process.replaceKey({ by: 'Ada', reason: 'yearly' })
   // As long as it takes to make a key several times over, which is how the takeover begins.

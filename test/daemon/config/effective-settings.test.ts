@@ -30,7 +30,7 @@ const env = {
   HR_PASSWORD: 'hunter2',
 }
 
-async function settings() {
+async function effectiveSettings() {
   await using folder = await exportFolder()
   await folder.write('key', 'hunter2')
   await folder.write('rollcall.yaml', text)
@@ -39,7 +39,7 @@ async function settings() {
 }
 
 test('each setting in effect says where it comes from: line, variable, file, preset, or default', async () => {
-  const { at } = await settings()
+  const { at } = await effectiveSettings()
 
   const file = [{ kind: 'file', name: expect.stringMatching(/rollcall\.yaml$/) }]
   expect(at('platform.timeoutMs')).toEqual({
@@ -63,7 +63,7 @@ test('each setting in effect says where it comes from: line, variable, file, pre
 })
 
 test('no secret stands among the settings, wherever it was written', async () => {
-  const { settings: all, at } = await settings()
+  const { settings: all, at } = await effectiveSettings()
 
   expect(JSON.stringify(all)).not.toMatch(/hunter2|key=abc|fallback/)
   expect(at('platform.baseUrl')?.value).toBe(`\${env:PLATFORM}`)

@@ -219,7 +219,7 @@ function columnsOf(rule: unknown): string[] {
 }
 
 test('a preset that could not be read is read again the next time', async () => {
-  const { readFile } = fs
+  const { readFile: readFileOfNode } = fs
   vi.resetModules()
   const { presetsFor } = await import('../../../src/daemon/config/presets.ts')
   const failing = () => Promise.reject(Object.assign(new Error('too many open files'), { code: 'EMFILE' }))
@@ -227,7 +227,7 @@ test('a preset that could not be read is read again the next time', async () => 
   Object.assign(fs, { readFile: failing })
   syncBuiltinESMExports()
   const failed = await presetsFor(['generic']).catch((error: unknown) => error)
-  Object.assign(fs, { readFile })
+  Object.assign(fs, { readFile: readFileOfNode })
   syncBuiltinESMExports()
 
   expect(failed).toMatchObject({ code: 'EMFILE' })

@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
-const asked = (caller: Caller): Context => ({ caller, sync: { store, now: () => clock.now } })
+const asked = (by: Caller): Context => ({ caller: by, sync: { store, now: () => clock.now } })
 
 const guarded = permitted<typeof table, Context>(table, {
   look: async (_context: Context & Acting) => ({ status: 200, body: { identityId: 'E0001' } }),

@@ -30,8 +30,9 @@ beforeEach(async () => {
   account = await at.newAccount()
 })
 
-async function keyOf(permissions: string[] | 'all'): Promise<string> {
-  return (await at.operator.createKey({ body: { account: account.name, name: 'probe', permissions } })).key
+async function keyOf(granted: string[] | 'all'): Promise<string> {
+  const body = { account: account.name, name: 'probe', permissions: granted }
+  return (await at.operator.createKey({ body })).key
 }
 
 type Told = {
@@ -58,8 +59,8 @@ async function* probing({ bearer, agrees = true, signal = new AbortController().
   )
 }
 
-async function probed(told: Told = {}): Promise<Check[]> {
-  return await Array.fromAsync(probing(told))
+async function probed(settings: Told = {}): Promise<Check[]> {
+  return await Array.fromAsync(probing(settings))
 }
 
 /** The connections that the account has. */
@@ -249,7 +250,7 @@ test('a connection is removed also if the answer to its creation was lost', asyn
 
 test('a stop in the middle lets the change under way end, removes what was made, and is thrown', async () => {
   const controller = new AbortController()
-  const held = proxy.hold((seen) => isBatch(seen) && seen.identityIds.length === 2)
+  const held = proxy.hold((request) => isBatch(request) && request.identityIds.length === 2)
   const seen: Check[] = []
   const probe = (async () => {
     for await (const check of probing({ signal: controller.signal })) seen.push(check)

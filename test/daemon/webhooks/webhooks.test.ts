@@ -47,7 +47,7 @@ describe.each(bothDatabases)('a webhook on $name', ({ place }) => {
     const stored = await served.inbox()
     expect(new Set(stored.map(({ connection, eventId }) => `${connection} ${eventId}`)).size).toBe(170)
     expect(stored).toHaveLength(170)
-    expect(answers.filter(({ body }) => !body.duplicate)).toHaveLength(170)
+    expect(answers.filter((answer) => !answer.body.duplicate)).toHaveLength(170)
   })
 })
 

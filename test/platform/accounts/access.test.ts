@@ -124,7 +124,7 @@ describe.each(databases)('access on $name', ({ place }) => {
         update: await client.updateHrisUserIdentity({ ...ofPerson, body: { firstName: operation } }),
         delete: await client.deleteHrisUserIdentity(ofPerson),
       }
-      allowed.push(operations.filter((name) => answers[name].status !== 403))
+      allowed.push(operations.filter((one) => answers[one].status !== 403))
     }
 
     expect(allowed).toEqual(operations.map((operation) => [operation]))

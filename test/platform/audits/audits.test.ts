@@ -95,7 +95,7 @@ describe.each(bothDatabases)('audits on $name', ({ place }) => {
     const first = bodyOf(await list({ size: 1, sort: 'createdAt', sortDir: 'DESC' }), 200)
     const { cursor } = first.pagination
     const second = bodyOf(await list({ size: 1, sort: 'createdAt', sortDir: 'DESC', cursor }), 200)
-    const other = await list({ size: 1, cursor })
+    const inOtherOrder = await list({ size: 1, cursor })
 
     expect([...first.data, ...second.data].map(({ frameworkType }) => frameworkType)).toEqual([
       'ISO_27001_2022',
@@ -103,7 +103,7 @@ describe.each(bothDatabases)('audits on $name', ({ place }) => {
     ])
     expect(Object.keys(first.pagination)).toEqual(['cursor'])
     expect(second.pagination).toEqual({})
-    expect(other.status).toBe(400)
+    expect(inOtherOrder.status).toBe(400)
   })
 
   test.each([

@@ -214,10 +214,10 @@ describe.each(databases)('custom fields on $name', ({ place }) => {
     const { client, asset, add, report } = await assets([
       { name: 'Site', type: 'TEXT', entityTypes: ['ASSET'], required: true },
     ])
-    const customFields = [{ name: 'Site', value: 'Oslo' }]
+    const siteValues = [{ name: 'Site', value: 'Oslo' }]
 
     const missing = await client.createAsset({ body: asset() })
-    const { id } = await add({ customFields })
+    const { id } = await add({ customFields: siteValues })
     const update = (body: object) => client.updateAsset({ params: { assetId: id }, body })
 
     expect(missing.status).toBe(422)
@@ -233,11 +233,11 @@ describe.each(databases)('custom fields on $name', ({ place }) => {
     })
     const { id } = await add()
     const params = { assetId: id }
-    const customFields = [{ name: 'Site', value: 'Oslo' }]
+    const siteValues = [{ name: 'Site', value: 'Oslo' }]
 
     const answers = [
-      await client.createAsset({ body: asset({ customFields }) }),
-      await client.updateAsset({ params, body: { customFields } }),
+      await client.createAsset({ body: asset({ customFields: siteValues }) }),
+      await client.updateAsset({ params, body: { customFields: siteValues } }),
       await client.getAsset({ params, query: { 'expand[]': ['customFields'] } }),
       await client.listAssets({ query: { 'expand[]': ['customFields'] } }),
       await client.updateAsset({ params, body: { customFields: [] } }),

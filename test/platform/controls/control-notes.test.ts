@@ -177,14 +177,14 @@ describe.each(databases)('control notes on $name', ({ place }) => {
     ]
 
     const answers = await Promise.all([
-      ...places.flatMap((place) => [
-        company.client.listControlNotes({ params: place, query: {} }),
-        company.client.createControlNote({ params: place, body: { comment: 'a' } }),
+      ...places.flatMap((control) => [
+        company.client.listControlNotes({ params: control, query: {} }),
+        company.client.createControlNote({ params: control, body: { comment: 'a' } }),
       ]),
-      ...[...places, elsewhere].flatMap((place) => [
-        company.client.getControlNote({ params: { ...place, noteId }, query: {} }),
-        company.client.updateControlNote({ params: { ...place, noteId }, body: { comment: 'a' } }),
-        company.client.deleteControlNote({ params: { ...place, noteId } }),
+      ...[...places, elsewhere].flatMap((control) => [
+        company.client.getControlNote({ params: { ...control, noteId }, query: {} }),
+        company.client.updateControlNote({ params: { ...control, noteId }, body: { comment: 'a' } }),
+        company.client.deleteControlNote({ params: { ...control, noteId } }),
       ]),
       company.client.getControlNote({ params: { ...params, noteId: randomUUID() }, query: {} }),
     ])

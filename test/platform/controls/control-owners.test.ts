@@ -199,11 +199,11 @@ describe.each(databases)('control owners on $name', ({ place }) => {
     ]
 
     const answers = await Promise.all(
-      places.flatMap((place) => [
-        company.client.listControlOwners({ params: place, query: {} }),
-        company.client.addControlOwner({ params: place, body: { ownerId: ana } }),
-        company.client.modifyControlOwners({ params: place, body: { ownerUserIds: [] } }),
-        company.client.deleteControlOwner({ params: { ...place, ownerId: ana } }),
+      places.flatMap((control) => [
+        company.client.listControlOwners({ params: control, query: {} }),
+        company.client.addControlOwner({ params: control, body: { ownerId: ana } }),
+        company.client.modifyControlOwners({ params: control, body: { ownerUserIds: [] } }),
+        company.client.deleteControlOwner({ params: { ...control, ownerId: ana } }),
       ]),
     )
 

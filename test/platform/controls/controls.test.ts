@@ -288,7 +288,7 @@ describe.each(bothDatabases)('controls on $name', ({ place }) => {
       )
       .returning('id')
       .execute()
-    const ownersIds = users.map(({ id }) => id)
+    const ownersIds = users.map((user) => user.id)
 
     const { id } = bodyOf(await create({ ...minimal('NEW-MANY'), ownersIds }), 201)
 

@@ -121,8 +121,8 @@ describe.each(bothDatabases)('pages on $name', ({ place }) => {
       } while (cursor !== undefined)
 
       expect(pages.flat().toSorted()).toEqual(keys)
-      expect(pages.filter((page) => page.length > 1).flat()).not.toContain('p004')
-      expect(Math.max(...pages.map((page) => page.length))).toBe(2)
+      expect(pages.filter((keysOfPage) => keysOfPage.length > 1).flat()).not.toContain('p004')
+      expect(Math.max(...pages.map((keysOfPage) => keysOfPage.length))).toBe(2)
     },
   )
 

@@ -113,7 +113,7 @@ describe.each(databases)('an import on $name', ({ place }) => {
   })
 
   test('tables that come later are carried too, with rows that refer to later rows and values of every kind', async () => {
-    const prepare = async (db: Kysely<PlatformSchema>) => {
+    const prepare = async (database: Kysely<PlatformSchema>) => {
       await sql`create table things (
         id bigint generated always as identity primary key,
         next_id bigint not null references things deferrable initially deferred,
@@ -121,7 +121,7 @@ describe.each(databases)('an import on $name', ({ place }) => {
         data jsonb, amount numeric, bytes bytea, tags text[], day date,
         twice bigint generated always as (id * 2) stored,
         changed_in xid8 not null default pg_current_xact_id()
-      )`.execute(db)
+      )`.execute(database)
     }
     await using opened = await openTestPlatform(place, { prepare })
     const { id } = await opened.newAccount()
@@ -158,7 +158,7 @@ describe.each(databases)('an import on $name', ({ place }) => {
 describe.each(databases)('what is no export of this platform on $name', ({ place }) => {
   let database: Awaited<ReturnType<typeof openPlatformDatabase>>
   let opening: AsyncDisposableStack
-  let document: string
+  let whole: string
   let empty: string
 
   beforeAll(async () => {
@@ -167,7 +167,7 @@ describe.each(databases)('what is no export of this platform on $name', ({ place
     empty = await exported(databaseOperator(database.db))
     await using opened = await openTestPlatform(pglitePlace)
     await newCompany(opened, [{ email: 'ana@one.example', firstName: 'Ana', lastName: 'Silva' }])
-    document = await exported(opened.operator)
+    whole = await exported(opened.operator)
   })
   afterAll(() => opening.disposeAsync())
 
@@ -202,16 +202,16 @@ describe.each(databases)('what is no export of this platform on $name', ({ place
     ],
     ['a row that is there twice', (document) => document.replace(/("entitlements":\[\n)(.*)/, '$1$2,$2'), 'do not fit'],
   ])('changes nothing and is refused with the reason: %s', async (_what, change, reason) => {
-    const taking = take(database.db, change(document))
+    const taking = take(database.db, change(whole))
 
     await expect(taking).rejects.toMatchObject({ code: 'config_invalid', message: expect.stringContaining(reason) })
     expect(contentOf(await exported(databaseOperator(database.db)))).toBe(contentOf(empty))
   })
 
   test('does not stand in the way of one that is', async () => {
-    await take(database.db, document)
+    await take(database.db, whole)
 
-    expect(contentOf(await exported(databaseOperator(database.db)))).toBe(contentOf(document))
+    expect(contentOf(await exported(databaseOperator(database.db)))).toBe(contentOf(whole))
   })
 })
 

@@ -37,7 +37,7 @@ export async function newCompany(
       ),
     setByHand: async (email: string, status: Person['employmentStatus']) => {
       const { db } = opened.platform.database
-      const { id } = bodyOf(await client.getPersonnel({ params: { personnelId: `email:${email}` }, query: {} }), 200)
+      const personnel = bodyOf(await client.getPersonnel({ params: { personnelId: `email:${email}` }, query: {} }), 200)
       await db
         .updateTable('personnel')
         .set({
@@ -45,9 +45,9 @@ export async function newCompany(
           status_updated_at: opened.clock.now(),
           not_human_reason: 'a shared mailbox',
         })
-        .where('id', '=', id)
+        .where('id', '=', personnel.id)
         .execute()
-      return id
+      return personnel.id
     },
   }
 }

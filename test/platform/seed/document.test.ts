@@ -29,10 +29,10 @@ describe('the company that comes with the platform', () => {
 
   test('has audits with requests in every status', () => {
     const audits = company?.workspaces.flatMap((workspace) => workspace.audits) ?? []
-    const requests = audits.flatMap((audit) => audit.requests)
+    const requests = audits.flatMap((one) => one.requests)
 
     expect(audits.map(({ status }) => status).toSorted()).toEqual(['ACTIVE', 'COMPLETED', 'PREPARING'])
-    expect(audits.every((audit) => audit.requests.length >= 3)).toBe(true)
+    expect(audits.every((one) => one.requests.length >= 3)).toBe(true)
     expect(new Set(requests.map(({ status }) => status)).size).toBe(4)
   })
 

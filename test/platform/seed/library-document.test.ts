@@ -22,7 +22,7 @@ describe('the library that comes with the platform', () => {
   })
 
   test.each(ControlDomain.options)('has three controls or more in the domain %s', (domain) => {
-    const controls = library.controls.filter((control) => control.domain === domain)
+    const controls = library.controls.filter((one) => one.domain === domain)
 
     expect(controls.length).toBeGreaterThanOrEqual(3)
   })
@@ -34,7 +34,7 @@ describe('the library that comes with the platform', () => {
   })
 
   test.each(['tests', 'policies', 'evidence', 'risks'] as const)('has controls with and without %s', (mapping) => {
-    const mapped = library.controls.filter((control) => control[mapping].length > 0)
+    const mapped = library.controls.filter((one) => one[mapping].length > 0)
 
     expect(mapped.length).toBeGreaterThan(0)
     expect(mapped.length).toBeLessThan(library.controls.length)
@@ -43,7 +43,7 @@ describe('the library that comes with the platform', () => {
   test('leaves no test, policy, evidence, risk or requirement unused', () => {
     const used = (list: (control: LibraryControl) => readonly string[]) => new Set(library.controls.flatMap(list))
     const requirements = library.frameworks.flatMap(({ slug, requirements: all }) => {
-      const mapped = used((control) => control.requirements[slug] ?? [])
+      const mapped = used((one) => one.requirements[slug] ?? [])
       return all.filter(({ name }) => !mapped.has(name)).map(({ name }) => `${slug} ${name}`)
     })
 

@@ -55,9 +55,9 @@ describe.each(databases)('alerts on $name', ({ place }) => {
 
   const note = (found: readonly Condition[], seconds: number, channels: readonly ChannelFilter[] = [pager]) =>
     noteConditions(store.db, found, { channels, now: at(seconds) })
-  const told = (claim: ClaimedNotification, seconds: number) =>
+  const told = (claimed: ClaimedNotification, seconds: number) =>
     noteSent(store.db, {
-      claims: [{ ...claim, remindAt: new Date(at(seconds).getTime() + 24 * hourMs) }],
+      claims: [{ ...claimed, remindAt: new Date(at(seconds).getTime() + 24 * hourMs) }],
       now: at(seconds),
     })
 

@@ -212,8 +212,8 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     ['is soon over', -24 * 60, 'expiring', 'can be approved until 2026-11-21 12:00 UTC only'],
     ['is over', 30, 'expired', 'expired 2026-11-20 11:30 UTC and can no longer be approved: run again'],
   ] as const)('a held run whose time %s is one more', async (_what, minutes, code, reason) => {
-    const at = ago(minutes + 72 * 60)
-    const runId = await run({ state: 'held', at, counts: { leave: 9 }, expiresAt: ago(minutes) })
+    const heldAt = ago(minutes + 72 * 60)
+    const runId = await run({ state: 'held', at: heldAt, counts: { leave: 9 }, expiresAt: ago(minutes) })
     await run({ connection: 'beta', state: 'held', at: ago(0), expiresAt: ago(-72 * 60) })
 
     const found = await look()
@@ -419,11 +419,11 @@ describe.each(databases)('conditions on $name', ({ place }) => {
       .returning('id')
       .execute()
     const fault = { run_id: runId, line: 1, reason: 'not a date', cell_only: true, fingerprint: 'a' }
-    const faults = added.map(({ id }, at) => ({
+    const faults = added.map(({ id }, index) => ({
       ...fault,
       event: String(id),
-      identity_id: `E${at}`,
-      may_leave: at !== 1,
+      identity_id: `E${index}`,
+      may_leave: index !== 1,
     }))
     await store.db.insertInto('rejects').values(faults).execute()
 

@@ -203,10 +203,6 @@ test('people who are employed, unknown, waiting or not acknowledged are not forg
   expect(held.state).toBe('held')
   await expect(forget(world)).rejects.toThrow(`waits in the plan of run ${held.id}`)
   await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
-  await db(world).updateTable('runs').set({ state: 'reading' }).where('state', '=', 'waiting').execute()
+  await world.sync.store.db.updateTable('runs').set({ state: 'reading' }).where('state', '=', 'waiting').execute()
   await expect(forget(world)).rejects.toThrow('is active')
 })
-
-function db(world: World) {
-  return world.sync.store.db
-}

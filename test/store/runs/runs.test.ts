@@ -75,14 +75,16 @@ describe.each(databases)('the list of runs on $name', ({ place }) => {
 
   test('says what a connection does now, however many runs have ended since it began', async () => {
     await ensureConnection(store.db, 'hooli')
-    const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 0, minute))
-    const waiting = await storeRun(store.db, { connection: 'hooli', state: 'waiting', at: at(0) })
+    const atMinute = (minute: number) => new Date(Date.UTC(2026, 10, 20, 0, minute))
+    const waiting = await storeRun(store.db, { connection: 'hooli', state: 'waiting', at: atMinute(0) })
     const ended: string[] = []
     for (let minute = 2; minute < 24; minute++)
-      ended.push(await storeRun(store.db, { connection: 'hooli', feed: 'webhook', state: 'finished', at: at(minute) }))
+      ended.push(
+        await storeRun(store.db, { connection: 'hooli', feed: 'webhook', state: 'finished', at: atMinute(minute) }),
+      )
 
     const first = (await currentRuns(store.db, ['hooli', 'acme'])).get('hooli')
-    const held = await storeRun(store.db, { connection: 'hooli', state: 'held', at: at(1) })
+    const held = await storeRun(store.db, { connection: 'hooli', state: 'held', at: atMinute(1) })
     const found = await currentRuns(store.db, ['hooli', 'acme', 'new'])
 
     expect([first?.active?.id, first?.last?.id]).toEqual([waiting, ended.at(-1)])

@@ -50,7 +50,7 @@ async function spawned(input: string, ...args: string[]) {
 }
 
 /** A platform that the commands reach over HTTP, which is quicker than opening its database for each. */
-function service() {
+function startPlatform() {
   const database = join(folder, 'data')
   return startService({ database, host: '127.0.0.1', port: 0, sync: null, seed: seedFile })
 }
@@ -142,7 +142,7 @@ test('what a key cannot be told is refused before anything is opened', async () 
 })
 
 test('accounts get their terms and entitlements, and keys their addresses', async () => {
-  await using _running = await service()
+  await using _running = await startPlatform()
   const acme = ['--account', 'Acme']
   const plan = ['CUSTOM_CONNECTIONS_AND_TESTS', 'CUSTOM_FIELDS_AND_FORMULAS', 'CUSTOM_FRAMEWORKS']
 
@@ -162,7 +162,7 @@ test('accounts get their terms and entitlements, and keys their addresses', asyn
 })
 
 test('everything goes into a file while the platform runs, and out of it into another place', async () => {
-  await using _running = await service()
+  await using _running = await startPlatform()
   const file = join(folder, 'export.json')
   const other = ['--database', join(folder, 'other')]
 
