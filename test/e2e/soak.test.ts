@@ -170,11 +170,11 @@ function typical(nights: readonly Held[]): Held {
   const median = (of: (night: Held) => number) =>
     nights.map(of).toSorted((a, b) => a - b)[nights.length >> 1] ?? Number.NaN
   return {
-    memoryMebibytes: median((held) => held.memoryMebibytes),
-    openFiles: median((held) => held.openFiles),
-    redisKeys: median((held) => held.redisKeys),
-    sessions: nights[0]?.sessions === null ? null : median((held) => held.sessions ?? Number.NaN),
-    storeMebibytes: median((held) => held.storeMebibytes),
+    memoryMebibytes: median((one) => one.memoryMebibytes),
+    openFiles: median((one) => one.openFiles),
+    redisKeys: median((one) => one.redisKeys),
+    sessions: nights[0]?.sessions === null ? null : median((one) => one.sessions ?? Number.NaN),
+    storeMebibytes: median((one) => one.storeMebibytes),
   }
 }
 

@@ -127,7 +127,7 @@ async function cursorCases(world: World, named: NamedOperation): Promise<Case[]>
 }
 
 /** Spellings that a client means as `name`. An index in brackets is one of a list. */
-function misspelled(name: string, takesList: boolean): string[] {
+function misspelled(name: string, isRepeatable: boolean): string[] {
   const bare = name.replace('[]', '')
   const other = bare === bare.toLowerCase() ? bare.toUpperCase() : bare.toLowerCase()
   return [
@@ -137,7 +137,7 @@ function misspelled(name: string, takesList: boolean): string[] {
     `${bare}[0][1]`,
     `${bare}.0`,
     `${bare}%20`,
-    ...(takesList ? [] : [`${bare}[]`, `${bare}[0]`]),
+    ...(isRepeatable ? [] : [`${bare}[]`, `${bare}[0]`]),
   ]
 }
 

@@ -199,14 +199,14 @@ describe('a trail that somebody with the database but without the key has edited
   test('is found where the acts of an accepted run are missing, and not where they wait to be signed', async () => {
     const kept = await smallTrail()
     const other = '0198c5d1-1a2b-7c3d-8e4f-000000000000'
-    const columns = { connection: 'acme', trigger: 'operator', options: '{}', created_at: now }
+    const common = { connection: 'acme', trigger: 'operator', options: '{}', created_at: now }
     await opened.db.insertInto('connections').values({ name: 'acme' }).execute()
     await opened.db
       .insertInto('runs')
       .values([
-        { ...columns, id: runId, state: 'finished' },
-        { ...columns, id: other, state: 'delivering' },
-        { ...columns, id: '0198c5d1-1a2b-7c3d-8e4f-000000000001', state: 'unchanged' },
+        { ...common, id: runId, state: 'finished' },
+        { ...common, id: other, state: 'delivering' },
+        { ...common, id: '0198c5d1-1a2b-7c3d-8e4f-000000000001', state: 'unchanged' },
       ])
       .execute()
 

@@ -255,11 +255,11 @@ test('an export is known as taken for as long as it lies in the folder, and forg
   await using folder = await exportFolder()
   const { client } = await host.tenant()
   const place = { baseDir: folder.path, spoolDir: `${folder.path}/spool`, secret: () => null }
-  const source = CsvSource.parse({
+  const csvSource = CsvSource.parse({
     ...{ type: 'csv', path: 'people-*.csv', mode: 'snapshot', take: 'each' },
     complete: { quietSeconds: 0 },
   })
-  await using world = await openWorld({ client, feed: { connector: csvConnector(source, place as never) } })
+  await using world = await openWorld({ client, feed: { connector: csvConnector(csvSource, place as never) } })
   const { db } = world.sync.store
   const arrives = async (name: string, people: readonly HrPerson[]) =>
     await folder.write(name, csvOf(people), { modifiedAt: new Date(world.clock.now.getTime() - days(1)) })
