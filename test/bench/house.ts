@@ -40,14 +40,14 @@ export function houseRows(roots: readonly string[]): Row[] {
   const places =
     roots.length > 0 ? roots.map((root) => resolve(root)) : [fileURLToPath(new URL('../../', import.meta.url))]
   const measured = places.map(measureHouse)
-  return measured.flatMap(({ files, functions, mutualRooms, ...counts }, at) => [
+  return measured.flatMap(({ files, functions, ...counts }, at) => [
     { checkout: at + 1, what: 'lines of source', figure: counts.sourceLines },
     { checkout: at + 1, what: 'lines of tests', figure: counts.testLines },
     { checkout: at + 1, what: 'files: median, p90, longest', figure: sizeText(files) },
     { checkout: at + 1, what: 'functions: median, p90, longest', figure: sizeText(functions) },
     { checkout: at + 1, what: 'functions above 80 lines', figure: functions.above80 },
     ...functions.longest.map((longest) => ({ checkout: at + 1, what: 'a long function', figure: longest })),
-    { checkout: at + 1, what: 'rooms that import each other', figure: mutualRooms.length },
+    { checkout: at + 1, what: 'rooms that import each other', figure: counts.mutualRooms.length },
     { checkout: at + 1, what: 'parameters as pattern and literal type', figure: counts.patternParameters },
     { checkout: at + 1, what: 'parenthesised spreads', figure: counts.parenthesisedSpreads },
   ])
