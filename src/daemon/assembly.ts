@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { Connector, ConnectorPlace } from '../connectors/connector.ts'
-import { csvConnector } from '../connectors/folder/open.ts'
+import type { Connector } from '../connectors/connector.ts'
+import { requireConnectorKind } from '../connectors/registry/registry.ts'
 import { machineCaller } from '../contract/control/access.ts'
 import type { Database } from '../database/database.ts'
 import type { Queue } from '../queue/queue.ts'
@@ -19,7 +19,6 @@ import type { Watched } from './alerts/freshness.ts'
 import { type AuditKeeper, keepAudit } from './audit/keeper.ts'
 import type { Config, ConnectionConfig } from './config/config.ts'
 import type { Reloads } from './config/reload.ts'
-import type { SourceSettings } from './config/schema.ts'
 import type { Secret } from './config/secret.ts'
 import type { ControlContext } from './control/control.ts'
 import type { Restorations } from './control/store.ts'
@@ -154,7 +153,7 @@ export function watchedOf({ connections }: Config): Watched {
   const sources = [...connections].flatMap(([connection, { source, schedule }]) => {
     if (source === null) return []
     const { type, mode } = source.settings
-    return [{ connection, mode, isFile: type !== 'http', schedule }]
+    return [{ connection, mode, isFile: requireConnectorKind(type).isFile, schedule }]
   })
   const leaverBounds = new Map([...connections].map(([name, { leavers }]) => [name, leavers.boundHours]))
   return { connections: [...connections.keys()], sources, leaverBounds }
@@ -207,7 +206,7 @@ export function toSyncConnection({ folder, dataDir, approvals }: Config, connect
           ...source,
           connector: ownedBy(
             linkedTo,
-            openConnector(source.settings, {
+            requireConnectorKind(source.settings.type).connect(source.settings, {
               baseDir: folder,
               spoolDir: join(dataDir, 'incoming', name),
               secret: (path) => source.secrets.get(path) ?? null,
@@ -231,25 +230,4 @@ export function toSyncConnection({ folder, dataDir, approvals }: Config, connect
 /** A linked connection only reads the source. The connection that it is linked to archives exports, and watches for more. */
 function ownedBy(linkedTo: string | undefined, { open, ...owned }: Connector): Connector {
   return linkedTo === undefined ? { open, ...owned } : { open }
-}
-
-function openConnector(settings: SourceSettings, place: ConnectorPlace): Connector {
-  switch (settings.type) {
-    case 'csv':
-      return csvConnector(settings, place)
-    case 'sftp':
-      return connectorWhenUsed(async () => (await import('../connectors/sftp/open.ts')).sftpConnector(settings, place))
-    case 'http':
-      return connectorWhenUsed(async () => (await import('../connectors/http/open.ts')).httpConnector(settings, place))
-    default:
-      return settings satisfies never
-  }
-}
-
-/** A connector that watches nothing, and is loaded when a source is read. */
-function connectorWhenUsed(load: () => Promise<Connector>): Connector {
-  return {
-    open: async (options) => await (await load()).open(options),
-    settle: async (source, decision) => await (await load()).settle?.(source, decision),
-  }
 }

@@ -60,6 +60,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     sftp: [top, 'file', 'csv'],
     http: [top, 'file', 'csv', 'json'],
     webhook: [top, 'json'],
+    registry: [top, 'folder/kind.ts', 'sftp/kind.ts', 'http/kind.ts'],
   },
   store: {
     [top]: [],

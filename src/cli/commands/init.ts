@@ -2,10 +2,11 @@ import { access, writeFile } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
 import { loadConfig } from '../../daemon/config/config.ts'
 import { configurationOf, connectionNamed, timeZoneNamed } from '../../daemon/proposal/configuration.ts'
-import { type Looked, lookAt, pathFrom } from '../../daemon/proposal/look.ts'
+import { type ExportPreview, lookAt, sourceForms } from '../../daemon/proposal/look.ts'
 import type { Proposal } from '../../daemon/proposal/proposal.ts'
 import { readTable } from '../../daemon/proposal/table.ts'
 import { errorCode, Failure, failures } from '../../errors.ts'
+import { pathFrom } from '../../system/path-from.ts'
 import { standardError } from '../../text/print.ts'
 import { askChange } from '../init/changes.ts'
 import { tableOf } from '../init/encoding.ts'
@@ -106,15 +107,15 @@ async function untilGood<T>(
   }
 }
 
-async function sourceOf(options: InitOptions, asking: Asking & { readonly folder: string }): Promise<Looked> {
+async function sourceOf(options: InitOptions, asking: Asking & { readonly folder: string }): Promise<ExportPreview> {
   const { prompts, folder, signal } = asking
   const { source, secretFile, hostKey } = options
   return await untilGood(
     async () => {
-      const at =
-        source ?? (await prompts?.text('Where is the export? A file, a folder, sftp:// or https://', 'exports'))
-      if (at === undefined)
-        throw new Failure('usage', 'name the export with --source: a file, a folder, sftp:// or https://')
+      const forms = sourceForms()
+      const question = `Where is the export? ${forms.charAt(0).toUpperCase()}${forms.slice(1)}`
+      const at = source ?? (await prompts?.text(question, 'exports'))
+      if (at === undefined) throw new Failure('usage', `name the export with --source: ${forms}`)
       return await lookAt({ at, secretFile, hostKey }, { workingDirectory: process.cwd(), folder, signal })
     },
     asking,
@@ -123,7 +124,7 @@ async function sourceOf(options: InitOptions, asking: Asking & { readonly folder
 }
 
 /** The proposal that the person says is right, or that options alone lead to. */
-async function agreed({ head }: Looked, options: InitOptions, { output, prompts }: Asking): Promise<Proposal> {
+async function agreed({ head }: ExportPreview, options: InitOptions, { output, prompts }: Asking): Promise<Proposal> {
   let { form, table } = await tableOf(head, options, { prompts, output })
   let said = await answersOf(table, options)
   for (;;) {
@@ -145,7 +146,7 @@ async function agreed({ head }: Looked, options: InitOptions, { output, prompts 
 }
 
 /** The path of the exports, where a single file was named; null: as it is. */
-async function pathOf({ later }: Looked, prompts: Prompts | null): Promise<string | null> {
+async function pathOf({ later }: ExportPreview, prompts: Prompts | null): Promise<string | null> {
   if (later === null) return null
   if (prompts === null) return later.isAlone ? later.pattern : later.path
   const choices = [

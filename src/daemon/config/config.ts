@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
 import { expressionProblems } from '../../connectors/expressions/expressions.ts'
 import { secretReference } from '../../connectors/file/source-settings.ts'
+import { findConnectorKind } from '../../connectors/registry/registry.ts'
 import type { WebhookSettings } from '../../connectors/webhook/settings.ts'
 import type { Setting } from '../../contract/control/settings.ts'
 import { Failure } from '../../errors.ts'
@@ -417,7 +418,8 @@ function withFormats(values: unknown, presets: Presets): unknown {
   if (!isObject(values) || !isObject(values.connections)) return values
   const connections = Object.entries(values.connections).map(([name, connection]) => {
     const source = isObject(connection) ? connection.source : undefined
-    if (!isObject(connection) || !isObject(source) || source.format === 'json') return [name, connection]
+    if (!isObject(connection) || !isObject(source)) return [name, connection]
+    if (findConnectorKind(source.type)?.isTextExport(source) !== true) return [name, connection]
     return [name, { ...connection, source: { ...presets.get(String(source.preset))?.format, ...source } }]
   })
   return { ...values, connections: Object.fromEntries(connections) }

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { secretReference } from '../../connectors/file/source-settings.ts'
-import { CsvSource } from '../../connectors/folder/settings.ts'
-import { HttpSource } from '../../connectors/http/settings.ts'
-import { SftpSource } from '../../connectors/sftp/settings.ts'
+import type { ConnectorKind } from '../../connectors/kind.ts'
+import { connectorKinds } from '../../connectors/registry/registry.ts'
 import { WebhookSettings } from '../../connectors/webhook/settings.ts'
 import { roles } from '../../contract/control/access.ts'
 import type { ChangeKind } from '../../identity/change.ts'
@@ -297,11 +296,12 @@ const snapshotSettings = {
     .describe('How many accepted snapshots in a row a person must be missing from before the absence counts.'),
 }
 
-const Source = z.discriminatedUnion('type', [
-  CsvSource.safeExtend({ ...mappingSettings, ...snapshotSettings }),
-  SftpSource.safeExtend({ ...mappingSettings, ...snapshotSettings }),
-  HttpSource.safeExtend({ ...mappingSettings, ...snapshotSettings }),
-])
+const [firstKind, ...otherKinds] = connectorKinds
+const Source = z.discriminatedUnion('type', [sourceOf(firstKind), ...otherKinds.map(sourceOf)])
+
+function sourceOf({ settings }: ConnectorKind) {
+  return settings.safeExtend({ ...mappingSettings, ...snapshotSettings })
+}
 
 // Events count one after the other, so several about one person are no question.
 const { severalRows: _severalRows, ...eventMapping } = mappingSettings
@@ -472,22 +472,15 @@ const Connection = z
   })
 
 /** Settings of a connection that must come from the environment or from a file. A list holds one in each place. */
-export const connectionSecrets = [
-  'source.password',
-  'source.privateKey',
-  'source.passphrase',
-  'source.decrypt.privateKey',
-  'source.decrypt.passphrase',
-  'source.bearer',
-  'source.basic.password',
-  'source.apiKey.value',
-  'source.clientCertificate.key',
-  'source.clientCertificate.passphrase',
-  'webhook.secrets',
-] as const
+export const connectionSecrets: readonly string[] = [...sourcePaths((kind) => kind.secrets), 'webhook.secrets']
 
 /** Settings that may be a secret, as where a key takes the place of a user's name, and may stand in the configuration. */
-export const possibleSecrets = ['source.basic.username'] as const
+export const possibleSecrets: readonly string[] = sourcePaths((kind) => kind.possibleSecrets)
+
+/** These settings of every kind of source, each once. */
+function sourcePaths(pathsOf: (kind: ConnectorKind) => readonly string[]): string[] {
+  return [...new Set(connectorKinds.flatMap(pathsOf))].map((path) => `source.${path}`)
+}
 
 /** For what is checked once, as it is read. Making code for a check, as zod does for what is checked often, takes longer than the check. */
 export const checkedOnce = { jitless: true } as const

@@ -4,17 +4,20 @@ import { join, resolve } from 'node:path'
 import type { Reading } from '../../connectors/connector.ts'
 import { openExport } from '../../connectors/csv/open-export.ts'
 import type { ExportFile } from '../../connectors/file/export-file.ts'
+import type { CsvSource } from '../../connectors/folder/settings.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { record } from '../../store/audit/trail.ts'
 import type { SyncConnection, SyncContext } from '../../sync/context/context.ts'
 import { type Glance, planReading } from '../../sync/sync.ts'
+import { pathFrom } from '../../system/path-from.ts'
 import { replaceFile } from '../../system/replace-file.ts'
 import { type Config, type ConnectionConfig, configOfText } from '../config/config.ts'
 import { readPresets } from '../config/presets.ts'
+import type { SourceSettings } from '../config/schema.ts'
 import { headerNamed } from './cells.ts'
 import { connectionNamed, timeZoneNamed, withConnection } from './configuration.ts'
 import { firstKey, type KeyTrial, type PlatformKey } from './first-key.ts'
-import { lookAtFile, pathFrom } from './look.ts'
+import { lookAtFile } from './look.ts'
 import { type Answers, type Proposal, readFields, type StoppingQuestion, stopsPlans } from './proposal.ts'
 import { propose } from './propose.ts'
 import { type FormHelp, readTable, type SaidForm, type Table } from './table.ts'
@@ -258,11 +261,15 @@ async function readingOf(
   { source }: ConnectionConfig,
   signal: AbortSignal,
 ): Promise<Reading> {
-  if (source?.settings.type !== 'csv') throw new Error('the source is a folder')
-  const { settings } = source
+  const settings = source?.settings
+  if (settings === undefined || !readsFolder(settings)) throw new Error('the source is a folder')
   const opened = await openExport(file, settings, { signal, secret: () => null })
   const { mode } = settings
   return { mode, asOf: at.toISOString(), source: { name, bytes: file.bytes, version: file.version }, ...opened }
+}
+
+function readsFolder(settings: SourceSettings): settings is SourceSettings & CsvSource {
+  return settings.type === 'csv'
 }
 
 async function writeKey(file: string, key: string): Promise<void> {

@@ -1,21 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import { tableText } from '../../connectors/csv/other-text.ts'
 import { type CsvRecord, isBlank, RecordParser } from '../../connectors/csv/records.ts'
+import type { Head } from '../../connectors/discovery.ts'
 import { type EncodingReading, guessEncoding } from '../../connectors/file/decode/guess-encoding.ts'
 import { Encoding, toUtf8 } from '../../connectors/file/encoding.ts'
 import { Failure } from '../../errors.ts'
 import { normaliseHeader } from '../../identity/mapping/headers.ts'
 
-/** The beginning of an export, decrypted and unpacked. */
-export type Head = {
-  /** Its name in messages. */
-  readonly name: string
-  readonly bytes: Buffer
-  /** Whether this is all of it. */
-  readonly isWhole: boolean
-  /** Whether the export ends with a line end; null where that is not known. */
-  readonly endsLine: boolean | null
-}
+export type { Head }
 
 /** What a person says about the form of an export, in place of what is detected. */
 export type SaidForm = {

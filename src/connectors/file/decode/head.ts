@@ -1,0 +1,56 @@
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Head, headBytes } from '../../discovery.ts'
+import { type ExportFile, exportFileAt } from '../export-file.ts'
+import { ExportFormat } from '../format.ts'
+import { decodeFile } from './decode.ts'
+
+/** The beginning of an export of which these first bytes were fetched. */
+export async function headOfBytes(
+  bytes: Buffer,
+  { name, isWhole, signal }: { readonly name: string; readonly isWhole: boolean; readonly signal: AbortSignal },
+): Promise<Head> {
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-init-'))
+  try {
+    await writeFile(join(folder, 'export'), bytes, { mode: 0o600 })
+    const head = await headOf(await exportFileAt(join(folder, 'export'), name), signal)
+    return isWhole ? head : { ...head, isWhole: false, endsLine: null }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** The beginning of an export in a file. */
+export async function headOf(file: ExportFile, signal: AbortSignal): Promise<Head> {
+  const decoded = decodeFile(file, ExportFormat.parse({}), { signal, secret: () => null })
+  const { bytes, isWhole } = await startOf(decoded)
+  const endsLine = isWhole ? endsInLineEnd(bytes) : await endOf(file, bytes)
+  return { name: file.name, bytes, isWhole, endsLine }
+}
+
+/** The first bytes, and whether they are all. No more is asked for than needed, so that what unpacks to much costs little. */
+export async function startOf(chunks: AsyncIterable<Buffer>): Promise<{ bytes: Buffer; isWhole: boolean }> {
+  const pieces: Buffer[] = []
+  let total = 0
+  for await (const chunk of chunks) {
+    pieces.push(chunk)
+    total += chunk.length
+    if (total > headBytes) return { bytes: Buffer.concat(pieces).subarray(0, headBytes), isWhole: false }
+  }
+  return { bytes: Buffer.concat(pieces), isWhole: true }
+}
+
+/** Whether a plain file ends with a line end; null for a packed one, whose end is not looked at. */
+async function endOf(file: ExportFile, head: Buffer): Promise<boolean | null> {
+  await using handle = await open(file.path, 'r')
+  const first = await handle.read(Buffer.alloc(4), 0, 4, 0)
+  if (!head.subarray(0, 4).equals(first.buffer.subarray(0, first.bytesRead))) return null
+  const last = await handle.read(Buffer.alloc(4), 0, 4, Math.max(0, file.bytes - 4))
+  return endsInLineEnd(last.buffer.subarray(0, last.bytesRead))
+}
+
+function endsInLineEnd(bytes: Buffer): boolean {
+  const text = bytes.subarray(-2).filter((byte) => byte !== 0)
+  return text.at(-1) === 0x0a || text.at(-1) === 0x0d
+}

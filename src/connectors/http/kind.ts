@@ -1,0 +1,20 @@
+import { connectorKind, lazyConnector } from '../kind.ts'
+import { HttpSource } from './settings.ts'
+
+/** A list of people that is fetched over HTTP. */
+export const httpKind = connectorKind({
+  settings: HttpSource,
+  secrets: [
+    ...['decrypt.privateKey', 'decrypt.passphrase', 'bearer', 'basic.password', 'apiKey.value'],
+    ...['clientCertificate.key', 'clientCertificate.passphrase'],
+  ],
+  // Some systems expect their key in place of a user name.
+  possibleSecrets: ['basic.username'],
+  isFile: false,
+  isTextExport: ({ format }) => format !== 'json',
+  connect: (settings, place) => lazyConnector(async () => (await import('./open.ts')).httpConnector(settings, place)),
+  discovery: {
+    schemes: ['https:', 'http:'],
+    look: async (named, options) => await (await import('./look.ts')).lookAtHttp(named, options),
+  },
+})

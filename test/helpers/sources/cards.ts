@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import type { ConnectorPlace, OpenOptions, Reading } from '../../../src/connectors/connector.ts'
+import { connectorKind } from '../../../src/connectors/kind.ts'
+
+const Cards = z.strictObject({
+  type: z.literal('cards'),
+  deck: z.string().describe('The file of the deck, a card a line.'),
+  stamp: z.string().optional().describe('The word that a deck must begin with.'),
+  mode: z.enum(['snapshot', 'delta']),
+  timeZone: z.string().default('UTC'),
+})
+
+/** A made-up kind of source: a deck of cards, of which each is one person. */
+export const cardsKind = connectorKind({
+  settings: Cards,
+  secrets: ['stamp'],
+  possibleSecrets: [],
+  isFile: true,
+  isTextExport: () => false,
+  connect: (settings, place) => ({ open: (options) => openDeck(settings, place, options) }),
+  discovery: {
+    schemes: ['cards:'],
+    async look({ at }, { folder }) {
+      const deck = at.slice('cards://'.length)
+      const bytes = await readFile(resolve(folder, deck))
+      return {
+        head: { name: deck, bytes, isWhole: true, endsLine: true },
+        source: { type: 'cards', deck },
+        later: null,
+      }
+    },
+  },
+})
+
+async function openDeck(
+  { deck, mode }: z.infer<typeof Cards>,
+  { baseDir, secret }: ConnectorPlace,
+  { now }: OpenOptions,
+): Promise<Reading> {
+  const text = await readFile(resolve(baseDir, deck), 'utf8')
+  const stamp = (await secret('stamp')?.read()) ?? ''
+  const [headers = [], ...cards] = text
+    .slice(stamp.length)
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','))
+  const rows = cards.map((values, index) => ({ values, origin: { file: deck, line: index + 2 } }))
+  return {
+    mode,
+    asOf: now().toISOString(),
+    source: { name: deck, bytes: text.length, version: text },
+    headers,
+    rows: (async function* () {
+      yield rows
+    })(),
+  }
+}
