@@ -3,7 +3,7 @@ import type { Page, Told } from '../../identity/decide/row-book.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import { rosterEntries, rosterKeys, unfinishedKeys } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
-import type { RecordWatch } from './known/record-watch.ts'
+import type { ChangeFilter } from './known/change-filter.ts'
 import type { Stage } from './stage.ts'
 import type { PersonWatch } from './watch-person.ts'
 
@@ -21,15 +21,15 @@ export type DecidingPlace = {
   readonly signal: AbortSignal
   /** The one person that is decided about; left out for all of them. */
   readonly only?: PersonWatch
-  /** What records were left out, about whose people nothing has to be decided. */
-  readonly watch?: RecordWatch | undefined
+  /** Knows the people whose unchanged records were left out of the reading. */
+  readonly filter?: ChangeFilter | undefined
 }
 
 const nobody: ReadonlyMap<string, RosterEntry> = new Map()
 
 /** Decides about the people of the last page and then about people without a usable row. */
 export async function decideRest(place: DecidingPlace): Promise<void> {
-  const { db, connection, stage, decider, signal, only, watch } = place
+  const { db, connection, stage, decider, signal, only, filter } = place
   await stagePage(place, decider.book.lastPage())
   if (only) {
     await decideOne(place, only)
@@ -40,7 +40,7 @@ export async function decideRest(place: DecidingPlace): Promise<void> {
     }
     return
   }
-  const asked = watch?.unseen(decider) ?? null
+  const asked = filter?.unseen(decider) ?? null
   const keys = decider.asksForEverybody ? rosterKeys(db, connection) : unfinishedKeys(db, connection)
   for await (const some of asked === null ? keys : [asked]) {
     signal.throwIfAborted()
@@ -53,11 +53,11 @@ export async function decideRest(place: DecidingPlace): Promise<void> {
 
 /** Decides about the people of a page and stages that. */
 export async function stagePage(
-  { db, connection, stage, decider, isFirst, only, watch }: DecidingPlace,
+  { db, connection, stage, decider, isFirst, only, filter }: DecidingPlace,
   { withdrawn, told: all }: Page,
 ): Promise<void> {
   decider.takeBack(withdrawn)
-  watch?.withdraw(withdrawn)
+  filter?.withdraw(withdrawn)
   if (withdrawn.length > 0) await stage.drop(withdrawn)
   only?.forget(withdrawn)
   const told = only ? all.filter(({ identityId }) => only.isAsked(identityId)) : all

@@ -14,7 +14,7 @@ import type { OpenedFeed } from './feeds.ts'
 import { type Judged, judgePlan, type WasRead } from './judge-plan.ts'
 import type { SealedIndex } from './known/index-parts.ts'
 import { type Sparing, spareReading } from './known/known-records.ts'
-import { IndexDoubt } from './known/record-watch.ts'
+import { IndexDoubt } from './known/unchanged-records.ts'
 import { type Progress, readRows } from './read-rows.ts'
 import { setAside, verdictsOnRest } from './set-aside.ts'
 import type { Stage } from './stage.ts'
@@ -107,6 +107,7 @@ async function spareUnchanged(
     reading,
     rules,
     mapping: rules.mapping,
+    rows: mapping,
     answers,
     key: addressKey,
     context,
@@ -133,8 +134,8 @@ async function openPlace(db: Db, connection: SyncConnection, opened: Opened): Pr
     pinned: new Set([...connection.pinned].map((key) => answers.aliases.get(key)?.identityId ?? key)),
     isFirst: !(await hasEmployed(db, connection.name)),
     ofSome: only !== undefined,
-    settled: spared?.watch.settled,
-    onDecided: spared?.watch.decided,
+    settled: spared?.filter.unchangedPeople,
+    onDecided: spared?.filter.addDecision,
   })
   const isFirst = !(await knowsAnybody(db, connection.name))
   return {
@@ -144,7 +145,7 @@ async function openPlace(db: Db, connection: SyncConnection, opened: Opened): Pr
     decider,
     isFirst,
     signal,
-    watch: spared?.watch,
+    filter: spared?.filter,
     ...(only && { only }),
   }
 }
@@ -157,15 +158,15 @@ async function readAndDecide(
 ): Promise<{ readonly read: WasRead; readonly due: PlannedWaiting | null }> {
   const { reading, mapping, answers } = before
   const { feed, only, signal, onProgress } = preparing
-  const { decider, watch, isFirst } = place
+  const { decider, filter, isFirst } = place
   // Counted while the source is read. Beside another statement it would take a session of its own.
   const counting = headcount(db, name)
   counting.catch(() => {})
-  const slices = spared ? spared.filtered.rows(spared.watch.filter) : reading.rows
+  const slices = spared ? spared.filtered.rows(spared.filter.records) : reading.rows
   const onPage = (page: Parameters<typeof stagePage>[1]) => stagePage(place, page)
   const rows = await step(
     'read',
-    () => readRows(decider, { slices, mapping, signal, watch, onPage, onProgress, giveWay }),
+    () => readRows(decider, { slices, mapping, signal, filter, onPage, onProgress, giveWay }),
     { found: (count) => ({ facts: { 'rollcall.rows': count } }) },
   )
   const due = feed.name === 'roster' ? await seeDue(place, { aliases: answers.aliases, asOf: reading.asOf }) : null
@@ -194,7 +195,7 @@ async function sumUp(db: Db, connection: SyncConnection, decided: Decided): Prom
   const part = aside && 'part' in aside ? aside.part : null
   const waiting = isExport && !only ? await waitingAfter(place, before.context) : due
   const leaveIndex = async () =>
-    spared && sparing?.leaving ? await spared.watch.made(spared.rules, sparing.leaving.keep) : null
+    spared && sparing?.leaving ? await spared.filter.makeIndex(spared.rules, sparing.leaving.keep) : null
   const [digest, index] = await Promise.all([stage.digest(), leaveIndex()])
   const { employed: _, ...known } = read.known
   return {

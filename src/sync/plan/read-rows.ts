@@ -4,7 +4,7 @@ import type { Decider } from '../../identity/decide/decider.ts'
 import type { Page } from '../../identity/decide/row-book.ts'
 import { isReject } from '../../identity/mapping/rows.ts'
 import type { GiveWay } from '../context/context.ts'
-import type { RecordWatch } from './known/record-watch.ts'
+import type { ChangeFilter } from './known/change-filter.ts'
 import type { MappedRows } from './map/map-rows.ts'
 
 /** Is told how far a reading has come after each slice; the next one waits for it. */
@@ -15,7 +15,7 @@ type Reading = {
   readonly mapping: MappedRows
   readonly signal: AbortSignal
   /** Leaves records out of the slices. */
-  readonly watch?: RecordWatch | undefined
+  readonly filter?: ChangeFilter | undefined
   /** Takes the people of each slice before the rows of the next one count. */
   readonly onPage?: (page: Page) => Promise<void>
   readonly onProgress?: Progress
@@ -35,7 +35,7 @@ const rowsAtOnce = 250
  */
 export async function readRows(
   decider: Decider,
-  { slices, mapping, signal, watch, onPage, onProgress, giveWay = () => nextTurn() }: Reading,
+  { slices, mapping, signal, filter, onPage, onProgress, giveWay = () => nextTurn() }: Reading,
 ): Promise<number> {
   const reading = slices[Symbol.asyncIterator]()
   let rows = 0
@@ -49,10 +49,10 @@ export async function readRows(
       if (mapping.ok) {
         for (const [at, row] of slice.entries()) {
           if (at % rowsAtOnce === rowsAtOnce - 1) await giveWay()
-          watch?.nameBefore(row.origin.line, decider, mapping)
+          filter?.beforeRow(row.origin.line, decider)
           const told = mapping.map(row)
           if (told === null) continue
-          if (told.identityId !== null) watch?.meet(told.identityId, row.origin.line)
+          if (told.identityId !== null) filter?.checkKey(told.identityId, row.origin.line)
           if ('noPerson' in told) {
             rows -= 1
             decider.book.passOver(told.identityId)
@@ -61,11 +61,11 @@ export async function readRows(
             decider.book.leaveOut(told)
           } else if (isReject(told)) decider.book.reject(told)
           else {
-            watch?.note(row, told, mapping)
+            filter?.noteRow(row, told)
             decider.book.see(told)
           }
         }
-        rows += watch?.endSlice(decider, mapping) ?? 0
+        rows += filter?.endSlice(decider) ?? 0
       }
       if (!mapping.ok) for (const row of slice) mapping.see(row)
       next = reading.next()

@@ -10,9 +10,10 @@ import { keyOf } from '../../../store/audit/key.ts'
 import { acceptedIndex, beginIndex, unsettledPeople } from '../../../store/plans/export-index.ts'
 import type { Db } from '../../../store/schema.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../../context/context.ts'
+import type { ReadableRows } from '../map/map-rows.ts'
+import { type ChangeFilter, createChangeFilter } from './change-filter.ts'
 import { digestBytes, type ExportIndex } from './export-index.ts'
 import { indexVersion, openIndex } from './index-parts.ts'
-import { type RecordWatch, watchRecords } from './record-watch.ts'
 
 /** Of more people than this share of an index, all are read: it would spare little, and each of the others is looked up by itself. */
 const unsettledShare = 0.2
@@ -21,7 +22,7 @@ const fewest = 1000
 /** How an export is read beside what the last one left behind. */
 export type Sparing = {
   readonly filtered: Filtered
-  readonly watch: RecordWatch
+  readonly filter: ChangeFilter
   /** A digest of everything that decides how records are read, besides themselves. */
   readonly rules: string
   /** Why every record is read though there is an index; null if none is, or there is none. */
@@ -33,6 +34,7 @@ type Place = {
   readonly reading: Reading
   readonly rules: FeedRules
   readonly mapping: Mapping
+  readonly rows: ReadableRows
   readonly answers: KeyAnswers
   readonly key: Buffer | null
   readonly context: PlanContext
@@ -59,7 +61,7 @@ export async function spareReading(
   { store: { db }, indexing }: Pick<SyncContext, 'store' | 'indexing'>,
   place: Place,
 ): Promise<Sparing | null> {
-  const { connection, reading, rules: ofFeed, mapping, key, context, runId, isWhole } = place
+  const { connection, reading, rules: ofFeed, mapping, rows, key, context, runId, isWhole } = place
   const { filtered } = reading
   // What checks need to know of records of a shape of their own is not kept.
   const isOfPeople = ofFeed.shape === undefined
@@ -71,11 +73,12 @@ export async function spareReading(
   const index = found !== null && 'index' in found ? found : null
   return {
     filtered,
-    watch: watchRecords({
-      index: index?.index ?? null,
+    filter: createChangeFilter({
+      last: index?.index ?? null,
       unsettled: index?.unsettled ?? [],
       key,
       context,
+      mapping: rows,
       telling: indexing.telling ?? mostTelling,
     }),
     rules,

@@ -1,14 +1,12 @@
 import type { RawRecord } from '../../../connectors/connector.ts'
 import { digestBytes, type KnownStretch } from './export-index.ts'
 import { Bytes, Numbers } from './growing.ts'
+import type { DigestOf } from './record-digest.ts'
 
 /** Of so many records one ends a stretch, by its digest: what HR changes moves no end but those beside it. */
 const endsOneOf = 8
 /** A byte tells how many records a stretch has. */
 const recordsAtMost = 64
-
-/** Says what records in a row are known by: a digest of their text, as `hash` answers it. */
-type DigestOf = (text: Buffer, start: number, end: number) => string
 
 /**
  * Watches which records of an export stand in a row, and makes stretches of them, by which the next reading knows them together. Each record

@@ -21,6 +21,9 @@ type NoPerson = { readonly noPerson: true; readonly identityId: string | null }
 /** A row that is not in scope. */
 export type OutOfScope = { readonly outOfScope: true; readonly identityId: string | null; readonly origin: Origin }
 
+/** The mapped rows of a reading that has every column it needs. */
+export type ReadableRows = Extract<MappedRows, { readonly ok: true }>
+
 /** A reading's rows as sightings, looked over for what an operator should know. */
 export type MappedRows =
   | (Pick<Mapped, 'ok' | 'columns' | 'mapped' | 'lacking' | 'parts'> & {
