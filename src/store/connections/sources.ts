@@ -94,6 +94,31 @@ export async function unsettledSources(
   return rows.map(({ source, outcome }) => ({ source, outcome: outcome === 'accepted' ? 'accepted' : 'refused' }))
 }
 
+/**
+ * Of these linked connections, those that have not read an export that was decided about and not yet moved. The run that delivers a kept
+ * plan starts no run of a linked connection.
+ */
+export async function unreadBy(
+  db: Db,
+  { connection, linked }: { connection: string; linked: readonly string[] },
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ connection: string }>`
+    select linked.connection from unnest(${linked}::text[]) as linked(connection)
+    where exists (
+      select 1 from taken_sources taken
+      join runs kept on kept.connection = taken.connection and kept.source ->> 'version' = taken.version
+      where taken.connection = ${connection} and taken.settled_at is null
+        and kept.feed = 'source' and kept.options ? 'plan'
+        and not exists (
+          select 1 from taken_sources own where own.connection = linked.connection and own.version = taken.version)
+        and not exists (
+          select 1 from runs later
+          where later.connection = linked.connection and later.feed = 'source' and later.created_at > kept.created_at)
+    )
+    order by linked.connection`.execute(db)
+  return rows.map((row) => row.connection)
+}
+
 export async function markSettled(
   db: Db,
   { connection, version, now }: { connection: string; version: string; now: Date },

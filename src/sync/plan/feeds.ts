@@ -1,6 +1,6 @@
 import type { OpenOptions, Reading } from '../../connectors/connector.ts'
 import { Failure } from '../../errors.ts'
-import { markSettled, noteListed, takenVersions, unsettledSources } from '../../store/connections/sources.ts'
+import { markSettled, noteListed, takenVersions, unreadBy, unsettledSources } from '../../store/connections/sources.ts'
 import {
   eventsOfHeld,
   leaveEvents,
@@ -176,15 +176,19 @@ function settleInTurn(ctx: SyncContext, connection: SyncConnection): Promise<voi
 
 async function settleNow(ctx: SyncContext, connection: SyncConnection): Promise<void> {
   const { db } = ctx.store
-  // A linked connection that has not read the export yet may have to read it here.
-  const linked = linkedConnections(ctx, connection.name).map(({ name }) => name)
-  const undecided = linked.length > 0 ? await undecidedOf(db, linked) : []
+  // Before the linked connections are looked at: their runs are added before the export that they read is decided about.
   const unsettled = await unsettledSources(db, connection.name)
   const connector = connection.feeds.source?.connector
-  if (undecided.length > 0) {
-    const ended = undecided.flatMap((one) => (one.hasEnded ? [one.connection] : []))
-    if (ended.length > 0 && connector?.settle) reportWaiting(ctx, { connection: connection.name, ended, unsettled })
-    return
+  // A linked connection that has not read the export yet may have to read it here.
+  const linked = linkedConnections(ctx, connection.name).map(({ name }) => name)
+  if (linked.length > 0 && unsettled.length > 0) {
+    const undecided = await undecidedOf(db, linked)
+    const unread = await unreadBy(db, { connection: connection.name, linked })
+    const reason = waitingReason(undecided, unread)
+    if (reason !== null && connector?.settle)
+      for (const { source } of unsettled)
+        ctx.events.sourceUnsettled({ connection: connection.name, source: source.name, reason })
+    if (undecided.length > 0 || unread.length > 0) return
   }
   for (const { source, outcome } of unsettled) {
     try {
@@ -197,22 +201,15 @@ async function settleNow(ctx: SyncContext, connection: SyncConnection): Promise<
   }
 }
 
-/** Nothing repeats a failed run before the next export comes, so the log says what the exports wait for. */
-function reportWaiting(
-  { events }: Pick<SyncContext, 'events'>,
-  {
-    connection,
-    ended,
-    unsettled,
-  }: {
-    connection: string
-    ended: readonly string[]
-    unsettled: Awaited<ReturnType<typeof unsettledSources>>
-  },
-): void {
-  const commands = ended.map((name) => `"rollcall sync --connection ${name}"`).join(' and ')
-  const reason = `the last run of ${ended.join(', ')} failed or was cancelled, and it reads the same source: ${commands} repeats it`
-  for (const { source } of unsettled) events.sourceUnsettled({ connection, source: source.name, reason })
+/** What the exports wait for that nothing does before the next export comes, for the log; null if there is no such thing. */
+function waitingReason(undecided: Awaited<ReturnType<typeof undecidedOf>>, unread: readonly string[]): string | null {
+  const commandsOf = (names: readonly string[]) =>
+    names.map((name) => `"rollcall sync --connection ${name}"`).join(' and ')
+  const ended = undecided.flatMap((one) => (one.hasEnded ? [one.connection] : []))
+  if (ended.length > 0)
+    return `the last run of ${ended.join(', ')} failed or was cancelled, and it reads the same source: ${commandsOf(ended)} repeats it`
+  if (unread.length > 0) return `${unread.join(', ')} has not read it yet: ${commandsOf(unread)} reads it`
+  return null
 }
 
 function nothingNew(now: Date): Reading {

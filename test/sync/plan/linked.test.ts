@@ -281,6 +281,32 @@ describe('a failing run of a linked connection', () => {
   })
 })
 
+test('an export whose kept plan was delivered stays where it is until linked connections have read it', async () => {
+  await using folder = await exportFolder()
+  const settings = { take: 'each', mode: 'delta', afterwards: { accepted: 'archive' } } as const
+  await using opened = await openLinked(host, { connector: folderConnector(folder, settings) })
+  const { world, client } = opened
+  const row = 'E0001,E0001@acme.example,Ana,Engineer,2020-01-06,,Active'
+  await folder.write('E0001.csv', `${headers.join(',')}\n${row}\n`, { modifiedAt: new Date('2026-11-18T01:00:00Z') })
+  const files = async () => (await readdir(folder.path)).filter((name) => name.endsWith('.csv'))
+
+  const { kept } = await planOnly(world.sync, 'acme', new AbortController().signal)
+  await requestRun(world.sync, { connection: 'acme', trigger: 'operator', options: { plan: kept } })
+  await world.drain()
+  const between = [await files(), await peopleOn(client).then(({ size }) => size)]
+  await opened.syncOnly('records')
+
+  expect(between).toEqual([['E0001.csv'], 1])
+  expect(world.events).toContainEqual(
+    expect.objectContaining({
+      event: 'source.unsettled',
+      reason: expect.stringMatching(/records has not read it yet.*"rollcall sync --connection records"/),
+    }),
+  )
+  expect([...(await liveRecords(client)).keys()]).toEqual(['E0001'])
+  expect(await files()).toEqual([])
+})
+
 test('a linked connection that has not taken the same exports opens the source itself, since another one may be next', async () => {
   await using opened = await openLinked(host)
   const { world, listed, count } = opened
