@@ -39,6 +39,7 @@ export type DeciderRules = {
   /** The plan is about some people alone, so that what was said of them is kept with each of them. */
   readonly ofSome?: boolean
   readonly settled?: SettledPeople | undefined
+  /** Called with each decision, also with one that is taken back later. */
   readonly onDecided?: ((decided: Decided) => void) | undefined
 }
 
@@ -92,7 +93,7 @@ export function createDecider(rules: DeciderRules) {
     const decision = decisions.withPin(identityId, decide(entry, seen, context))
     // A leaving date whose day has come waits for no event, and is no reason to stop one: the run of the roster sends it.
     if (inOrder && decision.news.kinds.includes('leavers')) return []
-    decisions.add({ identityId, entry, decision, seen })
+    decisions.addFinal({ identityId, entry, decision, seen })
     keyChanges?.unseen(entry, decision, seen)
     return decisions.planned(entry, decision, { identityId, origin: null })
   }
@@ -117,7 +118,7 @@ export function createDecider(rules: DeciderRules) {
       tallied.addUnchanged(people)
     },
 
-    /** Takes decisions back whose rows turned out not to count. */
+    /** Takes back decisions whose rows turned out not to count. Called before the people of the same page are decided about. */
     takeBack(identityIds: readonly string[]): void {
       decisions.takeBack(identityIds)
       for (const identityId of identityIds) keyChanges?.forget(identityId)

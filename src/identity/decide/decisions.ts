@@ -3,7 +3,7 @@ import type { Decision, PlanContext, Seen } from './decide.ts'
 import { type Keeping, type PlannedPerson, planned } from './planned.ts'
 import { nothingTallied, type Tallied, type Tally } from './tally.ts'
 
-/** What was decided about one person, by what. */
+/** What was decided about one person, and from what. */
 export type Decided = {
   readonly identityId: string
   readonly entry: RosterEntry | undefined
@@ -16,22 +16,33 @@ type DecisionRules = Omit<Keeping, 'context'> & {
   readonly tally: Tally
   /** People who are neither separated nor deleted without an approval that names them. */
   readonly pinned: ReadonlySet<string>
-  /** Is told each decision, also of a row that turns out later not to count. */
+  /** Called with each decision, also with one that is taken back later. */
   readonly onDecided?: ((decided: Decided) => void) | undefined
 }
 
 export type Decisions = ReturnType<typeof keepDecisions>
 
-/** Counts the decisions of a plan, so that one can be taken back whose row turns out not to count. */
+/** Counts the decisions of a plan. A decision is taken back if its row turns out not to count. */
 export function keepDecisions({ context, tally, pinned, onDecided, ...keeping }: DecisionRules) {
   const tallied = new Map<string, Tallied>()
+
+  function count(decided: Decided): Tallied {
+    const added = tally.add(decided.decision, decided.seen)
+    onDecided?.(decided)
+    return added
+  }
+
   return {
     context,
     tally,
     withPin: (identityId: string, decision: Decision): Decision => withPin(identityId, decision, pinned),
+    /** Counts a decision that follows from rows of the person. It can be taken back. */
     add(decided: Decided): void {
-      tallied.set(decided.identityId, tally.add(decided.decision, decided.seen))
-      onDecided?.(decided)
+      tallied.set(decided.identityId, count(decided))
+    },
+    /** Counts a decision that follows from no usable row. Nothing is kept of it, since no later row can replace it. */
+    addFinal(decided: Decided): void {
+      count(decided)
     },
     takeBack(identityIds: readonly string[]): void {
       for (const identityId of identityIds) {

@@ -55,7 +55,7 @@ export function rankedRows(
     collected.page.told.set(identityId, [sighting])
   }
 
-  /** Takes a decision back. A person of the present page has none yet. */
+  /** Has a decision taken back. A person of the present page has none yet. */
   function withdraw(identityId: string): void {
     if (!collected.page.told.has(identityId)) collected.page.withdrawn.add(identityId)
   }

@@ -18,7 +18,7 @@ type NewsKind = (typeof countedNews)[number]
 /** The guards that count people. */
 export const guardsOfPeople: ReadonlySet<string> = new Set([...countedNews, 'fieldChanges', 'blanks'])
 
-/** What one decision added to a tally, so that it can be taken out again. All people of whom the same was decided share one value. */
+/** What one decision added to a tally, so that it can be taken out later. People with equal decisions share one value. */
 export type Tallied = {
   readonly kind: Kind | null
   readonly news: readonly NewsKind[]
@@ -41,9 +41,9 @@ type Known = Pick<
 /** Counts a plan while its decisions stream by. */
 export type Tally = {
   add(decision: Decision, seen: Seen): Tallied
-  /** Takes a decision out again whose row turned out not to count. */
+  /** Takes out a decision whose row turned out not to count. */
   remove(tallied: Tallied): void
-  /** Counts so many people of whom rows say what is known and confirmed. */
+  /** Counts people whose rows say what is known and confirmed already. */
   addUnchanged(people: number): void
   /** Counts a person among those who seem to have got a new key, which is known only after all decisions. */
   rekey(tallied: Tallied): Tallied

@@ -581,3 +581,18 @@ test('an event is read again at the earliest time that its rejects name, also th
     '2026-12-09T00:00:00.000Z',
   ])
 })
+
+test('what follows for a person from no event is not counted among what events told', () => {
+  const context = nightly({ mode: 'delta' })
+  const decider = createDecider({ context, inOrder: true, everybody: false, rejectsKept: 2 })
+  const left = record('W1', { separatedAt: '2026-11-02T00:00:00.000Z' })
+  const known = entry('W1', { wanted: left, deferredTo: '2026-11-19' })
+
+  decider.book.leaveOut({ identityId: 'W1', origin: { event: '7', line: 1 } })
+  const told = decider.decideTold(decider.book.lastPage().told, new Map([['W1', known]]))
+  const unseen = decider.decideUnseen([known])
+  const counted = decider.toldBy(new Set(['redates']))
+
+  expect([told.length, unseen.length, decider.people().redates]).toEqual([0, 1, 1])
+  expect(counted.map(({ identityId, isCounted }) => [identityId, isCounted])).toEqual([['W1', false]])
+})
