@@ -1,24 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import { assets } from '../contract/platform/assets.ts'
-import { auditRequests } from '../contract/platform/audit-requests.ts'
-import { audits } from '../contract/platform/audits.ts'
-import { backgroundChecks } from '../contract/platform/background-checks.ts'
-import { company } from '../contract/platform/company.ts'
-import { controlLibrary } from '../contract/platform/control-library.ts'
-import { controlNotes } from '../contract/platform/control-notes.ts'
-import { controlOwners } from '../contract/platform/control-owners.ts'
-import { ControlCreate, controls } from '../contract/platform/controls.ts'
-import { customConnections } from '../contract/platform/custom-connections.ts'
-import { customDataRecords } from '../contract/platform/custom-data-records.ts'
-import { customDataSessions } from '../contract/platform/custom-data-sessions.ts'
-import { devices } from '../contract/platform/devices.ts'
-import { events } from '../contract/platform/events.ts'
-import { hrisUserIdentities } from '../contract/platform/hris-user-identities.ts'
-import { personnel } from '../contract/platform/personnel.ts'
-import { users } from '../contract/platform/users.ts'
-import { workspaces } from '../contract/platform/workspaces.ts'
+import type { OperationTable } from '../contract/operation.ts'
+import { ControlCreate } from '../contract/platform/controls.ts'
+import { platformAreas } from '../contract/platform/platform.ts'
 import { acceptForms } from '../http/server/forms.ts'
-import { type MountOptions, mount } from '../http/server/mount.ts'
+import { type Handlers, type MountOptions, mount } from '../http/server/mount.ts'
 import { auditRequestHandlers } from './audits/audit-requests.ts'
 import { auditHandlers } from './audits/audits.ts'
 import { companyHandlers } from './company/company.ts'
@@ -39,27 +24,41 @@ import { userHandlers } from './people/users.ts'
 import { customDataRecordHandlers } from './records/custom-data-records.ts'
 import { customDataSessionHandlers } from './records/custom-data-sessions.ts'
 
+type Area = (typeof platformAreas)[number]
+
+/** The handlers of each area of the contract, by its tag. The compiler asks for those of a new area. */
+const areaHandlers: { readonly [One in Area as One['tag']]: Handlers<One['operations'], PlatformContext> } = {
+  Assets: assetHandlers,
+  'Custom Connections': customConnectionHandlers,
+  Devices: deviceHandlers,
+  'Background Checks': backgroundCheckHandlers,
+  Company: companyHandlers,
+  Events: eventHandlers,
+  'Custom Data Records': customDataRecordHandlers,
+  'Custom Data Sessions': customDataSessionHandlers,
+  'HRIS User Identities': hrisUserIdentityHandlers,
+  Personnel: personnelHandlers,
+  Users: userHandlers,
+  Workspaces: workspaceHandlers,
+  Controls: controlHandlers,
+  'Control Notes': controlNoteHandlers,
+  'Control Owners': controlOwnerHandlers,
+  'Control Library': controlLibraryHandlers,
+  Audits: auditHandlers,
+  'Audit Requests': auditRequestHandlers,
+}
+
+/** Areas whose operations also take a form as their body. */
+const areaForms: Partial<Record<Area['tag'], typeof ControlCreate>> = { Controls: ControlCreate }
+
 /** Serves every area of the public interface. */
 export function mountAreas(app: FastifyInstance, options: MountOptions<PlatformContext>): void {
-  mount(app, assets, assetHandlers, options)
-  mount(app, customConnections, customConnectionHandlers, options)
-  mount(app, devices, deviceHandlers, options)
-  mount(app, backgroundChecks, backgroundCheckHandlers, options)
-  mount(app, company, companyHandlers, options)
-  mount(app, events, eventHandlers, options)
-  mount(app, customDataRecords, customDataRecordHandlers, options)
-  mount(app, customDataSessions, customDataSessionHandlers, options)
-  mount(app, hrisUserIdentities, hrisUserIdentityHandlers, options)
-  mount(app, personnel, personnelHandlers, options)
-  mount(app, users, userHandlers, options)
-  mount(app, workspaces, workspaceHandlers, options)
-  app.register(async (scope) => {
-    acceptForms(scope, ControlCreate)
-    mount(scope, controls, controlHandlers, options)
-  })
-  mount(app, controlNotes, controlNoteHandlers, options)
-  mount(app, controlOwners, controlOwnerHandlers, options)
-  mount(app, controlLibrary, controlLibraryHandlers, options)
-  mount(app, audits, auditHandlers, options)
-  mount(app, auditRequests, auditRequestHandlers, options)
+  for (const { tag, operations } of platformAreas) {
+    const form = areaForms[tag]
+    app.register(async (scope) => {
+      if (form !== undefined) acceptForms(scope, form)
+      // The table above ties handlers to their operations; here, where all areas pass through one line, the tie is lost.
+      mount<OperationTable, PlatformContext>(scope, operations, areaHandlers[tag] as never, options)
+    })
+  }
 }
