@@ -388,8 +388,8 @@ function problemAt(document: ConfigDocument, path: Path, what: string): Problem 
 function outdatedIn(connections: ConfigFile['connections'], document: ConfigDocument): Problem[] {
   const all = Object.entries(connections).flatMap(([name, { keepValues, also }]) => [
     { at: ['connections', name], keepValues },
-    ...Object.entries(also).map(([rider, settings]) => ({
-      at: ['connections', name, 'also', rider],
+    ...Object.entries(also).map(([linked, settings]) => ({
+      at: ['connections', name, 'also', linked],
       keepValues: settings.keepValues,
     })),
   ])
