@@ -233,8 +233,8 @@ describe('newer facts win', () => {
 
         for (const { identityId, fields } of known) {
           const told = ['separatedAt', ...Object.keys(fields)] as FieldName[]
-          const [before, now] = [after, then].map((roster) => {
-            const { wanted, deferredTo } = roster.get(identityId) ?? {}
+          const [before, now] = [after, then].map((people) => {
+            const { wanted, deferredTo } = people.get(identityId) ?? {}
             return { deferredTo, told: told.map((field) => wanted?.[field]) }
           })
           expect(now).toEqual(before)

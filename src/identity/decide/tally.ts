@@ -80,7 +80,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
     for (const field of tallied.blanked) countField(blanked, field, step)
   }
 
-  function people(): PeopleCounts {
+  function peopleCounts(): PeopleCounts {
     const limits = Object.fromEntries(peopleLimits.map((name) => [name, news[name]])) as Pick<
       PeopleCounts,
       (typeof peopleLimits)[number]
@@ -117,10 +117,10 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
     isCountedBy: (tallied, guards) => guards.values().some((name) => isCounted(tallied, name)),
     counts: () => ({ ...kinds, rejected: faults.counts.rejected, incomplete: faults.counts.incomplete }),
     explain: moved.explain,
-    people,
+    people: peopleCounts,
     facts: (about) => ({
       ...about,
-      ...people(),
+      ...peopleCounts(),
       ...faults.facts(),
       absent: news.absent,
       retractions: news.retractions,

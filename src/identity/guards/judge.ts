@@ -119,8 +119,8 @@ function joiners(facts: GuardFacts, limits: Guards): Verdict {
 /** One verdict on all the other fields. It shows the field of which the most people are concerned, and names each that goes too far. */
 function fields(
   name: 'fieldChanges' | 'blanks',
-  counted: 'changed' | 'blanked',
-  { [counted]: counts, recent, recentBy, usual, headcount: base }: GuardFacts,
+  fact: 'changed' | 'blanked',
+  { [fact]: counts, recent, recentBy, usual, headcount: base }: GuardFacts,
   limits: Guards,
 ): Verdict {
   const { said } = limitRows[name]
@@ -128,10 +128,10 @@ function fields(
   const found = otherFieldsOf(counts)
     .map((field) => {
       const now = counts[field] ?? 0
-      const { actual: sum, within } = withRecent(now, recent[counted][field] ?? 0, recentBy)
+      const { actual: sum, within } = withRecent(now, recent[fact][field] ?? 0, recentBy)
       // A person who changes twice within a day is counted twice, but no more people change than there are.
       const actual = Math.max(now, Math.min(sum, base))
-      const unusual = unusualOf(now, { usual, most: usual?.most[counted][field] ?? 0, limits })
+      const unusual = unusualOf(now, { usual, most: usual?.most[fact][field] ?? 0, limits })
       if (actual > most)
         return { field, actual, reason: `${actual} of ${base} ${said} ${field}${within} (the limit is ${most})` }
       return { field, actual, reason: unusual && `${counts[field]} ${said} ${field} (${unusual.reason})` }
@@ -140,8 +140,8 @@ function fields(
   const failed = found.filter(({ reason }) => reason !== null)
   const verdict = { name, actual: found[0]?.actual ?? 0, limit: most }
   if (failed.length === 0) return { ...verdict, ok: true }
-  const reason = failed.map(({ reason }) => reason).join(', ')
-  return { ...verdict, ok: false, reason, fields: failed.map(({ field }) => field) }
+  const reasons = failed.map(({ reason }) => reason)
+  return { ...verdict, ok: false, reason: reasons.join(', '), fields: failed.map(({ field }) => field) }
 }
 
 /** A plan that adds nothing is not held for what others did before it. */
@@ -216,13 +216,13 @@ function rekeyed({ pairs }: GuardFacts): Verdict {
   if (pairs.length === 0) return { ...verdict, ok: true }
   const shown = pairs.slice(0, pairsShown)
   const unclear = pairs.filter(({ clear }) => !clear).length
-  const people = pairs.length === 1 ? '1 person seems' : `${pairs.length} people seem`
+  const subject = pairs.length === 1 ? '1 person seems' : `${pairs.length} people seem`
   const doubt = unclear === 0 ? '' : `, of which ${unclear} could be several`
   const more = pairs.length - shown.length
   return {
     ...verdict,
     ok: false,
-    reason: `${people} to have got a new key${doubt}; \`rollcall alias\` lists the pairs, and takes the answer for each`,
+    reason: `${subject} to have got a new key${doubt}; \`rollcall alias\` lists the pairs, and takes the answer for each`,
     people: shown.flatMap(({ former, identityId }) => [former, identityId]),
     hints: [
       ...shown.map(({ former, identityId, by }) => `${former} → ${identityId}: ${inCommon[by]}`),

@@ -37,8 +37,8 @@ export function movements() {
   function name(guard: string, identityId: string): void {
     const named = people.get(guard) ?? []
     people.set(guard, named)
-    const most = namedAll.has(guard) ? Number.POSITIVE_INFINITY : peopleNamed
-    if (named.length < most && named.at(-1) !== identityId) named.push(identityId)
+    const maxNamed = namedAll.has(guard) ? Number.POSITIVE_INFINITY : peopleNamed
+    if (named.length < maxNamed && named.at(-1) !== identityId) named.push(identityId)
   }
 
   return {
@@ -108,7 +108,7 @@ function note(movement: Movement, { from, to }: Move): void {
   const [before, after] = [dayOf(from), dayOf(to)]
   if (before !== null && after !== null) {
     add(movement.days, (Date.parse(after) - Date.parse(before)) / dayMs, 1)
-    if (swapped(before) === after) movement.swapped++
+    if (swapDayAndMonth(before) === after) movement.swapped++
     return
   }
   const [oldDomain, newDomain] = [domainOf(from), domainOf(to)]
@@ -160,7 +160,7 @@ function dayOf(value: string): string | null {
   return /^(\d{4}-\d{2}-\d{2})T00:00:00\.000Z$/.exec(value)?.[1] ?? null
 }
 
-function swapped(date: string): string {
+function swapDayAndMonth(date: string): string {
   const [year, month, day] = date.split('-')
   return `${year}-${day}-${month}`
 }

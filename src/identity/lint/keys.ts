@@ -100,7 +100,7 @@ export function watchShrunkKeys({ columns }: LintScope): Watch[] {
       found(people) {
         const padded = paddedLengths.indexOf(Math.max(...paddedLengths, 1))
         const longest = padded > 0 ? padded : lengthOfNearlyAll(plain, people)
-        const shorter = plain.slice(0, longest).filter(({ first }) => first !== null)
+        const shorter = plain.slice(0, longest).filter((examples) => examples.first !== null)
         const first = shorter[0]?.first
         if (!first) return null
         const count = shorter.reduce((sum, examples) => sum + examples.count, 0)

@@ -39,8 +39,8 @@ function readsAnotherDay(format: string, words: DateWords): boolean {
   const iso = dateReader([isoFormat])
   const read = dateReader([format], words)
   return sampleTexts(partsOf(format), words).some((text) => {
-    const days = [iso(text, 'UTC'), read(text, 'UTC')]
-    return !days.includes(null) && days[0] !== days[1]
+    const readings = [iso(text, 'UTC'), read(text, 'UTC')]
+    return !readings.includes(null) && readings[0] !== readings[1]
   })
 }
 

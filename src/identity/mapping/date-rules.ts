@@ -12,21 +12,21 @@ const howWritten =
 
 const Formats = z.union([z.string(), z.array(z.string()).min(1)])
 
-const pivot = z
+const Pivot = z
   .int()
   .min(1999)
   .max(2199)
   .optional()
   .describe('The last year that two digits may mean: with 2049, 49 is 2049 and 50 is 1950. Required for yy.')
-const language = z.enum(languages).default('en').describe('The language of month names.')
+const Language = z.enum(languages).default('en').describe('The language of month names.')
 
 /** The options of a date that say how it is written. */
 export const dateFormat = {
   format: Formats.default('yyyy-MM-dd').describe(
     `${howWritten} A list of formats is allowed if no text can be read as two different days.`,
   ),
-  pivot,
-  language,
+  pivot: Pivot,
+  language: Language,
   offsetDays: z
     .int()
     .min(-366)
@@ -38,7 +38,7 @@ export const dateFormat = {
 }
 
 /** The options of a date or a moment by which rows are put in order. */
-export const rankFormat = { format: z.string().optional().describe(howWritten), pivot, language }
+export const rankFormat = { format: z.string().optional().describe(howWritten), pivot: Pivot, language: Language }
 
 type Written = {
   readonly format?: string | readonly string[] | undefined

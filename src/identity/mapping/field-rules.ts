@@ -184,7 +184,7 @@ export const RowTimeZone = z
   )
 
 /** A field's rule: the name of its column, or settings. Parsed, it is always the latter, with defaults. */
-export function rule<S extends z.ZodRawShape>(options: S) {
+export function fieldRule<S extends z.ZodRawShape>(options: S) {
   const full = z.strictObject({ ...textSource, ...options }).superRefine(checkRule)
   return z.union([Column.transform((column) => full.parse({ column })), full])
 }

@@ -116,7 +116,7 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
     cell: Cell<string, unknown> | undefined,
     fault: CellFault,
     identityId: string | null,
-  ) => rejectedRow(row, cell, fault, { identityId, mayLeave: mayLeave(row, cells, timeZone) })
+  ) => rejectedRow(row, cell, fault, { identityId, mayLeave: mayBeLeaver(row, cells, timeZone) })
 
   return (row) => {
     const { origin, fault } = row
@@ -269,7 +269,7 @@ function saysEmployment(
 }
 
 /** Whether a row that is rejected speaks of leaving, or holds a cell that could and cannot be read. */
-function mayLeave(row: MappableRow, { action, status, leaving }: RowCells, timeZone: string): boolean {
+function mayBeLeaver(row: MappableRow, { action, status, leaving }: RowCells, timeZone: string): boolean {
   if (action && tell(row, action, timeZone) === 'leave') return true
   const gone = status && tell(row, status, timeZone)
   const date = leaving && tell(row, leaving, timeZone)

@@ -79,13 +79,13 @@ function departing(rows: readonly Row[], roster: Roster, { today }: PlanContext)
     const best = said.filter(({ rank = '' }) => rank === ranks.at(-1))
     const isMixed = ranks.includes('') && ranks.at(-1) !== ''
     const known = roster.get(key)
-    const record = known?.wanted ?? known?.confirmed
-    const isGone = record?.separatedAt && (known?.inferred || record.separatedAt.slice(0, 10) <= today)
+    const former = known?.wanted ?? known?.confirmed
+    const isGone = former?.separatedAt && (known?.inferred || former.separatedAt.slice(0, 10) <= today)
     const dates = best.flatMap(({ leavingDate }) => (leavingDate && leavingDate <= today ? [leavingDate] : []))
     const allLeft = best.every(({ left, leavingDate }) => left || (leavingDate && leavingDate <= today))
-    if (!record || isGone || isMixed || !allLeft || best.length < 2 || said.length < all.length) continue
-    const left = best.some((one) => one.left)
-    found.set(key, sighting(key, { fields: {}, leavingDate: dates.toSorted()[0], left }))
+    if (!former || isGone || isMixed || !allLeft || best.length < 2 || said.length < all.length) continue
+    const isLeft = best.some(({ left }) => left)
+    found.set(key, sighting(key, { fields: {}, leavingDate: dates.toSorted()[0], left: isLeft }))
   }
   return found
 }
@@ -110,7 +110,7 @@ test('rows whose start lies on or after their leaving date are counted, but for 
     everybody: false,
     rejectsKept: 10,
   })
-  const row = (line: number, start: string, said: Partial<Sighting> = {}) =>
+  const leaver = (line: number, start: string, said: Partial<Sighting> = {}) =>
     sighting(`W${line}`, {
       leavingDate: '2026-11-01',
       fields: { startedAt: `${start}T00:00:00.000Z` },
@@ -118,11 +118,11 @@ test('rows whose start lies on or after their leaving date are counted, but for 
       ...said,
     })
 
-  decider.book.see(row(2, '2026-11-10', { employed: true }))
-  decider.book.see(row(3, '2026-12-01', { employed: true }))
-  decider.book.see(row(4, '2026-11-01', { employed: true }))
-  decider.book.see(row(5, '2026-11-10'))
-  decider.book.see(row(6, '2020-01-06'))
+  decider.book.see(leaver(2, '2026-11-10', { employed: true }))
+  decider.book.see(leaver(3, '2026-12-01', { employed: true }))
+  decider.book.see(leaver(4, '2026-11-01', { employed: true }))
+  decider.book.see(leaver(5, '2026-11-10'))
+  decider.book.see(leaver(6, '2020-01-06'))
 
   expect(decider.book.account.startsAfterLeaving).toEqual({ count: 3, line: 3 })
 })
@@ -184,7 +184,7 @@ describe('several rows of a person', () => {
 
 describe('several rows of a person that all say that the person has left', () => {
   const known = new Map([['ana', entry('ana')]])
-  const row = (line: number, said: Partial<Sighting>) =>
+  const rowOfAna = (line: number, said: Partial<Sighting>) =>
     sighting('ana', { fields: { jobTitle: 'Trainee' }, origin: { file: 'people.csv', line }, ...said })
   const june = { leavingDate: '2026-06-30' }
   const july = { leavingDate: '2026-07-31' }
@@ -194,7 +194,7 @@ describe('several rows of a person that all say that the person has left', () =>
 
   /** What each order of the rows makes of a person, in slices of each size: they are all the same. */
   function planOf(said: readonly Partial<Sighting>[], roster = known, rules: Partial<PlanContext> = {}) {
-    const plans = orders(said.map((one, at) => row(at + 2, one))).flatMap((rows) =>
+    const plans = orders(said.map((one, at) => rowOfAna(at + 2, one))).flatMap((rows) =>
       [1, 2, 3].map((slice) => planRows(rows, roster, nightly(rules), { slice })),
     )
     const [plan] = plans
@@ -247,8 +247,8 @@ describe('several rows of a person that all say that the person has left', () =>
   ])('are a contradiction where one of them says %s', (_, said) => {
     const { changes, entries, counts } = planOf(said)
 
-    const told = [...entries.values()].map(({ wanted, exportIsSilent }) => ({ wanted, exportIsSilent }))
-    expect([changes, told, counts.rejected]).toEqual([
+    const stored = [...entries.values()].map(({ wanted, exportIsSilent }) => ({ wanted, exportIsSilent }))
+    expect([changes, stored, counts.rejected]).toEqual([
       [],
       [{ wanted: record('ana'), exportIsSilent: true }],
       said.length,
@@ -256,7 +256,7 @@ describe('several rows of a person that all say that the person has left', () =>
   })
 
   test.each([false, true])('are a contradiction where another row was rejected, be it the first: %s', (isFirst) => {
-    const rows = [row(2, june), row(3, june)]
+    const rows = [rowOfAna(2, june), rowOfAna(3, june)]
     const other = reject('ana', { line: 4, mayLeave: true })
 
     const { changes, counts } = planRows(isFirst ? [other, ...rows] : [...rows, other], known, nightly(), { slice: 1 })
@@ -309,8 +309,8 @@ describe('several rows of a person that all say that the person has left', () =>
       ...{ context: nightly(), inOrder: false, everybody: false, rejectsKept: 10 },
     })
 
-    decider.book.see(row(2, { ...second, badCells: [reject('ana', { line: 2, cellOnly: true })] }))
-    decider.book.see(row(3, june))
+    decider.book.see(rowOfAna(2, { ...second, badCells: [reject('ana', { line: 2, cellOnly: true })] }))
+    decider.book.see(rowOfAna(3, june))
 
     const repeated = [
       { line: 2, reason: expect.stringMatching(reason) },
@@ -448,16 +448,16 @@ describe('the people whom a source names last', () => {
   test('are those whom the plan leaves employed, the last fifty in their order', () => {
     const many = Array.from({ length: 3000 }, (_, at) => sighting(`p${at}`))
 
-    const keys = decided([...many, sighting('gone', { left: true })]).endKeys(new Map())
+    const endKeys = decided([...many, sighting('gone', { left: true })]).endKeys(new Map())
 
-    expect(keys).toEqual(many.slice(-50).map(({ identityId }) => identityId))
+    expect(endKeys).toEqual(many.slice(-50).map(({ identityId }) => identityId))
   })
 
   test('are looked up in the roster where their row cannot be used', () => {
     const decider = decided([sighting('ana'), unusable('bo'), unusable('cy')])
     const left = entry('cy', { wanted: record('cy', { separatedAt: '2026-06-30T00:00:00.000Z' }) })
 
-    const keys = decider.endKeys(
+    const endKeys = decider.endKeys(
       new Map([
         ['bo', entry('bo')],
         ['cy', left],
@@ -465,7 +465,7 @@ describe('the people whom a source names last', () => {
     )
 
     expect(decider.unusableEnd()).toEqual(['bo', 'cy'])
-    expect(keys).toEqual(['ana', 'bo'])
+    expect(endKeys).toEqual(['ana', 'bo'])
     expect(decider.book.lacks('bo')).toBe(false)
   })
 })

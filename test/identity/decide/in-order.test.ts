@@ -184,7 +184,7 @@ describe('a fact of employment that comes in after a newer change of the record'
   })
 
   test('ends in the same as in the order of the times, whatever comes when', () => {
-    const fields = fc.record(
+    const anyFields = fc.record(
       {
         jobTitle: fc.constantFrom('Engineer', 'Lead', 'Former', null),
         managerName: fc.constantFrom('Bo', 'Cy'),
@@ -193,7 +193,7 @@ describe('a fact of employment that comes in after a newer change of the record'
       { requiredKeys: [] },
     )
     const fact = fc.record({
-      fields,
+      fields: anyFields,
       leavingDate: fc.constantFrom(null, '2026-11-18', '2026-11-19', '2026-11-30'),
       statesEmployment: fc.boolean(),
     })

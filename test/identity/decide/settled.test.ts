@@ -7,7 +7,7 @@ import type { RosterEntry, Sighting } from '../../../src/identity/record.ts'
 const dayMs = 86_400_000
 const firstDay = Date.parse('2026-11-20T00:00:00.000Z')
 
-const dayOf = (day: number) => new Date(firstDay + day * dayMs).toISOString().slice(0, 10)
+const dayOf = (offset: number) => new Date(firstDay + offset * dayMs).toISOString().slice(0, 10)
 const day = fc.integer({ min: -6, max: 6 })
 
 const sighting = fc

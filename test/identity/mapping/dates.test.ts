@@ -270,8 +270,8 @@ describe('several formats', () => {
     [['yyyyMMdd', 'yyyyddMM']],
     [['d MMM yy', 'yy MMM d']],
     [["yyyy-MM-dd'T'HH:mmXXX", "yyyy-dd-MM'T'HH:mmXXX"]],
-  ])('%j are refused: a text could be read as two days', (formats) => {
-    expect(dateOverlapProblem(formats, { pivot: 2049 })).toMatch(/can read the same text as different days/)
+  ])('%j are refused: a text could be read as two days', (pair) => {
+    expect(dateOverlapProblem(pair, { pivot: 2049 })).toMatch(/can read the same text as different days/)
   })
 
   test.each([
@@ -279,8 +279,8 @@ describe('several formats', () => {
     [['yyyy-MM-dd', "yyyy-MM-dd'T'HH:mm:ss", "yyyy-MM-dd'T'HH:mm:ssXXX"]],
     [['d MMM yyyy', 'd MMMM yyyy']],
     [['dd.MM.yyyy', 'dd.MM.yy', 'MM/dd/yyyy', 'yyyyMMdd']],
-  ])('%j stand side by side', (formats) => {
-    expect(dateOverlapProblem(formats, { pivot: 2049 })).toBeNull()
+  ])('%j stand side by side', (several) => {
+    expect(dateOverlapProblem(several, { pivot: 2049 })).toBeNull()
   })
 
   test('that stand side by side never read a text as two days', () => {

@@ -45,24 +45,26 @@ describe('a preset', () => {
   })
 
   test('with a template is refined without losing it', () => {
-    const preset = MappingPatch.parse({ fields: { identityId: 'id', managerName: { template: '{First} {Last}' } } })
+    const withTemplate = MappingPatch.parse({
+      fields: { identityId: 'id', managerName: { template: '{First} {Last}' } },
+    })
 
-    const { fields } = Mapping.parse(mergePreset(preset, { fields: { managerName: { onBlank: 'keep' } } }))
+    const { fields } = Mapping.parse(mergePreset(withTemplate, { fields: { managerName: { onBlank: 'keep' } } }))
 
     expect(fields.managerName).toMatchObject({ template: '{First} {Last}', onBlank: 'keep' })
   })
 
   test('says what several rows and actions mean, unless something else is said', () => {
     const latest = { column: 'Effective Date', format: 'yyyy-MM-dd' }
-    const preset = MappingPatch.parse({
+    const withActions = MappingPatch.parse({
       fields: { identityId: 'id' },
       severalRows: { latest },
       action: { column: 'Event', join: ['Hire'] },
       rowTimeZone: { column: 'Zone' },
     })
 
-    const kept = Mapping.parse(mergePreset(preset, {}))
-    const changed = Mapping.parse(mergePreset(preset, { severalRows: 'reject', action: null, rowTimeZone: null }))
+    const kept = Mapping.parse(mergePreset(withActions, {}))
+    const changed = Mapping.parse(mergePreset(withActions, { severalRows: 'reject', action: null, rowTimeZone: null }))
 
     expect(kept).toMatchObject({ severalRows: { latest }, action: { join: ['Hire'] }, rowTimeZone: { column: 'Zone' } })
     expect(changed).toEqual({
