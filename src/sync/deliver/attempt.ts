@@ -118,7 +118,7 @@ export function batchRef({ claim: { runId, connection, kind: job, batch } }: Att
  * Makes a request that changes something about so many people. Before it, the store is asked whether the batch is still this
  * attempt's, so that a process that was stopped for hours sends no old facts.
  */
-export async function change<A extends AnyAnswer>(
+export async function sendChange<A extends AnyAnswer>(
   attempt: Attempt,
   people: number,
   call: Call<A>,
@@ -153,7 +153,7 @@ export function noteStep(attempt: Attempt, step: Step, people: number): void {
 }
 
 /** Writes what became of people. If all who were left were taken as wanted, that is written with the end of the attempt. */
-export async function record(attempt: Attempt, people: readonly PersonOutcome[], sentAt: Date): Promise<void> {
+export async function saveOutcomes(attempt: Attempt, people: readonly PersonOutcome[], sentAt: Date): Promise<void> {
   if (people.length === 0) return
   const { ctx, claim } = attempt
   const now = ctx.now()

@@ -11,8 +11,8 @@ import {
   problemOf,
   type RecordText,
   type Results,
-  record,
   recordOf,
+  saveOutcomes,
 } from './attempt.ts'
 import { exists, sameDate } from './look-up.ts'
 import { update, updateRecords, withoutMissing } from './one-by-one.ts'
@@ -88,7 +88,7 @@ async function sendRecords(attempt: Attempt, ready: readonly Person[], ifIgnored
       outcomes.push({ identityId, state, answer: { status: result.status, code, message } })
     }
   }
-  await record(attempt, outcomes, sentAt)
+  await saveOutcomes(attempt, outcomes, sentAt)
   return { ignored, stop }
 }
 
@@ -128,7 +128,7 @@ async function clearDates(
       },
     ]
   })
-  await record(attempt, outcomes, sentAt)
+  await saveOutcomes(attempt, outcomes, sentAt)
   if (done.size > 0) noteStep(attempt, 'cleared', done.size)
   return { done, stop }
 }

@@ -118,8 +118,8 @@ async function carryOut(attempt: Attempt): Promise<Stop | null> {
   if (claim.isBlocked) {
     const now = ctx.now()
     const nextProbeAt = new Date(now.getTime() + probeMs)
-    const block = await standingBlock(db, { connection: connection.name, now, nextProbeAt })
-    if (block) return leftAlone(block, now)
+    const standing = await standingBlock(db, { connection: connection.name, now, nextProbeAt })
+    if (standing) return leftAlone(standing, now)
   }
   const target = await resolveTarget(ctx, connection, { known: claim.target, signal })
   if ('kind' in target) return target

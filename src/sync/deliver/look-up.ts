@@ -5,7 +5,7 @@ import type { PendingChange } from '../../store/deliveries/pending.ts'
 import { rosterSize } from '../../store/roster/roster.ts'
 import type { Platform } from '../context/context.ts'
 import { asStop, classifyAnswer, classifyRefusal, notOfPlatform, type Stop } from '../pace/classify-answers.ts'
-import { type Attempt, goesOn, record, recordOf } from './attempt.ts'
+import { type Attempt, goesOn, recordOf, saveOutcomes } from './attempt.ts'
 import { type Endpoint, isRemoved, personParams, recordsOf, request } from './endpoint.ts'
 
 /** Above so many people, reading pages of the platform's list costs fewer requests than asking for each. */
@@ -47,14 +47,14 @@ export async function settleUncertain(
     holds: 'wanted' as const,
     answer: { status: 200, message: 'read back: the platform has it' },
   }))
-  await record(attempt, outcomes, sentAt)
+  await saveOutcomes(attempt, outcomes, sentAt)
   return { left, stop: null }
 }
 
 /** Up to how many people it costs fewer requests to ask for each than to read the list of all. No record can be asked for by itself. */
-export function mostAskedOneByOne({ records }: Pick<Endpoint, 'records'>, rosterSize: number): number {
+export function mostAskedOneByOne({ records }: Pick<Endpoint, 'records'>, people: number): number {
   if (records !== null) return 0
-  return Math.max(mostOneByOne, Math.ceil(rosterSize / listSize))
+  return Math.max(mostOneByOne, Math.ceil(people / listSize))
 }
 
 /** What the platform holds of these people, by key. People whom it does not hold are left out. */

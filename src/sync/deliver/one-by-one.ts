@@ -4,15 +4,15 @@ import { changedFields, type PendingChange } from '../../store/deliveries/pendin
 import { classifyAnswer, decisiveStop, type Stop } from '../pace/classify-answers.ts'
 import {
   type Attempt,
-  change,
   goesOn,
   noteFailedAlone,
   type PersonResult,
   problemOf,
   type RecordText,
   type Results,
-  record,
   recordOf,
+  saveOutcomes,
+  sendChange,
 } from './attempt.ts'
 import { personParams, recordsOf } from './endpoint.ts'
 import { readBack } from './look-up.ts'
@@ -22,7 +22,7 @@ import { misshapen } from './upsert.ts'
 export async function update(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
   return await forEach(attempt, people, async (person) => {
     const { identityId, ...fields } = recordOf(person)
-    const answer = await change(attempt, 1, (client, options) =>
+    const answer = await sendChange(attempt, 1, (client, options) =>
       client.updateHrisUserIdentity({ params: personParams(attempt, identityId), body: fields }, options),
     )
     const classified = classifyAnswer(answer)
@@ -56,7 +56,7 @@ export async function updateRecords(attempt: Attempt, people: readonly RecordTex
     const tops = new Set(fields.map(([field]) => field.slice(1).split('.')[0]))
     const data = Object.fromEntries(Object.entries(attributes).filter(([name]) => tops.has(name)))
     if (fields.length === 0 || fields.some(([, { to }]) => to === null)) return { kind: 'missing' }
-    const answer = await change(attempt, 1, (client, options) =>
+    const answer = await sendChange(attempt, 1, (client, options) =>
       client.updateCustomDataRecord({ params: { ...params, recordId: identityId }, body: { data } }, options),
     )
     const classified = classifyAnswer(answer)
@@ -70,7 +70,7 @@ export async function updateRecords(attempt: Attempt, people: readonly RecordTex
 export async function deletePeople(attempt: Attempt, pending: readonly PendingChange[]): Promise<Stop | null> {
   const sentAt = attempt.ctx.now()
   const answered = await forEach(attempt, pending, async ({ identityId }) => {
-    const answer = await change<AnyAnswer>(attempt, 1, (client, options) =>
+    const answer = await sendChange<AnyAnswer>(attempt, 1, (client, options) =>
       attempt.records === null
         ? client.deleteHrisUserIdentity({ params: personParams(attempt, identityId) }, options)
         : client.deleteCustomDataRecord({ params: { ...recordsOf(attempt).params, recordId: identityId } }, options),
@@ -94,7 +94,7 @@ export async function deletePeople(attempt: Attempt, pending: readonly PendingCh
     const holds = kinds.get(identityId) === 'leave' ? 'wanted' : { confirmed: null }
     return { identityId, state: 'confirmed', holds, answer: { status: result.status } }
   })
-  await record(attempt, outcomes, sentAt)
+  await saveOutcomes(attempt, outcomes, sentAt)
   return stop
 }
 

@@ -14,7 +14,7 @@ import {
   type Refused,
   type Stop,
 } from '../pace/classify-answers.ts'
-import { type Attempt, change, problemOf, type RecordText, record, recordOf } from './attempt.ts'
+import { type Attempt, problemOf, type RecordText, recordOf, saveOutcomes, sendChange } from './attempt.ts'
 import { recordsOf, request } from './endpoint.ts'
 import { deletePeople } from './one-by-one.ts'
 import { misshapen } from './upsert.ts'
@@ -188,7 +188,7 @@ async function uploadBatch(attempt: Attempt, { session, people, refused }: Uploa
   })
   // The set is cancelled in any case: what is left is looked at only to tell of all that is wrong.
   if (fitting.length === 0) return 0
-  const answer = await change(attempt, fitting.length, (client, options) =>
+  const answer = await sendChange(attempt, fitting.length, (client, options) =>
     client.uploadSessionRecords(
       { params: { ...params, sessionId: session }, body: { data: fitting.map(({ attributes }) => attributes) } },
       options,
@@ -269,7 +269,7 @@ async function cancel(attempt: Attempt, session: string): Promise<Stop | null> {
 
 async function act(attempt: Attempt, sessionId: string, action: 'complete' | 'cancel'): Promise<AnswerClass> {
   const params = { ...recordsOf(attempt).params, sessionId }
-  const answer = await change(attempt, 0, (client, options) =>
+  const answer = await sendChange(attempt, 0, (client, options) =>
     client.performSessionAction({ params, body: { action } }, options),
   )
   return classifyAnswer(answer)
@@ -285,7 +285,7 @@ async function recordAll(attempt: Attempt, pending: readonly PendingChange[], se
       answer,
     }),
   )
-  await record(attempt, outcomes, sentAt)
+  await saveOutcomes(attempt, outcomes, sentAt)
 }
 
 async function recordRefusals(
@@ -301,5 +301,5 @@ async function recordRefusals(
     message: `the session was cancelled, as ${refused.size} of its records are refused (the first is ${first?.[0]}: ${first?.[1].message})`,
   }
   const outcomes = pending.map(({ identityId }) => problemOf(identityId, refused.get(identityId) ?? others))
-  await record(attempt, outcomes, sentAt)
+  await saveOutcomes(attempt, outcomes, sentAt)
 }

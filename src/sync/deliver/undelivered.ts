@@ -7,7 +7,7 @@ import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import { doubtUndelivered, isOverdue, knownUndelivered } from '../../store/deliveries/undelivered.ts'
 import { waitingRunsOf } from '../../store/runs/runs.ts'
 import { classifyAnswer, isOfRequest, type Stop } from '../pace/classify-answers.ts'
-import { type Attempt, type Closable, record } from './attempt.ts'
+import { type Attempt, type Closable, saveOutcomes } from './attempt.ts'
 import { recordsOf, request } from './endpoint.ts'
 
 /** Time alone shows little: a clock that is set right moves by hours. */
@@ -52,7 +52,7 @@ export async function closeUndelivered(attempt: Attempt, stop: Stop | null): Pro
   const { ctx, claim } = attempt
   attempt.undelivered = failed.size
   await doubtUndelivered(ctx.store.db, claim, { identityIds: [...failed.keys()], now: ctx.now() })
-  await record(attempt, outcomes, ctx.now())
+  await saveOutcomes(attempt, outcomes, ctx.now())
   return attempt.pending === 0 ? null : stop
 }
 

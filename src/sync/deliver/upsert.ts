@@ -10,13 +10,13 @@ import {
 } from '../pace/classify-answers.ts'
 import {
   type Attempt,
-  change,
   goesOn,
   noteFailedAlone,
   type PersonResult,
   type RecordText,
   type Results,
   recordOf,
+  sendChange,
 } from './attempt.ts'
 import { recordsOf } from './endpoint.ts'
 import { holdsAsideFromDate, readBack, sameDate } from './look-up.ts'
@@ -127,7 +127,7 @@ async function postPeople(attempt: Attempt, people: readonly RecordText[]): Prom
     },
   }
   const bodyJson = bodyOf(attempt, people)
-  const answer = await change(attempt, people.length, (client, options) =>
+  const answer = await sendChange(attempt, people.length, (client, options) =>
     client.upsertHrisUserIdentities(input, { ...options, bodyJson }),
   )
   return classifyAnswer(answer)
@@ -144,7 +144,7 @@ function bodyOf({ read }: Attempt, people: readonly RecordText[]): Buffer {
 async function postRecords(attempt: Attempt, people: readonly RecordText[]): Promise<AnswerClass<readonly Item[]>> {
   const { params, shape } = recordsOf(attempt)
   const data = people.map((person) => shape.attributesOf(recordOf(person)))
-  const answer = await change(attempt, people.length, (client, options) =>
+  const answer = await sendChange(attempt, people.length, (client, options) =>
     client.upsertCustomDataRecords({ params, body: { data } }, options),
   )
   const classified = classifyAnswer(answer)

@@ -100,11 +100,11 @@ export function createPace({
         return await patientSlots.execute(async () => {
           return await slots.execute(async () => {
             // One after the other: several that look at once would together take what they are to leave.
-            const { isFailing } = await taking.execute(async () => {
+            const taken = await taking.execute(async () => {
               await untilSpare(budget, window, signal)
               return await take(budget, signal)
             }, signal)
-            return await watched(request, isFailing)
+            return await watched(request, taken.isFailing)
           }, signal)
         }, signal)
       }, signal)
@@ -116,8 +116,8 @@ export function createPace({
     async send(request, signal) {
       return await withinCircuit(async () => {
         return await slots.execute(async () => {
-          const { isFailing } = await take(budget, signal)
-          return await watched(request, isFailing)
+          const taken = await take(budget, signal)
+          return await watched(request, taken.isFailing)
         }, signal)
       }, signal)
     },

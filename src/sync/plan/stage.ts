@@ -42,10 +42,10 @@ export function storeStage(db: Db, claim: ClaimedRun, limits: BatchLimits): Stag
   /** The line: the portion that is written, and those behind it. If one fails, all behind it fail too. */
   let portions: Promise<void>[] = []
 
-  const held = (write: (tx: Db) => Promise<void>): Promise<void> =>
+  const held = (work: (tx: Db) => Promise<void>): Promise<void> =>
     db.transaction().execute(async (tx) => {
       if (!(await holdsRun(tx, claim))) throw new Overtaken()
-      await write(tx)
+      await work(tx)
     })
 
   // Whom the plan has already stays in it as they are; that is rare, so that it is looked up only then.

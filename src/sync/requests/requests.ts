@@ -212,11 +212,11 @@ export async function unblock(
   const [state] = await connectionStates(db, name)
   const { wasBlocked, due } = await db.transaction().execute(async (tx) => {
     // The batches first, as whoever cancels a run locks them.
-    const due = await hasten(tx, { connection: name, now: ctx.now() })
+    const hastened = await hasten(tx, { connection: name, now: ctx.now() })
     const freed = await freeConnection(tx, name)
     if (freed && state?.blocked?.status === 404 && 'name' in connection.target) await forgetTarget(tx, name)
     if (freed) await record(tx, { act: 'connection.unblocked', connection: name, by, now: ctx.now() })
-    return { wasBlocked: freed, due }
+    return { wasBlocked: freed, due: hastened }
   })
   if (wasBlocked) ctx.events.connectionUnblocked({ connection: name, by })
   await sweep(ctx)

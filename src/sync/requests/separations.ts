@@ -113,7 +113,7 @@ export async function refuseStatedInHeld(
   { connection, identityIds }: { connection: string; identityIds: readonly string[] },
 ): Promise<void> {
   const named = await namedAmong(tx, { connection, identityIds })
-  const stated = named.find(({ heldRun }) => heldRun !== null)
+  const stated = named.find((person) => person.heldRun !== null)
   if (stated === undefined) return
   const { identityId, heldRun } = stated
   throw new Failure(
