@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-const nights = isFull ? 120 : 45
+const nightsPlayed = isFull ? 120 : 45
 type People = Awaited<ReturnType<typeof peopleOn>>
 
 const firstNight = Temporal.PlainDate.from('2026-11-20')
@@ -104,7 +104,7 @@ test('every departure that HR expressed is on the platform, in the problems, or 
     news: new Map(),
   }
   await fc.assert(
-    fc.asyncProperty(fc.array(day, { minLength: nights, maxLength: nights }), async (days) => {
+    fc.asyncProperty(fc.array(day, { minLength: nightsPlayed, maxLength: nightsPlayed }), async (days) => {
       const { client } = await host.tenant()
       await using world = await openWorld({ client, webhook: webhookFeed() })
       const hr = untidyHr()
@@ -162,7 +162,7 @@ test('every departure that HR expressed is on the platform, in the problems, or 
     }),
     { numRuns: isFull ? 8 : 2, endOnFailure: true },
   )
-  tell(task, { what: 'departures over months', ...told(total) })
+  tell(task, { what: 'departures over months', ...summaryOf(total) })
 })
 
 /** Two nights in which everything is mended and somebody is awake. */
@@ -225,7 +225,7 @@ function count(counts: Map<string, number>, name: string): void {
   counts.set(name, (counts.get(name) ?? 0) + 1)
 }
 
-function told({ nights, departures, longest, holds, news }: Account) {
+function summaryOf({ nights, departures, longest, holds, news }: Account) {
   const byCause = [...holds].map(([name, number]) => {
     const brought = news.get(name)
     return brought === undefined ? `${name} ${number}` : `${name} ${number} (${brought} nights brought something new)`

@@ -149,7 +149,7 @@ describe('the clock of a leaver', () => {
     await world.night(people)
     await receive(
       world,
-      ...people.slice(0, 8).map(({ id }) => terminated(id, '2026-11-20', '2026-11-20T02:55:00.000Z')),
+      ...people.slice(0, 8).map((person) => terminated(person.id, '2026-11-20', '2026-11-20T02:55:00.000Z')),
     )
 
     await later(world, 40)

@@ -194,13 +194,13 @@ describe('what cannot be right', () => {
     const heal = refusing(world, 'E0003')
 
     const run = await recordNight(world, change(all, { id: 'E0001', department: 'Finance' }))
-    const between = await liveRecords(client)
+    const meanwhile = await liveRecords(client)
     const problems = await problemsOf(world)
     heal()
     const next = await recordNight(world, change(all, { id: 'E0001', department: 'Finance' }))
 
     expect(run).toMatchObject({ state: 'finished_with_problems', problems: 1 })
-    expect(between).toEqual(former)
+    expect(meanwhile).toEqual(former)
     expect(problems).toEqual([
       [
         'E0001',

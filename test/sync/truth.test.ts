@@ -72,14 +72,14 @@ const lateTurn = anyTurn.map((turn): Turn => {
   const rounds = [later, later, { ...later, late: true }]
   return { ...turn, exports: true, fates: ['arrives late'], sparesReads: true, interruption: null, rounds }
 })
-const turn = fc.oneof({ weight: 4, arbitrary: anyTurn }, { weight: 1, arbitrary: lateTurn })
+const oneTurn = fc.oneof({ weight: 4, arbitrary: anyTurn }, { weight: 1, arbitrary: lateTurn })
 
 test('whenever a run or a command says success, the platform holds what HR said, or each difference is named', {
   timeout: 60_000 + turns * msPerTurn,
 }, async ({ task }) => {
   const counts = noCounts()
   let leftOut = 0
-  const story = fc.noBias(fc.array(turn, { minLength: turnsAStory, maxLength: turnsAStory }))
+  const story = fc.noBias(fc.array(oneTurn, { minLength: turnsAStory, maxLength: turnsAStory }))
   try {
     await fc.assert(
       fc.asyncProperty(setups, story, async (setup, nights) => {

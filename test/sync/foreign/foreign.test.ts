@@ -302,7 +302,7 @@ describe('people whom only the platform knows', () => {
     Object.assign(world.connection.feeds.source ?? {}, { mapping: withDays })
     world.source.headers = [...headers, 'Effective Date']
     const rows: readonly HrPerson[] = [...without(all, 'E0004', 'E0006'), { ...all[1], id: 'E0002', first: 'Another' }]
-    world.hrSays([...rows, ...all.filter(({ id }) => id === 'E0004')], night(19))
+    world.hrSays([...rows, ...all.filter((person) => person.id === 'E0004')], night(19))
     world.source.rows = world.source.rows.map((row) => ({
       ...row,
       values: [...row.values, row.values[0] === 'E0004' ? '2026-12-01' : '2024-01-01'],

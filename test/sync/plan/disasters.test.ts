@@ -71,8 +71,8 @@ test('no export, however wrong, changes more people than the guards allow', { ti
     found: 'none changes more people than the guards allow',
   })
   if (isFull) return await expect(disastersPage(outcomes)).toMatchFileSnapshot(page)
-  const rows = new Set((await readFile(new URL(page, import.meta.url), 'utf8')).split('\n'))
-  expect(outcomes.map(disasterRow).filter((row) => !rows.has(row))).toEqual([])
+  const lines = new Set((await readFile(new URL(page, import.meta.url), 'utf8')).split('\n'))
+  expect(outcomes.map(disasterRow).filter((row) => !lines.has(row))).toEqual([])
 })
 
 test('each of the wrong exports has a name of its own', () => {

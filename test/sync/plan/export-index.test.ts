@@ -65,7 +65,7 @@ type Hr = {
   enclosesAll: boolean
 }
 
-const at = fc.nat({ max: 40 })
+const anyIndex = fc.nat({ max: 40 })
 const days = fc.integer({ min: -4, max: 4 })
 /** What HR does between two exports. */
 const edit = fc.oneof(
@@ -73,40 +73,40 @@ const edit = fc.oneof(
     weight: 4,
     arbitrary: fc.record({
       does: fc.constant('retitles' as const),
-      at,
+      at: anyIndex,
       title: fc.constantFrom('Pilot', 'Cook', '', 'a "b" c'),
     }),
   },
-  { weight: 4, arbitrary: fc.record({ does: fc.constant('dates' as const), at, days }) },
+  { weight: 4, arbitrary: fc.record({ does: fc.constant('dates' as const), at: anyIndex, days }) },
   {
     weight: 3,
     arbitrary: fc.record({
       does: fc.constant('sets' as const),
-      at,
+      at: anyIndex,
       status: fc.constantFrom('Active', 'Inactive', 'On leave', ''),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ does: fc.constant('loses' as const), at }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('loses' as const), at: anyIndex }) },
   { weight: 3, arbitrary: fc.record({ does: fc.constant('finds' as const) }) },
   {
     weight: 3,
     arbitrary: fc.record({
       does: fc.constant('hires' as const),
       key: fc.constantFrom('N', 'N', '1E', '00', '77', 'x​'),
-      email: at,
+      email: anyIndex,
     }),
   },
-  { weight: 2, arbitrary: fc.record({ does: fc.constant('breaks' as const), at }) },
-  { weight: 2, arbitrary: fc.record({ does: fc.constant('starts' as const), at, days }) },
-  { weight: 2, arbitrary: fc.record({ does: fc.constant('repeats' as const), at, isSame: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('breaks' as const), at: anyIndex }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('starts' as const), at: anyIndex, days }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('repeats' as const), at: anyIndex, isSame: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ does: fc.constant('cleans' as const) }) },
-  { weight: 3, arbitrary: fc.record({ does: fc.constant('moves' as const), at, to: at }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('moves' as const), at: anyIndex, to: anyIndex }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('reverses' as const) }) },
   {
     weight: 1,
     arbitrary: fc.record({
       does: fc.constant('adds' as const),
-      at,
+      at: anyIndex,
       raw: fc.constantFrom(
         'Total,3,,,,,',
         headers.join(','),
@@ -131,35 +131,35 @@ const edit = fc.oneof(
 type Edit = typeof edit extends fc.Arbitrary<infer T> ? T : never
 
 /** What happens beside the exports. */
-const happening = fc.oneof(
-  fc.record({ does: fc.constant('updates' as const), at, hours: fc.integer({ min: -30, max: 3 }) }),
-  fc.record({ does: fc.constant('terminates' as const), at, days }),
-  fc.record({ does: fc.constant('holdsBack' as const), at, days: fc.integer({ min: 1, max: 3 }) }),
-  fc.record({ does: fc.constant('endsHoldBack' as const), at }),
-  fc.record({ does: fc.constant('retracts' as const), at }),
-  fc.record({ does: fc.constant('restores' as const), at }),
-  fc.record({ does: fc.constant('forgets' as const), at }),
+const anyHappening = fc.oneof(
+  fc.record({ does: fc.constant('updates' as const), at: anyIndex, hours: fc.integer({ min: -30, max: 3 }) }),
+  fc.record({ does: fc.constant('terminates' as const), at: anyIndex, days }),
+  fc.record({ does: fc.constant('holdsBack' as const), at: anyIndex, days: fc.integer({ min: 1, max: 3 }) }),
+  fc.record({ does: fc.constant('endsHoldBack' as const), at: anyIndex }),
+  fc.record({ does: fc.constant('retracts' as const), at: anyIndex }),
+  fc.record({ does: fc.constant('restores' as const), at: anyIndex }),
+  fc.record({ does: fc.constant('forgets' as const), at: anyIndex }),
   fc.record({ does: fc.constant('classes' as const), meaning: fc.constantFrom('left' as const, 'employed' as const) }),
-  fc.record({ does: fc.constant('joinsKeys' as const), at, other: at }),
+  fc.record({ does: fc.constant('joinsKeys' as const), at: anyIndex, other: anyIndex }),
   fc.record({ does: fc.constant('maps' as const), lowercase: fc.boolean() }),
-  fc.record({ does: fc.constant('rereads' as const), at }),
+  fc.record({ does: fc.constant('rereads' as const), at: anyIndex }),
   fc.record({
     does: fc.constant('damages' as const),
     what: fc.constantFrom(...damages),
   }),
 )
-type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never
+type Happening = typeof anyHappening extends fc.Arbitrary<infer T> ? T : never
 
-const night = fc.record({
+const anyNight = fc.record({
   edits: fc.array(edit, { maxLength: 4, size: 'max' }),
-  happenings: fc.array(happening, { maxLength: 2, size: 'max' }),
+  happenings: fc.array(anyHappening, { maxLength: 2, size: 'max' }),
   days: fc.constantFrom(1, 1, 1, 0, 2, 5),
-  refuses: fc.option(at, { freq: 3 }),
+  refuses: fc.option(anyIndex, { freq: 3 }),
   approves: fc.boolean(),
   chunkBytes: fc.constantFrom(60, 200, 300, 500),
   isStale: fc.integer({ min: 0, max: 15 }).map((number) => number === 0),
 })
-type Night = typeof night extends fc.Arbitrary<infer T> ? T : never
+type Night = typeof anyNight extends fc.Arbitrary<infer T> ? T : never
 
 const quiet: Night = {
   ...{ edits: [], happenings: [], days: 1, refuses: null, approves: true, chunkBytes: 60, isStale: false },
@@ -195,7 +195,7 @@ describe('an export beside what the last one left behind', () => {
       fc.asyncProperty(
         fc.integer({ min: 12, max: 24 }),
         fc.constantFrom(3, 10, 100),
-        fc.noBias(fc.array(night, { minLength: 8, maxLength: 8 })),
+        fc.noBias(fc.array(anyNight, { minLength: 8, maxLength: 8 })),
         async (people, telling, nights) => {
           await using sparing = await openFileWorld(host, { isSparing: true, telling })
           await using whole = await openFileWorld(host, { isSparing: false, telling })

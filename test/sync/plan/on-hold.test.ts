@@ -34,7 +34,7 @@ const doubtful = [
   { id: 'N1', email: 'n1@globex.example', first: 'New', title: 'Engineer', status: 'Active' },
 ]
 
-const left: HrPerson = { id: '', first: 'Former', left: '2026-11-01', status: 'Inactive' }
+const leaver: HrPerson = { id: '', first: 'Former', left: '2026-11-01', status: 'Inactive' }
 
 describe.each(databases)('of a held plan on $name', ({ place }) => {
   async function open(...send: ChangeKind[]) {
@@ -45,7 +45,7 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
     await world.night(staff(30), { asOf: '2026-11-19T01:00:00.000Z' })
     const night = async (people: readonly HrPerson[], day: number) =>
       await world.night(people, { asOf: `2026-11-${day}T01:00:00.000Z` })
-    const wentOn = async ({ wentOn }: Run) => (wentOn === null ? null : await world.runOf(wentOn))
+    const wentOn = async (run: Run) => (run.wentOn === null ? null : await world.runOf(run.wentOn))
     return { world, night, wentOn, people: () => peopleOn(client), [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }
 
@@ -92,7 +92,7 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
     await using opened = await open('leave')
     const { world, night, wentOn } = opened
 
-    const held = await night([...doubtful, { ...left, id: 'N2' }, { ...left, id: 'N3' }], 20)
+    const held = await night([...doubtful, { ...leaver, id: 'N2' }, { ...leaver, id: 'N3' }], 20)
 
     const counts = await world.sync.store.db.selectFrom('runs').select(['id', 'people_counts']).execute()
     const of = (id = '') => counts.find((run) => run.id === id)?.people_counts

@@ -63,7 +63,7 @@ describe.each(databases)('on $name', ({ place }) => {
   const runsOf = async (world: World) =>
     (await listRuns(world.sync.store.db, { connection: 'acme', limit: 50 })).filter(({ feed }) => feed === 'webhook')
 
-  const aside = async (world: World) => (await runsOf(world)).find((run) => run.setAside !== null)
+  const asideRun = async (world: World) => (await runsOf(world)).find((run) => run.setAside !== null)
 
   test('of a retraction, an unknown action and a departure in one delivery, the departure goes on', async () => {
     await using opened = await open()
@@ -84,7 +84,11 @@ describe.each(databases)('on $name', ({ place }) => {
     expect(retraction).toMatchObject({ state: 'held', runId: held.id, reason: held.reason })
     expect(rejected).toMatchObject({ state: 'rejected', reason: expect.stringContaining('type') })
     expect([departure?.state, change?.state]).toEqual(['settled', 'settled'])
-    expect(await aside(world)).toMatchObject({ setAside: held.id, state: 'finished', counts: { leave: 1, update: 1 } })
+    expect(await asideRun(world)).toMatchObject({
+      setAside: held.id,
+      state: 'finished',
+      counts: { leave: 1, update: 1 },
+    })
     expect(await person('E0003')).toBeUndefined()
     expect(await eventsOf(world)).toEqual(['settled', 'rejected', 'settled', 'settled'])
   })
@@ -132,16 +136,16 @@ describe.each(databases)('on $name', ({ place }) => {
     const rules = { context, acceptedAsOf: null, inOrder: true, everybody: false, rejectsKept: 10 }
     const [stage, decider] = [memoryStage(), createDecider(rules)]
     const leavers = ['E0005', 'E0006', 'E0007']
-    for (const id of staff(7).map(({ id }) => id)) {
+    for (const id of staff(7).map((person) => person.id)) {
       const event = { asOf: at, statesEmployment: false, leavingDate: undefined }
       decider.book.see(sighting(id, { ...event, fields: { email: `new-${id}@acme.example` } }))
       if (leavers.includes(id)) decider.book.see(sighting(id, { ...event, fields: {}, leavingDate: '2026-11-19' }))
     }
-    const place = { db, connection: 'acme', stage, decider, isFirst: false, signal: new AbortController().signal }
-    await stagePage(place, decider.book.lastPage())
+    const staging = { db, connection: 'acme', stage, decider, isFirst: false, signal: new AbortController().signal }
+    await stagePage(staging, decider.book.lastPage())
     const verdicts = [{ name: 'emailChanges', actual: 7, limit: 2, ok: false }]
 
-    const aside = await setAside(place, { verdicts, pairs: [], behindHeld: false, pageSize: 2 })
+    const aside = await setAside(staging, { verdicts, pairs: [], behindHeld: false, pageSize: 2 })
     const staged = (await Array.fromAsync(stage.changes())).flat().map(({ change }) => [change.identityId, change.kind])
 
     expect(staged).toEqual(leavers.map((id) => [id, 'leave']))
@@ -470,7 +474,7 @@ describe.each(databases)('on $name', ({ place }) => {
     const held = await heldRun(world)
 
     expect(held.counts).toMatchObject({ retract: 1, rejected: 0 })
-    expect(await aside(world)).toMatchObject({ setAside: held.id, counts: { retract: 0, rejected: 1 } })
+    expect(await asideRun(world)).toMatchObject({ setAside: held.id, counts: { retract: 0, rejected: 1 } })
     expect(await eventsOf(world)).toEqual(['held', 'rejected'])
   })
 

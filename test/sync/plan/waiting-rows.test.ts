@@ -183,15 +183,15 @@ describe('a row that takes effect on a later day', () => {
     await night(world, '2026-11-20', [...staff(20), leaving])
     const midnight = Date.parse('2026-11-30T00:00:00.000Z')
     const minuteMs = 60_000
-    const plannedFrom = async (start: number) => {
-      let at = start
+    const plannedFrom = async (firstMoment: number) => {
+      let at = firstMoment
       const now = () => {
         at += minuteMs
         return new Date(at)
       }
       Object.assign(world.sync, { now })
       const asked = { connection: 'acme', feed: 'roster', trigger: 'schedule', options: {} } as const
-      const id = await addWaitingRun(world.sync.store.db, { ...asked, now: new Date(start) })
+      const id = await addWaitingRun(world.sync.store.db, { ...asked, now: new Date(firstMoment) })
       await sweep(world.sync)
       await world.drain()
       return Date.parse((await world.runOf(id)).asOf ?? '')

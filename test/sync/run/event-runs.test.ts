@@ -441,7 +441,7 @@ describe.each(databases)('on $name', ({ place }) => {
       await world.night(staff(20))
       const down = { status: 500, error: { message: 'down', code: null, name: null }, headers: {} } as const
       between(world, () => ({ updateHrisUserIdentity: async () => down }))
-      const left = (id: string) => terminated(id, '2026-11-19', '2026-11-20T02:10:00.000Z')
+      const left = (identityId: string) => terminated(identityId, '2026-11-19', '2026-11-20T02:10:00.000Z')
       await receive(world, ...['E0001', 'E0002', 'E0003', 'E0004', 'E0005'].map(left))
       await later(world, 6)
       const { id, state } = await lastRun(world)
@@ -651,12 +651,12 @@ describe.each(databases)('on $name', ({ place }) => {
 
       await receive(world, updated('E0003', 'Intern', '2026-11-20T00:10:00.000Z', { first: 'Anja' }))
       await later(world, 6)
-      const between = (await peopleOn(client)).get('E0003')
+      const meanwhile = (await peopleOn(client)).get('E0003')
       await world.night(change(staff(20), { id: 'E0003', title: 'Lead' }), { asOf: '2026-11-20T01:00:00.000Z' })
       await receive(world, updated('E0003', 'Lead', '2026-11-20T00:45:00.000Z', { first: 'Anka' }))
       await later(world, 6)
 
-      expect(between).toMatchObject({ jobTitle: 'Lead', firstName: 'Anja' })
+      expect(meanwhile).toMatchObject({ jobTitle: 'Lead', firstName: 'Anja' })
       expect((await peopleOn(client)).get('E0003')).toMatchObject({ jobTitle: 'Lead', firstName: 'Person 3' })
     })
 
@@ -900,10 +900,10 @@ describe.each(databases)('on $name', ({ place }) => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
-      const without = staff(20)
+      const remaining = staff(20)
         .slice(6)
         .map((person) => ({ ...person, title: 'Moved' }))
-      const held = await world.night(without, { asOf: '2026-11-20T01:00:00.000Z' })
+      const held = await world.night(remaining, { asOf: '2026-11-20T01:00:00.000Z' })
       await receive(world, updated('E0001', 'Was here', '2026-11-20T01:30:00.000Z'))
       await receive(world, terminated('E0010', '2026-11-20', '2026-11-20T01:30:00.000Z'))
       await later(world, 6)

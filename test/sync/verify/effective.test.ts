@@ -192,7 +192,7 @@ describe('a departure that the platform acknowledged', () => {
   test('is read from one list where they are many', async () => {
     await using opened = await open()
     const { world, sync } = opened
-    const { id, digest } = await world.night(left(...people.slice(0, 25).map(({ id }) => id)))
+    const { id, digest } = await world.night(left(...people.slice(0, 25).map((person) => person.id)))
     await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
     await world.drain()
     await sync()

@@ -136,8 +136,8 @@ test.each(['direct', 'session'] as const)(
     expect((await liveRecords(client)).has('E0002')).toBe(false)
 
     world.source.asOf = '2026-11-20T06:00:00.000Z'
-    const without = await recordNight(world, stayed)
-    expect([without.state, (await liveRecords(client)).has('E0002')]).toEqual(['unchanged', false])
+    const next = await recordNight(world, stayed)
+    expect([next.state, (await liveRecords(client)).has('E0002')]).toEqual(['unchanged', false])
     world.source.asOf = '2026-11-21T06:00:00.000Z'
     const back = await recordNight(world, workers(30))
     expect(back.counts).toMatchObject({ return: 1 })
@@ -218,7 +218,6 @@ test('after a restore, a CUSTOM connection without any record makes a leaver of 
   const record = { identityId: 'ana', firstName: 'Ana' }
   const entry = { identityId: 'ana', retracted: null, wanted: record, confirmed: record } as RosterEntry
   const records = {} as Endpoint['records']
-  const restoredAt = new Date('2026-11-20T05:00:00.000Z')
 
   const outcomes = [false, true].map((isListEmpty) => findingOfLost({ records }, entry, { restoredAt, isListEmpty }))
 
