@@ -156,7 +156,11 @@ async function linkedRun(
       await continueRun(ctx, claim, { signal, job, fetched })
     })
   } catch (error) {
-    if (!signal.aborted) ctx.events.unexpected({ during: 'the run of a linked connection', error })
+    if (signal.aborted) return
+    const { run, attempt } = claim
+    if (error instanceof Failure)
+      ctx.events.jobFailed({ job: 'run', id: run.id, attempt, final: false, code: error.code, reason: error.message })
+    else ctx.events.unexpected({ during: 'the run of a linked connection', error })
   }
 }
 

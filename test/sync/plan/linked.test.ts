@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Failure } from '../../../src/errors.ts'
 import { claimRun } from '../../../src/store/runs/claims.ts'
 import { addWaitingRun, ensureConnection, listRuns } from '../../../src/store/runs/runs.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
@@ -222,6 +223,26 @@ describe('a failing run of a linked connection', () => {
     expect(between).toBe(30)
     expect((await liveRecords(client)).size).toBe(31)
     expect(opened.settled).toEqual(['2026-11-20T01:00:00.000Z', next.asOf])
+  })
+
+  test('is told with its code where another attempt may succeed, and not as an unexpected error', async () => {
+    await using opened = await openLinked(host, { copies: false })
+    const { world } = opened
+    const connector = world.sync.connections.get('records')?.feeds.source?.connector
+    if (!connector) throw new Error('the records have a source')
+    const open = async () => {
+      throw new Failure('source_unreachable', 'the server is down')
+    }
+    Object.assign(connector, { open })
+
+    const run = await world.night(staff(3))
+    const { id } = await opened.lastOf('records')
+
+    expect(run.state).toBe('finished')
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ event: 'job.failed', id, final: false, code: 'source_unreachable' }),
+    )
+    expect(world.events).not.toContainEqual(expect.objectContaining({ event: 'unexpected' }))
   })
 
   test('keeps the export where it is after its last attempt, until another run reads it', async () => {
