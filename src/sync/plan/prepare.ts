@@ -45,8 +45,8 @@ export type PreparedPlan = Omit<PlanSummary, 'verification' | 'configuration' | 
   readonly index: SealedIndex | 'same' | null
 }
 
-/** How much of what was there before a reading may go by. */
-type Way = 'by an index' | 'leaving an index' | 'whole'
+/** How a reading uses the index that the last export left behind, or leaves one itself. */
+type IndexUse = 'by an index' | 'leaving an index' | 'whole'
 
 /**
  * Reads an opened feed to its end and stages everything that follows from it. Nothing is sent, and the roster stays as it is.
@@ -60,14 +60,14 @@ export async function preparePlan(
   preparing: Preparing,
 ): Promise<PreparedPlan> {
   const { stage, sparing, everybody, only } = preparing
-  let way: Way = sparing && !everybody && !only ? 'by an index' : 'whole'
+  let indexUse: IndexUse = sparing && !everybody && !only ? 'by an index' : 'whole'
   for (;;) {
     try {
-      return await prepareOnce(ctx, connection, preparing, way)
+      return await prepareOnce(ctx, connection, preparing, indexUse)
     } catch (error) {
       if (!(error instanceof IndexDoubt)) throw error
       sparing?.onWhole(error.message)
-      way = error.canBuild ? 'leaving an index' : 'whole'
+      indexUse = error.canBuild ? 'leaving an index' : 'whole'
       await stage.clear()
     }
   }
@@ -78,11 +78,11 @@ async function prepareOnce(
   ctx: Context,
   connection: SyncConnection,
   preparing: Preparing,
-  way: Way,
+  indexUse: IndexUse,
 ): Promise<PreparedPlan> {
   const { feed, only, sparing } = preparing
   const before = await lookUpBefore(ctx, connection, { feed, only, goesByIndex: sparing !== undefined })
-  const spared = await spareUnchanged(ctx, connection, { before, preparing, way })
+  const spared = await spareUnchanged(ctx, connection, { before, preparing, indexUse })
   const place = await openPlace(ctx.store.db, connection, { before, preparing, spared })
   const { read, due } = await readAndDecide(ctx, connection, { before, preparing, spared, place })
   const judged = await judgePlan(ctx.store.db, connection, before, read)
@@ -94,14 +94,14 @@ type Looked = { readonly before: BeforeReading; readonly preparing: Preparing }
 type Opened = Looked & { readonly spared: Sparing | null }
 type Placed = Opened & { readonly place: DecidingPlace }
 
-/** Has unchanged rows left out of the reading, where the last export left something behind to know them by. */
+/** Prepares a reading that leaves out unchanged rows by the index of the last export, or leaves an index itself. Null: it does neither. */
 async function spareUnchanged(
   ctx: Context,
   connection: SyncConnection,
-  { before, preparing: { sparing }, way }: Looked & { readonly way: Way },
+  { before, preparing: { sparing }, indexUse }: Looked & { readonly indexUse: IndexUse },
 ): Promise<Sparing | null> {
   const { reading, rules, mapping, answers, context, addressKey } = before
-  if (!sparing || way === 'whole' || !mapping.ok) return null
+  if (!sparing || indexUse === 'whole' || !mapping.ok) return null
   const spared = await spareReading(ctx, {
     connection,
     reading,
@@ -112,13 +112,13 @@ async function spareUnchanged(
     key: addressKey,
     context,
     runId: sparing.leaving?.runId ?? null,
-    isWhole: way === 'leaving an index',
+    isWhole: indexUse === 'leaving an index',
   })
   if (spared?.reason) sparing.onWhole(spared.reason)
   return spared
 }
 
-/** Where people are decided about and staged. */
+/** Sets up the decider, and where its decisions are staged. */
 async function openPlace(db: Db, connection: SyncConnection, opened: Opened): Promise<DecidingPlace> {
   const { before, preparing, spared } = opened
   const { feed, stage, everybody, only, signal } = preparing
@@ -185,7 +185,7 @@ type Decided = Placed & {
   readonly isExport: boolean
 }
 
-/** What is stored of a plan, once what has to wait was set aside. */
+/** Sets aside what has to wait, and returns what is stored of the plan. */
 async function sumUp(db: Db, connection: SyncConnection, decided: Decided): Promise<PreparedPlan> {
   const { before, preparing, spared, place, read, judged, due, isExport } = decided
   const { feed, splits, only, stage, sparing } = preparing
