@@ -35,9 +35,9 @@ export type NamedSource = {
   /** A file, a folder, a pattern, or an address such as sftp://…. */
   readonly at: string
   /** The file of the secret that the source asks for: a password, a private key or a token. */
-  readonly secretFile?: string | undefined
+  readonly secretFile?: string
   /** The fingerprint of the server's host key, where the source has one. */
-  readonly hostKey?: string | undefined
+  readonly hostKey?: string
 }
 
 export type LookOptions = {

@@ -37,7 +37,7 @@ export type AskedDaemon = {
 }
 
 export type CheckOptions = {
-  readonly connection?: string | undefined
+  readonly connection?: string
   /** Finds the daemon, which may be the only process that can use the store; null where none answers. */
   readonly findDaemon: () => Promise<AskedDaemon | null>
   /** Given by a daemon that checks itself. */

@@ -26,8 +26,8 @@ const markerQuery =
 export async function openEmbedded(options: {
   at: string
   settings: Settings
-  poolSize?: number | undefined
-  existing?: Existing | undefined
+  poolSize?: number
+  existing?: Existing
 }): Promise<Engine> {
   const { at, settings, poolSize, existing = 'known' } = options
   const image = at.startsWith(memory) ? at.slice(memory.length) : undefined

@@ -20,9 +20,9 @@ const keepAliveAfterMs = 10_000
 export async function openServer(options: {
   at: string
   settings: Readonly<Record<string, string>>
-  poolSize?: number | undefined
-  existing?: Existing | undefined
-  lookMs?: number | undefined
+  poolSize?: number
+  existing?: Existing
+  lookMs?: number
 }): Promise<Engine> {
   const address = parseServerAddress(options.at)
   const pool = createServerPool(address, options)
@@ -43,7 +43,7 @@ function createServerPool(
     settings,
     poolSize = defaultPoolSize,
     lookMs = defaultLookMs,
-  }: { settings: Readonly<Record<string, string>>; poolSize?: number | undefined; lookMs?: number | undefined },
+  }: { settings: Readonly<Record<string, string>>; poolSize?: number; lookMs?: number },
 ): Pool {
   return createPool({
     Client: createServerClient(address, { settings: serverSettings(settings, address.sets), lookMs }),

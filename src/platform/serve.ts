@@ -15,13 +15,13 @@ export type ServeOptions = {
   readonly port: number
   readonly sync: SyncSchedule | null
   /** Seeded where the database has no account yet. */
-  readonly seed?: string | undefined
-  readonly keyFile?: string | undefined
-  readonly operatorToken?: string | undefined
+  readonly seed?: string
+  readonly keyFile?: string
+  readonly operatorToken?: string
   readonly requestsPerMinute?: number | null
-  readonly trustedProxies?: readonly string[] | undefined
-  readonly baseAddresses?: readonly string[] | undefined
-  readonly isBehindHttps?: boolean | undefined
+  readonly trustedProxies?: readonly string[]
+  readonly baseAddresses?: readonly string[]
+  readonly isBehindHttps?: boolean
   readonly logger?: FastifyBaseLogger
 }
 

@@ -43,7 +43,7 @@ export async function plan(options: PlanOptions): Promise<number> {
   })
 }
 
-type Judged = { readonly guards: readonly { readonly ok: boolean }[]; readonly also?: readonly Judged[] | undefined }
+type Judged = { readonly guards: readonly { readonly ok: boolean }[]; readonly also?: readonly Judged[] }
 
 function exitOf({ guards, also = [] }: Judged): number {
   return guards.every(({ ok }) => ok) && also.every((other) => exitOf(other) === 0) ? 0 : failures.run_held.exit

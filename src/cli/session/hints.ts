@@ -47,9 +47,9 @@ const unconfigured = new RegExp(String.raw`(?<![\w/.-])rollcall (?=(?:${others.j
 
 type HintOptions = {
   /** What `--config` named. */
-  readonly config?: string | undefined
+  readonly config?: string
   /** How the program was called, and where programs are looked for. */
-  readonly env?: { readonly ROLLCALL_SELF?: string | undefined; readonly PATH?: string | undefined }
+  readonly env?: { readonly ROLLCALL_SELF?: string; readonly PATH?: string }
 }
 
 /** A text whose commands can be pasted as they stand: by the name under which this program was called, with its --config. */

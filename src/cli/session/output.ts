@@ -21,9 +21,9 @@ export type Output = {
 }
 
 type OutputOptions = {
-  readonly json?: boolean | undefined
+  readonly json?: boolean
   /** What --config named, so that a command in a hint can be pasted. */
-  readonly config?: string | undefined
+  readonly config?: string
 }
 
 export function createOutput({ json = false, config }: OutputOptions): Output {

@@ -3,7 +3,7 @@ import { Failure } from '../../errors.ts'
 import { aligned, moment, shortId } from '../render/text.ts'
 import type { Control } from './control-client.ts'
 
-type Asked = { readonly connection?: string | undefined }
+type Asked = { readonly connection?: string }
 
 const wholeId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 

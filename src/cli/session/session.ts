@@ -16,7 +16,7 @@ export type CommonOptions = {
   readonly json?: boolean
   /** Whether the command says which configuration it uses. */
   readonly verbose?: boolean
-  readonly connection?: string | undefined
+  readonly connection?: string
 }
 
 /** What a command works with. */

@@ -18,7 +18,7 @@ export type Touched = {
 export type ShownRow = {
   readonly values: RowValues
   readonly damaged: number | null
-  readonly groups?: readonly number[] | undefined
+  readonly groups?: readonly number[]
 }
 
 /** A row as expressions see it: an object with a text for each header. Columns are found as in the rest of a mapping. */

@@ -43,7 +43,7 @@ export function companionSuffixes({ marker, sideFile }: Completeness): readonly 
 type Waiting = {
   readonly quietSeconds: number
   readonly signal: AbortSignal
-  readonly waiting?: OpenOptions['waiting'] | undefined
+  readonly waiting?: OpenOptions['waiting']
 }
 
 /**

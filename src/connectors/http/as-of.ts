@@ -8,7 +8,7 @@ const dayMs = 24 * 60 * 60 * 1000
 type Facts = {
   readonly headers: AnswerHeaders
   /** The value at the pointer in the first page. */
-  readonly stated?: JsonValue | undefined
+  readonly stated?: JsonValue
   /** Before the first request was sent. */
   readonly startedAt: Date
   readonly where: string

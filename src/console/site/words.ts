@@ -122,7 +122,7 @@ export function keyCell(connection: string, identityId: string | null): Html {
 type Listed = {
   readonly connection: string
   readonly identityId: string | null
-  readonly name?: string | null | undefined
+  readonly name?: string | null
 }
 
 /** A person in a list of several connections, with the name where that may be shown. */

@@ -6,9 +6,9 @@ import type { Db } from '../../store/schema.ts'
 type Deed = {
   readonly act: Extract<Act, 'access.refused' | 'values.seen'>
   readonly operation: string
-  readonly connection?: string | undefined
-  readonly runId?: string | undefined
-  readonly identityId?: string | undefined
+  readonly connection?: string
+  readonly runId?: string
+  readonly identityId?: string
 }
 
 const minuteMs = 60_000

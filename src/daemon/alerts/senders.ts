@@ -16,7 +16,7 @@ const smtpTimeoutMs = 30_000
 type SenderOptions = {
   readonly linkOf: AlertLink
   /** How long one message may take, instead of what is usual for the channel. */
-  readonly timeoutMs?: number | undefined
+  readonly timeoutMs?: number
 }
 
 /** What sends to a channel. */
@@ -47,7 +47,7 @@ export async function sendBy(sender: Sender, notice: Notice, signal: AbortSignal
 /** Sends a test message through this channel, or through each at once, and says what became of it. */
 export async function testAlerts(
   { channels, ...links }: Pick<AlertSettings, 'channels' | 'link' | 'consoleUrl'>,
-  { channel: wanted, now, signal }: { channel?: string | undefined; now: Date; signal: AbortSignal },
+  { channel: wanted, now, signal }: { channel?: string; now: Date; signal: AbortSignal },
 ): Promise<AlertTest[]> {
   const chosen = channels.filter(({ name }) => wanted === undefined || name === wanted)
   if (chosen.length === 0) throw noChannel(channels, wanted)

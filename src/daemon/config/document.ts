@@ -153,7 +153,7 @@ function excess(document: Document): Problem[] {
   }
 }
 
-type Found = { readonly key?: Node | undefined; readonly value: Node | undefined; readonly exact: boolean }
+type Found = { readonly key?: Node; readonly value: Node | undefined; readonly exact: boolean }
 
 /** Walks down as far as the path leads. */
 function nearest(document: Document, path: Path): Found {

@@ -4,9 +4,9 @@ import { errorCode, Failure } from '../../errors.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
 
 type Address = {
-  readonly baseUrl?: string | undefined
+  readonly baseUrl?: string
   readonly insecure: boolean
-  readonly caFile?: string | undefined
+  readonly caFile?: string
 }
 
 const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g

@@ -41,7 +41,7 @@ export const RecordTarget = z
       add('is no property at the top of the schema', ['displayNameKey'])
   })
 
-type Described = { readonly schema?: JsonObject | undefined; readonly sampleData?: JsonObject | undefined }
+type Described = { readonly schema?: JsonObject; readonly sampleData?: JsonObject }
 
 /** The schema of the records of a target: its own, or the one that the platform infers from its sample. */
 function schemaOf({ schema, sampleData }: Described): JsonObject {

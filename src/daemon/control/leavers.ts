@@ -26,7 +26,7 @@ type LeaverContext = {
 type ReportWanted = {
   readonly from: string
   readonly to: string
-  readonly connection?: string | undefined
+  readonly connection?: string
   readonly values: boolean
 }
 

@@ -13,7 +13,7 @@ export type Asking = { readonly caller: Caller; readonly sync: Pick<SyncContext,
 export type Permitted = Readonly<Record<string, Operation & { readonly permission: Role }>>
 type Input = {
   readonly params?: { readonly connection?: string; readonly runId?: string }
-  readonly query?: { readonly values?: boolean; readonly connection?: string | undefined }
+  readonly query?: { readonly values?: boolean; readonly connection?: string }
   readonly body?: { readonly by?: string }
 }
 type Reply = { readonly body?: unknown }

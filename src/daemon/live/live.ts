@@ -13,7 +13,7 @@ const unsettled: readonly RunState[] = ['reading', 'planned', 'delivering', 'hel
 
 export type Listener = {
   /** Only what is about this connection; left out: everything. */
-  readonly connection?: string | undefined
+  readonly connection?: string
   readonly heard: (event: LiveEvent) => void
 }
 

@@ -26,8 +26,7 @@ import type { Upload, UploadLimits, Uploads } from './uploads.ts'
 /** What a person says of a connection. */
 type FirstPlace = { readonly name: string; readonly folder: string; readonly timeZone: string }
 /** By what a person has said, as it arrives: names of fields and columns are not proven yet. */
-export type Said = SaidForm &
-  Omit<Answers, 'fields'> & { readonly fields?: Readonly<Record<string, string | null>> | undefined }
+export type Said = SaidForm & Omit<Answers, 'fields'> & { readonly fields?: Readonly<Record<string, string | null>> }
 
 export type Planned = {
   readonly upload: Upload

@@ -10,10 +10,10 @@ export const readFields: readonly ReadField[] = ['identityId', ...fieldNames, 's
 
 /** What a person has said, where the export alone does not say it or says it otherwise. */
 export type Answers = {
-  readonly preset?: string | undefined
+  readonly preset?: string
   /** The column of a field; null: the field is not sent, or no column is the status. */
   readonly fields?: Readonly<Partial<Record<ReadField, string | null>>>
-  readonly dateFormat?: string | undefined
+  readonly dateFormat?: string
   /** By the status. Case does not matter. */
   readonly statuses?: Readonly<Record<string, 'left' | 'employed' | 'open'>>
   /** By the value of the contractor column as the export has it. */

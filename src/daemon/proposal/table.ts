@@ -11,9 +11,9 @@ export type { Head }
 
 /** What a person says about the form of an export, in place of what is detected. */
 export type SaidForm = {
-  readonly encoding?: string | undefined
-  readonly delimiter?: string | undefined
-  readonly headerLine?: number | undefined
+  readonly encoding?: string
+  readonly delimiter?: string
+  readonly headerLine?: number
 }
 
 /** How a person is told to say it otherwise. */

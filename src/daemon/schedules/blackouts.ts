@@ -5,7 +5,7 @@ export type Blackout = {
   readonly to: string
   readonly timeZone: string
   /** The days on which it begins; all of them if left out. */
-  readonly days?: readonly Weekday[] | undefined
+  readonly days?: readonly Weekday[]
 }
 
 export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const

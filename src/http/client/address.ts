@@ -7,7 +7,7 @@ type Values = Readonly<Record<string, unknown>>
 export function requestPath(
   base: URL,
   operation: Operation,
-  { params = {}, query = {} }: { readonly params?: Values | undefined; readonly query?: Values | undefined },
+  { params = {}, query = {} }: { readonly params?: Values; readonly query?: Values },
 ): string {
   const prefix = base.pathname.replace(/\/+$/, '')
   const path = operation.path.replace(/:(\w+)/g, (_, name: string) => segment(name, params[name]))

@@ -5,11 +5,11 @@ type Page<Entry> = {
   readonly status: 200
   readonly body: {
     readonly data: readonly Entry[]
-    readonly pagination: { readonly cursor?: string | null | undefined }
+    readonly pagination: { readonly cursor?: string | null }
   }
 }
 
-type ListInput = { readonly query?: { readonly cursor?: string | undefined } | undefined }
+type ListInput = { readonly query?: { readonly cursor?: string } | undefined }
 
 /** A walk met an answer that is no page. The walk ends; what it yielded until then is not the whole list. */
 export class WalkInterrupted extends Error {

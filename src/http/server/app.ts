@@ -58,7 +58,7 @@ export async function createApp({
   trustedProxies = [],
   refusalOfUnknown = () => null,
 }: AppOptions = {}): Promise<FastifyInstance> {
-  const app = Fastify({
+  const app: FastifyInstance = Fastify({
     ...(logger && { loggerInstance: logger }),
     // The address of a request can hold a personal value, so Fastify's own request lines stay off.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),

@@ -38,7 +38,7 @@ export type DeciderRules = {
   readonly isFirst?: boolean
   /** The plan is about some people alone, so that what was said of them is kept with each of them. */
   readonly ofSome?: boolean
-  readonly settled?: SettledPeople | undefined
+  readonly settled?: SettledPeople
   /** Called with each decision, also with one that is taken back later. */
   readonly onDecided?: ((decided: Decided) => void) | undefined
 }

@@ -78,9 +78,9 @@ export type BookRules = {
   readonly context: PlanContext
   readonly faults: Faults
   readonly severalRows: (collected: Collected, rules: { context: PlanContext; faults: Faults }) => SeveralRows
-  readonly settled?: SettledPeople | undefined
+  readonly settled?: SettledPeople
   /** What follows for a person who is known and stands in a row that is not in scope. `hold` plans like `separate`. */
-  readonly outOfScope?: 'keep' | 'separate' | 'hold' | undefined
+  readonly outOfScope?: 'keep' | 'separate' | 'hold'
 }
 
 export type RowBook = ReturnType<typeof openRowBook>

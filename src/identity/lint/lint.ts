@@ -54,9 +54,9 @@ export function createLint({
   ...about
 }: Omit<LintScope, 'telling' | 'addressOf'> & {
   readonly mode: 'snapshot' | 'delta'
-  readonly traps?: readonly Trap[] | undefined
-  readonly telling?: number | undefined
-  readonly addressOf?: LintScope['addressOf'] | undefined
+  readonly traps?: readonly Trap[]
+  readonly telling?: number
+  readonly addressOf?: LintScope['addressOf']
 }): Lint {
   const scope = { ...about, telling, addressOf }
   const chosen = lintChecks.filter((check) => mode === 'snapshot' || !checks[check].needsSnapshot)

@@ -225,7 +225,7 @@ function holdsDigit(text: string): boolean {
 }
 
 type Named = {
-  readonly column?: string | readonly string[] | undefined
+  readonly column?: string | readonly string[]
   readonly firstOf?: readonly (string | readonly string[])[] | undefined
 }
 

@@ -15,7 +15,7 @@ export type LintScope = {
   /** The header that each mapped field, and the status, is read from. */
   readonly columns: Extract<CompiledMapping, { readonly ok: true }>['columns']
   /** How the dates of the mapped fields are declared; yyyy-MM-dd where nothing is said. */
-  readonly dateRules?: Pick<Mapping['fields'], 'startedAt' | 'separatedAt'> | undefined
+  readonly dateRules?: Pick<Mapping['fields'], 'startedAt' | 'separatedAt'>
   /** The day of the run (`YYYY-MM-DD`): a leaving date from then on lies ahead. */
   readonly exportDate: string
   /** How many people tell enough about how the export is made. */

@@ -52,7 +52,7 @@ export function textReader(options: {
   onBlank: OnBlank
   trim: boolean
   lowercase: boolean
-  map?: MapEntries<string | null> | undefined
+  map?: MapEntries<string | null>
 }): CellReader<string> {
   if (options.map !== undefined) return mapReader(options.map, options.onBlank)
   const ofBlank = blankReader(options.onBlank)
@@ -75,10 +75,7 @@ export function emailReader({ onBlank }: { onBlank: OnBlank }): CellReader<strin
   }
 }
 
-export function booleanReader(options: {
-  onBlank: OnBlank
-  map?: MapEntries<boolean | null> | undefined
-}): CellReader<boolean> {
+export function booleanReader(options: { onBlank: OnBlank; map?: MapEntries<boolean | null> }): CellReader<boolean> {
   return mapReader(options.map ?? yesAndNo, options.onBlank)
 }
 

@@ -45,10 +45,7 @@ function leavingShift({ means, offsetDays }: LeavingMeans): number {
 }
 
 /** Reads what puts several rows of a person in order: texts that compare as the moments or the whole numbers that they stand for. */
-export function rankReader({
-  format,
-  ...words
-}: DateWords & { readonly format?: string | undefined }): CellReader<string> {
+export function rankReader({ format, ...words }: DateWords & { readonly format?: string }): CellReader<string> {
   const read = format === undefined ? paddedNumber : momentReader(format, words)
   const faultOf = format === undefined ? noNumber : dateFaults({ formats: [format], ...words, isField: false })
   return (cell) => {

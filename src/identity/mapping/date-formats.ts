@@ -4,9 +4,9 @@ import { type Language, monthNames } from './month-names.ts'
 /** What texts of a format mean besides their digits. */
 export type DateWords = {
   /** The last year that two digits may mean: under 2049, `50` is 1950. */
-  readonly pivot?: number | undefined
+  readonly pivot?: number
   /** The language of month names. */
-  readonly language?: Language | undefined
+  readonly language?: Language
 }
 
 type Unit = 'year' | 'month' | 'day' | 'hour' | 'half' | 'minute' | 'second' | 'fraction' | 'offset'

@@ -41,8 +41,8 @@ export const dateFormat = {
 export const rankFormat = { format: z.string().optional().describe(howWritten), pivot: Pivot, language: Language }
 
 type Written = {
-  readonly format?: string | readonly string[] | undefined
-  readonly pivot?: number | undefined
+  readonly format?: string | readonly string[]
+  readonly pivot?: number
   readonly language?: (typeof languages)[number] | undefined
 }
 

@@ -203,7 +203,7 @@ function checkRule(parsed: object, context: z.RefinementCtx): void {
 }
 
 type MapRule = {
-  readonly map?: Readonly<Record<string, unknown>> | undefined
+  readonly map?: Readonly<Record<string, unknown>>
   readonly property?: { readonly type: string } | undefined
 }
 

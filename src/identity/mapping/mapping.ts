@@ -183,7 +183,7 @@ type CompileOptions = {
   /** Whether rows may lack any column: one that is not in the header is then not mapped, and rows without a key are rejected. */
   readonly sparse?: boolean
   /** Set where a member that a record of a sparse source lacks is a blank. */
-  readonly missingIsBlank?: MissingIsBlank | undefined
+  readonly missingIsBlank?: MissingIsBlank
   /** The IANA time zone in which instants become days, where the row names none. */
   readonly timeZone?: string
   /** What a record of one's own shape violates; a row that gives such a one is rejected. `isPartial`: it may lack properties. */

@@ -8,7 +8,7 @@ import { foldValue } from './fold-value.ts'
 type OwnOptions = DateWords & {
   readonly property: Property
   readonly onBlank: OnBlank
-  readonly map?: Readonly<Record<string, string | number | boolean | null>> | undefined
+  readonly map?: Readonly<Record<string, string | number | boolean | null>>
   readonly trim: boolean
   readonly lowercase: boolean
   readonly separator: string

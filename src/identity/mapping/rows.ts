@@ -245,9 +245,9 @@ function retraction(row: MappableRow, identityId: string, order: string | undefi
 }
 
 type Extras = {
-  readonly about?: Action | undefined
-  readonly order?: string | undefined
-  readonly named?: string | null | undefined
+  readonly about?: Action
+  readonly order?: string
+  readonly named?: string | null
 }
 
 function extras({ asOf }: MappableRow, { about, order, named }: Extras): Partial<Sighting> {

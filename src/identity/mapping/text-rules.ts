@@ -56,12 +56,12 @@ export const blankWhen = z
 
 /** A parsed rule, as far as where its text comes from. */
 export type TextRule = {
-  readonly column?: string | readonly string[] | undefined
+  readonly column?: string | readonly string[]
   readonly firstOf?: readonly (string | readonly string[])[] | undefined
-  readonly template?: string | undefined
-  readonly expression?: string | undefined
+  readonly template?: string
+  readonly expression?: string
   readonly optional?: boolean
-  readonly blankWhen?: readonly string[] | undefined
+  readonly blankWhen?: readonly string[]
 }
 
 /** Why a rule does not say where its text comes from, or null. */

@@ -73,7 +73,7 @@ export async function checkCustomFields(
   db: Kysely<PlatformSchema>,
   ctx: PlatformContext,
   entityType: CustomFieldEntity,
-  { submitted = [], isNew }: { submitted?: readonly CustomFieldSubmit[] | undefined; isNew: boolean },
+  { submitted = [], isNew }: { submitted?: readonly CustomFieldSubmit[]; isNew: boolean },
 ): Promise<CustomFieldChange[]> {
   if (submitted.length > 0) requireCustomFields(ctx)
   if (submitted.length === 0 && !(isNew && ctx.entitlements.has(entitlement))) return []

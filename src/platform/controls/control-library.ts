@@ -10,17 +10,17 @@ import { expandTemplate } from './template-expansions.ts'
 type Row = Selectable<PlatformSchema['control_templates']>
 
 type LibraryFilters = {
-  readonly search?: string | undefined
+  readonly search?: string
   readonly 'codes[]'?: readonly string[] | undefined
   readonly 'ids[]'?: readonly number[] | undefined
   readonly 'excludeIds[]'?: readonly number[] | undefined
-  readonly domain?: string | undefined
-  readonly category?: string | undefined
-  readonly frameworkTag?: string | undefined
-  readonly hasTests?: boolean | undefined
-  readonly hasPolicies?: boolean | undefined
-  readonly hasEvidence?: boolean | undefined
-  readonly hasRisks?: boolean | undefined
+  readonly domain?: string
+  readonly category?: string
+  readonly frameworkTag?: string
+  readonly hasTests?: boolean
+  readonly hasPolicies?: boolean
+  readonly hasEvidence?: boolean
+  readonly hasRisks?: boolean
 }
 
 /** The tables behind the filters that ask for a mapping. */

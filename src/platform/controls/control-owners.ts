@@ -12,9 +12,9 @@ import { type ControlRow, findControl, lockControl } from './find.ts'
 
 type Trx = Kysely<PlatformSchema>
 type OwnerFilters = {
-  readonly frameworkSlug?: string | undefined
-  readonly included?: readonly number[] | undefined
-  readonly excluded?: readonly number[] | undefined
+  readonly frameworkSlug?: string
+  readonly included?: readonly number[]
+  readonly excluded?: readonly number[]
 }
 
 const defaultPageSize = 50

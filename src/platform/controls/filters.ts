@@ -1,15 +1,15 @@
 import { type RawBuilder, sql } from 'kysely'
 
 type ControlFilters = {
-  readonly isMonitored?: boolean | undefined
-  readonly isReady?: boolean | undefined
-  readonly hasEvidence?: boolean | undefined
-  readonly hasPolicy?: boolean | undefined
-  readonly hasPassingTest?: boolean | undefined
-  readonly isEnabled?: boolean | undefined
-  readonly isArchived?: boolean | undefined
-  readonly ticketStatus?: 'IN_PROGRESS' | 'ARCHIVED' | undefined
-  readonly policyId?: number | undefined
+  readonly isMonitored?: boolean
+  readonly isReady?: boolean
+  readonly hasEvidence?: boolean
+  readonly hasPolicy?: boolean
+  readonly hasPassingTest?: boolean
+  readonly isEnabled?: boolean
+  readonly isArchived?: boolean
+  readonly ticketStatus?: 'IN_PROGRESS' | 'ARCHIVED'
+  readonly policyId?: number
 }
 
 type Condition = RawBuilder<boolean>

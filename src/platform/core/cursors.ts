@@ -9,9 +9,9 @@ export type Position = {
   readonly at: number | string
   readonly id: number
   /** The transactions that the walk's start could see, as the database writes a snapshot. */
-  readonly snapshot?: string | undefined
+  readonly snapshot?: string
   /** True once the walk lists what changed since its start. */
-  readonly late?: boolean | undefined
+  readonly late?: boolean
 }
 
 const Position = z.strictObject({

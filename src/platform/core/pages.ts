@@ -20,11 +20,11 @@ const columns = {
 } as const
 
 export type ListQuery = {
-  readonly cursor?: string | undefined
+  readonly cursor?: string
   readonly size: number
-  readonly sort?: keyof typeof columns | undefined
-  readonly sortDir?: 'ASC' | 'DESC' | undefined
-  readonly includeTotalCount?: boolean | undefined
+  readonly sort?: keyof typeof columns
+  readonly sortDir?: 'ASC' | 'DESC'
+  readonly includeTotalCount?: boolean
 }
 
 export type Pagination = { readonly cursor?: string; readonly totalCount?: number }

@@ -5,7 +5,7 @@ export type AttemptStart = {
   readonly accountId: number
   readonly trigger: SyncTrigger
   /** The operator who asked for it on the Personnel page. */
-  readonly startedBy?: string | undefined
+  readonly startedBy?: string
   readonly now: () => Date
 }
 

@@ -268,6 +268,6 @@ async function countIdentities(trx: Kysely<PlatformSchema>): Promise<number> {
   return rows[0]?.total ?? 0
 }
 
-function affected({ numAffectedRows = 0n }: { numAffectedRows?: bigint | undefined }): number {
+function affected({ numAffectedRows = 0n }: { numAffectedRows?: bigint }): number {
   return Number(numAffectedRows)
 }

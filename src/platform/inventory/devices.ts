@@ -11,13 +11,13 @@ import { deviceSource, presentDevices } from './device-presenting.ts'
 import { uploadDevice } from './device-uploads.ts'
 
 type Row = Selectable<PlatformSchema['devices']>
-type Place = { readonly connectionId?: number; readonly personnelId?: number | undefined }
+type Place = { readonly connectionId?: number; readonly personnelId?: number }
 type Query = ListQuery & {
   readonly 'expand[]'?: readonly DeviceExpand[] | undefined
-  readonly externalId?: string | undefined
-  readonly macAddress?: string | undefined
-  readonly serialNumber?: string | undefined
-  readonly sourceType?: DeviceSource | undefined
+  readonly externalId?: string
+  readonly macAddress?: string
+  readonly serialNumber?: string
+  readonly sourceType?: DeviceSource
 }
 
 export const deviceHandlers: Handlers<typeof devices, PlatformContext> = {

@@ -13,8 +13,8 @@ type Access = { readonly operator: Operator } & AsyncDisposable
 /** Where the operator's functions are to act: on a database, or on a running platform. */
 type OperatorPlace = {
   readonly database: string
-  readonly url?: string | undefined
-  readonly token?: string | undefined
+  readonly url?: string
+  readonly token?: string
 }
 
 /** Reaches the platform at `url` where one is given, else the database; a folder that a running platform holds is reached through that platform. */

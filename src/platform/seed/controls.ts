@@ -89,7 +89,7 @@ async function seedEvidence(trx: Trx, { workspaceId, now }: Place, evidence: rea
 async function templateIds(
   trx: Trx,
   table: CatalogueTable,
-  made: readonly { readonly template?: string | undefined }[],
+  made: readonly { readonly template?: string }[],
 ): Promise<(name: string | undefined) => number | null> {
   const idOf = await catalogueIds(
     trx,

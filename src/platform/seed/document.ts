@@ -11,7 +11,7 @@ import {
 import { codeOf, SeedAccount, type SeedControl, type SeedWorkspace } from './account-document.ts'
 import { LibraryDocument } from './library-document.ts'
 
-type Document = { readonly library?: LibraryDocument | undefined; readonly accounts: readonly SeedAccount[] }
+type Document = { readonly library?: LibraryDocument; readonly accounts: readonly SeedAccount[] }
 type Path = readonly (string | number)[]
 type Names = { has(name: string): boolean }
 type Templates = {

@@ -5,11 +5,11 @@ import { type Entry, readEntry } from './trail.ts'
 
 type EntryFilter = {
   /** The name of an act, or what stands before its dot. */
-  readonly act?: string | undefined
-  readonly by?: string | undefined
-  readonly connection?: string | undefined
-  readonly identityId?: string | undefined
-  readonly runId?: string | undefined
+  readonly act?: string
+  readonly by?: string
+  readonly connection?: string
+  readonly identityId?: string
+  readonly runId?: string
 }
 
 export type PlacedEntry = Entry & { readonly ordinal: number }

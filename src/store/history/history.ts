@@ -55,10 +55,10 @@ export async function searchChanges(
     limit,
     withinMs,
   }: {
-    kind?: ChangeKind | undefined
+    kind?: ChangeKind
     search: string
     values: boolean
-    place?: SearchPlace | undefined
+    place?: SearchPlace
     limit: number
     withinMs: number
   },

@@ -37,8 +37,8 @@ export async function searchPeople(
     withinMs,
   }: {
     connections: readonly string[]
-    search?: string | undefined
-    place?: PeoplePlace | undefined
+    search?: string
+    place?: PeoplePlace
     limit: number
     withinMs: number
   },

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
-type Asked = { readonly connection?: string | undefined; readonly limit: number }
+type Asked = { readonly connection?: string; readonly limit: number }
 
 const lowest = '00000000-0000-0000-0000-000000000000'
 const highest = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -25,12 +25,12 @@ export async function heldIds(db: Db, asked: Asked): Promise<string[]> {
 /** The newest run, or with `before` the one so many before it; none if there are not so many. */
 export async function idBefore(
   db: Db,
-  { before, connection }: { readonly before: number; readonly connection?: string | undefined },
+  { before, connection }: { readonly before: number; readonly connection?: string },
 ): Promise<string[]> {
   return await newest(ids(db, { connection }).offset(before), { limit: 1 })
 }
 
-function ids(db: Db, { connection }: { readonly connection?: string | undefined }) {
+function ids(db: Db, { connection }: { readonly connection?: string }) {
   const query = db.selectFrom('runs').select('id')
   return connection === undefined ? query : query.where('connection', '=', connection)
 }

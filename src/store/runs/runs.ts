@@ -458,10 +458,10 @@ export async function getRun(db: Db, id: string): Promise<Run | null> {
 export type RunPlace = { readonly createdAt: string; readonly id: string }
 
 export type RunFilter = {
-  readonly connection?: string | undefined
-  readonly states?: readonly RunState[] | undefined
-  readonly triggers?: readonly Trigger[] | undefined
-  readonly after?: RunPlace | undefined
+  readonly connection?: string
+  readonly states?: readonly RunState[]
+  readonly triggers?: readonly Trigger[]
+  readonly after?: RunPlace
   readonly limit: number
 }
 

@@ -56,13 +56,13 @@ type TargetConfig = { readonly name: string } | { readonly id: number } | Record
 export type RecordTarget = {
   readonly name: string
   /** Where several have the name. */
-  readonly id?: number | undefined
+  readonly id?: number
   readonly type: 'CUSTOM'
   readonly workspaces: readonly number[]
   readonly displayNameKey: string
-  readonly description?: string | undefined
-  readonly schema?: JsonObject | undefined
-  readonly sampleData?: JsonObject | undefined
+  readonly description?: string
+  readonly schema?: JsonObject
+  readonly sampleData?: JsonObject
 }
 
 /** The form of the records of a CUSTOM connection, and how they reach it: `bySource`: all at once for snapshots, change by change for deltas. */

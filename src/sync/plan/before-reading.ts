@@ -35,7 +35,7 @@ export type BeforeReading = {
 type Opened = {
   readonly feed: OpenedFeed
   /** The one person who is decided about; left out for all people. */
-  readonly only?: PersonWatch | undefined
+  readonly only?: PersonWatch
   /** Whether the reading may go by what the last export left behind. */
   readonly goesByIndex: boolean
 }

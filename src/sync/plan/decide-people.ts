@@ -22,7 +22,7 @@ export type DecidingPlace = {
   /** The one person that is decided about; left out for all of them. */
   readonly only?: PersonWatch
   /** Knows the people whose unchanged records were left out of the reading. */
-  readonly filter?: ChangeFilter | undefined
+  readonly filter?: ChangeFilter
 }
 
 const nobody: ReadonlyMap<string, RosterEntry> = new Map()

@@ -32,7 +32,7 @@ export type WasRead = {
   readonly known: Awaited<ReturnType<typeof headcount>>
   /** Nobody was known yet. */
   readonly isFirst: boolean
-  readonly only?: PersonWatch | undefined
+  readonly only?: PersonWatch
   readonly now: Date
 }
 

@@ -15,7 +15,7 @@ type Reading = {
   readonly mapping: MappedRows
   readonly signal: AbortSignal
   /** Leaves records out of the slices. */
-  readonly filter?: ChangeFilter | undefined
+  readonly filter?: ChangeFilter
   /** Takes the people of each slice before the rows of the next one count. */
   readonly onPage?: (page: Page) => Promise<void>
   readonly onProgress?: Progress
@@ -23,7 +23,7 @@ type Reading = {
    * Awaited within a slice, so that it never keeps other work of the process for long. Left out, the slice waits a turn of the event loop
    * all the same: the database's answers about the people before come in there.
    */
-  readonly giveWay?: GiveWay | undefined
+  readonly giveWay?: GiveWay
 }
 
 /** So many rows are read without a pause. */

@@ -32,9 +32,9 @@ type Decision = {
   /** Who that is for the rule of two people. Left out: the account of this machine. */
   readonly principal?: string
   /** Why, for the record. */
-  readonly reason?: string | undefined
+  readonly reason?: string
   /** The connection that the person takes the run to be of. */
-  readonly connection?: string | undefined
+  readonly connection?: string
 }
 
 /**
@@ -72,7 +72,7 @@ async function approve(ctx: SyncContext, decision: Decision & { readonly digest:
     if (moved !== null) {
       const again = await askAgain(tx, run, { digest, by, because, now })
       await record(tx, { ...approved, details: { ...said, again } })
-      return { again }
+      return { again, batches: 0 }
     }
     if (!(await moveRun(tx, { id: runId, to: 'delivering', now, by, because, digest }))) {
       throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
@@ -80,9 +80,9 @@ async function approve(ctx: SyncContext, decision: Decision & { readonly digest:
     await record(tx, { ...approved, details: said })
     const done = await commit(tx, run, connection, now)
     if (done === 0) await moveRun(tx, { id: runId, to: 'finished', now })
-    return { batches: done }
+    return { again: null, batches: done }
   })
-  if ('again' in committed) {
+  if (committed.again !== null) {
     ctx.events.runRequested({ runId: committed.again, connection: run.connection, trigger: 'operator' })
     await sweep(ctx)
     return await runOf(ctx, committed.again)

@@ -14,7 +14,7 @@ type Request = {
   readonly connection: string
   readonly identityIds: readonly string[]
   /** The last day of employment (`YYYY-MM-DD`); left out: today. */
-  readonly on?: string | undefined
+  readonly on?: string
   readonly reason: string
   readonly by: string
   readonly principal?: string

@@ -92,7 +92,7 @@ type Attempt = {
   /** Disposed when the job of the run ends. */
   readonly job: AsyncDisposableStack
   /** The export that the run of another connection has fetched for this one. */
-  readonly fetched?: OpenedFeed | undefined
+  readonly fetched?: OpenedFeed
 }
 
 async function continueRun(ctx: SyncContext, claim: ClaimedRun, attempt: Attempt): Promise<void> {

@@ -3,7 +3,7 @@ import { statusChanges } from '../../../src/cli/commands/status.ts'
 import { renderPerson } from '../../../src/cli/render/person.ts'
 import { renderProblems, renderStatus, renderUnserved } from '../../../src/cli/render/status.ts'
 import { plain } from '../../../src/cli/render/text.ts'
-import type { Status } from '../../../src/contract/control/shapes.ts'
+import type { Person, Status } from '../../../src/contract/control/shapes.ts'
 import { counts, problemDocument, runDocument, unservedDocument } from '../../helpers/control-documents.ts'
 
 const id = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
@@ -217,7 +217,7 @@ test('of many problems the first two hundred are shown, and how many there are b
 })
 
 test('a person is shown with what HR says beside what the platform has, and every change with its answer', () => {
-  const person = {
+  const person: Person = {
     connection: 'acme',
     identityId: '1222',
     wanted: { identityId: '1222', jobTitle: { hidden: true as const }, separatedAt: '2026-11-20T00:00:00.000Z' },

@@ -77,7 +77,7 @@ describe('the settings of an SFTP source', () => {
   })
 })
 
-function described(schema: { readonly description?: string | undefined; readonly def: object }): boolean {
+function described(schema: { readonly description?: string; readonly def: object }): boolean {
   if (schema.description) return true
   return 'innerType' in schema.def && described(schema.def.innerType as typeof schema)
 }

@@ -122,7 +122,7 @@ describe.each(databases)('what happens on $name', ({ place }) => {
   test('is served as server-sent events to those who are admitted, and ends when the server closes', async () => {
     using live = startLive(store.db)
     const app = await createApp()
-    const admit = async ({ headers }: { headers: { authorization?: string | undefined } }) => {
+    const admit = async ({ headers }: { headers: { authorization?: string } }) => {
       if (headers.authorization === undefined) throw refuse('Unauthorized', 'who is this')
       return machineCaller('ana')
     }

@@ -158,6 +158,6 @@ function halfOf(body: Buffer): Buffer {
 
 function answerOf(status: number, headers: Readonly<Record<string, string>>, body: unknown): PlatformAnswer {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  const type = typeof body === 'string' ? {} : { 'content-type': 'application/json' }
+  const type: Record<string, string> = typeof body === 'string' ? {} : { 'content-type': 'application/json' }
   return { status, headers: { ...type, ...headers }, body: Buffer.from(text) }
 }

@@ -2,15 +2,15 @@ import { z } from 'zod'
 import { jsonSchema } from '../../../src/daemon/config/schema.ts'
 
 type Schema = {
-  readonly description?: string | undefined
+  readonly description?: string
   readonly default?: unknown
-  readonly enum?: readonly unknown[] | undefined
+  readonly enum?: readonly unknown[]
   readonly const?: unknown
-  readonly required?: readonly string[] | undefined
-  readonly properties?: Readonly<Record<string, Schema>> | undefined
-  readonly additionalProperties?: boolean | Schema | undefined
-  readonly anyOf?: readonly Schema[] | undefined
-  readonly oneOf?: readonly Schema[] | undefined
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: boolean | Schema
+  readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
 }
 
 const Schema: z.ZodType<Schema> = z.lazy(() =>

@@ -21,8 +21,8 @@ test.each([
   { what: 'has a leaving date that has come', rows: [], context: delta, known: due },
   { what: 'is retracted by a row', rows: [sighting('ada', { action: 'retract' })], context: delta },
 ] as const)('a pinned person is named who $what', ({ rows, ...rules }) => {
-  const context = 'context' in rules ? rules.context : nightly('future' in rules ? { future: rules.future } : {})
-  const known = 'known' in rules ? rules.known : {}
+  const { context = nightly('future' in rules ? { future: rules.future } : {}) } = 'context' in rules ? rules : {}
+  const { known = {} } = 'known' in rules ? rules : {}
   const roster = new Map([entry('ada', known), entry('bob')].map((one) => [one.identityId, one]))
 
   const plan = planRows(rows, roster, context, { pinned })

@@ -283,7 +283,7 @@ describe('several rows of a person', () => {
   test('are put in order by whole numbers, whatever their width', () => {
     const ranks = ['9', '10', ' 0011 ', '2', '12345678901234567890123'].map((cell) => rankOf(cell))
 
-    const sorted = ranks.map((told) => ('rank' in told ? told.rank : '')).toSorted()
+    const sorted = ranks.map((told) => ('rank' in told ? (told.rank ?? '') : '')).toSorted()
 
     expect(sorted.map(BigInt)).toEqual([2n, 9n, 10n, 11n, 12345678901234567890123n])
     expect(rankOf('7')).toEqual(rankOf('007'))

@@ -59,7 +59,7 @@ export function table(rows: readonly (readonly (string | number)[])[]): string {
   return rows.map((cells) => cells.map((cell) => visible(String(cell))).join('\t')).join('\n')
 }
 
-export function show<T>({ json }: { json?: boolean | undefined }, result: T, render: (result: T) => string): void {
+export function show<T>({ json }: { json?: boolean }, result: T, render: (result: T) => string): void {
   if (json) printJson(result)
   else standardOutput.print(`${render(result)}\n`)
 }

@@ -65,9 +65,9 @@ export function mapRows(
   }: {
     now: Date
     /** The mapped names that the last accepted export had, and parts of them. */
-    formerFields?: readonly string[] | undefined
+    formerFields?: readonly string[]
     aliases?: KeyAnswers['aliases']
-    telling?: number | undefined
+    telling?: number
     addressOf?: ((email: string) => string) | undefined
   },
 ): MappedRows {
