@@ -149,7 +149,8 @@ function sharedValues(): (tallied: Tallied) => Tallied {
   const values = new Map<string, Tallied>()
   return (tallied) => {
     const { kind, news, changed, blanked } = tallied
-    const name = `${kind} ${news} ${changed} ${blanked}`
+    // Names of fields may hold commas and blanks.
+    const name = JSON.stringify([kind, news, changed, blanked])
     const known = values.get(name)
     if (known) return known
     values.set(name, tallied)

@@ -4,6 +4,7 @@ import { tally } from '../../../src/identity/decide/tally.ts'
 import { type GuardFacts, noPeople, type PeopleCounts } from '../../../src/identity/guards/facts.ts'
 import { judge } from '../../../src/identity/guards/judge.ts'
 import { Guards, limitRows } from '../../../src/identity/guards/limits.ts'
+import type { FieldName } from '../../../src/identity/record.ts'
 import { calm } from '../../helpers/guards/calm.ts'
 import { companySizes, tripPoints } from '../../helpers/guards/trip-points.ts'
 import { entry, nightly, record, reject, sighting } from '../../helpers/records.ts'
@@ -390,6 +391,19 @@ describe('a tally', () => {
       knownFaulty: 1,
       unlisted: { values: [{ field: 'status', value: 'Sabbatical', rows: 1 }], count: 1, known: 1 },
     })
+  })
+
+  test('tells fields apart whose names hold commas', () => {
+    const tallied = tally()
+    const moving = (fields: readonly FieldName[]) => {
+      const moves = fields.map((field) => ({ field, from: 'a', to: 'b' }))
+      const news = { identityId: 'ana', kinds: [], moves }
+      return { ...decide(entry('ana'), 'untouched', nightly()), news }
+    }
+
+    for (const fields of [['.a', '.b'], ['.a,.b']] as const) tallied.add(moving(fields), 'untouched')
+
+    expect(tallied.people().changed).toEqual({ '.a': 1, '.b': 1, '.a,.b': 1 })
   })
 
   test('forgets what is taken out again', () => {
