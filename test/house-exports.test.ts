@@ -9,6 +9,11 @@ type Files = ReadonlyMap<string, string>
 /** Files that no other one needs to import: the start of a command, and the table of which the page about the store is made. */
 const ownLife = ['main.ts', 'store/retention/kept.ts']
 
+/** What a command prints: test/text/outlets.test.ts finds it by its name, and gives it hostile texts. */
+function isFoundByName(file: string, name: string): boolean {
+  return file.startsWith('cli/commands/') && /^render[A-Z]/.test(name)
+}
+
 test('every export of src/ is used by another file, and what only tests use is used in its own file as well', async () => {
   const files = await allFiles()
 
@@ -50,6 +55,7 @@ function unusedExports(files: Files): string[] {
     const users = importers.get(file) ?? []
     const others = users.filter((user) => !isTest(user))
     return exportsOf(text)
+      .filter((name) => !isFoundByName(file, name) || timesIn(text, name) === 1)
       .filter((name) => !isNamedIn(others)(name) && !(isNamedIn(users)(name) && timesIn(text, name) > 1))
       .map((name) => `src/${file}: ${name}`)
   })

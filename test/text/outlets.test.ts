@@ -147,10 +147,11 @@ describe('what a command renders', () => {
   test.each(Object.keys(rendered))('%s shows texts from outside, and nothing is moved by them', (name) => {
     const schemas = [rendered[name] ?? []].flat()
     const render = renderers.get(name)
+    if (render === undefined) throw new Error(`no command exports ${name}`)
     const paint: Paint = plain
 
-    const outputs = variants.map(
-      (variant) => render?.(...schemas.map((schema) => filled(schema, everyNasty, variant)), paint) ?? '',
+    const outputs = variants.map((variant) =>
+      render(...schemas.map((schema) => filled(schema, everyNasty, variant)), paint),
     )
 
     const lines = new Set(outputs.flatMap((output) => output.split('\n')))

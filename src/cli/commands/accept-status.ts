@@ -23,11 +23,11 @@ export async function acceptStatus(value: string | undefined, options: AcceptSta
   })
 }
 
-function renderClassed({ field, value, as }: ClassedValue, paint: Paint): string {
+export function renderClassed({ field, value, as }: ClassedValue, paint: Paint): string {
   return `${paint('green', '✔')} ${field} "${shown(value)}" means ${as} from now on; the next run counts it so (rollcall sync)`
 }
 
-function renderValues(values: readonly ClassedValue[], paint: Paint): string {
+export function renderValues(values: readonly ClassedValue[], paint: Paint): string {
   if (values.length === 0) return 'nobody has said what a value means; the lists of the configuration count alone'
   const rows = values.map(({ field, value, as, by, at }) => [
     `"${shown(value)}"`,

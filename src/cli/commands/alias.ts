@@ -61,7 +61,7 @@ function renderWithdrawn({ former, identityId }: Keys) {
     `${paint('green', '✔')} nothing is said of ${shown(former)} and ${shown(identityId)} any more${next(moved)}`
 }
 
-function renderAnswered({ answered, unclear, moved }: KeysAnswered, paint: Paint): string {
+export function renderAnswered({ answered, unclear, moved }: KeysAnswered, paint: Paint): string {
   const left =
     unclear === 0 ? '' : `; ${counted(unclear, 'pair is', 'pairs are')} not clear: answer each with its two keys`
   return `${paint('green', '✔')} ${counted(answered, 'pair is', 'pairs are')} answered${next(moved)}${left}`
@@ -76,7 +76,7 @@ function next(moved: number): string {
 
 const inCommon = { email: 'e-mail', name: 'name and start', both: 'e-mail, name and start' } as const
 
-function renderKeys(
+export function renderKeys(
   { pairs, answers }: { readonly pairs: readonly KeyPair[]; readonly answers: readonly KeyAnswer[] },
   paint: Paint,
 ): string {

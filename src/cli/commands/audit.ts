@@ -28,7 +28,7 @@ export async function auditVerify(options: AuditVerifyOptions): Promise<number> 
   })
 }
 
-function renderVerified(found: AuditVerification, paint: Paint): string {
+export function renderVerified(found: AuditVerification, paint: Paint): string {
   const { entries, heads, pending, finding, untiedUpTo, restored } = found
   const waiting = pending === 0 ? '' : `; ${counted(pending, 'act')} not signed yet`
   const untied =
@@ -90,7 +90,7 @@ export async function auditNewKey(options: AuditNewKeyOptions): Promise<number> 
   })
 }
 
-function renderNewKey({ tied, ordinal, publicKey }: AuditKeyReplaced, paint: Paint): string {
+export function renderNewKey({ tied, ordinal, publicKey }: AuditKeyReplaced, paint: Paint): string {
   const done = `${paint('green', '✔')} a new key signs from entry ${ordinal} on. Its public half, for those who verify:\n${publicKey.trimEnd()}`
   if (tied) return done
   const before = `the former key did not sign this, so what stands before entry ${ordinal} is proven only from now on`

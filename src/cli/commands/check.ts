@@ -39,6 +39,6 @@ export async function check(options: CheckOptions): Promise<number> {
   return firstFailed?.code ? failures[firstFailed.code].exit : 0
 }
 
-function renderCheck({ name, message, level }: Check, paint: Paint): string {
+export function renderCheck({ name, message, level }: Check, paint: Paint): string {
   return `${levelMark(level, paint)} ${shown(name)}: ${shown(message)}`
 }

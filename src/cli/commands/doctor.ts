@@ -52,7 +52,7 @@ export async function doctor(file: string | undefined, options: CommonOptions): 
   return 0
 }
 
-function renderDoctored({ file, parts }: Doctored, paint: Paint): string {
+export function renderDoctored({ file, parts }: Doctored, paint: Paint): string {
   const missing = parts.flatMap(({ name, failed }) =>
     failed === null ? [] : [`${paint('yellow', '!')} ${name}: ${shown(failed)}`],
   )

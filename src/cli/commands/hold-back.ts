@@ -48,7 +48,10 @@ async function followed(session: Session, { runId }: HeldBack, waitSeconds: numb
   return await settledRun(session, await session.control.getRun({ params: { runId } }), waitSeconds)
 }
 
-function renderHeldBack({ identityId, until, run }: HeldBack & { readonly run: Run | null }, paint: Paint): string {
+export function renderHeldBack(
+  { identityId, until, run }: HeldBack & { readonly run: Run | null },
+  paint: Paint,
+): string {
   const said =
     until === null
       ? `what HR says of ${shown(identityId)} counts again`
@@ -56,7 +59,7 @@ function renderHeldBack({ identityId, until, run }: HeldBack & { readonly run: R
   return [`${paint('green', '✔')} ${said}`, ...(run === null ? [] : [renderOutcome(run, paint)])].join('\n')
 }
 
-function renderHoldBacks({ people }: { readonly people: readonly HoldBack[] }, paint: Paint): string {
+export function renderHoldBacks({ people }: { readonly people: readonly HoldBack[] }, paint: Paint): string {
   if (people.length === 0) return 'no leaving is held back'
   const rows = people.map(({ identityId, until, reason, by, leaving }) => [
     shown(identityId),

@@ -30,7 +30,7 @@ function named<T extends CommonOptions>(connection: string | undefined, options:
   return connection === undefined ? options : { ...options, connection }
 }
 
-function renderPause({ connection, paused }: PauseState, paint: Paint): string {
+export function renderPause({ connection, paused }: PauseState, paint: Paint): string {
   const tick = paint('green', '✔')
   if (paused === null)
     return `${tick} ${shown(connection)} is no longer paused; what was missed is made up for by the daemon`

@@ -76,7 +76,7 @@ async function outcomeAt(control: Control | null) {
   }
 }
 
-function renderRestored({ madeAt, people, runsEnded, entriesLost }: Restored, paint: Paint): string {
+export function renderRestored({ madeAt, people, runsEnded, entriesLost }: Restored, paint: Paint): string {
   const lines = [
     `${paint('green', '✔')} the store is as it was at ${madeAt}: it knows ${counted(people, 'person', 'people')}`,
   ]

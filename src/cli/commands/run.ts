@@ -95,7 +95,7 @@ async function firstOfEach(control: Control, runId: string, values: boolean): Pr
   return pages.flatMap(({ data }) => data)
 }
 
-function renderRunDetail(detail: RunDetail, paint: Paint): string {
+export function renderRunDetail(detail: RunDetail, paint: Paint): string {
   const parts = [
     renderRun(detail, paint),
     detail.verification ? renderVerification(detail.verification, paint) : '',

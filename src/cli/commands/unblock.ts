@@ -25,7 +25,7 @@ export async function unblock(options: UnblockOptions): Promise<number> {
   })
 }
 
-function renderUnblocked({ connection, wasBlocked, due }: Unblocked, paint: Paint): string {
+export function renderUnblocked({ connection, wasBlocked, due }: Unblocked, paint: Paint): string {
   const waiting = due === 0 ? 'nothing waits to be delivered' : `${counted(due, 'person', 'people')} still to deliver`
   if (!wasBlocked) return `${paint('dim', '-')} ${connection}: is not blocked; ${waiting}`
   return `${paint('green', '✔')} ${connection}: free again; ${waiting}`
