@@ -52,7 +52,7 @@ test('told for people, the demo begins at once, and says what happened to whom a
   expect(stdout).toMatch(/Leavers \(\d{2,3}\)\n +- W\d{5} .*\n +\p{L}+ .* · .* · manager .*@example\.com/u)
   expect(stdout).toMatch(/rollcall reject @held --reason "the export was cut short"\n +- acme: rejected by the demo/)
   expect(stdout).toContain(
-    '0 requests sent for the export that was cut short, 0 for the whole one: nobody was separated',
+    '0 requests sent for the export that was cut short, 0 for the whole one: no one was separated',
   )
   expect(stdout).toMatch(/Leavers \(5\)/)
   expect(stdout).toMatch(/W\d{5} +is missing from the export.*FORMER_(EMPLOYEE|CONTRACTOR), left \d{4}-\d{2}-\d{2}/)

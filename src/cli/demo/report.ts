@@ -98,11 +98,11 @@ function renderHeld({ held, rejected }: SecondAct, paint: Paint): string[] {
   ]
 }
 
-/** What was sent for the two exports of the second act. Without a request, nobody was separated. */
+/** What was sent for the two exports of the second act. Without a request, no one was separated. */
 function sentText({ rejected, repaired }: SecondAct): string {
   const [forCut, forWhole] = [requestsOf(rejected), requestsOf(repaired)]
   const text = `${counted(forCut, 'request')} sent for the export that was cut short, ${number(forWhole)} for the whole one`
-  return forCut + forWhole === 0 ? `${text}: nobody was separated` : text
+  return forCut + forWhole === 0 ? `${text}: no one was separated` : text
 }
 
 function requestsOf({ sent }: Pick<Run, 'sent'>): number {

@@ -52,13 +52,13 @@ test.each([
 })
 
 describe('the second act', () => {
-  test('says that nobody was separated only where nothing was sent', () => {
+  test('says that no one was separated only where nothing was sent', () => {
     const [well, badly] = [secondAct(), secondAct({ repaired: { state: 'finished', ...separating } })].map((cut) =>
       renderSecondAct(cut, plain),
     )
 
     expect(well).toContain(
-      '0 requests sent for the export that was cut short, 0 for the whole one: nobody was separated\n',
+      '0 requests sent for the export that was cut short, 0 for the whole one: no one was separated\n',
     )
     expect(badly).toContain('0 requests sent for the export that was cut short, 1 for the whole one\n')
     expect(badly).not.toContain('nobody')

@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 const days = (count: number) => count * 24 * 60 * 60_000
-/** A day that cannot be read, which reasons quote. */
+/** A day that cannot be read, which reasons quote. Its year is looked for as a word, since a digest may hold the digits by chance. */
 const badDay = '31.31.7371'
 const settings = { valuesDays: 30, historyDays: 1095 }
 
@@ -41,12 +41,12 @@ async function afterDays(world: World, count: number): Promise<Date> {
   return world.clock.now
 }
 
-/** Everything in the store, as one text. The digests of migrations are left out: they hold any digits by chance, and nothing of people. */
+/** Everything in the store, as one text. */
 async function wholeStore(world: World, except: readonly string[] = []): Promise<string> {
   const { db } = world.sync.store
   const texts = await Promise.all(
     Object.keys(kept)
-      .filter((table) => table !== 'migrations' && !except.includes(table))
+      .filter((table) => !except.includes(table))
       .map(async (table) => {
         const { rows } = await sql<{ row: string }>`select t::text as row from ${sql.table(table)} t`.execute(db)
         return rows.map(({ row }) => row).join('\n')
@@ -164,7 +164,7 @@ test('a departure that could not be read stays in sight when its values go, unti
     { reject: { identityId: 'E0002', mayLeave: false, reason: 'its reason was removed with the values' } },
     { reject: { identityId: 'E0002', mayLeave: true, reason: 'its reason was removed with the values' } },
   ])
-  expect(await wholeStore(world)).not.toMatch(/7371|37333731/)
+  expect(await wholeStore(world)).not.toMatch(/(?<!\w)7371(?!\w)|2e37333731/)
   await dismissEvents(db, { connection: 'acme', ids: ['1'], by: 'Ada' })
   expect(await unserved()).toEqual([])
 })
@@ -179,8 +179,8 @@ test('what the faults of an export quote goes with the values of the run that me
 
   await retain(db, settings, await afterDays(world, 31))
 
-  expect(before).toMatch(/7371|37333731/)
-  expect(await wholeStore(world)).not.toMatch(/7371|37333731/)
+  expect(before).toMatch(/(?<!\w)7371(?!\w)|2e37333731/)
+  expect(await wholeStore(world)).not.toMatch(/(?<!\w)7371(?!\w)|2e37333731/)
   expect(await db.selectFrom('standing_rejects').select(['identity_id', 'may_leave', 'field']).execute()).toHaveLength(
     2,
   )
