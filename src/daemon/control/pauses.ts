@@ -22,6 +22,7 @@ export const pauseHandlers: Handlers<typeof pauseOperations, PauseContext & Acti
 
   async pauseConnection({ actor: { by }, ...ctx }, { params: { connection }, body: { until, reason } }) {
     known(ctx, connection)
+    refuseLinked(ctx, connection)
     const now = ctx.sync.now()
     const end = until === undefined ? null : endAt(until, zoneOf(ctx, connection), now)
     await ctx.sync.store.db.transaction().execute(async (tx) => {
@@ -60,6 +61,13 @@ async function stateOf({ sync }: PauseContext, connection: string): Promise<Paus
 function known({ sync }: PauseContext, connection: string): void {
   if (!sync.connections.has(connection))
     throw new Failure('not_found', `there is no connection "${connection}" in the configuration`)
+}
+
+/** A run of the connection that it is linked to starts its runs, whether it is paused or not. */
+function refuseLinked({ sync }: PauseContext, connection: string): void {
+  const { linkedTo } = sync.connections.get(connection) ?? {}
+  if (linkedTo !== undefined)
+    throw new Failure('usage', `connection "${connection}" reads what "${linkedTo}" reads: pause "${linkedTo}"`)
 }
 
 function zoneOf({ sync, schedules }: PauseContext, connection: string): string {

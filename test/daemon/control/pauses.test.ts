@@ -275,3 +275,16 @@ test('an end of a pause that cannot be one is refused, and so is the end of a pa
   )
   await expect(control.getPause({ params: { connection: 'nowhere' } })).rejects.toThrow('no connection "nowhere"')
 })
+
+test('a linked connection is not paused by itself, as the other one starts its runs', async () => {
+  await using opened = await open()
+  const { world, control } = opened
+  const linked = { ...world.connection, name: 'records', linkedTo: 'acme' }
+  Object.assign(world.sync, { connections: new Map([...world.sync.connections, ['records', linked]]) })
+  const records = { params: { connection: 'records' } }
+
+  const refused = control.pauseConnection({ ...records, body: said })
+
+  await expect(refused).rejects.toThrow('connection "records" reads what "acme" reads: pause "acme"')
+  expect(await control.getPause(records)).toMatchObject({ paused: null })
+})
