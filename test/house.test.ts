@@ -66,11 +66,11 @@ describe('the packages', () => {
     const { packages } = Lock.parse(await json('package-lock.json'))
     const locked = new Set(Object.keys(packages).map((path) => path.replace(/^.*node_modules\//, '')))
 
-    const wanted = Object.values(packages).flatMap(({ dependencies, optionalDependencies }) =>
+    const desired = Object.values(packages).flatMap(({ dependencies, optionalDependencies }) =>
       Object.keys({ ...dependencies, ...optionalDependencies }),
     )
 
-    expect(wanted.filter((name) => !locked.has(name))).toEqual([])
+    expect(desired.filter((name) => !locked.has(name))).toEqual([])
   })
 })
 

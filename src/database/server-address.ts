@@ -105,11 +105,11 @@ function namesIn(options: string): string[] {
   )
 }
 
-function refuseReadingSessions(wanted: string | null): void {
-  if (wanted === null || writingSessions.includes(wanted)) return
+function refuseReadingSessions(desired: string | null): void {
+  if (desired === null || writingSessions.includes(desired)) return
   throw new Failure(
     'config_invalid',
-    `the database address asks for target_session_attrs=${wanted}; Rollcall writes, so leave it out, or write read-write`,
+    `the database address asks for target_session_attrs=${desired}; Rollcall writes, so leave it out, or write read-write`,
   )
 }
 

@@ -118,7 +118,7 @@ function inWords(error: unknown, place: string): unknown {
 /** Settings that a server does not know, because it is older, are left out. */
 const begin = `
   SELECT pg_backend_pid() AS pid, ${serverMark} AS server, pg_is_in_recovery() AS "isReplica", current_setting('transaction_read_only') = 'on' AS "isReadOnly",
-    (SELECT count(set_config(name, value, false)) FROM json_each_text($1) AS wanted(name, value)
+    (SELECT count(set_config(name, value, false)) FROM json_each_text($1) AS desired(name, value)
       WHERE current_setting(name, true) IS NOT NULL) AS set`
 
 type Begun = Session & { readonly isReplica: boolean; readonly isReadOnly: boolean }

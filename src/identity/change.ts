@@ -7,7 +7,7 @@ export type FieldValue = IdentityFields[KnownField]
 export type FieldChange = {
   readonly from: FieldValue
   readonly to: FieldValue
-  /** What an earlier run wanted there, if the platform never acknowledged it. */
+  /** What an earlier run desired there, if the platform never acknowledged it. */
   readonly desiredBefore?: FieldValue
   readonly inferred?: true /** The values are no longer kept. */
   readonly gone?: true

@@ -10,22 +10,22 @@ type Start = {
   readonly removes?: boolean
   /** The day on which the run happens; left out where no leaving date differs. */
   readonly today?: string
-  /** What was wanted before. Of a carried change it is the same, and left out. */
+  /** What was desired before. Of a carried change it is the same, and left out. */
   readonly desiredBefore?: IdentityRecord | null
 }
 
-/** The change that brings the platform from `confirmed` to `wanted`; null where nothing differs. */
+/** The change that brings the platform from `confirmed` to `desired`; null where nothing differs. */
 export function changeTo(
-  wanted: IdentityRecord,
+  desired: IdentityRecord,
   { confirmed, inferred, carried, removes = false, today, desiredBefore = null }: Start,
 ): Change | null {
-  if (removes && isGone(wanted) && (confirmed === null || isGone(confirmed))) return null
-  const fields = differingFields(confirmed, wanted, inferred, desiredBefore)
+  if (removes && isGone(desired) && (confirmed === null || isGone(confirmed))) return null
+  const fields = differingFields(confirmed, desired, inferred, desiredBefore)
   const kind = confirmed === null ? 'join' : kindOf(fields, today)
   if (kind === null) return null
 
   const infersLeaving = fields.separatedAt?.inferred ?? false
-  return { kind, identityId: wanted.identityId, record: wanted, fields, inferred: infersLeaving, carried }
+  return { kind, identityId: desired.identityId, record: desired, fields, inferred: infersLeaving, carried }
 }
 
 function isGone({ separatedAt = null }: IdentityRecord): boolean {
@@ -72,13 +72,13 @@ export function sameRecord(a: IdentityRecord, b: IdentityRecord): boolean {
 
 function differingFields(
   confirmed: IdentityRecord | null,
-  wanted: IdentityRecord,
+  desired: IdentityRecord,
   inferred: boolean,
   desiredBefore: IdentityRecord | null = null,
 ): FieldChanges {
   const fields: { -readonly [F in keyof FieldChanges]: FieldChanges[F] } = {}
-  for (const field of fieldsOf(wanted)) {
-    const to = wanted[field]
+  for (const field of fieldsOf(desired)) {
+    const to = desired[field]
     const from = confirmed?.[field] ?? null
     if (!differs(from, to)) continue
     const before = desiredBefore?.[field]
@@ -92,7 +92,7 @@ function differingFields(
   return fields
 }
 
-/** A field that is not wanted is not mapped: whatever the platform holds there is none of our business. */
+/** A field that is not desired is not mapped: whatever the platform holds there is none of our business. */
 function differs(from: FieldValue, to: FieldValue | undefined): to is FieldValue {
   return to !== undefined && to !== from
 }

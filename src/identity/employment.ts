@@ -1,4 +1,4 @@
-import type { HeldLeaving, RosterEntry, Sighting } from './record.ts'
+import type { HeldLeaving, RosterEntry, Observation } from './record.ts'
 
 /** What decides about a person's employment besides the facts themselves. Days are calendar dates (`YYYY-MM-DD`) in the source's time zone. */
 export type EmploymentRules = {
@@ -13,7 +13,7 @@ export type EmploymentRules = {
   readonly future: 'send' | 'defer'
 }
 
-/** The last day of employment as it is wanted on the platform, and what is known of it beyond the date. */
+/** The last day of employment as it is desired on the platform, and what is known of it beyond the date. */
 export type Employment = {
   readonly separatedAt: string | null
   readonly inferred: boolean
@@ -30,10 +30,10 @@ export function knownEmployment(entry: RosterEntry | undefined): Employment {
   // What HR says goes on by itself while it is held back.
   if (heldLeaving !== null)
     return { separatedAt: heldLeaving.separatedAt, inferred: heldLeaving.inferred, deferredTo, clearedDate }
-  return { separatedAt: (entry.wanted ?? entry.confirmed)?.separatedAt ?? null, inferred, deferredTo, clearedDate }
+  return { separatedAt: (entry.desired ?? entry.confirmed)?.separatedAt ?? null, inferred, deferredTo, clearedDate }
 }
 
-/** What is wanted of an employment: no leaving for as long as an operator holds it back, which then is kept beside it. */
+/** What is desired of an employment: no leaving for as long as an operator holds it back, which then is kept beside it. */
 export function servedOf(
   employment: Employment,
   { heldBackUntil }: Pick<RosterEntry, 'heldBackUntil'>,
@@ -49,7 +49,7 @@ export function servedOf(
 /** Whether accepted facts say that the person is employed, if only until a day that lies ahead. */
 export function isEmployed(entry: RosterEntry | undefined, today: string): boolean {
   const known = employmentUntouched(knownEmployment(entry), { today })
-  return (entry?.wanted ?? null) !== null && !hasLeft(known, today)
+  return (entry?.desired ?? null) !== null && !hasLeft(known, today)
 }
 
 /** Whether a leaving date has come. One that lies ahead may have been sent under `future: send`; an inferred one never does. */
@@ -61,35 +61,40 @@ export function hasLeft(
 }
 
 /** Whether a row says anything of employment. To be spoken of is not to be employed; to stand in a snapshot is. */
-export function speaksOfEmployment(sighting: Sighting, { mode }: Pick<EmploymentRules, 'mode'>): boolean {
-  return mode === 'snapshot' || typeof sighting.leavingDate === 'string' || sighting.left || sighting.statesEmployment
+export function speaksOfEmployment(observation: Observation, { mode }: Pick<EmploymentRules, 'mode'>): boolean {
+  return (
+    mode === 'snapshot' ||
+    typeof observation.leavingDate === 'string' ||
+    observation.left ||
+    observation.statesEmployment
+  )
 }
 
 /**
  * Whether facts about employment that are older than the row no longer count. They do where a cell that may say that the person has left
  * cannot be read, and nothing else of the row says so.
  */
-export function datesEmployment(sighting: Sighting, rules: Pick<EmploymentRules, 'mode'>): boolean {
-  const { unsure, left, leavingDate } = sighting
-  return speaksOfEmployment(sighting, rules) && (!unsure || left || typeof leavingDate === 'string')
+export function datesEmployment(observation: Observation, rules: Pick<EmploymentRules, 'mode'>): boolean {
+  const { unsure, left, leavingDate } = observation
+  return speaksOfEmployment(observation, rules) && (!unsure || left || typeof leavingDate === 'string')
 }
 
 /**
  * Employment after a row that names the person. Evidence of leaving counts as soon as one piece of it does: a date that has come, or
  * a status. A person who has left comes back by positive evidence alone.
  */
-export function employmentSeen(before: Employment, sighting: Sighting, rules: EmploymentRules): Employment {
+export function employmentSeen(before: Employment, observation: Observation, rules: EmploymentRules): Employment {
   const known = employmentUntouched(before, rules)
-  const clearedDate = dateThatStartClears(known, sighting, rules)
-  const stated = sighting.leavingDate === clearedDate ? null : sighting.leavingDate
+  const clearedDate = dateThatStartClears(known, observation, rules)
+  const stated = observation.leavingDate === clearedDate ? null : observation.leavingDate
   if (typeof stated === 'string' && stated <= rules.today) return onDate(stated, known)
-  if (sighting.left) return hasLeft(known, rules.today) ? known : inferredDate(known, rules)
-  if (!speaksOfEmployment(sighting, rules)) return known
+  if (observation.left) return hasLeft(known, rules.today) ? known : inferredDate(known, rules)
+  if (!speaksOfEmployment(observation, rules)) return known
 
   const hadLeft = hasLeft(known, rules.today)
-  if (hadLeft && !bringsBack(known, sighting)) return known
+  if (hadLeft && !bringsBack(known, observation)) return known
   if (typeof stated === 'string') return ahead(stated, known, rules)
-  const isWithdrawn = hadLeft || withdrawsAhead(sighting, stated)
+  const isWithdrawn = hadLeft || withdrawsAhead(observation, stated)
   return { ...(isWithdrawn ? employed : known), clearedDate: clearedDate ?? known.clearedDate }
 }
 
@@ -97,16 +102,16 @@ export function employmentSeen(before: Employment, sighting: Sighting, rules: Em
  * Whether a date that lies ahead is over, by a cell that says so or by a hire. A row that says nothing of dates leaves it, and so does a
  * cell that cannot be read.
  */
-function withdrawsAhead({ action, badCells = [] }: Sighting, stated: string | null | undefined): boolean {
+function withdrawsAhead({ action, badCells = [] }: Observation, stated: string | null | undefined): boolean {
   return stated === null || (action === 'join' && !badCells.some(({ mayLeave }) => mayLeave))
 }
 
-type Dates = Pick<Sighting, 'leavingDate' | 'isFirstDayGone' | 'fields'>
+type Dates = Pick<Observation, 'leavingDate' | 'isFirstDayGone' | 'fields'>
 
 /** Whether a row's start lies on or after its leaving date: the person was hired again, or not in the end, or HR swapped the dates. */
-export function startsAfterLeaving(sighting: Dates): boolean {
-  const { leavingDate, isFirstDayGone } = sighting
-  const start = startOf(sighting)
+export function startsAfterLeaving(observation: Dates): boolean {
+  const { leavingDate, isFirstDayGone } = observation
+  const start = startOf(observation)
   if (typeof leavingDate !== 'string' || start === null) return false
   return isFirstDayGone ? start > leavingDate : start >= leavingDate
 }
@@ -118,14 +123,14 @@ function startsLater({ leavingDate, isFirstDayGone, fields }: Dates): boolean {
   return !isFirstDayGone || start !== Temporal.PlainDate.from(leavingDate).add({ days: 1 }).toString()
 }
 
-function startOf({ fields }: Pick<Sighting, 'fields'>): string | null {
+function startOf({ fields }: Pick<Observation, 'fields'>): string | null {
   return typeof fields.startedAt === 'string' ? dayOf(fields.startedAt) : null
 }
 
 /** Whether a row says that the person was hired again after its leaving date, and is employed by now. */
-export function isHiredAgain(sighting: Sighting, today: string): boolean {
-  const start = startOf(sighting)
-  return sighting.employed && startsLater(sighting) && start !== null && start <= today
+export function isHiredAgain(observation: Observation, today: string): boolean {
+  const start = startOf(observation)
+  return observation.employed && startsLater(observation) && start !== null && start <= today
 }
 
 /** Employment after a run in which nothing was said about the person: as it was, except that a deferred day may have come. */
@@ -153,12 +158,12 @@ function dayOf(instant: string): string {
  * takes a status that says employed, or a person who had left before the start. For everyone else such a start is a mistake that must
  * not hide the date.
  */
-function dateThatStartClears(known: Employment, sighting: Sighting, { today }: EmploymentRules): string | null {
-  const { leavingDate, left, employed: isEmployedNow, unsure } = sighting
+function dateThatStartClears(known: Employment, observation: Observation, { today }: EmploymentRules): string | null {
+  const { leavingDate, left, employed: isEmployedNow, unsure } = observation
   if (typeof leavingDate !== 'string') return null
-  const start = startOf(sighting)
-  if (leavingDate === known.clearedDate) return start === null || startsLater(sighting) ? leavingDate : null
-  if (left || unsure || start === null || !startsLater(sighting) || start > today) return null
+  const start = startOf(observation)
+  if (leavingDate === known.clearedDate) return start === null || startsLater(observation) ? leavingDate : null
+  if (left || unsure || start === null || !startsLater(observation) || start > today) return null
   const hadLeftBefore = known.separatedAt !== null && start > dayOf(known.separatedAt)
   return isEmployedNow || hadLeftBefore ? leavingDate : null
 }
@@ -167,14 +172,14 @@ function dateThatStartClears(known: Employment, sighting: Sighting, { today }: E
  * Whether a row without evidence of leaving brings a person back who has left. A leaving date that HR stated is withdrawn by a cell
  * that says so, by a status or by a later start; to be there again is enough where the date was inferred.
  */
-function bringsBack(known: Employment, { leavingDate, employed: isEmployedNow, unsure, fields }: Sighting): boolean {
+function bringsBack(known: Employment, { leavingDate, employed: isEmployedNow, unsure, fields }: Observation): boolean {
   if (unsure) return false
   if (known.inferred || leavingDate !== undefined || isEmployedNow) return true
   return typeof fields.startedAt === 'string' && fields.startedAt > (known.separatedAt ?? '')
 }
 
 function ahead(date: string, known: Employment, { future }: EmploymentRules): Employment {
-  // A future date that is wanted already was accepted under `future: send`; taking it back would bring the person back for nothing.
+  // A future date that is desired already was accepted under `future: send`; taking it back would bring the person back for nothing.
   if (future === 'send' || known.separatedAt === utcMidnight(date)) return onDate(date, known)
   return { ...employed, deferredTo: date, clearedDate: known.clearedDate }
 }

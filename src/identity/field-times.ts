@@ -1,31 +1,31 @@
-import { type FieldTimes, type RosterEntry, type Sighting, type TimedField, timedFieldsOf } from './record.ts'
+import { type FieldTimes, type RosterEntry, type Observation, type TimedField, timedFieldsOf } from './record.ts'
 
 /** When facts were true (ISO instant), and whether they speak of every field (`snapshot`) or of those alone that they hold. */
 type Telling = { readonly mode: 'snapshot' | 'delta'; readonly asOf: string }
 
-type Fields = Sighting['fields']
-type Known = Pick<RosterEntry, 'wanted' | 'asOf' | 'fieldTimes'>
+type Fields = Observation['fields']
+type Known = Pick<RosterEntry, 'desired' | 'asOf' | 'fieldTimes'>
 
 /** The fields of a row about which nothing newer is known. */
-export function newerFields({ wanted, asOf, fieldTimes }: Known, fields: Fields, { asOf: told }: Telling): Fields {
-  if (wanted === null || !isBefore(told, asOf)) return fields
-  const isNewer = (field: TimedField) => wanted[field] === undefined || !isBefore(told, fieldTimes?.[field] ?? asOf)
+export function newerFields({ desired, asOf, fieldTimes }: Known, fields: Fields, { asOf: told }: Telling): Fields {
+  if (desired === null || !isBefore(told, asOf)) return fields
+  const isNewer = (field: TimedField) => desired[field] === undefined || !isBefore(told, fieldTimes?.[field] ?? asOf)
   return Object.fromEntries(Object.entries(fields).filter(([field]) => isNewer(field as TimedField)))
 }
 
 /** The times of the record and of its fields after a row, or the silence of a snapshot, from which these fields were taken. */
 export function timesAfter(
-  { wanted, asOf: known, fieldTimes }: Known,
+  { desired, asOf: known, fieldTimes }: Known,
   taken: Fields,
   { mode, asOf: told }: Telling,
 ): Pick<RosterEntry, 'asOf' | 'fieldTimes'> {
-  if (wanted === null) return { asOf: told, fieldTimes: null }
+  if (desired === null) return { asOf: told, fieldTimes: null }
   const asOf = later(known, told)
   if (mode === 'snapshot' && fieldTimes === null && asOf === told) return { asOf, fieldTimes }
 
   const times: { -readonly [F in keyof FieldTimes]: FieldTimes[F] } = {}
-  for (const field of timedFieldsOf(wanted, taken)) {
-    const [isKnown, isTaken] = [wanted[field] !== undefined, taken[field] !== undefined]
+  for (const field of timedFieldsOf(desired, taken)) {
+    const [isKnown, isTaken] = [desired[field] !== undefined, taken[field] !== undefined]
     if (!isKnown && !isTaken) continue
     const before = isKnown ? (fieldTimes?.[field] ?? known) : told
     const time = isTaken || mode === 'snapshot' ? later(before, told) : before

@@ -98,13 +98,13 @@ export const actions = ['join', 'change', 'leave', 'retract'] as const
 export type Action = (typeof actions)[number]
 
 /** What a row says of the fields with a time of their own. */
-export type SightedFields = Readonly<Partial<Omit<IdentityFields, 'separatedAt'>>> & OwnFields<string | boolean | null>
+export type ObservedFields = Readonly<Partial<Omit<IdentityFields, 'separatedAt'>>> & OwnFields<string | boolean | null>
 
 /** What one accepted source row says about a person, before what is known of that person is consulted. */
-export type Sighting = {
+export type Observation = {
   readonly identityId: string
   /** Mapped fields; an absent key means: keep what is known (a blank with `onBlank: keep`). Never holds `separatedAt`. */
-  readonly fields: SightedFields
+  readonly fields: ObservedFields
   /**
    * The last day of employment as a calendar date (`YYYY-MM-DD`), already shifted for `means: firstDayGone`. null: the row says that
    * there is none. undefined: the row says nothing of one.
@@ -188,8 +188,8 @@ export type HeldLeaving = {
 export type RosterEntry = {
   readonly identityId: string
   /** The newest accepted record from HR; null for a person known only from the platform. */
-  readonly wanted: IdentityRecord | null
-  /** The wanted leaving date was inferred (absence, or a left status without a date). */
+  readonly desired: IdentityRecord | null
+  /** The desired leaving date was inferred (absence, or a left status without a date). */
   readonly inferred: boolean
   /** A stated leaving date (`YYYY-MM-DD`) that lies ahead and waits for its day under `future: defer`. */
   readonly deferredTo: string | null
@@ -197,11 +197,11 @@ export type RosterEntry = {
   readonly clearedDate: string | null
   /** The IANA time zone in which that day begins: the row's own, else its source's. null where no date waits. */
   readonly deferredZone: string | null
-  /** What an operator holds back: the wanted record says nothing of it. null where nothing is held back. */
+  /** What an operator holds back: the desired record says nothing of it. null where nothing is held back. */
   readonly heldLeaving: HeldLeaving | null
   /** The day (`YYYY-MM-DD`) until which an operator holds leavings of this person back; null where none does. */
   readonly heldBackUntil: string | null
-  /** When the newest of the wanted facts was true (ISO instant). */
+  /** When the newest of the desired facts was true (ISO instant). */
   readonly asOf: string
   /** When HR last said whether the person is employed, never later than `asOf`; null if it never has. */
   readonly employmentAsOf: string | null

@@ -1,5 +1,5 @@
 import { fingerprint } from './digest.ts'
-import type { IdentityRecord, Reject, Sighting } from './record.ts'
+import type { IdentityRecord, Reject, Observation } from './record.ts'
 
 /** Two keys of one run that look like one person: one that is gone, and one that is new. */
 export type Pair = {
@@ -32,9 +32,9 @@ export function pairName({ former, identityId }: Pick<Pair, 'former' | 'identity
 }
 
 /** What a row says, about the person whom its key names. A manager is named by a key too. */
-export function underFirstKey(told: Sighting, aliases: KeyAnswers['aliases']): Sighting
-export function underFirstKey(told: Sighting | Reject, aliases: KeyAnswers['aliases']): Sighting | Reject
-export function underFirstKey(told: Sighting | Reject, aliases: KeyAnswers['aliases']): Sighting | Reject {
+export function underFirstKey(told: Observation, aliases: KeyAnswers['aliases']): Observation
+export function underFirstKey(told: Observation | Reject, aliases: KeyAnswers['aliases']): Observation | Reject
+export function underFirstKey(told: Observation | Reject, aliases: KeyAnswers['aliases']): Observation | Reject {
   if (aliases.size === 0) return told
   const alias = told.identityId === null ? undefined : aliases.get(told.identityId)
   if ('reason' in told) return alias ? { ...told, identityId: alias.identityId } : told

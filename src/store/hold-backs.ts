@@ -75,7 +75,7 @@ export async function dropHoldBack(
 }
 
 /**
- * Has the next run of the roster look at a person at once, if that changes what is wanted of them: they have left, or a leaving of theirs
+ * Has the next run of the roster look at a person at once, if that changes what is desired of them: they have left, or a leaving of theirs
  * is held back. False if it changes nothing.
  */
 export async function makeDue(
@@ -85,6 +85,6 @@ export async function makeDue(
   const { numAffectedRows } = await sql`
     update roster set due_at = ${now}
     where connection = ${connection} and identity_id = ${identityId}
-      and (held_leaving is not null or wanted ->> 'separatedAt' is not null)`.execute(tx)
+      and (held_leaving is not null or desired ->> 'separatedAt' is not null)`.execute(tx)
   return (numAffectedRows ?? 0n) > 0n
 }

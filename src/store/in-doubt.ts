@@ -78,7 +78,7 @@ export async function claimDoubted(
       where in_doubt.connection = ${connection} and in_doubt.identity_id = due.identity_id
       returning in_doubt.identity_id
     )
-    select identity_id as "identityId", coalesce(wanted ->> 'separatedAt' is not null, false) as "isLeaver"
+    select identity_id as "identityId", coalesce(desired ->> 'separatedAt' is not null, false) as "isLeaver"
     from claimed join roster using (identity_id) where roster.connection = ${connection}
     order by identity_id`.execute(db)
   return rows
@@ -154,7 +154,7 @@ function tally(): RawBuilder<DoubtTally> {
   const lastReading = sql`case when in_doubt.answers > 0 then in_doubt.due_at
     else greatest(in_doubt.due_at, in_doubt.since + ${minutes(lateMinutes)}) + ${minutes(lateMinutes)} end`
   return sql`json_build_object(
-    'people', count(*), 'leavers', count(*) filter (where roster.wanted ->> 'separatedAt' is not null),
+    'people', count(*), 'leavers', count(*) filter (where roster.desired ->> 'separatedAt' is not null),
     'until', to_char(max(${lastReading}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`
 }
 

@@ -183,7 +183,7 @@ export async function runWithBoth(
         where pair.run_id = held.id and pair.former = ${former} and pair.identity_id = ${identityId})
       and not exists (
         select 1 from plan_entries entry where entry.run_id = held.id and entry.identity_id = ${former}
-          and (entry.absences > 0 or entry.deferred_to is not null or entry.wanted ->> 'separatedAt' is not null))
+          and (entry.absences > 0 or entry.deferred_to is not null or entry.desired ->> 'separatedAt' is not null))
     limit 1`.execute(db)
   return rows[0]?.id ?? null
 }
@@ -197,9 +197,9 @@ export async function sharedAddresses(
   const { rows } = await sql<{ identity_id: string }>`
     select distinct gone.identity_id
     from roster gone join roster other
-      on other.connection = gone.connection and lower(other.wanted ->> 'email') = lower(gone.wanted ->> 'email')
+      on other.connection = gone.connection and lower(other.desired ->> 'email') = lower(gone.desired ->> 'email')
     where gone.connection = ${connection} and gone.identity_id = any(${identityIds})
-      and not other.identity_id = any(${identityIds}) and other.wanted ->> 'separatedAt' is null
+      and not other.identity_id = any(${identityIds}) and other.desired ->> 'separatedAt' is null
       and other.retracted_at is null`.execute(db)
   return new Set(rows.map(({ identity_id }) => identity_id))
 }

@@ -3,7 +3,7 @@ import type { Role } from '../contract/control/access.ts'
 import type { ChangeKind, FieldChanges, PlanCounts, Verdict } from '../identity/change.ts'
 import type { PeopleCounts } from '../identity/guards/facts.ts'
 import type { RowAccount } from '../identity/mapping/row-account.ts'
-import type { FieldTimes, HeldLeaving, IdentityRecord, Origin, Sighting, UnlistedValue } from '../identity/record.ts'
+import type { FieldTimes, HeldLeaving, IdentityRecord, Origin, Observation, UnlistedValue } from '../identity/record.ts'
 import type { ProcessCard } from './process-card.ts'
 
 /** Read as a value, written as JSON text. */
@@ -188,7 +188,7 @@ type RunsTable = {
 type RosterTable = {
   connection: string
   identity_id: string
-  wanted: NullableJson<IdentityRecord>
+  desired: NullableJson<IdentityRecord>
   inferred: boolean
   deferred_to: string | null
   cleared_date: string | null
@@ -309,7 +309,7 @@ export type StoreSchema = {
   plan_entries: Pick<
     RosterTable,
     | 'identity_id'
-    | 'wanted'
+    | 'desired'
     | 'inferred'
     | 'deferred_to'
     | 'cleared_date'
@@ -426,7 +426,7 @@ export type StoreSchema = {
     run_id: string | null
     effective_on: string | null
     due_at: Date | null
-    sighting: NullableJson<Sighting>
+    observation: NullableJson<Observation>
   }
   standing_rejects: {
     connection: string

@@ -46,7 +46,7 @@ test('an operator forgets a leaver, hands out the proof of it, and learns when t
   })
   expect(JSON.parse(shown.stdout)).toMatchObject({
     forgotten: true,
-    wanted: { separatedAt: '2026-11-01T00:00:00.000Z' },
+    desired: { separatedAt: '2026-11-01T00:00:00.000Z' },
   })
   expect(verified.exit).toBe(0)
   expect(JSON.parse(verified.stdout)).toMatchObject({ finding: null, pending: 0 })

@@ -21,7 +21,7 @@ function visitor(name: string | null, role = 'approver') {
   return createVisitor(company.console.url, name === null ? null : `${name}.${role}`)
 }
 
-test('a stranger is asked to sign in, and comes back to where they wanted to go', async () => {
+test('a stranger is asked to sign in, and comes back to where they desired to go', async () => {
   const stranger = visitor(null)
 
   const answers = [await stranger.get('/'), await stranger.get('/runs?state=held'), await stranger.get('/nothing')]
@@ -156,7 +156,7 @@ test('another plan than the one that was looked at is not approved, and the page
   expect((await company.world.runOf(company.held.id)).state).toBe('held')
 })
 
-test('who asked for a run cannot approve it where two people are wanted, and reads so before', async () => {
+test('who asked for a run cannot approve it where two people are desired, and reads so before', async () => {
   await using own = await openCompany(host, { people: 33, twoPeople: true })
   const [ben, ana] = ['ben', 'ana'].map((name) => createVisitor(own.console.url, `${name}.approver`))
   const path = `/runs/${own.held.id}/approval`

@@ -8,7 +8,7 @@ const nobody = { people: 0, leavers: 0 }
 const lastRun = { id: 'r1', state: 'finished', reason: null, counts: null } as Run
 const settled = {
   name: 'acme',
-  people: { wanted: 40, separated: 2, due: 0 },
+  people: { desired: 40, separated: 2, due: 0 },
   problems: { refused: nobody, undelivered: nobody },
   unserved: { people: 0, leavers: 0, rows: 0 },
   foreign: { people: 0, separated: 3 },
@@ -39,7 +39,7 @@ test.each<[string, Partial<ConnectionStatus>]>([
   ['With problems', { foreign: { people: 1, separated: 0 } }],
   ['With problems', { inbox: { pending: 0, held: 0, rejected: 1 } }],
   ['Behind', { inbox: { pending: 1, held: 0, rejected: 0 } }],
-  ['Behind', { people: { wanted: 40, separated: 2, due: 1 } }],
+  ['Behind', { people: { desired: 40, separated: 2, due: 1 } }],
   ['In doubt', { inDoubt: { people: 1, leavers: 1, until: '2026-11-21T03:15:00.000Z' } }],
   ['Held', { active: { ...lastRun, state: 'held', createdAt: '2026-11-20T03:00:00.000Z' } }],
 ])('a connection is "%s", and not in step, with %o', (state, differing) => {

@@ -140,11 +140,11 @@ describe.each(all)('a daemon that is killed, $name', (size) => {
     daemon = await story.daemon()
     await daemon.atRest()
 
-    const wanted = datesOf(story.expected())
-    const cleared = [...wanted].filter(([id, date]) => date && before.get(id) && between.get(id) === null)
+    const desired = datesOf(story.expected())
+    const cleared = [...desired].filter(([id, date]) => date && before.get(id) && between.get(id) === null)
     expect(end).toBe('SIGKILL')
     expect(cleared.length).toBeGreaterThan(0)
-    expect(await datesOnPlatform(story)).toEqual(wanted)
+    expect(await datesOnPlatform(story)).toEqual(desired)
     expect(await outcomeOf(story, daemon)).toEqual(allWell)
   })
 
@@ -166,8 +166,8 @@ async function outcomeOf(story: Story, daemon: CrashDaemon) {
 
 /** Of everybody who is expected on the platform in one state. */
 async function datesOnPlatform({ client, expected }: Story): Promise<Map<string, string | null>> {
-  const wanted = expected()
-  return datesOf(new Map([...(await peopleOn(client))].filter(([id]) => wanted.has(id))))
+  const desired = expected()
+  return datesOf(new Map([...(await peopleOn(client))].filter(([id]) => desired.has(id))))
 }
 
 function datesOf(people: ReadonlyMap<string, { readonly separatedAt: string | null }>): Map<string, string | null> {

@@ -60,8 +60,8 @@ describe.each(exports)('the sample export of an HR system, $name', ({ text }) =>
       ROLLCALL_PLATFORM_KEY: key,
     }
     const rows = parse<Row>(await readFile(file, 'utf8'), { columns: true, bom: true })
-    const sightings = Map.groupBy(rows, ({ WorkerID }) => WorkerID)
-    const once = rows.filter(({ WorkerID }) => sightings.get(WorkerID)?.length === 1)
+    const observations = Map.groupBy(rows, ({ WorkerID }) => WorkerID)
+    const once = rows.filter(({ WorkerID }) => observations.get(WorkerID)?.length === 1)
     const exportDate = `${(await stat(file)).mtime.toISOString().slice(0, 10)}T00:00:00.000Z`
 
     const first = await rollcall(['sync', '--config', config, '--json'], env)
@@ -75,7 +75,7 @@ describe.each(exports)('the sample export of an HR system, $name', ({ text }) =>
     const twice = 'the key stands in this file more than once, also in line N'
     const left = `${twice}; all of its rows say that the person has left, and nothing else of them counts`
     for (const { identityId, reason } of rejects as { identityId: string; reason: string }[]) {
-      const allLeft = sightings.get(identityId)?.every(({ WorkerStatus }) => WorkerStatus === 'Inactive')
+      const allLeft = observations.get(identityId)?.every(({ WorkerStatus }) => WorkerStatus === 'Inactive')
       expect({ identityId, reason: reason.replace(/line \d+/, 'line N') }).toEqual({
         identityId,
         reason: allLeft ? left : twice,

@@ -47,7 +47,7 @@ export type Collector = AsyncDisposable & {
 
 /** A collector of OpenTelemetry that takes OTLP over HTTP as JSON; `answer` says with which status. */
 export async function startCollector({
-  port: wanted = 0,
+  port: desired = 0,
   answer = async () => 200,
 }: {
   port?: number
@@ -64,7 +64,7 @@ export async function startCollector({
     }
     response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
   })
-  server.listen(wanted, '127.0.0.1')
+  server.listen(desired, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {

@@ -39,7 +39,7 @@ export type Project = AsyncDisposable & {
   /** The ids of the containers of these services. */
   containers(...services: string[]): Promise<string[]>
   /**
-   * Has the processes of these containers die of SIGKILL, as if of themselves: what `docker kill` ends was wanted to end, and the engine
+   * Has the processes of these containers die of SIGKILL, as if of themselves: what `docker kill` ends was desired to end, and the engine
    * does not start it again.
    */
   crash(...containers: string[]): Promise<void>

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { createLint } from '../../src/identity/lint/lint.ts'
-import type { Reject, Sighting } from '../../src/identity/record.ts'
-import { reject, sighting } from './records.ts'
+import type { Reject, Observation } from '../../src/identity/record.ts'
+import { reject, observation } from './records.ts'
 
 export const columns = {
   identityId: 'Worker ID',
@@ -14,7 +14,7 @@ export const columns = {
 
 /** Looks over what is told of the rows of an export, whose first person stands in line 2. Cells matter to rejects only. */
 export function lintOf(
-  told: readonly (Sighting | Reject)[],
+  told: readonly (Observation | Reject)[],
   scope: Partial<Parameters<typeof createLint>[0]> = {},
   cells: readonly (readonly string[])[] = [],
 ) {
@@ -29,11 +29,11 @@ export function lintOf(
 }
 
 /** People of an ordinary company: the first of them has left. */
-export function people(count: number, said: (index: number) => Partial<Sighting> = () => ({})): Sighting[] {
+export function people(count: number, said: (index: number) => Partial<Observation> = () => ({})): Observation[] {
   return Array.from({ length: count }, (_, index) => {
     const { identityId = `W${index}`, fields, ...rest } = said(index)
     const startedAt = `2020-01-${String((index % 28) + 1).padStart(2, '0')}T00:00:00.000Z`
-    return sighting(identityId, {
+    return observation(identityId, {
       leavingDate: index === 0 ? '2026-10-31' : null,
       ...rest,
       fields: { email: `${index}@example.com`, jobTitle: 'Engineer', startedAt, ...fields },

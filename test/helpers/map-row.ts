@@ -1,6 +1,6 @@
 import { compileMapping, Mapping } from '../../src/identity/mapping/mapping.ts'
 import type { MappableRow } from '../../src/identity/mapping/rows.ts'
-import type { Reject, Sighting } from '../../src/identity/record.ts'
+import type { Reject, Observation } from '../../src/identity/record.ts'
 
 type Around = {
   readonly fault?: NonNullable<MappableRow['fault']>
@@ -16,7 +16,7 @@ export function mapRow(
   mapping: unknown,
   cells: Readonly<Record<string, string | undefined>>,
   { fault, asOf, derived = [], ...options }: Around = {},
-): Sighting | Reject {
+): Observation | Reject {
   const compiled = compileMapping(Mapping.parse(mapping), Object.keys(cells), options)
   if (!compiled.ok) throw new Error(compiled.missing.join('; '))
   return compiled.map({

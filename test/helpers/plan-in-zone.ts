@@ -45,14 +45,14 @@ const compiled = compileMapping(mapping, headers, { timeZone: 'America/New_York'
 if (!compiled.ok) throw new Error(compiled.missing.join('; '))
 
 const told = (await Array.fromAsync(reading.rows)).flat().map((row) => compiled.map(row))
-const sightings = told.flatMap((row) => (isReject(row) ? [] : [row]))
-const { changes } = plan(sightings, new Map(), nightly({ future: 'send' }))
+const observations = told.flatMap((row) => (isReject(row) ? [] : [row]))
+const { changes } = plan(observations, new Map(), nightly({ future: 'send' }))
 console.log(
   JSON.stringify({
     minutesBehindUtc: new Date('2026-01-01T00:00:00Z').getTimezoneOffset(),
     digest: planDigest(changes),
     dates: changes.map((change) => ('record' in change ? change.record.separatedAt : null)),
-    seen: sightings.map(({ fields }) => fields.jobTitle),
+    seen: observations.map(({ fields }) => fields.jobTitle),
   }),
 )
 

@@ -1,5 +1,5 @@
 import type { PlanContext } from '../../src/identity/decide/decide.ts'
-import type { IdentityRecord, Reject, RosterEntry, Sighting } from '../../src/identity/record.ts'
+import type { IdentityRecord, Reject, RosterEntry, Observation } from '../../src/identity/record.ts'
 
 /** A person as the platform wants it; employed unless said otherwise. */
 export function record(identityId: string, fields: Partial<IdentityRecord> = {}): IdentityRecord {
@@ -7,7 +7,7 @@ export function record(identityId: string, fields: Partial<IdentityRecord> = {})
 }
 
 /** What a row says that states the fields of `record` and nothing about leaving. */
-export function sighting(identityId: string, said: Partial<Sighting> = {}): Sighting {
+export function observation(identityId: string, said: Partial<Observation> = {}): Observation {
   return {
     identityId,
     fields: { email: `${identityId}@example.com`, jobTitle: 'Engineer' },
@@ -36,10 +36,10 @@ export function reject(identityId: string | null, said: Partial<Reject> = {}): R
 
 /** A person whom the platform holds just as HR wants it, all of it said at the same time. */
 export function entry(identityId: string, known: Partial<RosterEntry> = {}): RosterEntry {
-  const { wanted = record(identityId), asOf = '2026-11-19T01:00:00.000Z' } = known
+  const { desired = record(identityId), asOf = '2026-11-19T01:00:00.000Z' } = known
   return {
     identityId,
-    wanted,
+    desired,
     inferred: false,
     deferredTo: null,
     clearedDate: null,
@@ -51,7 +51,7 @@ export function entry(identityId: string, known: Partial<RosterEntry> = {}): Ros
     exportIsSilent: false,
     fieldTimes: null,
     absences: 0,
-    confirmed: wanted,
+    confirmed: desired,
     retracted: null,
     ...known,
   }

@@ -111,7 +111,7 @@ export async function outcomeOf({ sync }: World, run: Run) {
     changes: await rows(`
       select identity_id, kind, record, fields, inferred, carried, origin, state, batch from changes where run_id = :run order by 1`),
     entries: await rows(`
-      select identity_id, wanted, inferred, deferred_to, absences, as_of from plan_entries where run_id = :run order by 1`),
+      select identity_id, desired, inferred, deferred_to, absences, as_of from plan_entries where run_id = :run order by 1`),
     rejects: await rows(`
       select line, column_name, reason, identity_id, cell_only, may_leave, fingerprint, unlisted from rejects
       where run_id = :run order by seq`),

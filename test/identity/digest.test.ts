@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Change } from '../../src/identity/change.ts'
 import { decide, retractChange } from '../../src/identity/decide/decide.ts'
 import { compareKeys, planDigest, planHasher } from '../../src/identity/digest.ts'
-import { entry, nightly, sighting } from '../helpers/records.ts'
+import { entry, nightly, observation } from '../helpers/records.ts'
 
 describe('the digest of a plan', () => {
   const leave = changeOf('ana', { left: true })
@@ -64,8 +64,8 @@ test('keys are ordered as their UTF-8 bytes are', () => {
   )
 })
 
-function changeOf(identityId: string, said: Parameters<typeof sighting>[1]): Change {
-  const { change } = decide(entry(identityId), sighting(identityId, said), nightly())
+function changeOf(identityId: string, said: Parameters<typeof observation>[1]): Change {
+  const { change } = decide(entry(identityId), observation(identityId, said), nightly())
   if (change === null) throw new Error('the row makes no change')
   return change
 }

@@ -4,7 +4,7 @@ import type { Change, FieldChanges } from '../../src/identity/change.ts'
 import type { PlanContext } from '../../src/identity/decide/decide.ts'
 import { planDigest } from '../../src/identity/digest.ts'
 import { utcMidnight } from '../../src/identity/employment.ts'
-import type { FieldName, RosterEntry, Sighting } from '../../src/identity/record.ts'
+import type { FieldName, RosterEntry, Observation } from '../../src/identity/record.ts'
 import { contextOf, history, type Night, night, planOf, rosterAfter } from '../helpers/model/histories.ts'
 import { type Plan, plan } from '../helpers/model/plan.ts'
 import { applyPlan, type Roster } from '../helpers/model/roster.ts'
@@ -13,7 +13,7 @@ const runs = { numRuns: 500 }
 
 /** What the platform's `separatedAt` must be for a person whom a snapshot names: a value, or any date at all. */
 function separationSaid(
-  { leavingDate, left, employed, unsure }: Sighting,
+  { leavingDate, left, employed, unsure }: Observation,
   known: RosterEntry | undefined,
   { future, today }: PlanContext,
 ): string | null | 'some date' {
@@ -23,13 +23,13 @@ function separationSaid(
   if (gone && (unsure || (gone.isStated && leavingDate === undefined && !employed))) return gone.date
   if (typeof leavingDate === 'string') return future === 'send' ? utcMidnight(leavingDate) : null
   // A row that says nothing of dates leaves one that was sent ahead of its day.
-  return leavingDate === undefined && !gone ? (known?.wanted?.separatedAt ?? null) : null
+  return leavingDate === undefined && !gone ? (known?.desired?.separatedAt ?? null) : null
 }
 
 function knownToHaveLeft(known: RosterEntry | undefined, today: string) {
-  const { deferredTo = null, inferred = false, wanted = null, confirmed = null } = known ?? {}
+  const { deferredTo = null, inferred = false, desired = null, confirmed = null } = known ?? {}
   if (deferredTo !== null && deferredTo <= today) return { date: utcMidnight(deferredTo), isStated: true }
-  const { separatedAt = null } = wanted ?? confirmed ?? {}
+  const { separatedAt = null } = desired ?? confirmed ?? {}
   return separatedAt !== null && separatedAt <= utcMidnight(today) ? { date: separatedAt, isStated: !inferred } : null
 }
 
@@ -43,18 +43,18 @@ const nextNight = fc.record({ past: history, tonight: night }).map(({ past, toni
   return { past, tonight, roster, context: contextOf(tonight, past.length) }
 })
 
-type Event = { readonly rows: readonly Sighting[]; readonly context: PlanContext }
+type Event = { readonly rows: readonly Observation[]; readonly context: PlanContext }
 
 const nothing = { email: null, jobTitle: null, isContractor: null }
 
 /** A row that leaves nothing to what was known before: an inferred date would depend on it. */
-function complete(row: Sighting, { today }: PlanContext): Sighting {
+function complete(row: Observation, { today }: PlanContext): Observation {
   const left = typeof row.leavingDate === 'string' && row.leavingDate <= today
   const says = { left, employed: !left, unsure: false, statesEmployment: true }
   return { ...row, ...says, leavingDate: row.leavingDate ?? null, fields: { ...nothing, ...row.fields } }
 }
 
-function eventOf(rows: readonly Sighting[], context: PlanContext): Event {
+function eventOf(rows: readonly Observation[], context: PlanContext): Event {
   return { rows, context: { ...context, mode: 'delta' } }
 }
 
@@ -67,7 +67,7 @@ function accepted(context: PlanContext): PlanContext {
   return { ...context, acceptedAsOf: context.asOf }
 }
 
-function wantedSides(roster: Roster) {
+function desiredStates(roster: Roster) {
   return new Map([...roster].map(([key, { confirmed: _, ...side }]) => [key, side]))
 }
 
@@ -141,7 +141,7 @@ describe('absence never deletes', () => {
 
         expect(tonightsPlan.changes.filter(({ kind }) => kind === 'retract')).toEqual([])
         expect([...after.keys()]).toEqual(expect.arrayContaining([...roster.keys()]))
-        for (const [key, { wanted }] of roster) if (wanted) expect(after.get(key)?.wanted).not.toBeNull()
+        for (const [key, { desired }] of roster) if (desired) expect(after.get(key)?.desired).not.toBeNull()
       }),
       runs,
     )
@@ -234,8 +234,8 @@ describe('newer facts win', () => {
         for (const { identityId, fields } of known) {
           const told = ['separatedAt', ...Object.keys(fields)] as FieldName[]
           const [before, now] = [after, then].map((people) => {
-            const { wanted, deferredTo } = people.get(identityId) ?? {}
-            return { deferredTo, told: told.map((field) => wanted?.[field]) }
+            const { desired, deferredTo } = people.get(identityId) ?? {}
+            return { deferredTo, told: told.map((field) => desired?.[field]) }
           })
           expect(now).toEqual(before)
           expect(behind.changes.find((change) => change.identityId === identityId)?.kind ?? 'update').toBe('update')
@@ -257,7 +257,7 @@ describe('newer facts win', () => {
         const inOrder = [older, newer].reduce(processed, roster)
         const outOfOrder = [newer, older].reduce(processed, roster)
 
-        expect(wantedSides(outOfOrder)).toEqual(wantedSides(inOrder))
+        expect(desiredStates(outOfOrder)).toEqual(desiredStates(inOrder))
       }),
       runs,
     )
@@ -286,7 +286,7 @@ describe('equal input, equal plan', () => {
   })
 })
 
-/** What a later run plans of a change that was not delivered: what was wanted before its first run is of no account any more. */
+/** What a later run plans of a change that was not delivered: what was desired before its first run is of no account any more. */
 function carriedOn(change: Change): Change {
   if (change.kind === 'retract') return { ...change, carried: true }
   const fields = Object.entries(change.fields).map(([name, { desiredBefore: _, ...told }]) => [name, told])

@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import type { IdentityRecord, Sighting } from '../../src/identity/record.ts'
+import type { IdentityRecord, Observation } from '../../src/identity/record.ts'
 import { pairName, underFirstKey } from '../../src/identity/rekeyed.ts'
 import { planRows } from '../helpers/model/plan.ts'
-import { entry, nightly, record, reject, sighting } from '../helpers/records.ts'
+import { entry, nightly, record, reject, observation } from '../helpers/records.ts'
 
 const start = '2020-01-06T00:00:00.000Z'
 const ana = { email: 'ana@acme.example', firstName: 'Ana', lastName: 'Núñez', startedAt: start }
 const ben = { email: 'ben@acme.example', firstName: 'Ben', lastName: 'Okafor', startedAt: start }
 
 function roster(people: Readonly<Record<string, Partial<IdentityRecord>>>) {
-  return new Map(Object.entries(people).map(([key, said]) => [key, entry(key, { wanted: record(key, said) })]))
+  return new Map(Object.entries(people).map(([key, said]) => [key, entry(key, { desired: record(key, said) })]))
 }
 
-function row(key: string, fields: Sighting['fields'], said: Partial<Sighting> = {}): Sighting {
-  return sighting(key, { fields, ...said })
+function row(key: string, fields: Observation['fields'], said: Partial<Observation> = {}): Observation {
+  return observation(key, { fields, ...said })
 }
 
 const pair = (former: string, identityId: string, by: string, clear = true) => ({ former, identityId, by, clear })

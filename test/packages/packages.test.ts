@@ -105,12 +105,12 @@ test('the bill of materials names every package that Rollcall runs with, by the 
     what: `${name}@${version}`,
     sha512: hashes.find(({ alg }) => alg === 'SHA-512')?.content,
   }))
-  const wanted = packages.map(({ name, version, integrity = '' }) => ({
+  const desired = packages.map(({ name, version, integrity = '' }) => ({
     what: `${name}@${version}`,
     sha512: Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex'),
   }))
   const distinct = (many: readonly object[]) => [...new Set(many.map((one) => JSON.stringify(one)))].sort()
-  expect(distinct(listed)).toEqual(distinct(wanted))
+  expect(distinct(listed)).toEqual(distinct(desired))
 })
 
 test('an older Node makes npm print no warnings, and what goes wrong is still said', async () => {
@@ -118,8 +118,8 @@ test('an older Node makes npm print no warnings, and what goes wrong is still sa
   await using _folder = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
   await copyFile(join(root, '.npmrc'), join(folder, '.npmrc'))
   // To a package that wants a Node to come, every Node is an older one.
-  const wanted = { name: 'old', version: '1.0.0', engines: { node: '>=999' } }
-  await writeFile(join(folder, 'package.json'), JSON.stringify(wanted))
+  const desired = { name: 'old', version: '1.0.0', engines: { node: '>=999' } }
+  await writeFile(join(folder, 'package.json'), JSON.stringify(desired))
   const npm = (...words: string[]) => run('npm', [...words, '--dry-run', '--offline', '--no-audit'], { cwd: folder })
 
   const quiet = await npm('install')

@@ -13,12 +13,12 @@ export function upsert(batch: number, fields: { readonly id?: string; readonly d
 }
 
 /** A worker for upserts that notes the batches it gets, and a promise of the moment when it got so many. */
-export function noting(wanted: number) {
+export function noting(desired: number) {
   const batches: number[] = []
   const enough = Promise.withResolvers<void>()
   const worker: BoundWorkers['upsert'] = async ({ batch }) => {
     batches.push(batch)
-    if (batches.length === wanted) enough.resolve()
+    if (batches.length === desired) enough.resolve()
   }
   return { batches, enough: enough.promise, workers: workers({ upsert: worker }) }
 }

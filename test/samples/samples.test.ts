@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { isReject } from '../../src/identity/mapping/rows.ts'
-import type { Sighting } from '../../src/identity/record.ts'
+import type { Observation } from '../../src/identity/record.ts'
 import { presetNamed, readFixture } from '../helpers/presets/fixtures.ts'
 import { inventCompany } from './company.ts'
 import { families, sampleOf } from './families.ts'
@@ -40,7 +40,7 @@ describe.each(Object.entries(families))('the sample of %s', (name, family) => {
     const encoding = name === 'personio-de' ? { format: { encoding: 'windows-1252' } } : {}
     const { told } = await readFixture(new URL(`${name}.csv`, folder).href, name, encoding as object)
 
-    const read = told.filter((one): one is Sighting => !isReject(one))
+    const read = told.filter((one): one is Observation => !isReject(one))
     const { mapping } = await presetNamed(name)
 
     expect(told.length).toBe(300)

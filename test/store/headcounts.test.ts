@@ -6,13 +6,13 @@ import { rosterEntries } from '../../src/store/roster/roster.ts'
 import { approveRun, restorePerson, retractPerson } from '../../src/sync/sync.ts'
 import { change, openWorld, staff, startHost, type World } from '../helpers/world.ts'
 
-/** How many people are kept as wanted, and have left: as the process remembers it, and counted anew. */
+/** How many people are kept as desired, and have left: as the process remembers it, and counted anew. */
 async function headcounts({ sync }: World) {
   const { db } = sync.store
   const [state] = await connectionStates(db)
   const { rows } = await sql<{ people: number; separated: number }>`
-    select (count(*) filter (where wanted is not null))::int as people,
-      (count(*) filter (where wanted ->> 'separatedAt' is not null))::int as separated
+    select (count(*) filter (where desired is not null))::int as people,
+      (count(*) filter (where desired ->> 'separatedAt' is not null))::int as separated
     from roster where retracted_at is null`.execute(db)
   return { told: [state?.people, state?.separated], counted: [rows[0]?.people, rows[0]?.separated] }
 }
@@ -38,7 +38,7 @@ test('the number of people that is remembered is that of the roster after everyt
   await restorePerson(world.sync, { connection: 'acme', identityId: 'E0001', by })
   await look()
   const entries = await rosterEntries(db, { connection: 'acme', identityIds: ['E0005'] })
-  const record = { ...entries.get('E0005')?.wanted, separatedAt: '2026-11-19' }
+  const record = { ...entries.get('E0005')?.desired, separatedAt: '2026-11-19' }
   const learned = [{ identityId: 'E0005', record, isNewLeaver: true }] as unknown as Parameters<
     typeof noteLearned
   >[1]['learned']

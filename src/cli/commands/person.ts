@@ -4,7 +4,7 @@ import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type PersonOptions = CommonOptions & { readonly showValues?: boolean }
 
-/** Shows what is wanted and confirmed of a person, and how it came about. */
+/** Shows what is desired and confirmed of a person, and how it came about. */
 export async function person(name: string, options: PersonOptions): Promise<number> {
   return await withSession(options, { looks: true }, async (session) => {
     const { control, output } = session

@@ -60,7 +60,7 @@ function mark(one: Run | null): string {
   return JSON.stringify([one?.state, one?.confirmed, one?.problems, causeOf(one?.delay)])
 }
 
-/** Reads a run with its rejects and changes; of a large plan, unless it is wanted `whole`, a summary and the first of each kind. */
+/** Reads a run with its rejects and changes; of a large plan, unless it is desired `whole`, a summary and the first of each kind. */
 export async function runDetail(
   control: Control,
   runId: string,

@@ -20,10 +20,10 @@ export function renderPerson(person: Person, paint: Paint): string {
 }
 
 function fieldTable(person: Person, paint: Paint): string[] {
-  const names = [...new Set([...Object.keys(person.wanted ?? {}), ...Object.keys(person.confirmed ?? {})])]
+  const names = [...new Set([...Object.keys(person.desired ?? {}), ...Object.keys(person.confirmed ?? {})])]
   const rows = names
     .filter((name) => name !== 'identityId')
-    .map((name) => [shown(name), fieldText(name, person.wanted?.[name]), fieldText(name, person.confirmed?.[name])])
+    .map((name) => [shown(name), fieldText(name, person.desired?.[name]), fieldText(name, person.confirmed?.[name])])
   return aligned(
     [['FIELD', 'HR SAYS', 'PLATFORM HAS'], ...rows],
     (text, row, column) => {

@@ -147,7 +147,7 @@ function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
   const { people, inbox, blocked, paused, active, last } = connection
   return [
     `${paint('bold', shown(connection.name))} → ${shown(connection.target)}`,
-    `  ${counted(people.wanted, 'person', 'people')}, ${number(people.separated)} of them left, ${number(people.due)} not delivered yet`,
+    `  ${counted(people.desired, 'person', 'people')}, ${number(people.separated)} of them left, ${number(people.due)} not delivered yet`,
     ...peopleNotInStep(connection).map((line) => `  ${paint('yellow', line)}`),
     ...(inbox && inbox.pending > 0
       ? [

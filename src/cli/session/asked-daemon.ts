@@ -12,7 +12,7 @@ export async function askedDaemon(config: Config): Promise<AskedDaemon | null> {
     classed: async (connection) => (await control.listValues({ params: { connection } })).data,
     knowsAnybody: async (connection) => {
       const { connections } = await control.status({})
-      return connections.some(({ name, people }) => name === connection && people.wanted > 0)
+      return connections.some(({ name, people }) => name === connection && people.desired > 0)
     },
   }
 }

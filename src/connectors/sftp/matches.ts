@@ -80,16 +80,16 @@ export function toRemoteFile(folder: string, { name, kind, bytes, modifiedAtMs }
 export function matches(name: string, pattern: string): boolean {
   if (name.startsWith('.') && !pattern.startsWith('.')) return false
   const text = [...name]
-  const wanted = [...pattern]
+  const desired = [...pattern]
   let at = 0
   let next = 0
   let star = -1
   let starAt = 0
   while (at < text.length) {
-    if (wanted[next] === '*') {
+    if (desired[next] === '*') {
       star = next++
       starAt = at
-    } else if (next < wanted.length && (wanted[next] === '?' || wanted[next] === text[at])) {
+    } else if (next < desired.length && (desired[next] === '?' || desired[next] === text[at])) {
       next += 1
       at += 1
     } else if (star >= 0) {
@@ -97,7 +97,7 @@ export function matches(name: string, pattern: string): boolean {
       at = ++starAt
     } else return false
   }
-  return wanted.slice(next).every((character) => character === '*')
+  return desired.slice(next).every((character) => character === '*')
 }
 
 async function findExactly(

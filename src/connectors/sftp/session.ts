@@ -65,8 +65,8 @@ export class SftpSession implements AsyncDisposable {
     else if (socket.destroyed) this.#end(lostConnection(this.server))
   }
 
-  /** The entries of the folder whose names `wanted` accepts. Names that are impossible in a folder are skipped. */
-  async list(folder: string, wanted: (name: string) => boolean): Promise<RemoteEntry[]> {
+  /** The entries of the folder whose names `desired` accepts. Names that are impossible in a folder are skipped. */
+  async list(folder: string, desired: (name: string) => boolean): Promise<RemoteEntry[]> {
     const doing = `list ${folder} on ${this.server}`
     const handle = await this.#handle(doing, (answer) => this.#sftp.opendir(folder, answer))
     const entries: RemoteEntry[] = []
@@ -79,7 +79,7 @@ export class SftpSession implements AsyncDisposable {
       }
       seen += batch.length || emptyBatchEntries
       for (const { filename, attrs } of batch) {
-        if (!isPlainName(filename) || !wanted(filename)) continue
+        if (!isPlainName(filename) || !desired(filename)) continue
         entries.push({ name: filename, ...toStats(attrs, this.#named(filename)) })
       }
     }

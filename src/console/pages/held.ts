@@ -138,7 +138,7 @@ function decisionCard(run: Run, guest: Guest, connection: ConnectionStatus | und
   const href = runHref(run.id)
   const counts = run.counts
   const all = changesIn(counts)
-  const employed = connection ? connection.people.wanted - connection.people.separated : null
+  const employed = connection ? connection.people.desired - connection.people.separated : null
   const isExpired = run.expiresAt !== null && Date.parse(run.expiresAt) <= guest.now.getTime()
   return card({
     title: 'The decision',

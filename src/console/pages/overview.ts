@@ -112,7 +112,7 @@ async function connectionOf({ control }: Reader, name: string): Promise<Connecti
 }
 
 function aboutText({ version, daemon, connections }: Status, now: Date): Html {
-  const people = connections.reduce((sum, one) => sum + one.people.wanted - one.people.separated, 0)
+  const people = connections.reduce((sum, one) => sum + one.people.desired - one.people.separated, 0)
   return html`${counted(people, 'person', 'people')} employed in ${counted(connections.length, 'connection')} · Rollcall ${version}${daemon && html`, running since ${nearness(daemon.startedAt, now)}`}`
 }
 
@@ -227,7 +227,7 @@ function connectionCard(connection: ConnectionStatus, status: Status, guest: Rea
     })}</div>`,
     content: html`<p class="standing">${text}</p>
 ${figures([
-  { name: 'Employed', value: number(people.wanted - people.separated), note: `${number(people.separated)} have left` },
+  { name: 'Employed', value: number(people.desired - people.separated), note: `${number(people.separated)} have left` },
   {
     name: 'To be delivered',
     value: number(people.due),

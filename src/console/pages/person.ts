@@ -31,7 +31,7 @@ export function personPages(site: Site): void {
   site.page('/person', async (guest, fields) => {
     const person = await personOf(guest, fields, { values: seesValues(guest.caller) })
     const { connection, identityId } = person
-    const known = person.wanted ?? person.confirmed
+    const known = person.desired ?? person.confirmed
     const [name, key] = [nameOf(known), html`<span class="key">${identityId}</span>`]
     const content = html`${heading({
       title: name === null ? key : html`${name} ${key}`,
@@ -227,8 +227,8 @@ export function standingOf({
   return heldBack?.leaving ? badge('Leaving held back', 'wait') : badge('Delivered', 'good')
 }
 
-function fieldsTable({ wanted, confirmed, due }: Person): Html {
-  const names = [...new Set([...Object.keys(wanted ?? {}), ...Object.keys(confirmed ?? {})])]
+function fieldsTable({ desired, confirmed, due }: Person): Html {
+  const names = [...new Set([...Object.keys(desired ?? {}), ...Object.keys(confirmed ?? {})])]
   const differs = (name: string) => due.includes(name)
   const columns: readonly Column<string>[] = [
     { name: 'Field', kind: 'row', cell: fieldName },
@@ -236,7 +236,7 @@ function fieldsTable({ wanted, confirmed, due }: Person): Html {
       name: 'HR says',
       kind: 'long',
       cell: (name) => {
-        const value = valueText(name, wanted?.[name])
+        const value = valueText(name, desired?.[name])
         return differs(name) ? html`<strong class="differs">${value}</strong>` : value
       },
     },

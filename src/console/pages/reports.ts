@@ -39,9 +39,9 @@ export function reportPages(site: Site): void {
   site.page('/reports', async (guest, fields) => {
     const { control } = guest
     const { connections } = await control.about({})
-    const wanted = wantedOf(guest, fields)
-    const report = await control.reportLeavers({ query: wanted })
-    const { from, to, connection = '', values } = wanted
+    const desired = desiredOf(guest, fields)
+    const report = await control.reportLeavers({ query: desired })
+    const { from, to, connection = '', values } = desired
     const content = html`${heading({ title: 'Reports', lead: 'What became of every departure whose last day lies in a period, and how long it took.' })}
 ${filterForm({
   action: '/reports',
@@ -78,7 +78,7 @@ ${card({
     const name = fields('name')
     if (!Object.hasOwn(downloads, name)) return null
     const { type } = downloads[name as keyof typeof downloads]
-    const { files } = await guest.control.packLeavers({ query: wantedOf(guest, fields) })
+    const { files } = await guest.control.packLeavers({ query: desiredOf(guest, fields) })
     if (name === 'leavers.zip') return { name, type, content: await zip(files) }
     const file = files.find((one) => one.name === name)
     return file ? { name, type, content: Buffer.from(file.content, file.encoding) } : null
@@ -93,7 +93,7 @@ async function zip(files: LeaverPack['files']): Promise<Buffer> {
 }
 
 /** The period of the address; the last ninety days where it names none. */
-function wantedOf({ caller, now }: Guest, fields: Fields) {
+function desiredOf({ caller, now }: Guest, fields: Fields) {
   const today = Temporal.Instant.from(now.toISOString()).toZonedDateTimeISO('UTC').toPlainDate()
   const connection = fields('connection')
   return {

@@ -33,6 +33,6 @@ export type Provider = {
   readonly name: string
   /** Where to send the browser, which is to come back to `to` once it is signed in. */
   begin(request: FastifyRequest, reply: FastifyReply, to: string): Promise<URL | NotSignedIn>
-  /** Signs in whom the provider has sent back, and answers where the person wanted to go. */
+  /** Signs in whom the provider has sent back, and answers where the person desired to go. */
   finish(request: FastifyRequest, reply: FastifyReply): Promise<{ readonly to: string } | NotSignedIn>
 }

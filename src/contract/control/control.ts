@@ -381,7 +381,7 @@ export const control = operations({
     method: 'GET',
     path: '/connections/:connection/people/:identityId',
     permission: 'viewer',
-    summary: 'What is wanted and confirmed of a person, and how it came about.',
+    summary: 'What is desired and confirmed of a person, and how it came about.',
     params: ofPerson,
     query: z.object({ values: Values }),
     success: { 200: Person },

@@ -377,11 +377,11 @@ export const Person = z
   .object({
     connection: z.string(),
     identityId: z.string(),
-    wanted: RecordView.nullable().describe('What HR says.'),
+    desired: RecordView.nullable().describe('What HR says.'),
     confirmed: RecordView.nullable().describe('What the platform acknowledged last.'),
     due: z.array(z.string()).describe('The fields in which the two differ.'),
-    asOf: Instant.nullable().describe('When the wanted facts were true.'),
-    inferred: z.boolean().describe('The wanted leaving date was inferred.'),
+    asOf: Instant.nullable().describe('When the desired facts were true.'),
+    inferred: z.boolean().describe('The desired leaving date was inferred.'),
     deferredTo: z.string().nullable().describe('A stated leaving date that waits for its day.'),
     waiting: z
       .array(
@@ -487,7 +487,7 @@ export const ConnectionStatus = z.object({
   name: z.string(),
   target: z.string().describe('The connection of the platform that this one feeds.'),
   people: z.object({
-    wanted: Count.describe('Everybody HR has told of.'),
+    desired: Count.describe('Everybody HR has told of.'),
     separated: Count.describe('Those of them who have left.'),
     due: Count.describe('Those that have yet to be sent to the platform.'),
   }),

@@ -47,10 +47,10 @@ export async function sendBy(sender: Sender, notice: Notice, signal: AbortSignal
 /** Sends a test message through this channel, or through each at once, and says what became of it. */
 export async function testAlerts(
   { channels, ...links }: Pick<AlertSettings, 'channels' | 'link' | 'consoleUrl'>,
-  { channel: wanted, now, signal }: { channel?: string; now: Date; signal: AbortSignal },
+  { channel: desired, now, signal }: { channel?: string; now: Date; signal: AbortSignal },
 ): Promise<AlertTest[]> {
-  const chosen = channels.filter(({ name }) => wanted === undefined || name === wanted)
-  if (chosen.length === 0) throw noChannel(channels, wanted)
+  const chosen = channels.filter(({ name }) => desired === undefined || name === desired)
+  if (chosen.length === 0) throw noChannel(channels, desired)
   const id = randomUUID()
   return await Promise.all(
     chosen.map(async (channel) => {
@@ -61,12 +61,12 @@ export async function testAlerts(
   )
 }
 
-function noChannel(channels: readonly ChannelSettings[], wanted: string | undefined): Failure {
-  if (wanted === undefined || channels.length === 0) {
+function noChannel(channels: readonly ChannelSettings[], desired: string | undefined): Failure {
+  if (desired === undefined || channels.length === 0) {
     return new Failure('not_found', 'the configuration names no channel: add one below alerts.channels')
   }
   const names = channels.map(({ name }) => name).join(', ')
-  return new Failure('not_found', `there is no channel "${wanted}" in the configuration; it has ${names}`)
+  return new Failure('not_found', `there is no channel "${desired}" in the configuration; it has ${names}`)
 }
 
 function webhookSender(

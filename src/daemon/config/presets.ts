@@ -52,8 +52,8 @@ export async function readPresets(): Promise<Presets> {
 
 /** The presets of these names; all that there are where one of these is not, so that a message can tell which there are. */
 export async function presetsFor(asked: Iterable<string>): Promise<Presets> {
-  const [names, wanted] = [await presetNames(), new Set(asked)]
-  return await presetsOf(wanted.isSubsetOf(new Set(names)) ? names.filter((name) => wanted.has(name)) : names)
+  const [names, desired] = [await presetNames(), new Set(asked)]
+  return await presetsOf(desired.isSubsetOf(new Set(names)) ? names.filter((name) => desired.has(name)) : names)
 }
 
 async function presetNames(): Promise<string[]> {

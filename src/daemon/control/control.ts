@@ -209,7 +209,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     const known = await rosterEntries(db, { connection, identityIds: retracted })
     const label = labelOf(ctx.sync, connection)
     const data = changes.map(({ change, origin }) =>
-      changeView(change, { values, label, origin, record: known.get(change.identityId)?.wanted ?? null }),
+      changeView(change, { values, label, origin, record: known.get(change.identityId)?.desired ?? null }),
     )
     return { status: 200, body: { data, next } }
   },
@@ -522,7 +522,7 @@ function connectionStatus(
   return {
     name,
     target: target && 'name' in target ? target.name : `connection ${state?.targetId ?? target?.id}`,
-    people: { wanted: people, separated: state?.separated ?? 0, due },
+    people: { desired: people, separated: state?.separated ?? 0, due },
     problems,
     unserved,
     foreign,

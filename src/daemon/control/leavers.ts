@@ -82,7 +82,7 @@ export async function leaverReport(
 /** The report with what proves it, as files. The key of the installation has to be there. */
 export async function leaverPack(
   ctx: LeaverContext & { readonly audit: Pick<AuditKeeper, 'seal'> },
-  wanted: ReportWanted,
+  desired: ReportWanted,
 ): Promise<LeaverPack> {
   const { db } = ctx.sync.store
   const key = keyOf(db)
@@ -91,10 +91,10 @@ export async function leaverPack(
       'conflict',
       'there is no key to sign the pack with: see "The key" in docs/audit.md, then try again',
     )
-  const report = await leaverReport(ctx, wanted)
+  const report = await leaverReport(ctx, desired)
   await ctx.audit.seal()
   const people = new Set(report.leavers.map(({ identityId }) => identityId))
-  const { connection } = wanted
+  const { connection } = desired
   const audit: string[] = []
   for await (const line of auditExcerpt(db, { people, ...(connection !== undefined && { connection }) }))
     audit.push(visibleJson(JSON.stringify(line)))

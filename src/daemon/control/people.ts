@@ -33,15 +33,15 @@ export const peopleHandlers: Handlers<typeof peopleOperations, { readonly sync: 
 }
 
 function foundView(
-  { connection, identityId, wanted, isRetracted, by }: FoundEntry,
+  { connection, identityId, desired, isRetracted, by }: FoundEntry,
   naming: readonly FieldName[],
 ): FoundPerson {
-  const state = isRetracted ? 'retracted' : wanted.separatedAt ? 'left' : 'employed'
+  const state = isRetracted ? 'retracted' : desired.separatedAt ? 'left' : 'employed'
   return {
     connection,
     identityId,
     by,
     state,
-    person: shownPerson(wanted, [...naming, 'startedAt', 'separatedAt']),
+    person: shownPerson(desired, [...naming, 'startedAt', 'separatedAt']),
   }
 }

@@ -187,9 +187,9 @@ export function personView(
   return {
     connection,
     identityId,
-    wanted: recordView(entry?.wanted ?? null, showing),
+    desired: recordView(entry?.desired ?? null, showing),
     confirmed: recordView(entry?.confirmed ?? null, showing),
-    due: dueFields(entry?.wanted ?? null, entry?.confirmed ?? null),
+    due: dueFields(entry?.desired ?? null, entry?.confirmed ?? null),
     asOf: entry?.asOf ?? null,
     inferred: entry?.inferred ?? false,
     deferredTo: entry?.deferredTo ?? null,
@@ -204,8 +204,8 @@ export function personView(
 }
 
 /** What a row that waits is about. Its values are shown once they count. */
-function waitingView({ effectiveOn, sighting }: WaitingRow): Person['waiting'][number] {
-  const { left, leavingDate = null, fields } = sighting
+function waitingView({ effectiveOn, observation }: WaitingRow): Person['waiting'][number] {
+  const { left, leavingDate = null, fields } = observation
   return { effectiveOn, leaves: left || leavingDate !== null, leavingDate, fields: Object.keys(fields) }
 }
 
@@ -290,9 +290,9 @@ function recordView(record: IdentityRecord | null, { values }: Showing): RecordV
   )
 }
 
-function dueFields(wanted: IdentityRecord | null, confirmed: IdentityRecord | null): string[] {
+function dueFields(desired: IdentityRecord | null, confirmed: IdentityRecord | null): string[] {
   const known: Readonly<Record<string, unknown>> = confirmed ?? {}
-  return Object.entries(wanted ?? {}).flatMap(([name, value]) => ((known[name] ?? null) === value ? [] : [name]))
+  return Object.entries(desired ?? {}).flatMap(([name, value]) => ((known[name] ?? null) === value ? [] : [name]))
 }
 
 function originText(origin: Origin | null): string | null {

@@ -24,7 +24,7 @@ export const catalogue = {
   },
   rollcall_people: {
     type: 'store',
-    help: 'People: wanted (everybody HR has told of), separated (those who have left), undelivered (those who have yet to be sent).',
+    help: 'People: desired (everybody HR has told of), separated (those who have left), undelivered (those who have yet to be sent).',
     labels: ['connection', 'state'],
   },
   rollcall_runs: { type: 'store', help: 'Runs that the store keeps, by state.', labels: ['connection', 'state'] },

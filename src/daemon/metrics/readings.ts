@@ -73,7 +73,7 @@ async function connectionReadings(ctx: ReadingContext, now: Date): Promise<Readi
     const readAt = reads.get(connection)
     const asOf = state?.acceptedAsOf
     return [
-      of('rollcall_people', state?.people ?? 0, { state: 'wanted' }),
+      of('rollcall_people', state?.people ?? 0, { state: 'desired' }),
       of('rollcall_people', state?.separated ?? 0, { state: 'separated' }),
       of('rollcall_people', state?.outOfSync ?? 0, { state: 'undelivered' }),
       of('rollcall_paused', paused.has(connection) ? 1 : 0),

@@ -24,10 +24,10 @@ export function formTokenOf(secret: string): string {
   return createHmac('sha256', secret).update('form').digest('base64url')
 }
 
-/** Refuses a form that did not come from a page of ours. `wanted` null: there is no cookie that it could belong to. */
-export function checkFormToken(request: FastifyRequest, wanted: string | null): void {
+/** Refuses a form that did not come from a page of ours. `desired` null: there is no cookie that it could belong to. */
+export function checkFormToken(request: FastifyRequest, desired: string | null): void {
   const given = Buffer.from(field(request, 'token'))
-  const known = Buffer.from(wanted ?? '')
-  if (wanted !== null && given.length === known.length && timingSafeEqual(given, known)) return
+  const known = Buffer.from(desired ?? '')
+  if (desired !== null && given.length === known.length && timingSafeEqual(given, known)) return
   throw refuse('Forbidden', 'This form is too old, or came from elsewhere. Go back, reload the page and try again.')
 }

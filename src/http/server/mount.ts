@@ -79,7 +79,7 @@ function serve<Ctx>(
   })
 }
 
-/** Says with a 401 that a bearer token is wanted, or that the one that came is not valid. */
+/** Says with a 401 that a bearer token is desired, or that the one that came is not valid. */
 function askForKey(request: FastifyRequest, reply: FastifyReply): void {
   const challenge = request.headers.authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"'
   reply.header('www-authenticate', challenge)

@@ -1,6 +1,6 @@
 import { fingerprint } from '../digest.ts'
 import { startsAfterLeaving, utcMidnight } from '../employment.ts'
-import type { Reject, RosterEntry, Sighting } from '../record.ts'
+import type { Reject, RosterEntry, Observation } from '../record.ts'
 import type { PlanContext } from './decide.ts'
 
 /** How many days HR has to change the status of a leaver: a weekend, and a day. */
@@ -11,18 +11,18 @@ export type Contradiction = { readonly line: number; readonly leavingDate: strin
 
 /** How a row contradicts itself, with the record that follows from it. Null: it does not, or a later start explains both facts. */
 export function contradictionIn(
-  sighting: Sighting,
-  { wanted, retracted }: Pick<RosterEntry, 'wanted' | 'retracted'>,
+  observation: Observation,
+  { desired, retracted }: Pick<RosterEntry, 'desired' | 'retracted'>,
   { exportDate }: Pick<PlanContext, 'exportDate'>,
 ): Contradiction | null {
-  const { employed, action, leavingDate, origin } = sighting
+  const { employed, action, leavingDate, origin } = observation
   // An action that says "employed" is no status.
   if (!employed || action !== undefined || typeof leavingDate !== 'string') return null
   const newest = Temporal.PlainDate.from(exportDate)
     .subtract({ days: daysForStatus + 1 })
     .toString()
-  if (leavingDate > newest || retracted !== null || startsAfterLeaving(sighting)) return null
-  return wanted?.separatedAt === utcMidnight(leavingDate) ? { line: origin.line, leavingDate } : null
+  if (leavingDate > newest || retracted !== null || startsAfterLeaving(observation)) return null
+  return desired?.separatedAt === utcMidnight(leavingDate) ? { line: origin.line, leavingDate } : null
 }
 
 /** Stands among the rows that HR has to correct, until it does. Nothing of the row is lost, so the guards do not count it. */

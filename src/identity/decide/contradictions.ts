@@ -1,4 +1,4 @@
-import type { RosterEntry, Sighting } from '../record.ts'
+import type { RosterEntry, Observation } from '../record.ts'
 import { type Contradiction, contradictionIn } from './contradiction.ts'
 import type { Decision, PlanContext } from './decide.ts'
 import { standingKept } from './faults.ts'
@@ -10,8 +10,8 @@ export function noteContradictions(context: PlanContext) {
   const found = new Map<string, Contradiction>()
   return {
     /** The row that counts for a person; null: what counts is no row, as it was rejected. */
-    note(identityId: string, counts: Sighting | null, entry: RosterEntry | undefined, decision: Decision): void {
-      const known = { wanted: (decision.entry ?? entry)?.wanted ?? null, retracted: entry?.retracted ?? null }
+    note(identityId: string, counts: Observation | null, entry: RosterEntry | undefined, decision: Decision): void {
+      const known = { desired: (decision.entry ?? entry)?.desired ?? null, retracted: entry?.retracted ?? null }
       const contradiction = counts === null ? null : contradictionIn(counts, known, context)
       if (contradiction === null) found.delete(identityId)
       else if (found.size < standingKept) found.set(identityId, contradiction)

@@ -20,7 +20,7 @@ import {
   type HeldLeaving,
   type IdentityRecord,
   type RosterEntry,
-  type Sighting,
+  type Observation,
 } from '../record.ts'
 import { newsOf } from './news.ts'
 
@@ -37,17 +37,17 @@ export type PlanContext = EmploymentRules & {
   readonly acceptedAsOf?: string | null
   /** Who has left is taken off the platform. */
   readonly removes?: boolean
-  /** The fields that the source maps; what is wanted in others is forgotten. Left out: every field is kept. */
+  /** The fields that the source maps; what is desired in others is forgotten. Left out: every field is kept. */
   readonly mapped?: ReadonlySet<FieldName>
 }
 
 /** What a run learned about a person. `untouched`: present, but the row cannot be used (rejected, or its key stands there twice). */
-export type Seen = Sighting | 'absent' | 'untouched'
+export type Seen = Observation | 'absent' | 'untouched'
 
 /** The part of a roster entry that follows HR. */
-export type WantedSide = Pick<
+export type DesiredState = Pick<
   RosterEntry,
-  | 'wanted'
+  | 'desired'
   | 'inferred'
   | 'deferredTo'
   | 'deferredZone'
@@ -61,19 +61,19 @@ export type WantedSide = Pick<
 >
 
 export type Decision = {
-  /** The entry's new wanted side; null where nothing needs storing. `wanted` is the very object of before where it says the same. */
-  readonly entry: WantedSide | null
+  /** The entry's new desired side; null where nothing needs storing. `desired` is the very object of before where it says the same. */
+  readonly entry: DesiredState | null
   readonly change: Change | null
   /** The snapshot lacks this person, who was employed until now. */
   readonly absent: boolean
-  /** What is new against what was wanted before, for the guards: what a former run accepted is not judged again. */
+  /** What is new against what was desired before, for the guards: what a former run accepted is not judged again. */
   readonly news: News
   /** Rows of which something does not count because newer facts are known; left out where there is none. */
   readonly overtaken?: readonly Overtaken[]
 }
 
 /** A row, and when the facts were true that are newer. `countsInPart`: what it says of other fields than employment counts. */
-type Overtaken = { readonly sighting: Sighting; readonly knownAsOf: string; readonly countsInPart: boolean }
+type Overtaken = { readonly observation: Observation; readonly knownAsOf: string; readonly countsInPart: boolean }
 
 const nothing: Decision = { entry: null, change: null, absent: false, news: noNews }
 
@@ -86,46 +86,46 @@ export function decide(entry: RosterEntry | undefined, seen: Seen, ctx: PlanCont
   return entry === undefined ? nothing : conclude(entry, nextSide(entry, seen, ctx), ctx)
 }
 
-/** What follows for one person from several sightings, one after the other. */
+/** What follows for one person from several observations, one after the other. */
 export function decideInOrder(
   entry: RosterEntry | undefined,
-  sightings: readonly Sighting[],
+  observations: readonly Observation[],
   ctx: PlanContext,
 ): Decision {
-  const start = entry ?? unknownPerson(sightings[0]?.identityId ?? '', ctx)
-  let side: WantedSide = start
-  let retracted: Sighting | null = null
+  const start = entry ?? unknownPerson(observations[0]?.identityId ?? '', ctx)
+  let side: DesiredState = start
+  let retracted: Observation | null = null
   const overtaken: Overtaken[] = []
-  for (const sighting of sightings) {
-    const own = contextOf(sighting, ctx)
+  for (const observation of observations) {
+    const own = contextOf(observation, ctx)
     const known = side === start ? start : { ...start, ...side }
-    const old = overtakenBy(sighting, known, own)
+    const old = overtakenBy(observation, known, own)
     if (old !== null) overtaken.push(old)
-    if (sighting.action === 'retract') {
-      if (!isOlder(known, own)) retracted = sighting
+    if (observation.action === 'retract') {
+      if (!isOlder(known, own)) retracted = observation
     } else {
       if (retracted !== null && !isOlder(known, own)) retracted = null
-      side = nextSide(known, sighting, own).side
+      side = nextSide(known, observation, own).side
     }
   }
   if (retracted !== null) return decideRetraction(entry, retracted)
-  if (isUnknown(entry) && sightings.every(({ tooLittleToJoin }) => tooLittleToJoin !== undefined)) return nothing
+  if (isUnknown(entry) && observations.every(({ tooLittleToJoin }) => tooLittleToJoin !== undefined)) return nothing
   const decision = conclude(start, { side, absent: false }, ctx)
   return overtaken.length === 0 ? decision : { ...decision, overtaken }
 }
 
 /** The row, where newer facts are known that leave nothing of it, or nothing of what it says of employment; else null. */
-function overtakenBy(sighting: Sighting, known: RosterEntry, ctx: PlanContext): Overtaken | null {
-  const speaks = speaksOfEmployment(sighting, ctx)
+function overtakenBy(observation: Observation, known: RosterEntry, ctx: PlanContext): Overtaken | null {
+  const speaks = speaksOfEmployment(observation, ctx)
   const employmentAsOf = speaks && isOlderOfEmployment(known, ctx) ? known.employmentAsOf : null
   if (employmentAsOf === null && (speaks || !isOlder(known, ctx))) return null
-  const hasNewerFields = Object.keys(newerFields(known, sighting.fields, ctx)).length > 0
-  if (employmentAsOf !== null) return { sighting, knownAsOf: employmentAsOf, countsInPart: hasNewerFields }
-  return hasNewerFields ? null : { sighting, knownAsOf: known.asOf, countsInPart: false }
+  const hasNewerFields = Object.keys(newerFields(known, observation.fields, ctx)).length > 0
+  if (employmentAsOf !== null) return { observation, knownAsOf: employmentAsOf, countsInPart: hasNewerFields }
+  return hasNewerFields ? null : { observation, knownAsOf: known.asOf, countsInPart: false }
 }
 
-/** What follows for one person from a wanted side that a person asked for. */
-export function decideSide(entry: RosterEntry, side: WantedSide, ctx: PlanContext): Decision {
+/** What follows for one person from a desired side that a person asked for. */
+export function decideSide(entry: RosterEntry, side: DesiredState, ctx: PlanContext): Decision {
   return conclude(entry, { side, absent: false }, ctx)
 }
 
@@ -140,14 +140,14 @@ function undeliveredRetraction(entry: RosterEntry, { reason }: { readonly reason
 }
 
 function isUnknown(entry: RosterEntry | undefined): boolean {
-  return entry === undefined || (entry.wanted === null && entry.confirmed === null)
+  return entry === undefined || (entry.desired === null && entry.confirmed === null)
 }
 
 /** A person about whom nothing is known yet. */
 export function unknownPerson(identityId: string, { asOf }: PlanContext): RosterEntry {
   return {
     identityId,
-    wanted: null,
+    desired: null,
     inferred: false,
     deferredTo: null,
     deferredZone: null,
@@ -165,7 +165,7 @@ export function unknownPerson(identityId: string, { asOf }: PlanContext): Roster
 }
 
 /** The facts of a row are true at its own time and in its own zone, where it has them. */
-function contextOf({ asOf = '', timeZone }: Sighting, ctx: PlanContext): PlanContext {
+function contextOf({ asOf = '', timeZone }: Observation, ctx: PlanContext): PlanContext {
   if (asOf === '' && timeZone === undefined) return ctx
   const [zone, at] = [timeZone ?? ctx.timeZone, asOf || ctx.asOf]
   return { ...ctx, timeZone: zone, asOf: at, exportDate: dateIn(zone, at), today: dateIn(zone, ctx.now) }
@@ -178,7 +178,7 @@ function inZoneOf({ deferredZone }: RosterEntry, ctx: PlanContext): PlanContext 
 }
 
 // A guard holds the plan, whatever says so in the source: deleting takes a person's word.
-function decideRetraction(entry: RosterEntry | undefined, { origin }: Sighting): Decision {
+function decideRetraction(entry: RosterEntry | undefined, { origin }: Observation): Decision {
   if (entry === undefined || entry.retracted !== null) return nothing
   const reason =
     'file' in origin ? `the source says so: ${origin.file}, line ${origin.line}` : `event ${origin.event} says so`
@@ -191,41 +191,41 @@ function decideRetraction(entry: RosterEntry | undefined, { origin }: Sighting):
 
 function conclude(
   entry: RosterEntry,
-  { side, absent }: { side: WantedSide; absent: boolean },
+  { side, absent }: { side: DesiredState; absent: boolean },
   { today, removes = false }: PlanContext,
 ): Decision {
-  const settled = keepWanted(entry, keptForgotten(entry, side, today))
+  const settled = keepDesired(entry, keptForgotten(entry, side, today))
   const stored = sameSide(entry, settled) ? null : settled
   if (entry.retracted !== null)
     return { ...nothing, entry: stored, change: undeliveredRetraction(entry, entry.retracted) }
-  if (settled.wanted === null) return { ...nothing, entry: stored }
+  if (settled.desired === null) return { ...nothing, entry: stored }
 
   // Nothing is known of them any more that could make them a joiner.
   if (isKeptForgotten(entry, settled, today) && entry.confirmed === null) return { ...nothing, entry: stored }
-  const carried = settled.wanted === entry.wanted
-  const change = changeTo(settled.wanted, {
+  const carried = settled.desired === entry.desired
+  const change = changeTo(settled.desired, {
     confirmed: entry.confirmed,
     inferred: settled.inferred,
     carried,
     removes,
     today,
-    ...(!carried && { desiredBefore: entry.wanted }),
+    ...(!carried && { desiredBefore: entry.desired }),
   })
-  return { entry: stored, change, absent, news: newsOf(entry, settled.wanted, { today, removes }) }
+  return { entry: stored, change, absent, news: newsOf(entry, settled.desired, { today, removes }) }
 }
 
 /** Exports go on naming people who have left. Of one whose values were removed, only the leaving date counts until they come back. */
-function keptForgotten(entry: RosterEntry, side: WantedSide, today: string): WantedSide {
-  if (side.wanted === null || !isKeptForgotten(entry, side, today)) return side
-  const { identityId, separatedAt = null } = side.wanted
-  return { ...side, wanted: { identityId, separatedAt }, fieldTimes: null }
+function keptForgotten(entry: RosterEntry, side: DesiredState, today: string): DesiredState {
+  if (side.desired === null || !isKeptForgotten(entry, side, today)) return side
+  const { identityId, separatedAt = null } = side.desired
+  return { ...side, desired: { identityId, separatedAt }, fieldTimes: null }
 }
 
-function isKeptForgotten({ forgotten, retracted }: RosterEntry, { wanted }: WantedSide, today: string): boolean {
-  return forgotten === true && wanted !== null && (retracted !== null || hasLeft(wanted, today))
+function isKeptForgotten({ forgotten, retracted }: RosterEntry, { desired }: DesiredState, today: string): boolean {
+  return forgotten === true && desired !== null && (retracted !== null || hasLeft(desired, today))
 }
 
-function nextSide(entry: RosterEntry, seen: Seen, ctx: PlanContext): { side: WantedSide; absent: boolean } {
+function nextSide(entry: RosterEntry, seen: Seen, ctx: PlanContext): { side: DesiredState; absent: boolean } {
   const saysNothing = seen === 'untouched' || (seen === 'absent' && (ctx.mode === 'delta' || ctx.absence === 'ignore'))
   if (saysNothing) {
     const isPresent = seen === 'untouched' && ctx.mode === 'snapshot' && !isOlderOfEmployment(entry, ctx)
@@ -246,37 +246,42 @@ function isSilent(entry: RosterEntry, saysNothing: boolean, ctx: PlanContext): b
   return isNewest ? saysNothing : entry.exportIsSilent
 }
 
-function seenSide(entry: RosterEntry, sighting: Sighting, ctx: PlanContext, isOldOfEmployment: boolean): WantedSide {
-  const fields = newerFields(entry, sighting.fields, ctx)
-  const speaks = !isOldOfEmployment && speaksOfEmployment(sighting, ctx)
+function seenSide(
+  entry: RosterEntry,
+  observation: Observation,
+  ctx: PlanContext,
+  isOldOfEmployment: boolean,
+): DesiredState {
+  const fields = newerFields(entry, observation.fields, ctx)
+  const speaks = !isOldOfEmployment && speaksOfEmployment(observation, ctx)
   // A change of a job title is no sign that a person whom the exports lack is still employed.
   const absences = speaks ? 0 : entry.absences
   if (!speaks && isOlder(entry, ctx) && Object.keys(fields).length === 0) return untouchedSide(entry, absences, ctx)
 
   const rules = speaks ? ctx : inZoneOf(entry, ctx)
   const before = knownEmployment(entry)
-  const employment = speaks ? employmentSeen(before, sighting, rules) : employmentUntouched(before, rules)
+  const employment = speaks ? employmentSeen(before, observation, rules) : employmentUntouched(before, rules)
   const { served, heldLeaving } = servedOf(employment, entry, rules)
-  const known = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
-  const wanted = { ...known, ...fields, identityId: sighting.identityId, separatedAt: served.separatedAt }
-  const employmentAsOf = speaks && datesEmployment(sighting, ctx) ? ctx.asOf : entry.employmentAsOf
+  const known = onlyMapped(entry.desired ?? entry.confirmed, ctx.mapped)
+  const desired = { ...known, ...fields, identityId: observation.identityId, separatedAt: served.separatedAt }
+  const employmentAsOf = speaks && datesEmployment(observation, ctx) ? ctx.asOf : entry.employmentAsOf
   const { exportIsSilent } = entry
   const times = { ...timesAfter(entry, fields, ctx), employmentAsOf, exportIsSilent, absences }
-  return sideOf(wanted, served, { ...times, heldLeaving }, rules)
+  return sideOf(desired, served, { ...times, heldLeaving }, rules)
 }
 
-function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): WantedSide {
+function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): DesiredState {
   const rules = inZoneOf(entry, ctx)
   const employment = employmentUntouched(knownEmployment(entry), rules)
   const { served, heldLeaving } = servedOf(employment, entry, rules)
-  const wanted = entry.wanted && { ...entry.wanted, separatedAt: served.separatedAt }
-  return sideOf(wanted, served, { ...entry, absences, heldLeaving }, rules)
+  const desired = entry.desired && { ...entry.desired, separatedAt: served.separatedAt }
+  return sideOf(desired, served, { ...entry, absences, heldLeaving }, rules)
 }
 
-function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: WantedSide; absent: boolean } {
+function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: DesiredState; absent: boolean } {
   const ctx = inZoneOf(entry, ofSource)
   const known = knownEmployment(entry)
-  const record = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
+  const record = onlyMapped(entry.desired ?? entry.confirmed, ctx.mapped)
   // An export cannot hold a person who was first mentioned after it was taken.
   const missed = record !== null && !hasLeft(known, ctx.today) && !isOlderThanAll(entry, ctx)
   // The same export once more is the same absence: it uses up no further grace.
@@ -287,14 +292,14 @@ function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: WantedSi
 
   const employment = employmentAbsent(known, absences, ctx)
   const { served, heldLeaving } = servedOf(employment, entry, ctx)
-  const before = (entry.wanted ?? entry.confirmed)?.separatedAt ?? null
-  const wanted =
-    record !== null && served.separatedAt !== before ? { ...record, separatedAt: served.separatedAt } : entry.wanted
+  const before = (entry.desired ?? entry.confirmed)?.separatedAt ?? null
+  const desired =
+    record !== null && served.separatedAt !== before ? { ...record, separatedAt: served.separatedAt } : entry.desired
   // An absence that does not mean that the person has left says nothing.
   const speaks = hasLeft(employment, ctx.today)
   const times = speaks ? { ...timesAfter(entry, {}, ctx), employmentAsOf: ctx.asOf } : timesOf(entry)
   const exportIsSilent = isSilent(entry, !speaks, ctx)
-  const side = sideOf(wanted, served, { ...times, exportIsSilent, absences, heldLeaving }, ctx)
+  const side = sideOf(desired, served, { ...times, exportIsSilent, absences, heldLeaving }, ctx)
   return { side, absent: counts }
 }
 
@@ -310,7 +315,7 @@ function onlyMapped(known: IdentityRecord | null, mapped: ReadonlySet<FieldName>
 }
 
 function sideOf(
-  wanted: IdentityRecord | null,
+  desired: IdentityRecord | null,
   { inferred, deferredTo, clearedDate }: Employment,
   {
     asOf,
@@ -319,22 +324,22 @@ function sideOf(
     fieldTimes,
     absences,
     heldLeaving,
-  }: Pick<WantedSide, 'asOf' | 'employmentAsOf' | 'exportIsSilent' | 'fieldTimes' | 'absences' | 'heldLeaving'>,
+  }: Pick<DesiredState, 'asOf' | 'employmentAsOf' | 'exportIsSilent' | 'fieldTimes' | 'absences' | 'heldLeaving'>,
   { timeZone }: PlanContext,
-): WantedSide {
+): DesiredState {
   const deferredZone = deferredTo === null ? null : timeZone
-  const employed = { wanted, inferred, deferredTo, deferredZone, clearedDate, heldLeaving }
+  const employed = { desired, inferred, deferredTo, deferredZone, clearedDate, heldLeaving }
   return { ...employed, asOf, employmentAsOf, exportIsSilent, fieldTimes, absences }
 }
 
-function keepWanted(entry: RosterEntry, side: WantedSide): WantedSide {
-  const same = entry.wanted !== null && side.wanted !== null && sameRecord(entry.wanted, side.wanted)
-  return same ? { ...side, wanted: entry.wanted } : side
+function keepDesired(entry: RosterEntry, side: DesiredState): DesiredState {
+  const same = entry.desired !== null && side.desired !== null && sameRecord(entry.desired, side.desired)
+  return same ? { ...side, desired: entry.desired } : side
 }
 
-function sameSide(entry: RosterEntry, side: WantedSide): boolean {
+function sameSide(entry: RosterEntry, side: DesiredState): boolean {
   return (
-    entry.wanted === side.wanted &&
+    entry.desired === side.desired &&
     entry.inferred === side.inferred &&
     entry.deferredTo === side.deferredTo &&
     entry.clearedDate === side.clearedDate &&
@@ -357,11 +362,11 @@ export function sameHeld(a: HeldLeaving | null, b: HeldLeaving | null): boolean 
 }
 
 function isOlder(entry: RosterEntry, { asOf }: PlanContext): boolean {
-  return entry.wanted !== null && isBefore(asOf, entry.asOf)
+  return entry.desired !== null && isBefore(asOf, entry.asOf)
 }
 
-function isOlderOfEmployment({ wanted, employmentAsOf }: RosterEntry, { asOf }: PlanContext): boolean {
-  return wanted !== null && employmentAsOf !== null && isBefore(asOf, employmentAsOf)
+function isOlderOfEmployment({ desired, employmentAsOf }: RosterEntry, { asOf }: PlanContext): boolean {
+  return desired !== null && employmentAsOf !== null && isBefore(asOf, employmentAsOf)
 }
 
 function isOlderThanAll(entry: RosterEntry, ctx: PlanContext): boolean {

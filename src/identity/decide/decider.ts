@@ -1,6 +1,6 @@
 import { isEmployed } from '../employment.ts'
 import { type KnownFaults, noKnownFaults } from '../guards/facts.ts'
-import type { RosterEntry, Sighting } from '../record.ts'
+import type { RosterEntry, Observation } from '../record.ts'
 import { noAnswers, type Pair } from '../rekeyed.ts'
 import { noteContradictions } from './contradictions.ts'
 import { type Decision, decide, decideInOrder, type PlanContext, type Seen } from './decide.ts'
@@ -71,13 +71,16 @@ export function createDecider(rules: DeciderRules) {
     return book.lacks(identityId) ? 'absent' : 'untouched'
   }
 
-  function decideOne({ identityId, sightings }: Told, entry: RosterEntry | undefined): PlannedPerson[] {
-    const [first, last] = [sightings[0], sightings.at(-1)]
+  function decideOne({ identityId, observations }: Told, entry: RosterEntry | undefined): PlannedPerson[] {
+    const [first, last] = [observations[0], observations.at(-1)]
     if (!first || !last) return []
     const isRejected = book.isDeparture(identityId)
     if (isRejected && !mayDepart(entry, context.today)) return []
     if (isRejected) book.useDeparture(identityId)
-    const decided = countingDeparture(entry, sightings, { decision: decideInOrder(entry, sightings, context), context })
+    const decided = countingDeparture(entry, observations, {
+      decision: decideInOrder(entry, observations, context),
+      context,
+    })
     const decision = decisions.withPin(identityId, decided)
     decisions.add({ identityId, entry, decision, seen: isRejected ? 'untouched' : first })
     contradictions.note(identityId, isRejected ? null : last, entry, decision)
@@ -133,9 +136,9 @@ export function createDecider(rules: DeciderRules) {
 
     /** Looks at people of a page who are not decided about, to find those who seem to have got a new key. */
     compareTold(told: readonly Told[], known: ReadonlyMap<string, RosterEntry>): void {
-      for (const { identityId, sightings } of told) {
+      for (const { identityId, observations } of told) {
         const entry = known.get(identityId)
-        keyChanges?.told(entry, decideInOrder(entry, sightings, context))
+        keyChanges?.told(entry, decideInOrder(entry, observations, context))
       }
     },
     compareUnseen(entries: Iterable<RosterEntry>): void {
@@ -174,11 +177,11 @@ export function createDecider(rules: DeciderRules) {
 /** A person who leaves and is taken back by one plan counts as a leaver too: the departure goes on while the retraction waits. */
 function countingDeparture(
   entry: RosterEntry | undefined,
-  sightings: readonly Sighting[],
+  observations: readonly Observation[],
   { decision, context }: { readonly decision: Decision; readonly context: PlanContext },
 ): Decision {
   if (decision.change?.kind !== 'retract') return decision
-  const departures = departuresOf(sightings)
+  const departures = departuresOf(observations)
   if (departures.length === 0) return decision
   const { kinds } = decideInOrder(entry, departures, context).news
   if (!kinds.includes('leavers')) return decision
@@ -186,7 +189,7 @@ function countingDeparture(
 }
 
 function overtakenIn(identityId: string, { overtaken = [] }: Decision): OvertakenEvent[] {
-  return overtaken.flatMap(({ sighting: { origin }, knownAsOf, countsInPart }) => {
+  return overtaken.flatMap(({ observation: { origin }, knownAsOf, countsInPart }) => {
     if (!('event' in origin)) return []
     const what = countsInPart ? 'what it says of employment' : 'it'
     const reason = `older than what is known of ${identityId}, which is of ${knownAsOf}: nothing follows from ${what}`

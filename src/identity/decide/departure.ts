@@ -1,6 +1,6 @@
 import { compareKeys } from '../digest.ts'
 import { hasLeft, isHiredAgain, knownEmployment } from '../employment.ts'
-import type { RosterEntry, Sighting } from '../record.ts'
+import type { RosterEntry, Observation } from '../record.ts'
 import { dateIn, type PlanContext } from './decide.ts'
 
 /** Follows every date, as text. */
@@ -15,11 +15,11 @@ export type Departure = {
 }
 
 /** What a row says of a leaving: a departure, or whether it holds anything that could say so. */
-export function leavingIn(sighting: Sighting, { now, today: ofSource }: PlanContext): Departure | boolean {
-  const { left, leavingDate, timeZone, origin } = sighting
+export function leavingIn(observation: Observation, { now, today: ofSource }: PlanContext): Departure | boolean {
+  const { left, leavingDate, timeZone, origin } = observation
   if (!left && typeof leavingDate !== 'string') return false
   const today = timeZone === undefined ? ofSource : dateIn(timeZone, now)
-  const hasCome = typeof leavingDate === 'string' && leavingDate <= today && !isHiredAgain(sighting, today)
+  const hasCome = typeof leavingDate === 'string' && leavingDate <= today && !isHiredAgain(observation, today)
   if (!left && !hasCome) return true
   return { line: origin.line, leavingDate: hasCome ? leavingDate : undefined, left, timeZone }
 }
@@ -38,10 +38,10 @@ export function bothLeave(
 }
 
 /** A departure, and nothing else, as a row would tell it. */
-export function sightingOf(
+export function observationOf(
   { line, leavingDate, left, timeZone }: Departure,
-  { identityId, origin }: Pick<Sighting, 'identityId' | 'origin'>,
-): Sighting {
+  { identityId, origin }: Pick<Observation, 'identityId' | 'origin'>,
+): Observation {
   return {
     identityId,
     fields: {},
@@ -57,6 +57,6 @@ export function sightingOf(
 
 /** Rows that were rejected make no person known, and move no date of a person who has left already. */
 export function mayDepart(entry: RosterEntry | undefined, today: string): boolean {
-  if (entry === undefined || (entry.wanted ?? entry.confirmed) === null) return false
+  if (entry === undefined || (entry.desired ?? entry.confirmed) === null) return false
   return !hasLeft(knownEmployment(entry), today)
 }

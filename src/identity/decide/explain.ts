@@ -1,15 +1,15 @@
 import type { Change } from '../change.ts'
 import { hasLeft, knownEmployment } from '../employment.ts'
 import { isBefore } from '../field-times.ts'
-import type { RosterEntry, Sighting } from '../record.ts'
-import type { PlanContext, Seen, WantedSide } from './decide.ts'
+import type { RosterEntry, Observation } from '../record.ts'
+import type { PlanContext, Seen, DesiredState } from './decide.ts'
 
 /** What was decided about one person, and from what. */
 export type Decided = {
   /** What was known before; undefined: nothing. */
   readonly entry: RosterEntry | undefined
   readonly seen: Seen
-  readonly side: WantedSide | null
+  readonly side: DesiredState | null
   readonly change: Change | null
 }
 
@@ -30,7 +30,7 @@ function evidenceOf({ entry, seen, side }: Decided, ctx: PlanContext): string[] 
   return [...olderOf(entry, ctx), ...leavingOf(seen, side, ctx), ...returnOf(entry, seen, side, ctx)]
 }
 
-function absenceOf(entry: RosterEntry, side: WantedSide | null, ctx: PlanContext): string[] {
+function absenceOf(entry: RosterEntry, side: DesiredState | null, ctx: PlanContext): string[] {
   const { mode, absence, graceRuns, asOf, exportDate, today } = ctx
   if (mode === 'delta') return ['the source has no row of the person, and is a delta: that says nothing']
   if (absence === 'ignore') return ['the source has no row of the person, and the connection says "absence: ignore"']
@@ -55,13 +55,13 @@ function absenceOf(entry: RosterEntry, side: WantedSide | null, ctx: PlanContext
 }
 
 function olderOf(entry: RosterEntry | undefined, { asOf }: PlanContext): string[] {
-  if (!entry || entry.wanted === null || !isBefore(asOf, entry.asOf)) return []
+  if (!entry || entry.desired === null || !isBefore(asOf, entry.asOf)) return []
   return [`the row is of ${asOf}, and newer facts are known, of ${entry.asOf}: only what no newer fact says counts`]
 }
 
 function leavingOf(
-  { leavingDate, left, employed, unsure, action }: Sighting,
-  side: WantedSide | null,
+  { leavingDate, left, employed, unsure, action }: Observation,
+  side: DesiredState | null,
   ctx: PlanContext,
 ) {
   const { today, future, timeZone } = ctx
@@ -90,14 +90,14 @@ function leavingOf(
 
 function returnOf(
   entry: RosterEntry | undefined,
-  { left, leavingDate }: Sighting,
-  side: WantedSide | null,
+  { left, leavingDate }: Observation,
+  side: DesiredState | null,
   { today }: PlanContext,
 ) {
   if (entry === undefined || left || typeof leavingDate === 'string') return []
   const known = knownEmployment(entry)
   if (!hasLeft(known, today)) return []
-  const isBack = side?.wanted != null && (side.wanted.separatedAt ?? null) === null
+  const isBack = side?.desired != null && (side.desired.separatedAt ?? null) === null
   return isBack
     ? ['the person had left, and the row brings them back']
     : [`the person has left on ${dayOf(known.separatedAt ?? '')}, and nothing in the row brings them back`]
@@ -105,7 +105,7 @@ function returnOf(
 
 function outcomeOf({ entry, change }: Decided): string {
   if (change === null) {
-    const isKnown = entry !== undefined && (entry.confirmed !== null || entry.wanted !== null)
+    const isKnown = entry !== undefined && (entry.confirmed !== null || entry.desired !== null)
     return isKnown
       ? 'the platform has acknowledged all of this already: there is nothing to send'
       : 'too little is known of the person to send anything'

@@ -7,7 +7,7 @@ export function joinersDates() {
   const leavings = new Map<string, number>()
   return {
     add({ entry, news: { kinds } }: Decision): void {
-      const { startedAt, separatedAt } = entry?.wanted ?? {}
+      const { startedAt, separatedAt } = entry?.desired ?? {}
       if (typeof startedAt === 'string') count(starts, startedAt)
       const isStated = kinds.includes('leftJoiners') && entry?.inferred === false
       if (isStated && typeof separatedAt === 'string') count(leavings, separatedAt)

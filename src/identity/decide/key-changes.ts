@@ -11,7 +11,7 @@ export function watchKeyChanges(context: PlanContext, twoPeople: ReadonlySet<str
     told(entry: RosterEntry | undefined, { entry: side, news: { kinds } }: Decision): void {
       const known = recordOf(entry)
       if (kinds.includes('joiners')) {
-        const joined = side?.wanted ?? null
+        const joined = side?.desired ?? null
         if (joined !== null && !hasLeft(joined, context.today)) keys.joins(joined.identityId, joined)
       } else if (known !== null && (kinds.includes('leavers') || isAnnounced(entry, side))) {
         keys.leaves(known.identityId, known)
@@ -33,7 +33,7 @@ export function watchKeyChanges(context: PlanContext, twoPeople: ReadonlySet<str
 }
 
 function recordOf(entry: RosterEntry | undefined): IdentityRecord | null {
-  return entry?.wanted ?? entry?.confirmed ?? null
+  return entry?.desired ?? entry?.confirmed ?? null
 }
 
 /** Whether a leaving date that lies ahead is stated for the first time. */

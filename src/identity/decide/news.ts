@@ -6,19 +6,19 @@ import { isOfAnother } from '../rekeyed.ts'
 type Rules = { readonly today: string /** Who has left is taken off the platform. */; readonly removes: boolean }
 
 /** What is new about a person against what was known before, for the guards: what a former run accepted is not judged again. */
-export function newsOf(entry: RosterEntry, wanted: IdentityRecord, rules: Rules): News {
+export function newsOf(entry: RosterEntry, desired: IdentityRecord, rules: Rules): News {
   const { today } = rules
-  const known = entry.wanted ?? entry.confirmed
-  const { identityId } = wanted
-  if (known === wanted) return noNews
-  if (known === null) return { identityId, kinds: kindsOfJoiner(wanted, rules), moves: [] }
-  const moves = fieldsOf(known, wanted).flatMap((field) => moveOf(field, known, wanted))
+  const known = entry.desired ?? entry.confirmed
+  const { identityId } = desired
+  if (known === desired) return noNews
+  if (known === null) return { identityId, kinds: kindsOfJoiner(desired, rules), moves: [] }
+  const moves = fieldsOf(known, desired).flatMap((field) => moveOf(field, known, desired))
   const moved = (field: FieldName) => moves.some((move) => move.field === field)
   const left = hasLeft(known, today)
   const kinds: NewsKind[] = []
-  if (left && !hasLeft(wanted, today) && isOfAnother(known, wanted)) kinds.push('reusedKeys')
-  if (leavesNow(known, wanted, today)) kinds.push('leavers')
-  else if (left && (wanted.separatedAt ?? null) === null) kinds.push('returns')
+  if (left && !hasLeft(desired, today) && isOfAnother(known, desired)) kinds.push('reusedKeys')
+  if (leavesNow(known, desired, today)) kinds.push('leavers')
+  else if (left && (desired.separatedAt ?? null) === null) kinds.push('returns')
   // A date that was inferred is there to be replaced.
   else if (left && !entry.inferred && moved('separatedAt')) kinds.push('redates')
   if (moved('email')) kinds.push('emailChanges')
@@ -27,10 +27,10 @@ export function newsOf(entry: RosterEntry, wanted: IdentityRecord, rules: Rules)
 }
 
 /** Where leavers are removed, records have no people's names, and nothing is sent of those who have left. */
-function kindsOfJoiner(wanted: IdentityRecord, { today, removes }: Rules): NewsKind[] {
+function kindsOfJoiner(desired: IdentityRecord, { today, removes }: Rules): NewsKind[] {
   if (removes) return ['joiners']
-  if (hasLeft(wanted, today)) return ['joiners', 'leavers', 'leftJoiners']
-  return isUnnamed(wanted) ? ['joiners', 'unnamedJoiners'] : ['joiners']
+  if (hasLeft(desired, today)) return ['joiners', 'leavers', 'leftJoiners']
+  return isUnnamed(desired) ? ['joiners', 'unnamedJoiners'] : ['joiners']
 }
 
 /** Whether a person lacks what the platform could know them by: everything, or what a column should hold. */
@@ -43,14 +43,14 @@ function isUnnamed({ email, firstName, lastName }: IdentityRecord): boolean {
 }
 
 /** A field that gets its first value, as each does that is newly mapped, loses nothing and moves nothing. */
-function moveOf(field: FieldName, known: IdentityRecord, wanted: IdentityRecord): Move[] {
-  const [from = null, to] = [known[field], wanted[field]]
+function moveOf(field: FieldName, known: IdentityRecord, desired: IdentityRecord): Move[] {
+  const [from = null, to] = [known[field], desired[field]]
   return from === null || to === undefined || to === from ? [] : [{ field, from, to }]
 }
 
 /** Whether a person leaves who has not; a date ahead that moves, and one that comes, was judged when it was first stated. */
-function leavesNow(known: IdentityRecord, wanted: IdentityRecord, today: string): boolean {
-  const [before = null, now = null] = [known.separatedAt, wanted.separatedAt]
+function leavesNow(known: IdentityRecord, desired: IdentityRecord, today: string): boolean {
+  const [before = null, now = null] = [known.separatedAt, desired.separatedAt]
   if (now === null || now === before || hasLeft(known, today)) return false
-  return before === null || hasLeft(wanted, today)
+  return before === null || hasLeft(desired, today)
 }

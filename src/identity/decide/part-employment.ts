@@ -1,11 +1,11 @@
 import type { Change } from '../change.ts'
 import { changeTo } from '../difference.ts'
 import { type FieldName, fieldsOf, type IdentityRecord, type RosterEntry, timedFieldsOf } from '../record.ts'
-import type { WantedSide } from './decide.ts'
+import type { DesiredState } from './decide.ts'
 
 /** What is decided about a person, parted in two: what is said about employment, and all the rest. */
 type Parted = {
-  readonly first: { readonly entry: WantedSide | null; readonly change: Change }
+  readonly first: { readonly entry: DesiredState | null; readonly change: Change }
   /** What is left once the first part was sent; null: nothing. */
   readonly rest: Change | null
 }
@@ -17,16 +17,16 @@ type Parted = {
 export function partEmployment(
   known: RosterEntry,
   change: Exclude<Change, { kind: 'retract' }>,
-  entry: WantedSide | null,
+  entry: DesiredState | null,
   { removes }: { removes: boolean },
 ): Parted | null {
   const others = fieldsOf(change.fields).filter(
     (field) => field !== 'separatedAt' && change.fields[field] !== undefined,
   )
   if (others.length === 0) return null
-  const record = withKnown(change.record, known.wanted, others)
+  const record = withKnown(change.record, known.desired, others)
   const { inferred } = change
-  const { confirmed, wanted: desiredBefore } = known
+  const { confirmed, desired: desiredBefore } = known
   const first = changeTo(record, {
     ...{ confirmed, inferred, carried: change.carried, removes },
     ...(!change.carried && { desiredBefore }),
@@ -35,7 +35,7 @@ export function partEmployment(
   return {
     first: {
       change: { ...first, kind: change.kind } as typeof first,
-      entry: entry && { ...entry, wanted: record, fieldTimes: timesOf(entry, known, others) },
+      entry: entry && { ...entry, desired: record, fieldTimes: timesOf(entry, known, others) },
     },
     rest: changeTo(change.record, { confirmed: record, inferred, carried: change.carried, removes }),
   }
@@ -52,8 +52,8 @@ function withKnown(record: IdentityRecord, known: IdentityRecord | null, fields:
 }
 
 /** These fields are as old as they were. */
-function timesOf(entry: WantedSide, known: RosterEntry, fields: readonly string[]): WantedSide['fieldTimes'] {
-  const older = timedFieldsOf(entry.wanted).flatMap((field) =>
+function timesOf(entry: DesiredState, known: RosterEntry, fields: readonly string[]): DesiredState['fieldTimes'] {
+  const older = timedFieldsOf(entry.desired).flatMap((field) =>
     fields.includes(field) ? [[field, known.fieldTimes?.[field] ?? known.asOf] as const] : [],
   )
   return { ...entry.fieldTimes, ...Object.fromEntries(older) }

@@ -1,12 +1,12 @@
 import type { Change } from '../change.ts'
 import { sameTimes } from '../field-times.ts'
 import type { Origin, RosterEntry } from '../record.ts'
-import { type Decision, type PlanContext, sameHeld, type WantedSide } from './decide.ts'
+import { type Decision, type PlanContext, sameHeld, type DesiredState } from './decide.ts'
 
-/** What is decided about one person: a new wanted side, a change to send, or both. */
+/** What is decided about one person: a new desired side, a change to send, or both. */
 export type PlannedPerson = {
   readonly identityId: string
-  readonly entry: WantedSide | null
+  readonly entry: DesiredState | null
   readonly change: Change | null
   readonly origin: Origin | null
   /** The entry says no more than that what the change sends was true when the source was. */
@@ -36,9 +36,9 @@ export function planned(
   return [{ identityId, entry: stored, change, origin, follows }]
 }
 
-/** The person as wanted, to be sent once more. */
+/** The person as desired, to be sent once more. */
 function resend(entry: RosterEntry | undefined, decision: Decision): Change | null {
-  const record = decision.entry?.wanted ?? entry?.wanted ?? null
+  const record = decision.entry?.desired ?? entry?.desired ?? null
   if (record === null || entry === undefined || entry.retracted !== null) return null
   return { kind: 'update', identityId: entry.identityId, record, fields: {}, inferred: false, carried: true }
 }
@@ -48,7 +48,7 @@ function saysNews(entry: RosterEntry | undefined, { entry: side }: Decision): bo
   if (side === null) return false
   if (entry === undefined) return true
   return (
-    side.wanted !== entry.wanted ||
+    side.desired !== entry.desired ||
     side.inferred !== entry.inferred ||
     side.deferredTo !== entry.deferredTo ||
     side.clearedDate !== entry.clearedDate ||
@@ -61,12 +61,12 @@ function saysNews(entry: RosterEntry | undefined, { entry: side }: Decision): bo
   )
 }
 
-/** Whether a wanted side says no more than that what a change sends was true when the source was. */
-function followsFrom(change: Change | null, side: WantedSide, { asOf }: PlanContext): boolean {
+/** Whether a desired side says no more than that what a change sends was true when the source was. */
+function followsFrom(change: Change | null, side: DesiredState, { asOf }: PlanContext): boolean {
   return (
     change !== null &&
     change.kind !== 'retract' &&
-    side.wanted === change.record &&
+    side.desired === change.record &&
     side.inferred === change.inferred &&
     side.deferredTo === null &&
     side.clearedDate === null &&

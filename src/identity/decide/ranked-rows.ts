@@ -1,7 +1,7 @@
 import { fingerprint } from '../digest.ts'
-import type { Reject, Sighting } from '../record.ts'
+import type { Reject, Observation } from '../record.ts'
 import type { PlanContext } from './decide.ts'
-import { bothLeave, leavingIn, sightingOf } from './departure.ts'
+import { bothLeave, leavingIn, observationOf } from './departure.ts'
 import type { Faults } from './faults.ts'
 import { type Collected, emptyPage, type PersonRow, rowOf, type SeveralRows, unusableRow } from './row-book.ts'
 
@@ -29,30 +29,30 @@ export function rankedRows(
   }
 
   /** Two rows of a person of which neither outranks the other are both rejected. What alone counts of them is that both say "left". */
-  function repeat(before: PersonRow, sighting: Sighting): void {
-    const { identityId, rank, origin } = sighting
+  function repeat(before: PersonRow, observation: Observation): void {
+    const { identityId, rank, origin } = observation
     const { line } = origin
-    const leaving = leavingIn(sighting, context)
+    const leaving = leavingIn(observation, context)
     const departure = rank === before.rank ? bothLeave(before.leaving, leaving, context) : null
-    const underTwoKeys = before.keyOrder !== (sighting.keyOrder ?? 0)
+    const underTwoKeys = before.keyOrder !== (observation.keyOrder ?? 0)
     setAside(identityId, before, { line, rank, underTwoKeys })
     faults.add(twice(identityId, { line, other: before.line, mayLeave: leaving !== false, underTwoKeys }))
     before.leaving = departure ?? false
-    if (departure) departures.set(identityId, sightingOf(departure, { identityId, origin }))
+    if (departure) departures.set(identityId, observationOf(departure, { identityId, origin }))
     else departures.delete(identityId)
   }
 
-  function replace(before: PersonRow, sighting: Sighting): void {
-    const { identityId } = sighting
+  function replace(before: PersonRow, observation: Observation): void {
+    const { identityId } = observation
     if (before.isUsable) {
       account.older++
       withdraw(identityId)
     } else {
       account.records++
     }
-    Object.assign(before, rowOf(sighting, context))
+    Object.assign(before, rowOf(observation, context))
     departures.delete(identityId)
-    collected.page.told.set(identityId, [sighting])
+    collected.page.told.set(identityId, [observation])
   }
 
   /** Has a decision taken back. A person of the present page has none yet. */
@@ -61,23 +61,23 @@ export function rankedRows(
   }
 
   /** Whether, of two rows under different keys of one person, the older key's row says that it leaves: the key then, and no person. */
-  function isOver(before: PersonRow, sighting: Sighting): boolean {
-    return before.keyOrder < (sighting.keyOrder ?? 0)
+  function isOver(before: PersonRow, observation: Observation): boolean {
+    return before.keyOrder < (observation.keyOrder ?? 0)
       ? before.leaving !== false
-      : leavingIn(sighting, context) !== false
+      : leavingIn(observation, context) !== false
   }
 
   return {
-    meet(before, sighting) {
-      const { rank, keyOrder = 0 } = sighting
-      if (before.isUsable && before.keyOrder !== keyOrder && isOver(before, sighting)) {
+    meet(before, observation) {
+      const { rank, keyOrder = 0 } = observation
+      if (before.isUsable && before.keyOrder !== keyOrder && isOver(before, observation)) {
         // HR keeps the row of a key that it no longer uses.
-        if (before.keyOrder < keyOrder) replace(before, sighting)
+        if (before.keyOrder < keyOrder) replace(before, observation)
         else account.older++
       } else if (rank === undefined || before.rank === undefined || rank === before.rank) {
-        repeat(before, sighting)
+        repeat(before, observation)
       } else if (rank > before.rank) {
-        replace(before, sighting)
+        replace(before, observation)
       } else {
         account.older++
       }
@@ -97,7 +97,7 @@ export function rankedRows(
       collected.page = emptyPage()
       return {
         withdrawn: [...withdrawn],
-        told: [...told].map(([identityId, sightings]) => ({ identityId, sightings })),
+        told: [...told].map(([identityId, observations]) => ({ identityId, observations })),
       }
     },
     told: () => [],

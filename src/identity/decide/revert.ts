@@ -2,7 +2,7 @@ import type { Change, FieldChange } from '../change.ts'
 import { sameRecord } from '../difference.ts'
 import { utcMidnight } from '../employment.ts'
 import type { FieldName, IdentityRecord, RosterEntry } from '../record.ts'
-import type { WantedSide } from './decide.ts'
+import type { DesiredState } from './decide.ts'
 
 /** What a run did to one person, and what is known of the time before and after it. */
 export type Done = {
@@ -17,7 +17,7 @@ export type Done = {
 
 /** What becomes of it: the person goes back to the former facts, is left to another act that names them, or is left as they are. */
 export type Undoing =
-  | { readonly kind: 'back'; readonly side: WantedSide }
+  | { readonly kind: 'back'; readonly side: DesiredState }
   | { readonly kind: 'retract' | 'restore' | 'nothing' }
   | { readonly kind: 'left'; readonly reason: string }
 
@@ -38,7 +38,8 @@ export function undo(entry: RosterEntry | undefined, done: Done, { repairs }: { 
   if (entry === undefined) return left('nothing is known of them any more')
   if (entry.retracted) return left('their data was taken back since')
   if (changedBy !== null) return left(`run ${changedBy} accepted a change of them since`)
-  if (entry.wanted === null || !sameRecord(entry.wanted, change.record)) return left('newer facts about them are known')
+  if (entry.desired === null || !sameRecord(entry.desired, change.record))
+    return left('newer facts about them are known')
   if (change.inferred && !entry.inferred) return left('HR has stated their leaving date since')
   if (repairs && change.carried) return left('the run sent again what the platform had lost or changed')
   const former = formerValues(change)
@@ -50,7 +51,7 @@ export function undo(entry: RosterEntry | undefined, done: Done, { repairs }: { 
 /** The values of fields, without the key of their person. */
 type Values = Omit<IdentityRecord, 'identityId'>
 
-/** What the fields that the run itself changed held before: what was wanted then, whether the platform had it or not. */
+/** What the fields that the run itself changed held before: what was desired then, whether the platform had it or not. */
 function formerValues({ carried, fields }: Pick<Sent, 'carried' | 'fields'>): Values {
   if (carried) return {}
   const told = Object.entries(fields) as [FieldName, FieldChange][]
@@ -81,19 +82,19 @@ function formerSide(
   entry: RosterEntry,
   { sent, former }: { sent: IdentityRecord; former: Values },
   { wasInferred }: Done,
-): WantedSide {
+): DesiredState {
   const { asOf, employmentAsOf, exportIsSilent, fieldTimes } = entry
   const times = { asOf, employmentAsOf, exportIsSilent, fieldTimes }
-  const wanted: IdentityRecord = { ...entry.wanted, ...sent, ...former }
+  const desired: IdentityRecord = { ...entry.desired, ...sent, ...former }
   const { separatedAt } = former
   if (separatedAt === undefined) {
     const { inferred, deferredTo, deferredZone, clearedDate, heldLeaving, absences } = entry
-    return { wanted, inferred, deferredTo, deferredZone, clearedDate, heldLeaving, ...times, absences }
+    return { desired, inferred, deferredTo, deferredZone, clearedDate, heldLeaving, ...times, absences }
   }
   // A date that counts again is no longer one that a later start has cleared.
   const isCleared = entry.clearedDate !== null && utcMidnight(entry.clearedDate) === separatedAt
   return {
-    wanted,
+    desired,
     inferred: separatedAt !== null && wasInferred,
     deferredTo: null,
     deferredZone: null,

@@ -1,15 +1,15 @@
 import { isHiredAgain, startsAfterLeaving } from '../employment.ts'
-import type { Origin, Reject, Sighting } from '../record.ts'
+import type { Origin, Reject, Observation } from '../record.ts'
 import { dateIn, type PlanContext } from './decide.ts'
-import { type Departure, leavingIn, sightingOf } from './departure.ts'
+import { type Departure, leavingIn, observationOf } from './departure.ts'
 import type { Faults } from './faults.ts'
 import { rememberLast } from './last-named.ts'
 
 /** Follows every date, as text. */
 const afterToday = '~'
 
-/** What rows said about one person: one sighting, or all of them where rows stand in the order of their times. */
-export type Told = { readonly identityId: string; readonly sightings: readonly Sighting[] }
+/** What rows said about one person: one observation, or all of them where rows stand in the order of their times. */
+export type Told = { readonly identityId: string; readonly observations: readonly Observation[] }
 
 /** What the rows since the last page ask for. */
 export type Page = {
@@ -55,17 +55,17 @@ export type PersonRow = {
 /** What the rows so far say of people, by key. */
 export type Collected = {
   readonly people: Map<string, PersonRow>
-  /** People with several rejected rows that all say that they have left: one sighting each, which says so and no more. */
-  readonly departures: Map<string, Sighting>
+  /** People with several rejected rows that all say that they have left: one observation each, which says so and no more. */
+  readonly departures: Map<string, Observation>
   readonly account: { -readonly [K in keyof Account]: Account[K] }
   /** The page that is being filled. */
-  page: { readonly withdrawn: Set<string>; readonly told: Map<string, Sighting[]> }
+  page: { readonly withdrawn: Set<string>; readonly told: Map<string, Observation[]> }
 }
 
 /** What is done about several rows of one person: they stand for one another, or happened one after the other. */
 export type SeveralRows = {
   /** A further row of a person. */
-  meet(before: PersonRow, sighting: Sighting): void
+  meet(before: PersonRow, observation: Observation): void
   /** A row of a person that cannot be used. */
   reject(reject: Reject & { readonly identityId: string }): void
   /** The page of the rows so far. `isLast`: no more rows follow. */
@@ -92,7 +92,7 @@ export function openRowBook({ context, faults, severalRows, settled = noneSettle
   const several = severalRows(collected, { context, faults })
   const passedOver = new Set<string>()
   const outside = new Map<string, Origin>()
-  const later: Sighting[] = []
+  const later: Observation[] = []
   const laterKeys = new Set<string>()
   const lastNamed = rememberLast(settled.keyOf)
 
@@ -101,31 +101,31 @@ export function openRowBook({ context, faults, severalRows, settled = noneSettle
     account.startsAfterLeaving = { count: count + 1, line: count === 0 ? line : first }
   }
 
-  function addLater(sighting: Sighting): void {
+  function addLater(observation: Observation): void {
     account.later++
-    later.push(sighting)
-    laterKeys.add(sighting.identityId)
+    later.push(observation)
+    laterKeys.add(observation.identityId)
   }
 
   return {
     ...answersOf({ collected, several, settled, passedOver, outside, later, laterKeys }),
     account: account as Account,
 
-    see(sighting: Sighting): void {
-      if (sighting.badCells) faults.addCells(sighting.badCells)
-      if (isLater(sighting, context)) {
-        addLater(sighting)
+    see(observation: Observation): void {
+      if (observation.badCells) faults.addCells(observation.badCells)
+      if (isLater(observation, context)) {
+        addLater(observation)
         return
       }
-      const { identityId, origin } = sighting
-      if (!sighting.left && (sighting.leavingDate ?? afterToday) > context.today) lastNamed.add(identityId)
-      if (startsAfterLeaving(sighting) && !isHiredAgain(sighting, context.today)) noteSwapped(origin.line)
+      const { identityId, origin } = observation
+      if (!observation.left && (observation.leavingDate ?? afterToday) > context.today) lastNamed.add(identityId)
+      if (startsAfterLeaving(observation) && !isHiredAgain(observation, context.today)) noteSwapped(origin.line)
       const before = people.get(identityId)
       if (before === undefined) {
         account.records++
-        people.set(identityId, rowOf(sighting, context))
-        collected.page.told.set(identityId, [sighting])
-      } else several.meet(before, sighting)
+        people.set(identityId, rowOf(observation, context))
+        collected.page.told.set(identityId, [observation])
+      } else several.meet(before, observation)
     },
 
     reject(reject: Reject): void {
@@ -172,7 +172,7 @@ export function openRowBook({ context, faults, severalRows, settled = noneSettle
         people.set(identityId, unusableRow(line, false))
         if (outOfScope === 'keep') continue
         const departure = { line, leavingDate: undefined, left: true, timeZone: undefined }
-        departures.set(identityId, sightingOf(departure, { identityId, origin }))
+        departures.set(identityId, observationOf(departure, { identityId, origin }))
       }
       for (const [identityId, departure] of departures) collected.page.told.set(identityId, [departure])
       return several.takePage(true)
@@ -188,7 +188,7 @@ type Noted = {
   readonly passedOver: ReadonlySet<string>
   /** People with a row that is not in scope. */
   readonly outside: ReadonlyMap<string, Origin>
-  readonly later: readonly Sighting[]
+  readonly later: readonly Observation[]
   readonly laterKeys: ReadonlySet<string>
 }
 
@@ -247,7 +247,7 @@ function answersOf({ collected, several, settled, passedOver, outside, later, la
     },
 
     /** The rows that take effect on a later day than that of the source. A person with no other row stays as known until then. */
-    later: (): readonly Sighting[] => later,
+    later: (): readonly Observation[] => later,
   }
 }
 
@@ -267,9 +267,9 @@ export function emptyPage(): Collected['page'] {
 }
 
 /** A usable row as it stands for its person. */
-export function rowOf(sighting: Sighting, context: PlanContext): PersonRow {
-  const { rank, keyOrder = 0, origin } = sighting
-  return { line: origin.line, rank, isUsable: true, leaving: leavingIn(sighting, context), keyOrder }
+export function rowOf(observation: Observation, context: PlanContext): PersonRow {
+  const { rank, keyOrder = 0, origin } = observation
+  return { line: origin.line, rank, isUsable: true, leaving: leavingIn(observation, context), keyOrder }
 }
 
 /** What stands for a person of whom no row can be used. */
@@ -279,7 +279,7 @@ export function unusableRow(line: number, leaving: boolean): PersonRow {
 
 /** Whether a row takes effect on a later day than that on which its source was true. */
 export function isLater(
-  { effectiveOn, timeZone }: Sighting,
+  { effectiveOn, timeZone }: Observation,
   { exportDate, asOf }: Pick<PlanContext, 'exportDate' | 'asOf'>,
 ): boolean {
   if (effectiveOn === undefined) return false

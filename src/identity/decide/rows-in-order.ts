@@ -1,4 +1,4 @@
-import type { Sighting } from '../record.ts'
+import type { Observation } from '../record.ts'
 import { type Collected, emptyPage, type Page, type SeveralRows, type Told } from './row-book.ts'
 
 /**
@@ -8,12 +8,15 @@ import { type Collected, emptyPage, type Page, type SeveralRows, type Told } fro
 export function rowsInOrder(collected: Collected): SeveralRows {
   let all: readonly Told[] = []
   return {
-    meet: (_before, sighting) => collected.page.told.get(sighting.identityId)?.push(sighting),
+    meet: (_before, observation) => collected.page.told.get(observation.identityId)?.push(observation),
     // An event that cannot be understood does not take the others of its person along.
     reject: () => {},
     takePage(isLast): Page {
       if (!isLast) return { withdrawn: [], told: [] }
-      all = [...collected.page.told].map(([identityId, sightings]) => ({ identityId, sightings: lastKeys(sightings) }))
+      all = [...collected.page.told].map(([identityId, observations]) => ({
+        identityId,
+        observations: lastKeys(observations),
+      }))
       collected.page = emptyPage()
       return { withdrawn: [], told: all }
     },
@@ -22,19 +25,19 @@ export function rowsInOrder(collected: Collected): SeveralRows {
 }
 
 /** Rows in order without those by which a former key leaves, beside a newer one that speaks of employment: the key goes, and no person. */
-function lastKeys(sightings: readonly Sighting[]): readonly Sighting[] {
-  if (sightings.every(({ keyOrder }) => keyOrder === sightings[0]?.keyOrder)) return sightings
-  const speaking = sightings.filter((sighting) => sighting.statesEmployment || saysLeaving(sighting))
+function lastKeys(observations: readonly Observation[]): readonly Observation[] {
+  if (observations.every(({ keyOrder }) => keyOrder === observations[0]?.keyOrder)) return observations
+  const speaking = observations.filter((observation) => observation.statesEmployment || saysLeaving(observation))
   const last = Math.max(...speaking.map(({ keyOrder = 0 }) => keyOrder))
-  return sightings.filter((sighting) => !saysLeaving(sighting) || (sighting.keyOrder ?? 0) >= last)
+  return observations.filter((observation) => !saysLeaving(observation) || (observation.keyOrder ?? 0) >= last)
 }
 
 /** The rows that say that a person leaves, unless a later one says that they do not. */
-export function departuresOf(sightings: readonly Sighting[]): readonly Sighting[] {
-  const last = sightings.findLast((sighting) => saysLeaving(sighting) || sighting.statesEmployment)
-  return last !== undefined && saysLeaving(last) ? sightings.filter(saysLeaving) : []
+export function departuresOf(observations: readonly Observation[]): readonly Observation[] {
+  const last = observations.findLast((observation) => saysLeaving(observation) || observation.statesEmployment)
+  return last !== undefined && saysLeaving(last) ? observations.filter(saysLeaving) : []
 }
 
-function saysLeaving({ action, left, leavingDate }: Sighting): boolean {
+function saysLeaving({ action, left, leavingDate }: Observation): boolean {
   return action !== 'retract' && (left || typeof leavingDate === 'string')
 }

@@ -1,4 +1,4 @@
-import type { RosterEntry, Sighting } from '../record.ts'
+import type { RosterEntry, Observation } from '../record.ts'
 import { decideInOrder } from './decide.ts'
 import type { Decisions } from './decisions.ts'
 import type { PlannedPerson } from './planned.ts'
@@ -23,10 +23,14 @@ const departureGuards: ReadonlySet<string> = new Set(['leavers', 'rekeyed', 'pin
 export function startSplitting(decisions: Decisions) {
   const waitingTally = tally()
 
-  function decideSome(entry: RosterEntry | undefined, sightings: readonly Sighting[], into: Tally): PlannedPerson[] {
-    const [first, last] = [sightings[0], sightings.at(-1)]
+  function decideSome(
+    entry: RosterEntry | undefined,
+    observations: readonly Observation[],
+    into: Tally,
+  ): PlannedPerson[] {
+    const [first, last] = [observations[0], observations.at(-1)]
     if (!first || !last) return []
-    const decision = decisions.withPin(first.identityId, decideInOrder(entry, sightings, decisions.context))
+    const decision = decisions.withPin(first.identityId, decideInOrder(entry, observations, decisions.context))
     into.add(decision, first)
     return decisions.planned(entry, decision, { identityId: first.identityId, origin: last.origin })
   }
@@ -44,15 +48,15 @@ export function startSplitting(decisions: Decisions) {
       const goesOn: PlannedPerson[] = []
       const waits: PlannedPerson[] = []
       const waiting: Told[] = []
-      for (const { identityId, sightings, joins } of people) {
+      for (const { identityId, observations, joins } of people) {
         const entry = known.get(identityId)
         const mayNotLeave = decisions.isCountedBy(identityId, stopped.intersection(departureGuards))
-        const departures = entry === undefined || mayNotLeave ? [] : departuresOf(sightings)
-        const rest = sightings.filter((sighting) => !departures.includes(sighting))
+        const departures = entry === undefined || mayNotLeave ? [] : departuresOf(observations)
+        const rest = observations.filter((observation) => !departures.includes(observation))
         decisions.takeBack([identityId])
         goesOn.push(...decideSome(entry, departures, decisions.tally))
         if (!joins) waits.push(...decideSome(entry, rest, waitingTally))
-        if (rest.length > 0) waiting.push({ identityId, sightings: rest })
+        if (rest.length > 0) waiting.push({ identityId, observations: rest })
       }
       return { goesOn, waits, waiting }
     },

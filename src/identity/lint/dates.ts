@@ -1,6 +1,6 @@
 import { type DeclaredDates, dateExplainer, hintText } from '../mapping/date-hints.ts'
 import { isPlaceholderDate } from '../mapping/placeholder-dates.ts'
-import type { Sighting } from '../record.ts'
+import type { Observation } from '../record.ts'
 import { column, countRows, type Found, fewestTelling, indexesOf, type LintScope, type Watch } from './watch.ts'
 
 const twoDigitYear = /^\d{1,2}([ ./-])\d{1,2}\1\d{2}$/
@@ -18,7 +18,7 @@ type DateField = {
   readonly indexes: readonly number[]
   readonly declared: DeclaredDates
   /** The date of the field as `YYYY-MM-DD`, where the row states one. */
-  readonly read: (sighting: Sighting) => string | null
+  readonly read: (observation: Observation) => string | null
 }
 
 /** Finds date columns in which every date is the same. */
@@ -28,8 +28,8 @@ export function watchSameDates(scope: LintScope): Watch[] {
     let several = false
     let dates = 0
     return {
-      see(sighting) {
-        const date = read(sighting)
+      see(observation) {
+        const date = read(observation)
         if (date === null) return false
         dates += 1
         only ??= date
@@ -102,8 +102,8 @@ export function watchDateFormats(scope: LintScope): Watch[] {
     let people = 0
     let readable = 0
     return {
-      see(sighting) {
-        if (field.read(sighting) !== null) readable += 1
+      see(observation) {
+        if (field.read(observation) !== null) readable += 1
         people += 1
         return people >= scope.telling
       },
@@ -129,8 +129,8 @@ export function watchDateFormats(scope: LintScope): Watch[] {
 
 function dateFields({ columns, headers, dateRules }: LintScope): DateField[] {
   const readers = {
-    startedAt: ({ fields }: Sighting) => fields.startedAt?.slice(0, 10) ?? null,
-    separatedAt: ({ leavingDate }: Sighting) => leavingDate ?? null,
+    startedAt: ({ fields }: Observation) => fields.startedAt?.slice(0, 10) ?? null,
+    separatedAt: ({ leavingDate }: Observation) => leavingDate ?? null,
   }
   return (['startedAt', 'separatedAt'] as const).flatMap((name) => {
     const header = columns[name]

@@ -59,9 +59,9 @@ export function watchInvisibleKeys({ columns, headers }: LintScope): Watch[] {
   const found = new Examples()
   return [
     {
-      see(sighting, { values }) {
+      see(observation, { values }) {
         const [invisible] = indexes.flatMap((index) => invisibleIn(values[index] ?? ''))
-        if (invisible !== undefined) found.add(invisible, sighting.origin.line)
+        if (invisible !== undefined) found.add(invisible, observation.origin.line)
         return false
       },
       spares: () => true,

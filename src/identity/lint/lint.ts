@@ -1,5 +1,5 @@
 import { isReject, type MappableRow } from '../mapping/rows.ts'
-import type { Reject, Sighting } from '../record.ts'
+import type { Reject, Observation } from '../record.ts'
 import { watchDateFormats, watchPlaceholderDates, watchSameDates, watchTwoDigitYears } from './dates.ts'
 import { watchInvisibleKeys, watchScientificKeys, watchSeveralRows, watchShrunkKeys } from './keys.ts'
 import { watchAddresses, watchBlankColumns, watchLeavers, watchManagers } from './people.ts'
@@ -34,7 +34,7 @@ type Finding = { readonly check: LintCheck; readonly message: string; readonly l
 
 export type Lint = {
   /** To be shown every row with what the mapping told of it, in the order of the export. */
-  readonly see: (row: MappableRow, told: Sighting | Reject) => void
+  readonly see: (row: MappableRow, told: Observation | Reject) => void
   /** Whether rows with these traits need not be shown any more. `knowsAddress`: where it is known what the addresses in them are compared by. */
   readonly spares: (traits: RowTraits, knowsAddress: boolean) => boolean
   /** Takes so many rows into account that were not shown. */
@@ -61,7 +61,7 @@ export function createLint({
   const scope = { ...about, telling, addressOf }
   const chosen = lintChecks.filter((check) => mode === 'snapshot' || !checks[check].needsSnapshot)
   const watches = chosen.flatMap((check) => checks[check].watch(scope).map((watch: Watch) => ({ check, ...watch })))
-  const ofSightings = watches.flatMap(({ see, ...spared }) => (see ? [{ see, ...spared }] : []))
+  const ofObservations = watches.flatMap(({ see, ...spared }) => (see ? [{ see, ...spared }] : []))
   const known = new Map<RowTraits, ReadTraits>()
   const read = (traits: RowTraits): ReadTraits => {
     const before = known.get(traits) ?? readTraits(traits)
@@ -79,19 +79,19 @@ export function createLint({
       }
       people += 1
       for (const cell of told.badCells ?? []) for (const see of ofRejects) see(cell, row)
-      for (let index = ofSightings.length - 1; index >= 0; index -= 1) {
-        if (ofSightings[index]?.see(told, row)) ofSightings.splice(index, 1)
+      for (let index = ofObservations.length - 1; index >= 0; index -= 1) {
+        if (ofObservations[index]?.see(told, row)) ofObservations.splice(index, 1)
       }
     },
-    spares: (traits, knowsAddress) => ofSightings.every(({ spares }) => spares?.(read(traits), knowsAddress)),
+    spares: (traits, knowsAddress) => ofObservations.every(({ spares }) => spares?.(read(traits), knowsAddress)),
     spare(traits, times) {
       people += times
-      for (const { spare } of ofSightings) spare?.(read(traits), times)
+      for (const { spare } of ofObservations) spare?.(read(traits), times)
     },
-    wantsEach: () => ofSightings.some(({ spareOne }) => spareOne),
+    wantsEach: () => ofObservations.some(({ spareOne }) => spareOne),
     spareOne(traits, row) {
-      for (let index = ofSightings.length - 1; index >= 0; index -= 1) {
-        if (ofSightings[index]?.spareOne?.({ traits: read(traits), ...row })) ofSightings.splice(index, 1)
+      for (let index = ofObservations.length - 1; index >= 0; index -= 1) {
+        if (ofObservations[index]?.spareOne?.({ traits: read(traits), ...row })) ofObservations.splice(index, 1)
       }
     },
     findings: () =>

@@ -1,9 +1,9 @@
 import { counted } from '../counted.ts'
-import type { Sighting } from '../record.ts'
+import type { Observation } from '../record.ts'
 import { column, type LintScope } from './watch.ts'
 
 /** What is told of a row; one that is rejected or not in scope has a key alone. */
-type Told = { readonly identityId: string | null } & Partial<Pick<Sighting, 'fields' | 'origin'>>
+type Told = { readonly identityId: string | null } & Partial<Pick<Observation, 'fields' | 'origin'>>
 
 type ManagerKeys = {
   /** To be shown every row of an export that lists everybody. */

@@ -10,11 +10,11 @@ export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {
   let anybodyLeft = false
   return [
     {
-      see(sighting) {
-        const { left, leavingDate } = sighting
+      see(observation) {
+        const { left, leavingDate } = observation
         // The date of a person who was hired again is kept in exports that leave out who has left.
         const hasCome =
-          typeof leavingDate === 'string' && leavingDate < exportDate && !isHiredAgain(sighting, exportDate)
+          typeof leavingDate === 'string' && leavingDate < exportDate && !isHiredAgain(observation, exportDate)
         if (left || hasCome) anybodyLeft = true
         return anybodyLeft
       },

@@ -1,5 +1,5 @@
 import { startsAfterLeaving } from '../employment.ts'
-import { fieldNames, type Sighting } from '../record.ts'
+import { fieldNames, type Observation } from '../record.ts'
 import { isLikeNumber, lengthOfDigits } from './keys.ts'
 import type { ReadTraits } from './watch.ts'
 
@@ -16,9 +16,9 @@ const managerKinds = mostDigits + 1
 const fieldBits = 1 << fieldNames.length
 
 /** Null: the row has to be shown to the checks, whatever is known of it. */
-export function rowTraits(sighting: Sighting): RowTraits | null {
-  const { identityId, fields, left, employed, leavingDate } = sighting
-  if (sighting.badCells || startsAfterLeaving(sighting) || isLikeNumber(identityId)) return null
+export function rowTraits(observation: Observation): RowTraits | null {
+  const { identityId, fields, left, employed, leavingDate } = observation
+  if (observation.badCells || startsAfterLeaving(observation) || isLikeNumber(identityId)) return null
   // The date may have come though the status says otherwise, which is told of every export that says so.
   if (employed && typeof leavingDate === 'string') return null
   let filled = 0

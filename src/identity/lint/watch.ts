@@ -1,7 +1,7 @@
 import { counted } from '../counted.ts'
 import type { CompiledMapping, Mapping } from '../mapping/mapping.ts'
 import type { MappableRow } from '../mapping/rows.ts'
-import type { FieldName, Reject, Sighting } from '../record.ts'
+import type { FieldName, Reject, Observation } from '../record.ts'
 
 /** How many people an export must hold before what they all have in common says something about it. */
 export const fewestTelling = 10
@@ -44,16 +44,16 @@ export type Found = { readonly message: string; readonly line?: number }
 
 /** One check at work on one export: it is shown every row, and says at the end what it found. */
 export type Watch = {
-  /** Returns true once no further sighting can matter; it is shown no more of them then. */
-  readonly see?: (sighting: Sighting, row: MappableRow) => boolean
-  /** Whether sightings with these traits need not be shown to it any more; left out: all have to be. `knowsAddress`: of such a row. */
+  /** Returns true once no further observation can matter; it is shown no more of them then. */
+  readonly see?: (observation: Observation, row: MappableRow) => boolean
+  /** Whether observations with these traits need not be shown to it any more; left out: all have to be. `knowsAddress`: of such a row. */
   readonly spares?: (traits: ReadTraits, knowsAddress: boolean) => boolean
-  /** Takes so many sightings into account that it was not shown. */
+  /** Takes so many observations into account that it was not shown. */
   readonly spare?: (traits: ReadTraits, times: number) => void
-  /** The same of one, where the order of all sightings matters. Returns true once no further one can. */
+  /** The same of one, where the order of all observations matters. Returns true once no further one can. */
   readonly spareOne?: (row: SparedRow) => boolean
   readonly seeReject?: (reject: Reject, row: MappableRow) => void
-  /** `people` is the number of sightings. */
+  /** `people` is the number of observations. */
   readonly found: (people: number) => Found | null
 }
 

@@ -19,7 +19,7 @@ export type ClassedValue = { readonly field: ListedField; readonly value: string
 /** Adds what people have classed to the lists of a mapping. A value that the configuration lists itself means what that says. */
 export function withClassed(mapping: Mapping, classed: readonly ClassedValue[]): Mapping {
   const { status, fields } = mapping
-  const ofField = (wanted: ListedField) => classed.filter(({ field }) => field === wanted)
+  const ofField = (desired: ListedField) => classed.filter(({ field }) => field === desired)
   const { isContractor } = fields
   return {
     ...mapping,
@@ -33,8 +33,8 @@ export function withClassed(mapping: Mapping, classed: readonly ClassedValue[]):
 
 function withStatuses(status: NonNullable<Mapping['status']>, classed: readonly ClassedValue[]) {
   const listed = new Set([...status.leftWhen, ...status.employedWhen].map(foldValue))
-  const meaning = (wanted: Meaning) =>
-    classed.flatMap((one) => (one.meaning === wanted && !listed.has(one.value) ? [one.value] : []))
+  const meaning = (desired: Meaning) =>
+    classed.flatMap((one) => (one.meaning === desired && !listed.has(one.value) ? [one.value] : []))
   return {
     ...status,
     leftWhen: [...status.leftWhen, ...meaning('left')],

@@ -38,14 +38,14 @@ export function columnFinder(headers: readonly string[]): ColumnFinder {
 
 /** The header that is most like one of the names, where one is alike at all. */
 export function mostSimilar(names: readonly string[], headers: readonly string[]): string | null {
-  const wanted = names.map((name) => ({
+  const desired = names.map((name) => ({
     text: normaliseHeader(name),
     most: Math.min(mostEdits, Math.max(1, Math.floor(name.length / 3))),
   }))
   let best: { header: string; edits: number } | null = null
   for (const header of headers.slice(0, Math.ceil(mostComparisons / Math.max(1, names.length)))) {
     const text = normaliseHeader(header)
-    for (const { text: name, most } of wanted) {
+    for (const { text: name, most } of desired) {
       if (text.length > mostCharacters || Math.abs(name.length - text.length) > most) continue
       const edits = distance(name, text)
       if (edits <= most && edits < (best?.edits ?? Number.POSITIVE_INFINITY)) best = { header, edits }

@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { type FieldName, fieldNames, type IdentityRecord, isOwnField, type Reject, type Sighting } from '../record.ts'
+import {
+  type FieldName,
+  fieldNames,
+  type IdentityRecord,
+  isOwnField,
+  type Reject,
+  type Observation,
+} from '../record.ts'
 import type { ShapeFault } from '../shape/shape.ts'
 import {
   actionReader,
@@ -155,7 +162,7 @@ export type CompiledMapping =
   | {
       readonly ok: true
       /** What a row says or, where it cannot be trusted, why. */
-      readonly map: (row: MappableRow) => Sighting | Reject
+      readonly map: (row: MappableRow) => Observation | Reject
       /** The texts of a row that the mapping reads. */
       readonly cellsOf: (row: Pick<MappableRow, 'values'>) => readonly MappedCell[]
       /** Whether a row is in scope, given what was told of it; a reject where that cannot be said. */

@@ -1,5 +1,5 @@
 import type { FieldValue } from '../change.ts'
-import type { FieldName, Origin, Reject, Sighting } from '../record.ts'
+import type { FieldName, Origin, Reject, Observation } from '../record.ts'
 import type { MappedCell, MappedName } from './mapping.ts'
 import { isReject } from './rows.ts'
 
@@ -25,7 +25,7 @@ export type RowAccount = {
 }
 
 /** Accounts for a row: which column gave which field, and what was read from its text. */
-export function rowAccount(origin: Origin, told: Sighting | Reject, cells: readonly MappedCell[]): RowAccount {
+export function rowAccount(origin: Origin, told: Observation | Reject, cells: readonly MappedCell[]): RowAccount {
   if (isReject(told)) {
     const { column, reason } = told
     const accounts = cells.map((cell) => ({
@@ -48,7 +48,7 @@ function placeOf({ name, column, text }: MappedCell): Pick<CellAccount, 'column'
   return { column, field: name, text: text ?? null }
 }
 
-function readFrom(told: Sighting, name: MappedName): FieldValue | undefined {
+function readFrom(told: Observation, name: MappedName): FieldValue | undefined {
   switch (name) {
     case 'identityId':
       return told.identityId

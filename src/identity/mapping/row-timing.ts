@@ -1,11 +1,11 @@
 import { dateIn } from '../decide/decide.ts'
 import { startsAfterLeaving } from '../employment.ts'
-import type { Reject, Sighting } from '../record.ts'
+import type { Reject, Observation } from '../record.ts'
 import { hasOffset } from './date-formats.ts'
 import { isoFormat } from './iso-dates.ts'
 import { isReject, type MappableRow, rejectedRow } from './rows.ts'
 
-type RowMap = (row: MappableRow) => Sighting | Reject
+type RowMap = (row: MappableRow) => Observation | Reject
 
 /**
  * Maps rows that take effect later than they were stated. One that speaks of leaving announces it: the person leaves on that day, as
@@ -47,7 +47,7 @@ export function withDay(
   }
 }
 
-function speaksOfLeaving(told: Sighting): boolean {
+function speaksOfLeaving(told: Observation): boolean {
   const { action, left, leavingDate } = told
   if (action === 'join' || action === 'retract') return false
   return left || (typeof leavingDate === 'string' && !startsAfterLeaving(told))

@@ -11,8 +11,8 @@ import {
   type Origin,
   type OwnField,
   type Reject,
-  type SightedFields,
-  type Sighting,
+  type ObservedFields,
+  type Observation,
 } from '../record.ts'
 import type { ShapeFault } from '../shape/shape.ts'
 import { type CellFault, type CellReader, isFault, type Told } from './cells.ts'
@@ -52,8 +52,8 @@ type RowCells = {
   readonly zone: Cell<'rowTimeZone', string> | undefined
 }
 
-/** True for what is told about a row that could not become a sighting. */
-export function isReject(told: Sighting | Reject): told is Reject {
+/** True for what is told about a row that could not become a observation. */
+export function isReject(told: Observation | Reject): told is Reject {
   return 'reason' in told
 }
 
@@ -76,7 +76,7 @@ export function ignoring(
 /** Tells whether rows are in scope, by what their expression gives at this place; a row for which it gives neither is rejected. */
 export function scoping(
   index: number | null,
-): (row: MappableRow, told: Pick<Sighting | Reject, 'identityId'>) => boolean | Reject {
+): (row: MappableRow, told: Pick<Observation | Reject, 'identityId'>) => boolean | Reject {
   if (index === null) return () => true
   const cell: Cell<'scope', boolean> = {
     ...{ name: 'scope', index, indexes: [index], header: 'the expression of scope', textOf: null },
@@ -106,8 +106,8 @@ type RowRules = {
   readonly faultOf?: (record: IdentityRecord, isPartial: boolean) => ShapeFault | null
 }
 
-/** Turns rows into sightings. A row is rejected whole only where its key, or what it is about, cannot be read. */
-export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) => Sighting | Reject {
+/** Turns rows into observations. A row is rejected whole only where its key, or what it is about, cannot be read. */
+export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) => Observation | Reject {
   const { key, texts, own, contractor, leaving, status, action, rank, zone } = cells
   const { timeZone } = rules
   const means = rules.isFirstDayGone ? { isFirstDayGone: true as const } : {}
@@ -146,7 +146,7 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
 
     const named = read(zone, timeZone)
     const rowZone = named ?? timeZone
-    const fields: { -readonly [K in keyof SightedFields]: SightedFields[K] } = {}
+    const fields: { -readonly [K in keyof ObservedFields]: ObservedFields[K] } = {}
     for (const cell of texts) {
       const told = read(cell, rowZone)
       if (told !== undefined) fields[cell.name] = told
@@ -187,7 +187,7 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
       for (const { name } of own) delete fields[name]
     }
     const employed = about === 'join' || (about === undefined && gone === false)
-    const sighting = {
+    const observation = {
       identityId,
       fields,
       leavingDate,
@@ -201,8 +201,8 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
       ...(tooLittleToJoin !== undefined && { tooLittleToJoin }),
     }
     return row.asOf === undefined && about === undefined && order === undefined && zone === undefined
-      ? sighting
-      : { ...sighting, ...extras(row, { about, order, named }) }
+      ? observation
+      : { ...observation, ...extras(row, { about, order, named }) }
   }
 }
 
@@ -232,7 +232,7 @@ function isPartOf({ column }: NonNullable<MappableRow['fault']>, { indexes }: Bo
 }
 
 // A person who was sent in error need not be described: the key is all that counts.
-function retraction(row: MappableRow, identityId: string, order: string | undefined): Sighting {
+function retraction(row: MappableRow, identityId: string, order: string | undefined): Observation {
   const nothing = {
     fields: {},
     leavingDate: undefined,
@@ -250,7 +250,7 @@ type Extras = {
   readonly named?: string | null
 }
 
-function extras({ asOf }: MappableRow, { about, order, named }: Extras): Partial<Sighting> {
+function extras({ asOf }: MappableRow, { about, order, named }: Extras): Partial<Observation> {
   return {
     ...(about !== undefined && { action: about }),
     ...(asOf !== undefined && { asOf }),

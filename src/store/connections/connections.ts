@@ -41,7 +41,7 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
     .select((eb) => [
       sql<number>`(
         select count(*)::int from out_of_sync join roster late using (connection, identity_id)
-        where out_of_sync.connection = connections.name and late.wanted is not null and late.retracted_at is null)`.as(
+        where out_of_sync.connection = connections.name and late.desired is not null and late.retracted_at is null)`.as(
         'out_of_sync',
       ),
       eb
@@ -101,8 +101,8 @@ async function headcountsOf(
     // The version of the very moment that is counted in: the roster may have changed since the connection was read.
     const { rows } = await sql<Headcount>`
       select roster_version as version, people, separated from connections, lateral (
-        select (count(*) filter (where wanted is not null))::int as people,
-          (count(*) filter (where wanted ->> 'separatedAt' is not null))::int as separated
+        select (count(*) filter (where desired is not null))::int as people,
+          (count(*) filter (where desired ->> 'separatedAt' is not null))::int as separated
         from roster where connection = connections.name and retracted_at is null) as headcount
       where name = ${name}`.execute(db)
     for (const found of rows) known.set(name, found)
@@ -110,13 +110,13 @@ async function headcountsOf(
   return known
 }
 
-/** Says that who is wanted, or who has left, is about to change. First in a transaction, as whoever accepts a plan does it. */
+/** Says that who is desired, or who has left, is about to change. First in a transaction, as whoever accepts a plan does it. */
 export async function changeRoster(tx: Db, connection: string): Promise<void> {
   await sql`update connections set roster_version = roster_version + 1 where name = ${connection}`.execute(tx)
 }
 
 /**
- * Waits until nobody else changes who is wanted. Whoever locks rows both of the roster and of what the platform acknowledged, while a plan may
+ * Waits until nobody else changes who is desired. Whoever locks rows both of the roster and of what the platform acknowledged, while a plan may
  * be accepted, begins with this: the two tables are locked in different orders.
  */
 export async function lockRoster(tx: Db, connection: string): Promise<void> {

@@ -101,7 +101,7 @@ export async function noteLearned(
   if (learned.length === 0) return
   await changeRoster(tx, connection)
   await sql`
-    update roster set wanted = told.record, inferred = told."isNewLeaver" or roster.inferred,
+    update roster set desired = told.record, inferred = told."isNewLeaver" or roster.inferred,
       as_of = greatest(roster.as_of, ${knownUntil}), employment_as_of = greatest(roster.employment_as_of, ${knownUntil}),
       field_times = null, uncertain = false,
       deferred_to = case when told."isNewLeaver" then null else deferred_to end,

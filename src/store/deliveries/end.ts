@@ -11,7 +11,7 @@ import { type PersonOutcome, type RequestOutcome, updateChanges } from './outcom
 
 /** How an attempt ended, besides what became of people. */
 export type AttemptEnd = {
-  /** All who were left of the batch were taken as wanted, which is written once for the batch and not for each of them. */
+  /** All who were left of the batch were taken as desired, which is written once for the batch and not for each of them. */
   readonly batchOutcome: RequestOutcome | null
   readonly requests: number
   readonly dueAt: Date

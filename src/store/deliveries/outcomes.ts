@@ -12,7 +12,7 @@ export type PersonOutcome = {
   readonly identityId: string
   readonly state: 'confirmed' | 'problem' | 'due'
   readonly step?: Step
-  readonly holds?: 'wanted' | { readonly confirmed: IdentityRecord | null }
+  readonly holds?: 'desired' | { readonly confirmed: IdentityRecord | null }
   readonly answer: Answer
 }
 
@@ -64,8 +64,8 @@ async function dropAcknowledged(
   { connection }: ClaimedDelivery,
   people: readonly PersonOutcome[],
 ): Promise<void> {
-  const asWanted = people.filter(({ holds }) => holds === 'wanted').map(({ identityId }) => identityId)
-  await sql`delete from acknowledged where connection = ${connection} and identity_id = any(${asWanted})`.execute(tx)
+  const asDesired = people.filter(({ holds }) => holds === 'desired').map(({ identityId }) => identityId)
+  await sql`delete from acknowledged where connection = ${connection} and identity_id = any(${asDesired})`.execute(tx)
 }
 
 async function noteHeld(tx: Db, claim: ClaimedDelivery, people: readonly PersonOutcome[]): Promise<void> {

@@ -14,7 +14,7 @@ export type Problem = Omit<ShownProblem, 'name' | 'ageSeconds'>
 export type ProblemPlace = { readonly connection: string; readonly identityId: string }
 
 /**
- * The changes that are wanted and do not reach the platform, by connection and key: those that it refuses, and those that have not
+ * The changes that are desired and do not reach the platform, by connection and key: those that it refuses, and those that have not
  * got through for a while. A person who was refused before and waits now stands there once, with the newest change.
  */
 export async function listProblems(

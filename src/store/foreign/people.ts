@@ -49,7 +49,7 @@ export async function forgetForeign(tx: Db, connection: string): Promise<void> {
 }
 
 /** True in SQL of a person of whom HR's word is known and counts. */
-const isStated = sql`roster.wanted is not null and roster.retracted_at is null`
+const isStated = sql`roster.desired is not null and roster.retracted_at is null`
 
 /** True in SQL of a person of whom an accepted export holds a row that cannot be read, or waits for its day. HR names them, so they are no strangers. */
 const hasRow = sql`(exists (
@@ -131,7 +131,7 @@ export async function namedAmong(
       select listed.identity_id as "identityId", ${hasRow} as "hasRow", (
         select runs.id from runs join plan_entries entry on entry.run_id = runs.id
         where runs.connection = listed.connection and runs.state = 'held' and entry.identity_id = listed.identity_id
-          and jsonb_typeof(entry.wanted) = 'object' and entry.wanted ->> 'separatedAt' is null
+          and jsonb_typeof(entry.desired) = 'object' and entry.desired ->> 'separatedAt' is null
         order by runs.created_at desc limit 1) as "heldRun"
       from (select ${connection}::text as connection, asked as identity_id from unnest(${identityIds}::text[]) asked) listed) named
     where "hasRow" or "heldRun" is not null order by "identityId" collate "C"`.execute(db)

@@ -175,7 +175,7 @@ export async function personOf(
   return { entry, keys: await laterKeys(db, person), changes: rows.map(toAccounted), waiting, overtaken }
 }
 
-/** Drops the problems of people for whom the platform has acknowledged what is wanted now: the newest facts, or that they are gone. */
+/** Drops the problems of people for whom the platform has acknowledged what is desired now: the newest facts, or that they are gone. */
 export async function dropSolvedProblems(db: Db, connection: string): Promise<void> {
   await sql`
     delete from problems using roster

@@ -46,7 +46,7 @@ export async function claimChecks(
       returning leavers.id, leavers.connection, leavers.identity_id, finding, checked_at
     )
     select claimed.id, claimed.connection, claimed.identity_id as "identityId",
-      roster.wanted ->> 'email' as email
+      roster.desired ->> 'email' as email
     from claimed left join roster on roster.connection = claimed.connection and roster.identity_id = claimed.identity_id
     order by claimed.finding is not null, claimed.checked_at nulls first, claimed.connection, claimed.identity_id`.execute(
     db,
@@ -80,9 +80,9 @@ export async function employedWithEmail(db: Db, people: readonly LeaverCheck[]):
   const { rows } = await sql<{ email: string; key: string }>`
     select distinct on (asked.email) asked.email, roster.connection || '/' || roster.identity_id as key
     from jsonb_to_recordset(${JSON.stringify(people)}::jsonb) as asked(email text, connection text, "identityId" text)
-    join roster on lower(roster.wanted ->> 'email') = lower(asked.email)
+    join roster on lower(roster.desired ->> 'email') = lower(asked.email)
       and (roster.connection <> asked.connection or roster.identity_id <> asked."identityId")
-    where roster.wanted ->> 'separatedAt' is null and roster.retracted_at is null
+    where roster.desired ->> 'separatedAt' is null and roster.retracted_at is null
     order by asked.email, key`.execute(db)
   return new Map(rows.map(({ email, key }) => [email.toLowerCase(), key]))
 }

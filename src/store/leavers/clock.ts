@@ -113,7 +113,7 @@ async function endTakenBack(tx: Db, { runId, connection, now }: Stating): Promis
       select open.id
       from (
         select identity_id, deferred_to, coalesce(employment_as_of, as_of) as at from plan_entries
-        where run_id = ${runId} and wanted is not null and wanted ->> 'separatedAt' is null
+        where run_id = ${runId} and desired is not null and desired ->> 'separatedAt' is null
         union all
         select identity_id, null, runs.as_of from changes join runs on runs.id = run_id
         where run_id = ${runId} and is_entry and separated_at is null
@@ -161,7 +161,7 @@ export async function settleLeavers(tx: Db, { runId, connection, now }: Omit<Sta
     where leavers.connection = ${connection} and leavers.run_id <> ${runId} and leavers.accepted_at is not null
       and leavers.acknowledged_at is null and leavers.ended_at is null
       and roster.connection = leavers.connection and roster.identity_id = leavers.identity_id
-      and roster.retracted_at is null and roster.wanted ->> 'separatedAt' is not null
+      and roster.retracted_at is null and roster.desired ->> 'separatedAt' is not null
       and not exists (
         select 1 from out_of_sync
         where out_of_sync.connection = leavers.connection and out_of_sync.identity_id = leavers.identity_id)`.execute(

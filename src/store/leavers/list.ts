@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type LeaverFinding, type LeaverState, leaverFindings } from '../../contract/control/leavers.ts'
 import type { ClockTimes } from '../../identity/leaving-clock.ts'
-import { wantedName, wantedValue } from '../roster/names.ts'
+import { desiredName, desiredValue } from '../roster/names.ts'
 import type { Db, FormerDate } from '../schema.ts'
 
 /** The platform's identity sync comes once a night; a day of grace follows. */
@@ -52,10 +52,10 @@ type Row = {
 } & { readonly inferred: boolean; readonly joined_left: boolean; readonly former_dates: FormerDate[] }
 
 /** The clocks of departures, by connection, last day and key; those of one person the newest first. */
-export async function listLeavers(db: Db, wanted: LeaversWanted): Promise<StoredLeaver[]> {
-  const { connections, now } = wanted
+export async function listLeavers(db: Db, desired: LeaversWanted): Promise<StoredLeaver[]> {
+  const { connections, now } = desired
   const { rows } = await sql<Row>`
-    select leavers.*, ${wantedName()} as name, ${wantedValue('email')} as email,
+    select leavers.*, ${desiredName()} as name, ${desiredValue('email')} as email,
       case
         when leavers.ended_as is not null then leavers.ended_as
         when leavers.visible_at is not null then 'effective'
@@ -69,21 +69,21 @@ export async function listLeavers(db: Db, wanted: LeaversWanted): Promise<Stored
     from leavers
     left join roster on roster.connection = leavers.connection and roster.identity_id = leavers.identity_id
     left join runs on runs.id = leavers.run_id
-    where leavers.connection = any(${connections}) and ${chosen(wanted)}`.execute(db)
+    where leavers.connection = any(${connections}) and ${chosen(desired)}`.execute(db)
   return rows.map(toLeaver)
 }
 
-function chosen(wanted: LeaversWanted): RawBuilder<unknown> {
-  if ('identityId' in wanted) {
-    return sql`leavers.identity_id = ${wanted.identityId} order by leavers.id desc limit 20`
+function chosen(desired: LeaversWanted): RawBuilder<unknown> {
+  if ('identityId' in desired) {
+    return sql`leavers.identity_id = ${desired.identityId} order by leavers.id desc limit 20`
   }
-  if ('notEffective' in wanted) {
-    const { now, after = { connection: '', identityId: '' }, limit } = wanted
+  if ('notEffective' in desired) {
+    const { now, after = { connection: '', identityId: '' }, limit } = desired
     return sql`${isNotEffective(now)}
       and (leavers.connection collate "C", leavers.identity_id) > (${after.connection}, ${after.identityId})
       order by leavers.connection collate "C", leavers.identity_id limit ${limit}`
   }
-  return sql`leavers.effective_on between ${wanted.from} and ${wanted.to}
+  return sql`leavers.effective_on between ${desired.from} and ${desired.to}
     order by leavers.connection collate "C", leavers.effective_on, leavers.identity_id, leavers.id`
 }
 

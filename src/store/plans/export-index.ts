@@ -81,7 +81,7 @@ export async function keepPart(
   await copyBytes(tx, { table: 'export_index_parts', columns: ['run_id', 'part', 'data'], rows })
 }
 
-/** The people of whom something was written since the index was made, or whom the platform does not have as they are wanted; at most so many. */
+/** The people of whom something was written since the index was made, or whom the platform does not have as they are desired; at most so many. */
 export async function unsettledPeople(
   db: Db,
   { connection, most }: { readonly connection: string; readonly most: number },

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { type ChangeKind, changeKinds, type PlanCounts } from '../../identity/change.ts'
-import type { WantedSide } from '../../identity/decide/decide.ts'
+import type { DesiredState } from '../../identity/decide/decide.ts'
 import { partEmployment } from '../../identity/decide/part-employment.ts'
 import type { PlannedPerson } from '../../identity/decide/planned.ts'
 import { noPeople, type PeopleCounts } from '../../identity/guards/facts.ts'
@@ -74,7 +74,7 @@ type PartedRow = {
   reason: string | null
   origin: Origin | null
   connection: string
-  entry: WantedSide | null
+  entry: DesiredState | null
 }
 
 /** Parts people of whom more is said than that they leave, come back, or left on another day. The rest of it stays where it is. */
@@ -87,7 +87,7 @@ async function partPeople(
       select changes.identity_id, changes.kind, changes.record, changes.fields, changes.inferred, changes.carried, changes.reason,
         changes.origin, runs.connection,
         case when entry.run_id is not null then json_build_object(
-          'wanted', entry.wanted, 'inferred', entry.inferred, 'deferredTo', entry.deferred_to, 'clearedDate', entry.cleared_date,
+          'desired', entry.desired, 'inferred', entry.inferred, 'deferredTo', entry.deferred_to, 'clearedDate', entry.cleared_date,
           'deferredZone', entry.deferred_zone, 'asOf', entry.as_of, 'employmentAsOf', entry.employment_as_of,
           'exportIsSilent', entry.export_is_silent, 'fieldTimes', entry.field_times, 'absences', entry.absences, 'heldLeaving', entry.held_leaving) end as entry
       from changes join runs on runs.id = changes.run_id

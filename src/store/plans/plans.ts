@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type CopyValue, copyRows } from '../../database/copy.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
-import type { WantedSide } from '../../identity/decide/decide.ts'
+import type { DesiredState } from '../../identity/decide/decide.ts'
 import type { OvertakenEvent } from '../../identity/decide/decider.ts'
 import type { StandingReject } from '../../identity/decide/faults.ts'
 import type { PlannedPerson } from '../../identity/decide/planned.ts'
@@ -93,7 +93,7 @@ async function notYetStaged(
 
 /** A planned person with the records as text. A record that is planned as it is sent is written out once. */
 type WrittenPerson = PlannedPerson & {
-  readonly wanted: string | null
+  readonly desired: string | null
   readonly record: string | null
   /** The change is all that has to be written. */
   readonly isEntry: boolean
@@ -102,9 +102,9 @@ type WrittenPerson = PlannedPerson & {
 function writtenForm(person: PlannedPerson): WrittenPerson {
   const sent = recordOf(person.change)
   const written = json(sent)
-  const isSame = person.entry !== null && person.entry.wanted === sent
+  const isSame = person.entry !== null && person.entry.desired === sent
   const isEntry = isSame && (person.follows ?? false)
-  return { ...person, record: written, wanted: isSame ? written : json(person.entry?.wanted), isEntry }
+  return { ...person, record: written, desired: isSame ? written : json(person.entry?.desired), isEntry }
 }
 
 type Columns = Readonly<Record<string, (person: WrittenPerson, numbers: BatchNumbers | null) => CopyValue>>
@@ -112,7 +112,7 @@ type Columns = Readonly<Record<string, (person: WrittenPerson, numbers: BatchNum
 const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns } = {
   plan_entries: {
     identity_id: ({ identityId }) => identityId,
-    wanted: ({ wanted }) => wanted,
+    desired: ({ desired }) => desired,
     inferred: ({ entry }) => entry?.inferred ?? false,
     deferred_to: ({ entry }) => entry?.deferredTo ?? null,
     cleared_date: ({ entry }) => entry?.clearedDate ?? null,
@@ -159,7 +159,7 @@ function json(value: unknown): string | null {
 }
 
 /** When the day begins for which a leaving date waits, or until which a leaving is held back. It is not midnight everywhere: where the clock goes forward then, it is later. */
-function dueAt({ deferredTo, deferredZone, heldLeaving }: WantedSide): string | null {
+function dueAt({ deferredTo, deferredZone, heldLeaving }: DesiredState): string | null {
   if (heldLeaving !== null) return startOf(heldLeaving.until, heldLeaving.timeZone)
   if (deferredTo === null || deferredZone === null) return null
   return startOf(deferredTo, deferredZone)
@@ -384,7 +384,7 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
 }
 
 /**
- * Makes the plan the connection's truth: `wanted` becomes what the plan says and its changes become due in batches. Held plans that
+ * Makes the plan the connection's truth: `desired` becomes what the plan says and its changes become due in batches. Held plans that
  * rest on what was true before are marked, so that an approval sends nothing stale. Belongs into the transaction that moves the run
  * to `delivering`. Answers how many batches are due; with none there is nothing to deliver.
  */
@@ -415,9 +415,9 @@ export async function commitPlan(
   await notePairs(tx, runId, [])
   await sql`
     insert into roster
-      (connection, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
+      (connection, identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
         export_is_silent, field_times, absences, exports_before)
-    select name, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
+    select name, identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
       export_is_silent, field_times, absences, exports_accepted
     from ${entriesOfPlan(runId)} entry, connections where name = ${connection}
     ${isFirst ? nothing : whereKnown}`.execute(tx)
@@ -478,11 +478,11 @@ const nothing = sql``
 /** In SQL, what a plan makes of whoever is known. */
 const whereKnown = sql`
   on conflict (connection, identity_id) do update set
-    wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to, cleared_date = excluded.cleared_date,
+    desired = excluded.desired, inferred = excluded.inferred, deferred_to = excluded.deferred_to, cleared_date = excluded.cleared_date,
     deferred_zone = excluded.deferred_zone, due_at = excluded.due_at, held_leaving = excluded.held_leaving,
     as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, export_is_silent = excluded.export_is_silent,
     field_times = excluded.field_times, absences = excluded.absences,
-    forgotten_at = case when roster.retracted_at is null and excluded.wanted ->> 'separatedAt' is null then null
+    forgotten_at = case when roster.retracted_at is null and excluded.desired ->> 'separatedAt' is null then null
       else roster.forgotten_at end`
 
 /**
@@ -510,11 +510,11 @@ async function noteMoved(tx: Db, { runId, connection }: { runId: string; connect
           on roster.connection = held.connection and roster.identity_id = entry.identity_id
         where entry.run_id = ours.id and ours.feed <> 'roster' and held.mode = 'snapshot' and (entry.as_of < held.as_of
           or entry.employment_as_of < held.as_of
-            and (entry.wanted ->> 'separatedAt', entry.deferred_to)
-              is distinct from (roster.wanted ->> 'separatedAt', roster.deferred_to)
+            and (entry.desired ->> 'separatedAt', entry.deferred_to)
+              is distinct from (roster.desired ->> 'separatedAt', roster.deferred_to)
           or exists (
             select 1 from jsonb_each_text(entry.field_times) told
-            where told.value::timestamptz < held.as_of and entry.wanted -> told.key is distinct from roster.wanted -> told.key))
+            where told.value::timestamptz < held.as_of and entry.desired -> told.key is distinct from roster.desired -> told.key))
       ) overtaken
       where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
         and held.went_on is distinct from ours.id
@@ -546,8 +546,8 @@ export async function refreshStatistics(db: Db, runId: string, giveWay?: () => P
 }
 
 /**
- * Keeps what the platform has of everybody with a change to send, before `wanted` moves on. People who need no change any more have
- * what is wanted. Withheld people are sent nothing, so that what the platform has of them stays known.
+ * Keeps what the platform has of everybody with a change to send, before `desired` moves on. People who need no change any more have
+ * what is desired. Withheld people are sent nothing, so that what the platform has of them stays known.
  */
 async function noteBehind(
   tx: Db,
@@ -563,14 +563,14 @@ async function noteBehind(
       and acknowledged.connection = ${connection} and acknowledged.identity_id = changes.identity_id`.execute(tx)
   await sql`
     insert into acknowledged (connection, identity_id, confirmed, run_id)
-    select ${connection}, entry.identity_id, roster.wanted, ${runId}
+    select ${connection}, entry.identity_id, roster.desired, ${runId}
     from plan_entries entry left join roster on roster.connection = ${connection} and roster.identity_id = entry.identity_id
-    where entry.run_id = ${runId} and roster.wanted is distinct from entry.wanted
+    where entry.run_id = ${runId} and roster.desired is distinct from entry.desired
       and (roster.retracted_at is not null or ${toSend})
     on conflict do nothing`.execute(tx)
   await sql`
     insert into acknowledged (connection, identity_id, confirmed, run_id)
-    select ${connection}, changes.identity_id, roster.wanted, ${runId}
+    select ${connection}, changes.identity_id, roster.desired, ${runId}
     from changes left join roster on roster.connection = ${connection} and roster.identity_id = changes.identity_id
     where changes.run_id = ${runId} and is_entry and not carried
     ${isFirst ? nothing : sql`on conflict do nothing`}`.execute(tx)

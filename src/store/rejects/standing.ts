@@ -128,7 +128,7 @@ export async function acceptStanding(
             select 1 from ${entries} entry
             where entry.identity_id = standing_rejects.identity_id
               and (not (may_leave or coalesce(field, '') = 'employment') or entry.employment_as_of = entry.as_of)
-              and (coalesce(field, 'employment') = 'employment' or (entry.wanted ? field
+              and (coalesce(field, 'employment') = 'employment' or (entry.desired ? field
                 and date_trunc('milliseconds', coalesce((entry.field_times ->> field)::timestamptz, entry.as_of)) = ${run.as_of})))`
     await sql`
       delete from standing_rejects where connection = ${connection} and run_id <> ${runId} and (${passed})`.execute(tx)

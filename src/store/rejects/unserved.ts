@@ -58,7 +58,7 @@ export function unserved(now: Date): RawBuilder<unknown> {
         later.due_at, runs.created_at, 'held row ' || later.seq, null
       from runs join waiting_rows later on later.run_id = runs.id
       where runs.state = 'held' and later.due_at <= ${now}
-        and (later.sighting ->> 'left' = 'true' or later.sighting ->> 'leavingDate' is not null)
+        and (later.observation ->> 'left' = 'true' or later.observation ->> 'leavingDate' is not null)
       union all
       select held.connection, held.identity_id, true, true, null,
         'left on ' || left(held.held_leaving ->> 'separatedAt', 10) || ', which is held back until ' || (held.held_leaving ->> 'until'),
@@ -71,10 +71,10 @@ export function unserved(now: Date): RawBuilder<unknown> {
     where roster.retracted_at is null`
 }
 
-/** True in SQL where the person may have left, and is not wanted as separated by then. */
+/** True in SQL where the person may have left, and is not desired as separated by then. */
 export function mayHaveLeft(now: Date): RawBuilder<boolean> {
   return sql<boolean>`(standing.may_leave
-    and coalesce(roster.wanted ->> 'separatedAt', 'none') collate "C" > ${now.toISOString()})`
+    and coalesce(roster.desired ->> 'separatedAt', 'none') collate "C" > ${now.toISOString()})`
 }
 
 /** How many people are not served as their source says, by connection; connections without any are left out. */

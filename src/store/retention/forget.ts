@@ -33,7 +33,7 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
     await refuseUnlessGone(tx, forgetting)
 
     await sql`
-      update roster set wanted = ${onlyLeaving}, field_times = null, forgotten_at = ${now},
+      update roster set desired = ${onlyLeaving}, field_times = null, forgotten_at = ${now},
         retracted_reason = case when retracted_at is null then null else 'forgotten' end
       where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     await sql`
@@ -42,7 +42,7 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
         and roster.connection = acknowledged.connection and roster.identity_id = acknowledged.identity_id
         and roster.retracted_at is null`.execute(tx)
     await sql`
-      update plan_entries entry set wanted = ${onlyLeaving}, field_times = null from runs
+      update plan_entries entry set desired = ${onlyLeaving}, field_times = null from runs
       where entry.identity_id = ${identityId} and runs.id = entry.run_id and runs.connection = ${connection}`.execute(
       tx,
     )
@@ -70,8 +70,8 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
   })
 }
 
-const onlyLeaving = sql`case when wanted is null then null
-  else jsonb_build_object('identityId', wanted -> 'identityId', 'separatedAt', coalesce(wanted -> 'separatedAt', 'null')) end`
+const onlyLeaving = sql`case when desired is null then null
+  else jsonb_build_object('identityId', desired -> 'identityId', 'separatedAt', coalesce(desired -> 'separatedAt', 'null')) end`
 
 async function refuseUnlessGone(tx: Db, { connection, identityId, today }: Forgetting): Promise<void> {
   const entry = await rosterEntry(tx, { connection, identityId })
@@ -88,10 +88,10 @@ async function refuseUnlessGone(tx: Db, { connection, identityId, today }: Forge
     if (entry.confirmed === null) return
     throw new Failure('conflict', `the platform has not confirmed yet that person ${identityId} was deleted`)
   }
-  const left = entry.wanted?.separatedAt ?? null
+  const left = entry.desired?.separatedAt ?? null
   if (left === null || left.slice(0, today.length) > today)
     throw new Failure('conflict', `person ${identityId} is employed: only people who have left can be forgotten`)
-  if (entry.confirmed !== entry.wanted)
+  if (entry.confirmed !== entry.desired)
     throw new Failure('conflict', `the platform has not acknowledged yet that person ${identityId} has left`)
 }
 

@@ -29,7 +29,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'values',
       what: 'what HR says of a person, newest facts first, with their times',
       until: known,
-      columns: named('wanted inferred deferred_to cleared_date deferred_zone due_at held_leaving field_times'),
+      columns: named('desired inferred deferred_to cleared_date deferred_zone due_at held_leaving field_times'),
     },
     { holds: 'words', what: 'why a person was retracted', until: known, columns: named('retracted_reason') },
     {
@@ -63,7 +63,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'what a plan would make of the roster',
       until: 'the plan is accepted or dropped',
       columns: named(
-        'run_id identity_id wanted inferred deferred_to cleared_date deferred_zone due_at held_leaving as_of employment_as_of export_is_silent field_times absences',
+        'run_id identity_id desired inferred deferred_to cleared_date deferred_zone due_at held_leaving as_of employment_as_of export_is_silent field_times absences',
       ),
     },
   ],
@@ -164,7 +164,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'values',
       what: 'rows of exports that take effect on a later day',
       until: 'that day has come, a newer export speaks of the person, or `rollcall forget`',
-      columns: named('seq connection identity_id run_id effective_on due_at sighting'),
+      columns: named('seq connection identity_id run_id effective_on due_at observation'),
     },
   ],
   pauses: [

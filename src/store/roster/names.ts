@@ -3,13 +3,13 @@ import type { FieldName } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 
 /** In SQL, a value that the roster wants; null where there is none. */
-export function wantedValue(field: FieldName): RawBuilder<string | null> {
-  return sql`roster.wanted ->> ${field}::text`
+export function desiredValue(field: FieldName): RawBuilder<string | null> {
+  return sql`roster.desired ->> ${field}::text`
 }
 
 /** In SQL, the name of a person, of these fields; null where none of them is there. */
-export function wantedName(fields: readonly FieldName[] = ['firstName', 'lastName']): RawBuilder<string | null> {
-  return sql`nullif(concat_ws(' ', ${sql.join(fields.map(wantedValue))}), '')`
+export function desiredName(fields: readonly FieldName[] = ['firstName', 'lastName']): RawBuilder<string | null> {
+  return sql`nullif(concat_ws(' ', ${sql.join(fields.map(desiredValue))}), '')`
 }
 
 /** The names of people of a connection by key, as HR writes them. Who has none is left out. */
@@ -19,7 +19,7 @@ export async function namesByKey(
 ): Promise<Map<string, string>> {
   if (keys.length === 0) return new Map()
   const { rows } = await sql<{ key: string; name: string | null }>`
-    select identity_id as key, ${wantedName(fields)} as name from roster
+    select identity_id as key, ${desiredName(fields)} as name from roster
     where connection = ${connection} and identity_id = any(${keys})`.execute(db)
   return new Map(rows.flatMap(({ key, name }) => (name === null ? [] : [[key, name] as const])))
 }

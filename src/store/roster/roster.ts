@@ -6,7 +6,7 @@ import type { Db, KnownPeople } from '../schema.ts'
 
 type EntryRow = {
   identity_id: string
-  wanted: IdentityRecord | null
+  desired: IdentityRecord | null
   inferred: boolean
   deferred_to: string | null
   cleared_date: string | null
@@ -49,7 +49,7 @@ export async function rosterEntry(
   return (await rosterEntries(db, { connection, identityIds: [identityId] })).get(identityId) ?? null
 }
 
-/** Keeps what is wanted of these people from being changed until the transaction ends. */
+/** Keeps what is desired of these people from being changed until the transaction ends. */
 export async function lockEntries(
   tx: Db,
   { connection, identityIds }: { connection: string; identityIds: readonly string[] },
@@ -84,15 +84,15 @@ export async function connectionsWithDueLeavers(
   return rows
 }
 
-/** The keys of the people whose wanted e-mail address passes a test. It reads everybody, so it is for what a person asks for. */
+/** The keys of the people whose desired e-mail address passes a test. It reads everybody, so it is for what a person asks for. */
 export async function keysOfEmail(
   db: Db,
   { connection, isMeant }: { connection: string; isMeant: (email: string) => boolean },
 ): Promise<string[]> {
   const found: string[] = []
-  for await (const keys of keysWhere(db, connection, sql<boolean>`wanted ->> 'email' is not null`)) {
-    for (const { identityId, wanted } of (await rosterEntries(db, { connection, identityIds: keys })).values()) {
-      const { email } = wanted ?? {}
+  for await (const keys of keysWhere(db, connection, sql<boolean>`desired ->> 'email' is not null`)) {
+    for (const { identityId, desired } of (await rosterEntries(db, { connection, identityIds: keys })).values()) {
+      const { email } = desired ?? {}
       if (typeof email === 'string' && isMeant(email)) found.push(identityId)
     }
   }
@@ -124,8 +124,8 @@ export async function knowsAnybody(db: Db, connection: string): Promise<boolean>
 export async function hasEmployed(db: Db, connection: string): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`
     select exists (
-      select 1 from roster where connection = ${connection} and wanted is not null and retracted_at is null
-        and wanted ->> 'separatedAt' is null) as found`.execute(db)
+      select 1 from roster where connection = ${connection} and desired is not null and retracted_at is null
+        and desired ->> 'separatedAt' is null) as found`.execute(db)
   return rows[0]?.found ?? false
 }
 
@@ -135,18 +135,18 @@ export async function headcount(db: Db, connection: string): Promise<KnownPeople
     .selectFrom('roster')
     .select([
       sql<number>`count(*)::int`.as('people'),
-      sql<number>`(count(*) filter (where wanted ->> 'separatedAt' is not null))::int`.as('separated'),
+      sql<number>`(count(*) filter (where desired ->> 'separatedAt' is not null))::int`.as('separated'),
     ])
     .where('connection', '=', connection)
-    .where(sql<boolean>`wanted is not null and retracted_at is null`)
+    .where(sql<boolean>`desired is not null and retracted_at is null`)
     .executeTakeFirstOrThrow()
   return { people, separated, employed: people - separated }
 }
 
-/** What the platform holds of a person, as read back from it: as wanted, or what stands there instead; null for nothing. */
+/** What the platform holds of a person, as read back from it: as desired, or what stands there instead; null for nothing. */
 export type ReadBack = { readonly identityId: string } & (
-  | { readonly asWanted: true }
-  | { readonly asWanted: false; readonly confirmed: IdentityRecord | null }
+  | { readonly asDesired: true }
+  | { readonly asDesired: false; readonly confirmed: IdentityRecord | null }
 )
 
 /** Notes what was read back. These people are no longer uncertain. */
@@ -164,9 +164,9 @@ export async function noteReadBack(
     )
     update roster set uncertain = false from certain
     where roster.connection = ${connection} and roster.identity_id = certain.identity_id`.execute(db)
-  const wanted = found.filter((person) => person.asWanted).map(({ identityId }) => identityId)
-  const others = found.filter((person) => !person.asWanted)
-  await sql`delete from acknowledged where connection = ${connection} and identity_id = any(${wanted})`.execute(db)
+  const desired = found.filter((person) => person.asDesired).map(({ identityId }) => identityId)
+  const others = found.filter((person) => !person.asDesired)
+  await sql`delete from acknowledged where connection = ${connection} and identity_id = any(${desired})`.execute(db)
   if (others.length > 0) {
     await sql`
       insert into acknowledged (connection, identity_id, confirmed)
@@ -198,7 +198,7 @@ export async function unretract(
     .set({
       retracted_reason: null,
       retracted_at: null,
-      wanted: sql`case when forgotten_at is null then wanted end`,
+      desired: sql`case when forgotten_at is null then desired end`,
       forgotten_at: null,
     })
     .where('connection', '=', connection)
@@ -233,7 +233,7 @@ async function* keysWhere(
 
 // Withheld, a person is due for as long as the platform holds anything of them.
 const isDue = sql<boolean>`case when roster.retracted_at is null
-  then roster.wanted is not null and exists (
+  then roster.desired is not null and exists (
     select 1 from out_of_sync where out_of_sync.connection = roster.connection and out_of_sync.identity_id = roster.identity_id)
   else not exists (
     select 1 from out_of_sync where out_of_sync.connection = roster.connection and out_of_sync.identity_id = roster.identity_id
@@ -257,7 +257,7 @@ function entries(db: Db) {
     )
     .select([
       'roster.identity_id',
-      'roster.wanted',
+      'roster.desired',
       'roster.inferred',
       'roster.deferred_to',
       'roster.cleared_date',
@@ -294,7 +294,7 @@ function isoOf(time: Date): string {
 function toEntry(row: EntryRow): RosterEntry {
   return {
     identityId: row.identity_id,
-    wanted: row.wanted,
+    desired: row.desired,
     inferred: row.inferred,
     deferredTo: row.deferred_to,
     clearedDate: row.cleared_date,
@@ -305,7 +305,7 @@ function toEntry(row: EntryRow): RosterEntry {
     employmentAsOf: row.employment_as_of && isoOf(row.employment_as_of),
     exportIsSilent: row.export_is_silent,
     absences: row.absences,
-    confirmed: row.is_out_of_sync ? row.confirmed : row.wanted,
+    confirmed: row.is_out_of_sync ? row.confirmed : row.desired,
     retracted:
       row.retracted_at && row.retracted_reason !== null
         ? { reason: row.retracted_reason, at: row.retracted_at.toISOString() }

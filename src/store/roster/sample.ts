@@ -20,7 +20,7 @@ export async function sampleKeys(
         and greatest(acknowledged_at, effective_at) >= ${since}
     ), chosen as (
       select identity_id from roster
-      where connection = ${connection} and wanted is not null and retracted_at is null
+      where connection = ${connection} and desired is not null and retracted_at is null
         and not exists (select 1 from late where late.identity_id = roster.identity_id)
       order by md5(identity_id || ${seed}::text) limit ${others}
     )

@@ -15,7 +15,7 @@ import {
 export type FoundEntry = {
   readonly connection: string
   readonly identityId: string
-  readonly wanted: IdentityRecord
+  readonly desired: IdentityRecord
   readonly isRetracted: boolean
   readonly by: 'key' | 'email' | 'name' | null
 }
@@ -49,11 +49,11 @@ export async function searchPeople(
   for (const connection of connections.toSorted()) {
     if (place !== undefined && connection < place.connection) continue
     const { step, after } = place?.connection === connection ? place : { step: 0, after: '' }
-    const wanted = { search, place: { step, after }, limit: limit - found.length, isOver }
+    const desired = { search, place: { step, after }, limit: limit - found.length, isOver }
     const page =
       search === undefined
-        ? await everybody(db, connection, wanted)
-        : await inConnection(db, connection, { ...wanted, search })
+        ? await everybody(db, connection, desired)
+        : await inConnection(db, connection, { ...desired, search })
     found.push(...page.found)
     if (page.next !== null) return { found, next: { connection, ...page.next } }
   }
@@ -67,7 +67,7 @@ async function everybody(
 ): Promise<{ readonly found: FoundEntry[]; readonly next: SearchPlace | null }> {
   const { rows } = await sql<FoundEntry>`
     select ${columns}, null as by from roster
-    where connection = ${connection} and identity_id > ${place.after} and wanted is not null
+    where connection = ${connection} and identity_id > ${place.after} and desired is not null
     order by identity_id limit ${limit}`.execute(db)
   const last = rows.at(-1)
   return { found: rows, next: last && rows.length === limit ? { step: 0, after: last.identityId } : null }
@@ -76,25 +76,25 @@ async function everybody(
 async function inConnection(
   db: Db,
   connection: string,
-  wanted: { search: string; place: SearchPlace; limit: number; isOver: () => boolean },
+  desired: { search: string; place: SearchPlace; limit: number; isOver: () => boolean },
 ): Promise<{ readonly found: FoundEntry[]; readonly next: SearchPlace | null }> {
-  const { search } = wanted
+  const { search } = desired
   const key = sql.ref('identity_id')
-  return await searchInSteps(wanted, {
+  return await searchInSteps(desired, {
     async withPrefix(prefix, after, limit) {
       const { rows } = await sql<FoundEntry>`
         select ${columns}, 'key' as by from roster
-        where connection = ${connection} and identity_id > ${after} and ${hasPrefix(key, prefix)} and wanted is not null
+        where connection = ${connection} and identity_id > ${after} and ${hasPrefix(key, prefix)} and desired is not null
         order by identity_id limit ${limit}`.execute(db)
       if (prefix !== search || after !== '' || rows.length === limit) return rows
       return [...(await withOtherKey(db, { connection, identityId: search })), ...rows]
     },
     async amongNext(after, limit) {
-      const by = foundBy(search, key, sql.ref('wanted'))
+      const by = foundBy(search, key, sql.ref('desired'))
       const { rows } = await sql<{ found: FoundEntry[] | null } & Omit<Portion<FoundEntry>, 'found'>>`
         with portion as materialized (
-          select connection, identity_id, wanted, retracted_at, ${by} as by from roster
-          where connection = ${connection} and identity_id > ${after} and wanted is not null
+          select connection, identity_id, desired, retracted_at, ${by} as by from roster
+          where connection = ${connection} and identity_id > ${after} and desired is not null
           order by identity_id limit ${portionSize}),
         found as (
           select ${columns}, by from portion where by is not null and not ${wasFoundByKey(search, key)}
@@ -114,8 +114,8 @@ async function withOtherKey(db: Db, asked: { connection: string; identityId: str
   if (identityId === asked.identityId) return []
   const { rows } = await sql<FoundEntry>`
     select ${columns}, 'key' as by from roster
-    where connection = ${asked.connection} and identity_id = ${identityId} and wanted is not null`.execute(db)
+    where connection = ${asked.connection} and identity_id = ${identityId} and desired is not null`.execute(db)
   return rows
 }
 
-const columns = sql`connection, identity_id as "identityId", wanted, retracted_at is not null as "isRetracted"`
+const columns = sql`connection, identity_id as "identityId", desired, retracted_at is not null as "isRetracted"`

@@ -8,9 +8,9 @@ type KeptRecord = { readonly identityId: string; readonly separatedAt: null; rea
 export async function* sentSet(db: Db, connection: string, pageSize = 5000): AsyncGenerator<readonly KeptRecord[]> {
   for (let after = ''; ; ) {
     const { rows } = await sql<{ identityId: string; json: string }>`
-      select identity_id as "identityId", wanted::text as json from roster
-      where connection = ${connection} and identity_id > ${after} and wanted is not null and retracted_at is null
-        and wanted ->> 'separatedAt' is null
+      select identity_id as "identityId", desired::text as json from roster
+      where connection = ${connection} and identity_id > ${after} and desired is not null and retracted_at is null
+        and desired ->> 'separatedAt' is null
       order by identity_id limit ${pageSize}`.execute(db)
     const last = rows.at(-1)
     if (last === undefined) return

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import type { Sighting } from '../../identity/record.ts'
+import type { Observation } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 
 /** A row that takes effect on a later day (`YYYY-MM-DD`), which begins at `dueAt` (ISO instant). Its `asOf` is that of its export. */
-export type WaitingRow = { readonly effectiveOn: string; readonly dueAt: string; readonly sighting: Sighting }
+export type WaitingRow = { readonly effectiveOn: string; readonly dueAt: string; readonly observation: Observation }
 
 /** People of whom nothing waits any more once a plan is accepted: for that day, or at all where it is null. */
 export type EndOfWaiting = { readonly identityId: string; readonly effectiveOn: string | null }
@@ -24,15 +24,15 @@ export async function storeWaiting(
   { runId, connection, waiting }: { runId: string; connection: string; waiting: PlannedWaiting },
 ): Promise<void> {
   const rows = [
-    ...waiting.ended.map((end) => ({ ...end, dueAt: null, sighting: null })),
-    ...waiting.rows.map((row) => ({ ...row, identityId: row.sighting.identityId })),
+    ...waiting.ended.map((end) => ({ ...end, dueAt: null, observation: null })),
+    ...waiting.rows.map((row) => ({ ...row, identityId: row.observation.identityId })),
   ]
   for (let start = 0; start < rows.length; start += written) {
     await sql`
-      insert into waiting_rows (connection, run_id, identity_id, effective_on, due_at, sighting)
-      select ${connection}, ${runId}, "identityId", "effectiveOn", "dueAt", sighting
+      insert into waiting_rows (connection, run_id, identity_id, effective_on, due_at, observation)
+      select ${connection}, ${runId}, "identityId", "effectiveOn", "dueAt", observation
       from jsonb_to_recordset(${JSON.stringify(rows.slice(start, start + written))}::jsonb)
-        as r("identityId" text, "effectiveOn" date, "dueAt" timestamptz, sighting jsonb)`.execute(tx)
+        as r("identityId" text, "effectiveOn" date, "dueAt" timestamptz, observation jsonb)`.execute(tx)
   }
 }
 
@@ -45,13 +45,13 @@ export async function acceptWaiting(
 ): Promise<void> {
   await sql`
     delete from waiting_rows using waiting_rows ended join runs on runs.id = ended.run_id
-    where ended.run_id = ${runId} and ended.sighting is null
-      and ((waiting_rows.sighting ->> 'asOf')::timestamptz > runs.as_of) is not true
+    where ended.run_id = ${runId} and ended.observation is null
+      and ((waiting_rows.observation ->> 'asOf')::timestamptz > runs.as_of) is not true
       and waiting_rows.connection = ${connection} and waiting_rows.run_id is null
       and waiting_rows.identity_id = ended.identity_id
       and (ended.effective_on is null or waiting_rows.effective_on = ended.effective_on)`.execute(tx)
   await sql`
-    delete from waiting_rows where run_id = ${runId} and (sighting is null or exists (
+    delete from waiting_rows where run_id = ${runId} and (observation is null or exists (
       select 1 from roster where roster.connection = waiting_rows.connection
         and roster.identity_id = waiting_rows.identity_id and roster.forgotten_at is not null))`.execute(tx)
   await sql`update waiting_rows set run_id = null where run_id = ${runId}`.execute(tx)
@@ -75,7 +75,7 @@ export async function dueWaiting(
   { connection, now }: { connection: string; now: Date },
 ): Promise<readonly WaitingRow[]> {
   const { rows } = await sql<StoredRow>`
-    select to_char(effective_on, 'YYYY-MM-DD') as "effectiveOn", due_at as "dueAt", sighting from waiting_rows
+    select to_char(effective_on, 'YYYY-MM-DD') as "effectiveOn", due_at as "dueAt", observation from waiting_rows
     where connection = ${connection} and run_id is null and due_at <= ${now} order by due_at, seq`.execute(db)
   return rows.map(toWaitingRow)
 }
@@ -86,7 +86,7 @@ export async function waitingOf(
   { connection, identityId }: { connection: string; identityId: string },
 ): Promise<readonly WaitingRow[]> {
   const { rows } = await sql<StoredRow>`
-    select to_char(effective_on, 'YYYY-MM-DD') as "effectiveOn", due_at as "dueAt", sighting from waiting_rows
+    select to_char(effective_on, 'YYYY-MM-DD') as "effectiveOn", due_at as "dueAt", observation from waiting_rows
     where connection = ${connection} and identity_id = ${identityId} and run_id is null order by due_at, seq`.execute(
     db,
   )
@@ -114,14 +114,14 @@ export async function waitingDepartures(
   const { rows } = await sql<{ identityId: string }>`
     select distinct identity_id as "identityId" from waiting_rows
     where connection = ${connection} and run_id is null and identity_id = any(${identityIds})
-      and (sighting ->> 'left' = 'true' or sighting ->> 'leavingDate' is not null)
-      and ((sighting ->> 'asOf')::timestamptz > ${asOf}) is not true
+      and (observation ->> 'left' = 'true' or observation ->> 'leavingDate' is not null)
+      and ((observation ->> 'asOf')::timestamptz > ${asOf}) is not true
     order by identity_id`.execute(db)
   return rows.map(({ identityId }) => identityId)
 }
 
-type StoredRow = { readonly effectiveOn: string; readonly dueAt: Date; readonly sighting: Sighting }
+type StoredRow = { readonly effectiveOn: string; readonly dueAt: Date; readonly observation: Observation }
 
-function toWaitingRow({ effectiveOn, dueAt, sighting }: StoredRow): WaitingRow {
-  return { effectiveOn, dueAt: dueAt.toISOString(), sighting }
+function toWaitingRow({ effectiveOn, dueAt, observation }: StoredRow): WaitingRow {
+  return { effectiveOn, dueAt: dueAt.toISOString(), observation }
 }

@@ -202,7 +202,7 @@ async function answeredWithin<T>(ms: number, answer: Promise<T>): Promise<T> {
 }
 
 /**
- * Releases what is stranded under this lease: the process no longer works on it, and the store did not answer when it wanted to
+ * Releases what is stranded under this lease: the process no longer works on it, and the store did not answer when it desired to
  * release it. No other process takes it up, since the lease is live. The outcome of the last request of such a batch is not known.
  * Answers the runs that were released: the queue may keep their jobs for a while, as those of a process that is silent.
  */

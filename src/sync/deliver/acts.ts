@@ -48,7 +48,7 @@ const singleKinds: ReadonlySet<string> = new Set(['leave', 'return', 'retract'])
 const peopleAtOnce = 1000
 
 function outcomesOf(people: readonly PersonOutcome[]) {
-  const keys = (wanted: PersonOutcome['state']) =>
-    people.filter(({ state }) => state === wanted).map(({ identityId }) => identityId)
+  const keys = (desired: PersonOutcome['state']) =>
+    people.filter(({ state }) => state === desired).map(({ identityId }) => identityId)
   return { people: keys('confirmed'), refused: keys('problem') }
 }

@@ -40,7 +40,7 @@ export type Attempt = Endpoint & {
   hasCleared: boolean
   /** One of several requests at once threw: no further one begins. */
   isBrokenOff: boolean
-  /** All who were left of the batch were taken as wanted, which is written with the end of the attempt. */
+  /** All who were left of the batch were taken as desired, which is written with the end of the attempt. */
   batchOutcome: RequestOutcome | null
 }
 
@@ -152,7 +152,7 @@ export function noteStep(attempt: Attempt, step: Step, people: number): void {
   attempt.ctx.events.stepStored({ ...batchRef(attempt), step, people })
 }
 
-/** Writes what became of people. If all who were left were taken as wanted, that is written with the end of the attempt. */
+/** Writes what became of people. If all who were left were taken as desired, that is written with the end of the attempt. */
 export async function saveOutcomes(attempt: Attempt, people: readonly PersonOutcome[], sentAt: Date): Promise<void> {
   if (people.length === 0) return
   const { ctx, claim } = attempt
@@ -161,7 +161,7 @@ export async function saveOutcomes(attempt: Attempt, people: readonly PersonOutc
   // Only of these people: another one of the batch may have been refused by an earlier request of this attempt.
   const leavers = people.map(({ identityId }) => identityId).filter((identityId) => attempt.leavers.has(identityId))
   const outcome = { people, sentAt, answeredAt: now, leavers, acts }
-  const isBatch = people.length === attempt.pending && people.every(({ holds }) => holds === 'wanted')
+  const isBatch = people.length === attempt.pending && people.every(({ holds }) => holds === 'desired')
   if (isBatch) attempt.batchOutcome = outcome
   else if (await recordOutcomes(ctx.store.db, claim, outcome)) reportOutcomes(attempt, people)
   else throw new Overtaken()

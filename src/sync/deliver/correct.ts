@@ -68,7 +68,7 @@ type Sent = { readonly ignored: readonly Person[]; readonly stop: Stop | null }
 
 const nothingSent: Sent = { ignored: [], stop: null }
 
-/** Sends records as they are wanted. Answers of whom the platform ignores the date. */
+/** Sends records as they are desired. Answers of whom the platform ignores the date. */
 async function sendRecords(attempt: Attempt, ready: readonly Person[], ifIgnored: Pass['ifIgnored']): Promise<Sent> {
   const sentAt = attempt.ctx.now()
   const { results, stop } = await upsertOrUpdate(attempt, ready)
@@ -80,7 +80,7 @@ async function sendRecords(attempt: Attempt, ready: readonly Person[], ifIgnored
     if (!result) continue
     if (result.kind !== 'taken') outcomes.push(problemOf(identityId, result))
     else if (sameDate(result.stored, separatedAt)) {
-      outcomes.push({ identityId, state: 'confirmed', holds: 'wanted', answer: { status: result.status } })
+      outcomes.push({ identityId, state: 'confirmed', holds: 'desired', answer: { status: result.status } })
     } else {
       ignored.push({ ...person, step: null })
       const { state, code } = ifIgnored

@@ -5,7 +5,7 @@
  *             Left: a row whose lease is dead with the process. The sweep enqueues it; the next claim marks the batch uncertain.
  * addressed   resolveTarget finds the connection on the platform, or creates it.
  *             Left: a dead lease on the target, and perhaps a new connection. The next attempt takes the one and finds the other by name.
- * looked up   settleUncertain, only if the batch is uncertain: people that the platform has as wanted are recorded.
+ * looked up   settleUncertain, only if the batch is uncertain: people that the platform has as desired are recorded.
  *             Left: the others, still due. The next attempt looks them up again.
  * clearing    storeStep, before the request that clears the leaving dates of corrections.
  *             Left: dates of which it is not known whether they are still stored. The next attempt clears them again.
@@ -13,7 +13,7 @@
  *             Left: people without a leaving date, who look employed on the platform. The next attempt sends their date only.
  * sending     upsert, update or delete make the request.
  *             Left: a request with an unknown outcome. The next attempt looks its people up, or sends them again if they are too many.
- * recorded    recordOutcomes, after each operation. If all who were left were taken as wanted, endAttempt records them instead.
+ * recorded    recordOutcomes, after each operation. If all who were left were taken as desired, endAttempt records them instead.
  *             Left: the rest of the batch, still due. The next attempt delivers it.
  * ended       endAttempt makes the batch done, or due again at a later time, and drops the lease.
  *             Left: perhaps a run with nothing due. The sweep closes it (runsToClose). A database that loses its last moments has the

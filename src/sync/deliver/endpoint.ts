@@ -38,7 +38,7 @@ export async function request<A extends AnyAnswer>(
 }
 
 /** Whether the platform is to hold nothing of a person: the record of whoever has left is taken off it. */
-export function isRemoved({ records }: Pick<Address, 'records'>, record: RosterEntry['wanted']): boolean {
+export function isRemoved({ records }: Pick<Address, 'records'>, record: RosterEntry['desired']): boolean {
   return records !== null && (record?.separatedAt ?? null) !== null
 }
 

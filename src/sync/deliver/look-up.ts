@@ -16,7 +16,7 @@ export const listSize = 500
 export type Held = IdentityRecord & { readonly separatedAt: string | null }
 
 /**
- * An earlier request of this batch may have reached the platform: people who are there as wanted are settled, the others are left to
+ * An earlier request of this batch may have reached the platform: people who are there as desired are settled, the others are left to
  * be sent. If reading would take many requests, all are left: sending again changes nothing twice, and its answer tells as much. A
  * deletion is always made again: that somebody cannot be read does not say that they were deleted.
  */
@@ -44,7 +44,7 @@ export async function settleUncertain(
   const outcomes = there.map(({ identityId }) => ({
     identityId,
     state: 'confirmed' as const,
-    holds: 'wanted' as const,
+    holds: 'desired' as const,
     answer: { status: 200, message: 'read back: the platform has it' },
   }))
   await saveOutcomes(attempt, outcomes, sentAt)

@@ -91,7 +91,7 @@ export async function deletePeople(attempt: Attempt, pending: readonly PendingCh
   const kinds = new Map(pending.map(({ identityId, kind }) => [identityId, kind]))
   const outcomes = [...results].map(([identityId, result]): PersonOutcome => {
     if (result.kind !== 'taken') return problemOf(identityId, result)
-    const holds = kinds.get(identityId) === 'leave' ? 'wanted' : { confirmed: null }
+    const holds = kinds.get(identityId) === 'leave' ? 'desired' : { confirmed: null }
     return { identityId, state: 'confirmed', holds, answer: { status: result.status } }
   })
   await saveOutcomes(attempt, outcomes, sentAt)

@@ -181,10 +181,10 @@ type Upload = {
 async function uploadBatch(attempt: Attempt, { session, people, refused }: Upload): Promise<number | Stop> {
   const { params, shape } = recordsOf(attempt)
   const fitting = people.flatMap((person) => {
-    const wanted = recordOf(person)
-    const fault = shape.faultOf(wanted, false)
+    const desired = recordOf(person)
+    const fault = shape.faultOf(desired, false)
     if (fault !== null) refused.set(person.identityId, misshapen(fault))
-    return fault === null ? [{ person, attributes: shape.attributesOf(wanted) }] : []
+    return fault === null ? [{ person, attributes: shape.attributesOf(desired) }] : []
   })
   // The set is cancelled in any case: what is left is looked at only to tell of all that is wrong.
   if (fitting.length === 0) return 0
@@ -281,7 +281,7 @@ async function recordAll(attempt: Attempt, pending: readonly PendingChange[], se
     ({ identityId, json }): PersonOutcome => ({
       identityId,
       state: 'confirmed',
-      holds: json === null ? { confirmed: null } : 'wanted',
+      holds: json === null ? { confirmed: null } : 'desired',
       answer,
     }),
   )

@@ -86,8 +86,8 @@ export async function prepareSeparation(
 /** What follows for a person of whom no more is known than what the platform holds. Nobody stated the day: one that HR states later takes its place. */
 function separated(confirmed: IdentityRecord, on: string, context: PlanContext): Decision {
   const known: RosterEntry = { ...unknownPerson(confirmed.identityId, context), confirmed }
-  const wanted = { ...confirmed, separatedAt: `${on}T00:00:00.000Z` }
-  return decideSide(known, { ...known, wanted, inferred: true, employmentAsOf: context.asOf }, context)
+  const desired = { ...confirmed, separatedAt: `${on}T00:00:00.000Z` }
+  return decideSide(known, { ...known, desired, inferred: true, employmentAsOf: context.asOf }, context)
 }
 
 /** Who of those that were asked for is still known to the platform alone and employed there; and of whom that is no longer so. */
@@ -101,7 +101,7 @@ async function peopleOf(
   const named = new Set((await namedAmong(ctx.store.db, { connection: connection.name, identityIds })).map(keyOf))
   const isStated = (identityId: string) => {
     const entry = known.get(identityId)
-    return named.has(identityId) || (entry !== undefined && (entry.retracted !== null || entry.wanted !== null))
+    return named.has(identityId) || (entry !== undefined && (entry.retracted !== null || entry.desired !== null))
   }
   const [stated, others] = parted(identityIds, isStated)
   const [there, gone] = parted(others, (identityId) => held.has(identityId))

@@ -70,7 +70,7 @@ export async function stagePage(
     const known = isFirst ? nobody : await entriesOf(db, connection, some)
     const people = decider.decideTold(some, known)
     const [first] = some
-    const seen = first?.sightings.at(-1)
+    const seen = first?.observations.at(-1)
     await stage.put(only && first && seen ? only.take(people, { entry: known.get(first.identityId), seen }) : people)
   }
 }

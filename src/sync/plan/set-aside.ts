@@ -109,21 +109,21 @@ async function whoWaits(
   const behind =
     limits.length < failed.length ? undefined : held.find((run) => limits.some(({ name }) => run.failed.includes(name)))
   const reason = heldReason(failed)
-  return told.flatMap(({ identityId, sightings, isCounted }): Waiting[] => {
+  return told.flatMap(({ identityId, observations, isCounted }): Waiting[] => {
     const runId = planned.get(identityId)
     if (runId !== undefined)
-      return [{ identityId, sightings, runId, reason: `waits behind run ${runId}, which holds the same person` }]
+      return [{ identityId, observations, runId, reason: `waits behind run ${runId}, which holds the same person` }]
     if (!isCounted) return []
-    if (behind === undefined) return [{ identityId, sightings, runId: null, reason }]
-    return [{ identityId, sightings, runId: behind.id, reason: `waits behind run ${behind.id}: ${reason}` }]
+    if (behind === undefined) return [{ identityId, observations, runId: null, reason }]
+    return [{ identityId, observations, runId: behind.id, reason: `waits behind run ${behind.id}: ${reason}` }]
   })
 }
 
 /** An event that holds several people waits behind another run, if one of them does: it is read again when that is decided. */
-function noteEvents(events: Map<string, WaitingEvent>, { sightings }: Told, waiting: Waiting | undefined): void {
+function noteEvents(events: Map<string, WaitingEvent>, { observations }: Told, waiting: Waiting | undefined): void {
   if (waiting === undefined) return
   const { runId, reason } = waiting
-  for (const { origin } of sightings) {
+  for (const { origin } of observations) {
     if (!('event' in origin)) continue
     const { event: id } = origin
     if (!events.has(id) || events.get(id)?.runId === null) events.set(id, { id, runId, reason })

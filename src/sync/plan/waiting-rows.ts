@@ -1,7 +1,7 @@
 import { countPeople } from '../../identity/counted.ts'
 import type { PlanContext } from '../../identity/decide/decide.ts'
 import { type Decider, isStale, speaksOfAll } from '../../identity/decide/decider.ts'
-import type { Sighting } from '../../identity/record.ts'
+import type { Observation } from '../../identity/record.ts'
 import { type KeyAnswers, underFirstKey } from '../../identity/rekeyed.ts'
 import {
   dueWaiting,
@@ -35,7 +35,7 @@ export async function waitingAfter(
     return own.map(({ effectiveOn = null }) => ({ identityId, effectiveOn }))
   }
   const ended = (await waitingKeys(db, connection)).flatMap(endOf)
-  const rows = decider.book.later().map((sighting) => toWaiting(sighting, context))
+  const rows = decider.book.later().map((observation) => toWaiting(observation, context))
   const leaves = (identityId: string): boolean =>
     decider.book.lacks(identityId) ||
     decider.book.speaksOfLeaving(identityId) ||
@@ -63,18 +63,18 @@ export async function seeDue(
   { aliases, asOf }: { readonly aliases: KeyAnswers['aliases']; readonly asOf: string },
 ): Promise<PlannedWaiting> {
   const due = await dueWaiting(db, { connection, now: new Date(asOf) })
-  for (const { sighting, dueAt } of due) decider.book.see(underFirstKey({ ...sighting, asOf: dueAt }, aliases))
-  const ended = due.map(({ sighting: { identityId }, effectiveOn }) => ({ identityId, effectiveOn }))
+  for (const { observation, dueAt } of due) decider.book.see(underFirstKey({ ...observation, asOf: dueAt }, aliases))
+  const ended = due.map(({ observation: { identityId }, effectiveOn }) => ({ identityId, effectiveOn }))
   return { rows: [], ended, withdrawn: [] }
 }
 
 // A cell that cannot be read is listed with the plan that met it, and quotes what it holds.
 function toWaiting(
-  { badCells: _, ...sighting }: Sighting,
+  { badCells: _, ...observation }: Observation,
   { timeZone: ofSource, asOf: ofExport }: PlanContext,
 ): WaitingRow {
-  const { effectiveOn = '', timeZone = ofSource, asOf = ofExport } = sighting
+  const { effectiveOn = '', timeZone = ofSource, asOf = ofExport } = observation
   const dueAt = Temporal.PlainDate.from(effectiveOn).toZonedDateTime(timeZone).toInstant().toString()
   // On its day the row is read by itself, without the source and its zone.
-  return { effectiveOn, dueAt, sighting: { ...sighting, timeZone, asOf } }
+  return { effectiveOn, dueAt, observation: { ...observation, timeZone, asOf } }
 }

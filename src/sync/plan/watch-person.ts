@@ -6,7 +6,7 @@ import type { PlannedPerson } from '../../identity/decide/planned.ts'
 import { fingerprint } from '../../identity/digest.ts'
 import { type RowAccount, rowAccount } from '../../identity/mapping/row-account.ts'
 import { isReject } from '../../identity/mapping/rows.ts'
-import type { Reject, RosterEntry, Sighting } from '../../identity/record.ts'
+import type { Reject, RosterEntry, Observation } from '../../identity/record.ts'
 import type { AskedPerson } from '../../store/schema.ts'
 import type { MappedRows, OutOfScope } from './map/map-rows.ts'
 
@@ -36,7 +36,7 @@ function addressDigest(email: string): string {
  */
 export function watchPerson(
   asked: AskedPerson,
-  { known, isLater }: { readonly known: readonly string[]; readonly isLater: (told: Sighting) => boolean },
+  { known, isLater }: { readonly known: readonly string[]; readonly isLater: (told: Observation) => boolean },
 ) {
   const keys = new Map<string, number | null>(
     asked.identityId === undefined ? known.map((key) => [key, null]) : [[asked.identityId, null]],
@@ -48,7 +48,7 @@ export function watchPerson(
   let later = 0
   let decided: Decided | null = null
 
-  function see(row: SourceRow, told: Sighting | Reject, mapping: Extract<MappedRows, { ok: true }>): void {
+  function see(row: SourceRow, told: Observation | Reject, mapping: Extract<MappedRows, { ok: true }>): void {
     const { identityId } = told
     if (identityId === null) return
     if (asked.identityId === undefined && isMeant(told)) keys.set(identityId, keys.get(identityId) ?? row.origin.line)
@@ -80,7 +80,7 @@ export function watchPerson(
     rows.push({ origin: row.origin, cells, reason: 'the row is not in scope' })
   }
 
-  function isMeant(told: Sighting | Reject): boolean {
+  function isMeant(told: Observation | Reject): boolean {
     const { identityId } = told
     if (identityId?.includes('@') && addressDigest(identityId) === asked.digest) return true
     const email = isReject(told) ? null : told.fields.email

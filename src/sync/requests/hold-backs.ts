@@ -34,7 +34,7 @@ export async function holdBack(
     await refuseWhilePlanning(tx, connection.name)
     const named = { connection: connection.name, identityId: await personNamed(tx, person) }
     const entry = await rosterEntry(tx, named)
-    if (!entry || (entry.wanted ?? entry.confirmed) === null)
+    if (!entry || (entry.desired ?? entry.confirmed) === null)
       throw new Failure('not_found', `"${connection.name}" has no person ${person.identityId}`)
     if (entry.retracted)
       throw new Failure('conflict', `person ${named.identityId} was retracted at ${entry.retracted.at}`)

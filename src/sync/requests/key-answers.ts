@@ -113,7 +113,7 @@ async function keep(
   const people = await rosterEntries(tx, { connection, identityIds })
   for (const { firstKey: former, identityId } of pairs) {
     const person = people.get(former)
-    if (!person || (person.wanted ?? person.confirmed) === null)
+    if (!person || (person.desired ?? person.confirmed) === null)
       throw new Failure(
         'not_found',
         `"${connection}" has no person ${former}: name the key that the platform knows first`,
@@ -125,14 +125,14 @@ async function keep(
     if (person.retracted)
       throw new Failure('conflict', `person ${former} was retracted at ${person.retracted.at}: restore them first`)
     const other = people.get(identityId)
-    if (other && (other.wanted ?? other.confirmed) !== null && other.retracted === null)
+    if (other && (other.desired ?? other.confirmed) !== null && other.retracted === null)
       throw new Failure(
         'conflict',
         `${identityId} is a person of its own by now: if that was sent in error, take it back first (rollcall retract ${identityId})`,
       )
     // A run that found the pair knows that the former key is gone.
     const both = isFound ? null : await runWithBoth(tx, { connection, former, identityId })
-    if (both !== null && (person.wanted?.separatedAt ?? null) === null)
+    if (both !== null && (person.desired?.separatedAt ?? null) === null)
       throw new Failure('conflict', `the export of run ${both} lists both, ${former} and ${identityId}, as employed`)
   }
   const now = ctx.now()

@@ -124,11 +124,11 @@ export async function refuseStatedInHeld(
 
 async function whyNotForeign(tx: Db, connection: string, identityId: string): Promise<Failure> {
   const entry = (await rosterEntries(tx, { connection, identityIds: [identityId] })).get(identityId)
-  if (entry?.wanted)
+  if (entry?.desired)
     return new Failure(
       'conflict',
-      entry.wanted.separatedAt
-        ? `person ${identityId} is known, and has left on ${entry.wanted.separatedAt.slice(0, 10)}: there is nothing to separate`
+      entry.desired.separatedAt
+        ? `person ${identityId} is known, and has left on ${entry.desired.separatedAt.slice(0, 10)}: there is nothing to separate`
         : `person ${identityId} is known from HR, which says when they leave: \`rollcall person ${identityId}\` shows it`,
     )
   const [named] = await namedAmong(tx, { connection, identityIds: [identityId] })

@@ -83,7 +83,7 @@ type Reading = {
 
 /**
  * Notes what was read, but of people of whom something else was accepted or delivered meanwhile: they are read again. Answers of how many
- * the platform holds something new that is not wanted.
+ * the platform holds something new that is not desired.
  */
 async function note(
   { ctx, endpoint, connection, repairs, before }: Reading,
@@ -105,7 +105,7 @@ async function note(
     const same = new Set(read.filter(({ isSame }) => isSame).map(({ identityId }) => identityId))
     const answers = identityIds.map((identityId) => ({ identityId, isSame: same.has(identityId) }))
     await noteAnswers(tx, { connection, answers, now })
-    const differing = read.filter(({ isSame, asWanted }) => !isSame && !asWanted).length
+    const differing = read.filter(({ isSame, asDesired }) => !isSame && !asDesired).length
     if (differing > 0 && repairs === 'by a run') await addRepair(tx, { connection, now })
     return differing
   })
@@ -121,6 +121,6 @@ async function factsOf(db: Db, connection: string, people: ReadonlySet<string>):
   return facts
 }
 
-function factDigest({ wanted, confirmed, retracted }: RosterEntry): string {
-  return hash('sha256', JSON.stringify([wanted, confirmed, retracted]), 'base64')
+function factDigest({ desired, confirmed, retracted }: RosterEntry): string {
+  return hash('sha256', JSON.stringify([desired, confirmed, retracted]), 'base64')
 }

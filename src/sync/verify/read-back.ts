@@ -62,16 +62,16 @@ export function portionsOf(people: Iterable<string>): (readonly string[])[] {
 /** Where a person is read back from. */
 type From = Pick<Endpoint, 'records'>
 
-/** What reading a person back shows: that the platform has them as wanted, or what it has instead. */
+/** What reading a person back shows: that the platform has them as desired, or what it has instead. */
 export function compareWith(from: From, entry: RosterEntry, identity: Held | null): ReadBack {
-  const { identityId, wanted, retracted } = entry
+  const { identityId, desired, retracted } = entry
   if (identity === null) {
-    const isMeant = retracted === null && isRemoved(from, wanted)
-    return isMeant ? { identityId, asWanted: true } : { identityId, asWanted: false, confirmed: null }
+    const isMeant = retracted === null && isRemoved(from, desired)
+    return isMeant ? { identityId, asDesired: true } : { identityId, asDesired: false, confirmed: null }
   }
-  const confirmed = asRecord(identity, entry.confirmed ?? wanted ?? { identityId })
-  const isWanted = wanted !== null && retracted === null && !differs(from, wanted, confirmed)
-  return isWanted ? { identityId, asWanted: true } : { identityId, asWanted: false, confirmed }
+  const confirmed = asRecord(identity, entry.confirmed ?? desired ?? { identityId })
+  const isWanted = desired !== null && retracted === null && !differs(from, desired, confirmed)
+  return isWanted ? { identityId, asDesired: true } : { identityId, asDesired: false, confirmed }
 }
 
 /** Whether the platform holds of a person what it was known to hold. */

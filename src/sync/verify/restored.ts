@@ -79,12 +79,12 @@ export async function learnAfterRestore(
  * knows, stays so until HR says something else.
  */
 export function findingOf(from: Pick<Endpoint, 'records'>, entry: RosterEntry, identity: Held): Finding {
-  const { identityId, wanted } = entry
+  const { identityId, desired } = entry
   const now = compareWith(from, entry, identity)
-  if (now.asWanted || now.confirmed === null || wanted === null) return { note: now }
+  if (now.asDesired || now.confirmed === null || desired === null) return { note: now }
   const isAsBefore =
-    entry.confirmed !== null && compareWith(from, { ...entry, wanted: entry.confirmed }, identity).asWanted
-  const hasLeft = (wanted.separatedAt ?? null) !== null
+    entry.confirmed !== null && compareWith(from, { ...entry, desired: entry.confirmed }, identity).asDesired
+  const hasLeft = (desired.separatedAt ?? null) !== null
   const hasLeftThere = identity.separatedAt !== null
   if (isAsBefore || (hasLeft && !hasLeftThere)) return { note: now }
   const record = hasLeftThere ? { ...now.confirmed, separatedAt: identity.separatedAt } : now.confirmed
@@ -102,10 +102,10 @@ export function findingOfLost(
   entry: RosterEntry,
   { restoredAt, isListEmpty }: { readonly restoredAt: Date; readonly isListEmpty: boolean },
 ): Finding {
-  const { identityId, wanted, retracted } = entry
+  const { identityId, desired, retracted } = entry
   const isLeaver =
-    from.records !== null && !isListEmpty && wanted !== null && retracted === null && !isRemoved(from, wanted)
+    from.records !== null && !isListEmpty && desired !== null && retracted === null && !isRemoved(from, desired)
   if (!isLeaver) return { note: compareWith(from, entry, null) }
   const separatedAt = `${restoredAt.toISOString().slice(0, 10)}T00:00:00.000Z`
-  return { learn: { identityId, record: { ...wanted, separatedAt }, isNewLeaver: true } }
+  return { learn: { identityId, record: { ...desired, separatedAt }, isNewLeaver: true } }
 }

@@ -44,8 +44,8 @@ export async function verifySample(
     const noted = [...entries.values()].map((entry) => {
       const identity = found.get(entry.identityId) ?? null
       const actual = compareWith(endpoint, entry, identity)
-      const isKnownAsWanted = entry.confirmed === entry.wanted && entry.retracted === null
-      if (isKnownAsWanted && !actual.asWanted) findings.count(identity ? 'changed' : 'lost', entry.identityId)
+      const isKnownAsDesired = entry.confirmed === entry.desired && entry.retracted === null
+      if (isKnownAsDesired && !actual.asDesired) findings.count(identity ? 'changed' : 'lost', entry.identityId)
       return actual
     })
     await findings.note(noted)

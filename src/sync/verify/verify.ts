@@ -40,7 +40,7 @@ export async function verifyAgainstPlatform(
       if (isForeign(entry)) noteForeign(identity)
       if (!entry || entry.retracted) continue
       const actual = compareWith(endpoint, entry, identity)
-      if (entry.confirmed === entry.wanted && !actual.asWanted) count('changed', identity.identityId)
+      if (entry.confirmed === entry.desired && !actual.asDesired) count('changed', identity.identityId)
       noted.push(actual)
     }
     await note(noted)
@@ -70,7 +70,7 @@ export async function withoutPlanned(
 ): Promise<Verification | null> {
   if (found === null || !found.people || found.foreign + (found.separated ?? 0) === 0) return found
   const unread = (plan.standing ?? []).flatMap(({ identityId }) => identityId ?? [])
-  const later = (plan.waiting?.rows ?? []).map(({ sighting }) => sighting.identityId)
+  const later = (plan.waiting?.rows ?? []).map(({ observation }) => observation.identityId)
   const named = [...unread, ...later]
   const { people, separated, keys } = await foreignToPlan(db, { connection, runId, named, limit: keysKept })
   return { ...found, foreign: people, separated, people: { ...found.people, foreign: [...keys] } }
@@ -82,7 +82,7 @@ export async function withoutPlanned(
  */
 export function isForeign(entry: RosterEntry | undefined): boolean {
   if (entry === undefined) return true
-  return entry.retracted === null ? entry.wanted === null : entry.confirmed === null
+  return entry.retracted === null ? entry.desired === null : entry.confirmed === null
 }
 
 /** What reading back finds: counted, the first keys kept, and written into the store. */

@@ -78,7 +78,12 @@ test('a platform that does not answer is told from one that turns us away', asyn
 
 test('a run that only begins or ends says nothing of what the platform answered', () => {
   const status = (given: object) =>
-    ({ people: { wanted: 5, separated: 0, due: 5 }, active: null, last: null, ...given }) as unknown as ConnectionStatus
+    ({
+      people: { desired: 5, separated: 0, due: 5 },
+      active: null,
+      last: null,
+      ...given,
+    }) as unknown as ConnectionStatus
   const run = (given: object) => runDocument({ id: 'r1', state: 'delivering', confirmed: 1, problems: 0, ...given })
   const before = status({ active: run({}) })
 
@@ -88,5 +93,5 @@ test('a run that only begins or ends says nothing of what the platform answered'
   expect(hasAnswered(status({ active: run({ confirmed: 2 }) }), before)).toBe(true)
   expect(hasAnswered(status({ active: run({ problems: 1 }) }), before)).toBe(true)
   expect(hasAnswered(status({ last: run({ state: 'finished', confirmed: 5 }) }), before)).toBe(true)
-  expect(hasAnswered(status({ people: { wanted: 5, separated: 0, due: 4 } }), status({}))).toBe(true)
+  expect(hasAnswered(status({ people: { desired: 5, separated: 0, due: 4 } }), status({}))).toBe(true)
 })

@@ -3,7 +3,7 @@ import { company, nextNight, type Person, toCsv, usualNight } from '../../../src
 import { readPresets } from '../../../src/daemon/config/presets.ts'
 import { compileMapping, Mapping, mergePreset } from '../../../src/identity/mapping/mapping.ts'
 import { isReject } from '../../../src/identity/mapping/rows.ts'
-import type { Reject, Sighting } from '../../../src/identity/record.ts'
+import type { Reject, Observation } from '../../../src/identity/record.ts'
 import { plan } from '../../helpers/model/plan.ts'
 import { applyPlan, type Roster } from '../../helpers/model/roster.ts'
 import { nightly } from '../../helpers/records.ts'
@@ -54,13 +54,13 @@ test.for(seeds)('a usual night is planned as exactly what its story tells (seed 
   const first = await readExport(before)
   const second = await readExport(after)
 
-  const evening = plan(first.sightings, new Map(), nightly({ asOf: `${firstDay}T01:00:00.000Z`, today: firstDay }))
+  const evening = plan(first.observations, new Map(), nightly({ asOf: `${firstDay}T01:00:00.000Z`, today: firstDay }))
   const roster: Roster = applyPlan(new Map(), evening)
-  const night = plan(second.sightings, roster, nightly())
+  const night = plan(second.observations, roster, nightly())
 
   expect(first.rejects).toEqual([])
   expect(second.rejects).toEqual([])
-  const badCells = second.sightings.flatMap((row) => row.badCells ?? [])
+  const badCells = second.observations.flatMap((row) => row.badCells ?? [])
   expect(badCells.map(({ identityId, column }) => [identityId, column])).toEqual([[story.brokenRow[0], 'Hire Date']])
   expect(evening.counts.join).toBe(250)
   const kinds = Map.groupBy(night.changes, ({ kind }) => kind)
@@ -103,7 +103,7 @@ test('cells that hold the delimiter or a quote are enclosed', () => {
 })
 
 /** What the csv connector and the generic preset make of an export. */
-async function readExport(people: readonly Person[]): Promise<{ sightings: Sighting[]; rejects: Reject[] }> {
+async function readExport(people: readonly Person[]): Promise<{ observations: Observation[]; rejects: Reject[] }> {
   await using folder = await exportFolder()
   await folder.write('people.csv', toCsv(people))
   const reading = await openCsv(folder)
@@ -114,7 +114,7 @@ async function readExport(people: readonly Person[]): Promise<{ sightings: Sight
   if (!mapping.ok) throw new Error(mapping.missing.join('; '))
   const told = (await allRows(reading)).map(mapping.map)
   return {
-    sightings: told.flatMap((one) => (isReject(one) ? [] : [one])),
+    observations: told.flatMap((one) => (isReject(one) ? [] : [one])),
     rejects: told.filter(isReject),
   }
 }

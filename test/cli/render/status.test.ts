@@ -45,7 +45,7 @@ test('the status tells what runs and how a connection stands', () => {
       {
         name: 'acme',
         target: 'Acme HRIS',
-        people: { wanted: 1000, separated: 12, due: 2 },
+        people: { desired: 1000, separated: 12, due: 2 },
         problems: { refused: { people: 1, leavers: 0 }, undelivered: { people: 1200, leavers: 1 } },
         unserved: { people: 3, leavers: 1, rows: 0 },
         foreign: { people: 2, separated: 1 },
@@ -120,7 +120,7 @@ test('without a daemon no next run is promised', () => {
       {
         name: 'acme',
         target: 'Acme HRIS',
-        people: { wanted: 2, separated: 0, due: 0 },
+        people: { desired: 2, separated: 0, due: 0 },
         problems: { refused: { people: 0, leavers: 0 }, undelivered: { people: 0, leavers: 0 } },
         unserved: { people: 0, leavers: 0, rows: 0 },
         foreign: { people: 0, separated: 4 },
@@ -220,7 +220,7 @@ test('a person is shown with what HR says beside what the platform has, and ever
   const person: Person = {
     connection: 'acme',
     identityId: '1222',
-    wanted: { identityId: '1222', jobTitle: { hidden: true as const }, separatedAt: '2026-11-20T00:00:00.000Z' },
+    desired: { identityId: '1222', jobTitle: { hidden: true as const }, separatedAt: '2026-11-20T00:00:00.000Z' },
     confirmed: { identityId: '1222', jobTitle: { hidden: true as const }, separatedAt: null },
     due: ['separatedAt'],
     asOf: '2026-11-20T01:00:00.000Z',

@@ -31,10 +31,10 @@ async function openPeople() {
   const store = stack.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
   for (const [connection, records] of Object.entries(people)) {
     await ensureConnection(store.db, connection)
-    const rows = records.map((wanted) => ({
+    const rows = records.map((desired) => ({
       connection,
-      identity_id: wanted.identityId,
-      wanted: JSON.stringify(wanted),
+      identity_id: desired.identityId,
+      desired: JSON.stringify(desired),
       inferred: false,
       absences: 0,
       as_of: new Date('2026-11-20'),

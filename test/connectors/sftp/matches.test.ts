@@ -27,10 +27,10 @@ describe('a pattern', () => {
     const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*', '?'), maxLength: 8 })
 
     fc.assert(
-      fc.property(text, pattern, (name, wanted) => {
-        const source = wanted.replaceAll('.', '\\.').replaceAll('*', '.*').replaceAll('?', '.')
-        const hidden = name.startsWith('.') && !wanted.startsWith('.')
-        expect(matches(name, wanted)).toBe(!hidden && new RegExp(`^${source}$`, 'u').test(name))
+      fc.property(text, pattern, (name, desired) => {
+        const source = desired.replaceAll('.', '\\.').replaceAll('*', '.*').replaceAll('?', '.')
+        const hidden = name.startsWith('.') && !desired.startsWith('.')
+        expect(matches(name, desired)).toBe(!hidden && new RegExp(`^${source}$`, 'u').test(name))
       }),
       { numRuns: 2000 },
     )

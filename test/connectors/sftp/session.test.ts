@@ -8,7 +8,7 @@ import { type SshServer, sshServer } from '../../helpers/sources/ssh-server.ts'
 const plain = attributes({ mode: 0o100644, size: 10, mtimeMs: 1_700_000_000_000 })
 
 describe('a listing', () => {
-  test('holds what is wanted, with links and folders as what they are', async () => {
+  test('holds what is desired, with links and folders as what they are', async () => {
     await using server = await sshServer()
     await writeFile(join(server.folder, 'people.csv'), 'id\n')
     await mkdir(join(server.folder, 'archive.csv'))

@@ -28,8 +28,8 @@ const later = (minutes: number) => {
 }
 
 async function make(name = 'ana', role: Role = 'operator', expiresAt: Date | null = null): Promise<string> {
-  const wanted = { name, role, expiresAt, by: 'test', now: clock.now }
-  return (await store.db.transaction().execute((tx) => createToken(tx, wanted))).text
+  const desired = { name, role, expiresAt, by: 'test', now: clock.now }
+  return (await store.db.transaction().execute((tx) => createToken(tx, desired))).text
 }
 
 async function acts(): Promise<readonly Record<string, unknown>[]> {
@@ -38,7 +38,7 @@ async function acts(): Promise<readonly Record<string, unknown>[]> {
 }
 
 describe('signing in to the console', () => {
-  test('takes a token and leads where the person wanted to go, and signing out ends it for good', async () => {
+  test('takes a token and leads where the person desired to go, and signing out ends it for good', async () => {
     await using opened = await open()
     const visitor = opened.visitor()
     const token = await make()

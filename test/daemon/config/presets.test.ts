@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { readPresets } from '../../../src/daemon/config/presets.ts'
 import { normaliseHeader } from '../../../src/identity/mapping/headers.ts'
 import { compileMapping, Mapping, mergePreset } from '../../../src/identity/mapping/mapping.ts'
-import { sightingsOf, type Telling } from '../../helpers/presets/cast.ts'
+import { observationsOf, type Telling } from '../../helpers/presets/cast.ts'
 import { fixtures, type Own, presetNamed, readFixture } from '../../helpers/presets/fixtures.ts'
 import { typical } from '../../helpers/presets/tellings.ts'
 
@@ -27,7 +27,7 @@ describe('every preset', () => {
 
     const { told } = await readFixture(file, name)
 
-    expect(told).toEqual(sightingsOf(file, typical[name] as Telling))
+    expect(told).toEqual(observationsOf(file, typical[name] as Telling))
   })
 
   test.each(names)('%s has nothing to warn of in its typical export but managers without a key', async (name) => {
@@ -94,7 +94,7 @@ describe('an export in another shape', () => {
   test.each(cases)('%s reads the same once the connection says so', async (_case, file, name, own, telling) => {
     const { told } = await readFixture(file, name, own)
 
-    expect(told).toEqual(sightingsOf(file, { ...(typical[name] as Telling), ...telling }))
+    expect(told).toEqual(observationsOf(file, { ...(typical[name] as Telling), ...telling }))
   })
 })
 

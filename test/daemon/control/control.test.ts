@@ -103,7 +103,7 @@ describe.each(databases)('the control API on $name', ({ place }) => {
         connections: [
           {
             name: 'acme',
-            people: { wanted: 4, separated: 0, due: 0 },
+            people: { desired: 4, separated: 0, due: 0 },
             active: null,
             last: { id: run.id },
             nextAt: null,
@@ -121,7 +121,7 @@ describe.each(databases)('the control API on $name', ({ place }) => {
     })
     expect(person).toMatchObject({
       status: 200,
-      body: { wanted: { email: 'e2@acme.example' }, due: [], changes: [{ kind: 'join', source: 'people.csv:3' }] },
+      body: { desired: { email: 'e2@acme.example' }, due: [], changes: [{ kind: 'join', source: 'people.csv:3' }] },
     })
     expect((await peopleOn(at.platform)).get('E0009')).toMatchObject({ startedAt: null })
   })

@@ -98,7 +98,7 @@ describe('two processes on one store', () => {
     expect(fromStore(other).map(([sample]) => sample)).toEqual(fromStore(one).map(([sample]) => sample))
     expect(Object.fromEntries(one)).toMatchObject({
       rollcall_store_up: 1,
-      'rollcall_people{connection="acme",state="wanted"}': 4,
+      'rollcall_people{connection="acme",state="desired"}': 4,
       'rollcall_people{connection="acme",state="undelivered"}': 0,
       'rollcall_runs{connection="acme",state="finished"}': 1,
       'rollcall_paused{connection="acme"}': 1,

@@ -109,7 +109,7 @@ async function leftDue(db: Db): Promise<string[]> {
   return due.map(({ run_id, batch, last_failure }) => `batch ${batch} of run ${run_id} is due still (${last_failure})`)
 }
 
-/** Of whom the platform has not acknowledged what is wanted, who is uncertain, and who stands in the problems. */
+/** Of whom the platform has not acknowledged what is desired, who is uncertain, and who stands in the problems. */
 async function leftBehind(db: Db): Promise<string[]> {
   const late = await db
     .selectFrom('roster')
@@ -121,7 +121,7 @@ async function leftBehind(db: Db): Promise<string[]> {
     .select('roster.identity_id')
     // Of whoever is withheld the platform has to have nothing.
     .where(sql<boolean>`case when roster.retracted_at is null
-      then roster.wanted is not null and out_of_sync.identity_id is not null
+      then roster.desired is not null and out_of_sync.identity_id is not null
       else out_of_sync.identity_id is null or out_of_sync.confirmed is not null end`)
     .orderBy('roster.identity_id')
     .execute()

@@ -1,11 +1,11 @@
 import { noPeople, type PeopleCounts, peopleLimits } from '../../../src/identity/guards/facts.ts'
 import { judge } from '../../../src/identity/guards/judge.ts'
 import { Guards, otherFieldsOf } from '../../../src/identity/guards/limits.ts'
-import type { Reject, Sighting } from '../../../src/identity/record.ts'
+import type { Reject, Observation } from '../../../src/identity/record.ts'
 import { createDice, type Dice } from '../dice.ts'
 import { planRows } from '../model/plan.ts'
 import { applyPlan, type Roster } from '../model/roster.ts'
-import { nightly, sighting } from '../records.ts'
+import { nightly, observation } from '../records.ts'
 
 type Person = {
   readonly id: string
@@ -20,7 +20,7 @@ type Person = {
   leaves: string | null
   /** From this day on the export has the person. */
   listedFrom: string
-  said: Sighting | null
+  said: Observation | null
 }
 
 const noDate = { date: null, people: 0, of: 0 }
@@ -62,7 +62,7 @@ export function ordinaryYear({
     const asOf = `${date}T01:00:00.000Z`
     const context = nightly({ asOf, exportDate: date.toString(), now: `${date}T03:00:00.000Z`, today: date.toString() })
     const plan = planRows(rows, roster, context)
-    const headcount = [...roster.values()].filter(({ wanted }) => (wanted?.separatedAt ?? null) === null).length
+    const headcount = [...roster.values()].filter(({ desired }) => (desired?.separatedAt ?? null) === null).length
     const facts = {
       mode: 'snapshot',
       rows: rows.length,
@@ -202,7 +202,7 @@ function createCompany(dice: Dice, size: number) {
     /** How many cells are broken in tonight's export that were not before. */
     newFaults: () => faults,
 
-    rows(date: Temporal.PlainDate): (Sighting | Reject)[] {
+    rows(date: Temporal.PlainDate): (Observation | Reject)[] {
       const forgotten = date.subtract({ days: daysListedAfterwards }).toString()
       const today = date.toString()
       return people
@@ -222,7 +222,7 @@ function rowOf({
   jobTitle,
   managerId,
   isContractor,
-}: Person): Sighting {
+}: Person): Observation {
   const fields = {
     email,
     firstName,
@@ -232,7 +232,7 @@ function rowOf({
     isContractor,
     startedAt: `${startedAt}T00:00:00.000Z`,
   }
-  return sighting(id, { fields, leavingDate: leaves })
+  return observation(id, { fields, leavingDate: leaves })
 }
 
 function largest(all: readonly PeopleCounts[]): PeopleCounts {

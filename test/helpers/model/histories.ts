@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import type { Change } from '../../../src/identity/change.ts'
 import type { PlanContext } from '../../../src/identity/decide/decide.ts'
-import type { Sighting } from '../../../src/identity/record.ts'
+import type { Observation } from '../../../src/identity/record.ts'
 import { type Plan, plan } from './plan.ts'
 import { applyPlan, type Roster } from './roster.ts'
 
 /** What a source says in one night, and which of the changes that follow reach the platform before the next one. */
 export type Night = {
-  readonly rows: readonly Sighting[]
+  readonly rows: readonly Observation[]
   readonly untouched: ReadonlySet<string>
   readonly delivers: readonly string[]
   readonly rules: Pick<PlanContext, 'absence' | 'graceRuns' | 'future'>
@@ -25,7 +25,7 @@ const fields = fc.record(
   { requiredKeys: [] },
 )
 
-export const row = (statesEmployment: fc.Arbitrary<boolean>): fc.Arbitrary<Sighting> =>
+export const row = (statesEmployment: fc.Arbitrary<boolean>): fc.Arbitrary<Observation> =>
   fc
     .record({
       identityId: fc.constantFrom(...keys),

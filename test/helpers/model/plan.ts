@@ -1,12 +1,12 @@
 import type { Change, PlanCounts } from '../../../src/identity/change.ts'
-import type { PlanContext, WantedSide } from '../../../src/identity/decide/decide.ts'
+import type { PlanContext, DesiredState } from '../../../src/identity/decide/decide.ts'
 import { createDecider, type DeciderRules, isStale } from '../../../src/identity/decide/decider.ts'
 import type { PlannedPerson } from '../../../src/identity/decide/planned.ts'
 import type { Page } from '../../../src/identity/decide/row-book.ts'
 import { compareKeys } from '../../../src/identity/digest.ts'
 import { type GuardFacts, noPeople, type PeopleCounts } from '../../../src/identity/guards/facts.ts'
 import { isReject } from '../../../src/identity/mapping/rows.ts'
-import type { Reject, RosterEntry, Sighting } from '../../../src/identity/record.ts'
+import type { Reject, RosterEntry, Observation } from '../../../src/identity/record.ts'
 import type { Pair } from '../../../src/identity/rekeyed.ts'
 import { reject } from '../records.ts'
 import type { Roster } from './roster.ts'
@@ -15,7 +15,7 @@ import type { Roster } from './roster.ts'
 export type Plan = {
   /** Ordered by key. */
   readonly changes: readonly Change[]
-  readonly entries: ReadonlyMap<string, WantedSide>
+  readonly entries: ReadonlyMap<string, DesiredState>
   readonly counts: PlanCounts
   /** What is new in it, for the guards. */
   readonly news: Pick<GuardFacts, 'leavers' | 'emailChanges' | 'retractions' | 'rejected' | 'unreadableKeys' | 'absent'>
@@ -52,7 +52,7 @@ const about = {
 
 /** What turns a roster into what a source says: the decider of a run between a roster and a plan that are kept in memory. */
 export function planRows(
-  rows: readonly (Sighting | Reject)[],
+  rows: readonly (Observation | Reject)[],
   roster: Roster,
   context: PlanContext,
   { slice = 1000, ...rules }: Options = {},
@@ -109,14 +109,14 @@ export function planRows(
   }
 }
 
-/** The same for sightings that all can be used, and people whose row cannot. */
+/** The same for observations that all can be used, and people whose row cannot. */
 export function plan(
-  sightings: Iterable<Sighting>,
+  observations: Iterable<Observation>,
   roster: Roster,
   context: PlanContext,
   untouched: ReadonlySet<string> = new Set(),
 ): Plan {
-  return planRows([...sightings, ...[...untouched].map(unusable)], roster, context, { slice: 2 })
+  return planRows([...observations, ...[...untouched].map(unusable)], roster, context, { slice: 2 })
 }
 
 /** A row of this person that cannot be used. */
@@ -134,7 +134,7 @@ function entriesOf(roster: Roster, keys: readonly string[]): Map<string, RosterE
 }
 
 /** Whether something is left to do about a person, whatever a source says. */
-function isUnfinished({ deferredTo, retracted, wanted, confirmed }: RosterEntry): boolean {
+function isUnfinished({ deferredTo, retracted, desired, confirmed }: RosterEntry): boolean {
   if (deferredTo !== null) return true
-  return retracted === null ? wanted !== null && wanted !== confirmed : confirmed !== null
+  return retracted === null ? desired !== null && desired !== confirmed : confirmed !== null
 }

@@ -37,7 +37,7 @@ function later(a: string, b: string): string {
 
 function known(roster: Roster, identityId: string): RosterEntry {
   const nobody = {
-    wanted: null,
+    desired: null,
     inferred: false,
     deferredTo: null,
     clearedDate: null,

@@ -1,4 +1,4 @@
-import type { Sighting } from '../../../src/identity/record.ts'
+import type { Observation } from '../../../src/identity/record.ts'
 
 /** The twelve people of test/fixtures/presets, who are the same in every system, in the order of their rows. */
 const cast = {
@@ -36,7 +36,7 @@ export type Telling = {
 }
 
 /** What every row of such an export must become. */
-export function sightingsOf(file: string, telling: Telling): Sighting[] {
+export function observationsOf(file: string, telling: Telling): Observation[] {
   const keyOf = (role: Role) => telling.keys[roles.indexOf(role)] ?? ''
   const { saidAhead = [] } = telling
   const included = roles.filter((role) => keyOf(role) !== '')

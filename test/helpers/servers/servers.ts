@@ -83,13 +83,13 @@ function onlyWay(): string | undefined {
   throw new Error(`ROLLCALL_TEST_SERVERS is "${only}"; it can be ${Object.keys(ways).join(', ')}`)
 }
 
-async function nearest<S extends Server>(wanted: {
+async function nearest<S extends Server>(desired: {
   kind: ServerKind
   use: Use
   open: Ways<S>
   only: string | undefined
 }): Promise<S> {
-  const { kind, use, open, only } = wanted
+  const { kind, use, open, only } = desired
   const reasons: string[] = []
   for (const [name, way] of Object.entries(open)) {
     if (only !== undefined && name !== only) continue

@@ -27,7 +27,7 @@ export type ReceiverAnswer = (response: ServerResponse, alert: ReceivedAlert) =>
 /** Whoever an operator has alerts sent to: a real server that checks signatures with the library of Standard Webhooks. */
 export async function startAlertReceiver({
   answer = (response) => response.writeHead(204).end(),
-  port: wanted = 0,
+  port: desired = 0,
   secret = alertSecret,
 }: {
   answer?: ReceiverAnswer
@@ -45,7 +45,7 @@ export async function startAlertReceiver({
       response.writeHead(401).end()
     })
   })
-  server.listen(wanted, '127.0.0.1')
+  server.listen(desired, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
 

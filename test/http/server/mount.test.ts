@@ -212,7 +212,7 @@ describe('headers of answers', () => {
   test.each([
     ['no key', {}, 'Bearer'],
     ['a key that is not valid', { authorization: 'Bearer of-nothing' }, 'Bearer error="invalid_token"'],
-  ])('a 401 to %s says what is wanted', async (_, headers, challenge) => {
+  ])('a 401 to %s says what is desired', async (_, headers, challenge) => {
     await using server = await serveNotes({
       mount: { authorize: () => Promise.reject(refuse('Unauthorized', 'no key')) },
     })

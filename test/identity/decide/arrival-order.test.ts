@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { PlanContext } from '../../../src/identity/decide/decide.ts'
 import { hasLeft } from '../../../src/identity/employment.ts'
-import type { Reject, Sighting } from '../../../src/identity/record.ts'
+import type { Reject, Observation } from '../../../src/identity/record.ts'
 import { plan, planRows, unusable } from '../../helpers/model/plan.ts'
 import { applyPlan, type Roster } from '../../helpers/model/roster.ts'
-import { entry, nightly, sighting } from '../../helpers/records.ts'
+import { entry, nightly, observation } from '../../helpers/records.ts'
 
 /** What an export has of a person, by what docs/configure.md says of it: whether it states that the person is employed, has left, or neither. */
 const rowKinds = ['employed', 'left', 'cannot be read', 'is rejected', 'stands twice', 'is missing'] as const
@@ -26,8 +26,8 @@ const events = fc.uniqueArray(
   { selector: ({ hour }) => hour, minLength: 1, maxLength: 4 },
 )
 
-function rowsOf(kind: RowKind): (Sighting | Reject)[] {
-  const row = sighting('ana')
+function rowsOf(kind: RowKind): (Observation | Reject)[] {
+  const row = observation('ana')
   if (kind === 'employed') return [{ ...row, employed: true }]
   if (kind === 'left') return [{ ...row, left: true }]
   if (kind === 'cannot be read') return [{ ...row, leavingDate: undefined, unsure: true }]
@@ -49,13 +49,13 @@ function isContradiction(kind: RowKind, graceRuns: number, stated: readonly { re
   return says('leaves ahead') && (says('leaves') || (kind !== 'employed' && states(kind, graceRuns)))
 }
 
-function eventOf(kind: EventKind): Sighting {
+function eventOf(kind: EventKind): Observation {
   const said = { fields: {}, leavingDate: undefined, statesEmployment: true } as const
-  if (kind === 'leaves') return sighting('ana', { ...said, action: 'leave', leavingDate: '2026-11-18' })
+  if (kind === 'leaves') return observation('ana', { ...said, action: 'leave', leavingDate: '2026-11-18' })
   if (kind === 'leaves ahead')
-    return sighting('ana', { ...said, action: 'leave', unsure: true, leavingDate: '2026-12-24' })
-  if (kind === 'is hired') return sighting('ana', { ...said, action: 'join', employed: true })
-  return sighting('ana', { ...said, action: 'change', fields: { jobTitle: 'Lead' }, statesEmployment: false })
+    return observation('ana', { ...said, action: 'leave', unsure: true, leavingDate: '2026-12-24' })
+  if (kind === 'is hired') return observation('ana', { ...said, action: 'join', employed: true })
+  return observation('ana', { ...said, action: 'change', fields: { jobTitle: 'Lead' }, statesEmployment: false })
 }
 
 type Told = { readonly at: string; readonly accept: (roster: Roster) => Roster }
@@ -74,10 +74,10 @@ function told(kind: EventKind, hour: number, context: PlanContext): Told {
 function endOf(tellings: readonly Told[]) {
   const start: Roster = new Map([['ana', entry('ana', { asOf: '2026-11-19T01:00:00.000Z' })]])
   const ana = tellings.reduce((roster, { accept }) => accept(roster), start).get('ana')
-  const { wanted = null, deferredTo = null, inferred = false } = ana ?? {}
-  const separatedAt = wanted?.separatedAt ?? null
+  const { desired = null, deferredTo = null, inferred = false } = ana ?? {}
+  const separatedAt = desired?.separatedAt ?? null
   if (hasLeft({ separatedAt, inferred }, nightly().today)) return { isGone: true, ahead: null, title: null }
-  return { isGone: false, ahead: deferredTo ?? separatedAt?.slice(0, 10) ?? null, title: wanted?.jobTitle }
+  return { isGone: false, ahead: deferredTo ?? separatedAt?.slice(0, 10) ?? null, title: desired?.jobTitle }
 }
 
 test('whether a person has left depends on what was stated when, and not on the order in which it arrives', () => {

@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decide, type PlanContext, type WantedSide } from '../../../src/identity/decide/decide.ts'
+import { decide, type PlanContext, type DesiredState } from '../../../src/identity/decide/decide.ts'
 import { createDecider } from '../../../src/identity/decide/decider.ts'
 import { standingKept } from '../../../src/identity/decide/faults.ts'
 import { noPeople } from '../../../src/identity/guards/facts.ts'
 import { isReject } from '../../../src/identity/mapping/rows.ts'
-import type { Reject, Sighting } from '../../../src/identity/record.ts'
+import type { Reject, Observation } from '../../../src/identity/record.ts'
 import { contextOf, history, keys, night, rosterAfter, row } from '../../helpers/model/histories.ts'
 import { type Plan, planRows, unusable } from '../../helpers/model/plan.ts'
 import { applyPlan, type Roster } from '../../helpers/model/roster.ts'
-import { entry, nightly, record, reject, sighting } from '../../helpers/records.ts'
+import { entry, nightly, record, reject, observation } from '../../helpers/records.ts'
 
 const runs = { numRuns: 500 }
 
-type Row = Sighting | Reject
+type Row = Observation | Reject
 
 const keyOf = fc.constantFrom(...keys)
 
@@ -51,12 +51,12 @@ const events: fc.Arbitrary<readonly Row[]> = messyRows.map((rows) =>
 )
 
 /** The one row that counts for each person, and the people without such a row. */
-function standing(rows: readonly Row[]): { readonly counting: Sighting[]; readonly none: ReadonlySet<string> } {
-  const counting: Sighting[] = []
+function standing(rows: readonly Row[]): { readonly counting: Observation[]; readonly none: ReadonlySet<string> } {
+  const counting: Observation[] = []
   const none = new Set<string>()
   for (const [key, all] of Map.groupBy(rows, ({ identityId }) => identityId)) {
     if (key === null) continue
-    const said = all.filter((one): one is Sighting => !isReject(one))
+    const said = all.filter((one): one is Observation => !isReject(one))
     const isRanked = said.length === all.length && said.every(({ rank }) => rank !== undefined)
     const most = said
       .map(({ rank = '' }) => rank)
@@ -71,21 +71,21 @@ function standing(rows: readonly Row[]): { readonly counting: Sighting[]; readon
 }
 
 /** The departures of people none of whose rows counts, as one row would tell them: where all of the rows that could count say "left". */
-function departing(rows: readonly Row[], roster: Roster, { today }: PlanContext): ReadonlyMap<string, Sighting> {
-  const found = new Map<string, Sighting>()
+function departing(rows: readonly Row[], roster: Roster, { today }: PlanContext): ReadonlyMap<string, Observation> {
+  const found = new Map<string, Observation>()
   for (const [key, all] of Map.groupBy(rows, ({ identityId }) => identityId ?? '')) {
-    const said = all.filter((one): one is Sighting => !isReject(one))
+    const said = all.filter((one): one is Observation => !isReject(one))
     const ranks = said.map(({ rank = '' }) => rank).toSorted()
     const best = said.filter(({ rank = '' }) => rank === ranks.at(-1))
     const isMixed = ranks.includes('') && ranks.at(-1) !== ''
     const known = roster.get(key)
-    const former = known?.wanted ?? known?.confirmed
+    const former = known?.desired ?? known?.confirmed
     const isGone = former?.separatedAt && (known?.inferred || former.separatedAt.slice(0, 10) <= today)
     const dates = best.flatMap(({ leavingDate }) => (leavingDate && leavingDate <= today ? [leavingDate] : []))
     const allLeft = best.every(({ left, leavingDate }) => left || (leavingDate && leavingDate <= today))
     if (!former || isGone || isMixed || !allLeft || best.length < 2 || said.length < all.length) continue
     const isLeft = best.some(({ left }) => left)
-    found.set(key, sighting(key, { fields: {}, leavingDate: dates.toSorted()[0], left: isLeft }))
+    found.set(key, observation(key, { fields: {}, leavingDate: dates.toSorted()[0], left: isLeft }))
   }
   return found
 }
@@ -98,7 +98,7 @@ function saidIn({ changes, entries }: Plan) {
   return { changes, entries }
 }
 
-function wantedSides(roster: Roster) {
+function desiredStates(roster: Roster) {
   return new Map([...roster].map(([key, { confirmed: _, ...side }]) => [key, side]))
 }
 
@@ -110,8 +110,8 @@ test('rows whose start lies on or after their leaving date are counted, but for 
     everybody: false,
     rejectsKept: 10,
   })
-  const leaver = (line: number, start: string, said: Partial<Sighting> = {}) =>
-    sighting(`W${line}`, {
+  const leaver = (line: number, start: string, said: Partial<Observation> = {}) =>
+    observation(`W${line}`, {
       leavingDate: '2026-11-01',
       fields: { startedAt: `${start}T00:00:00.000Z` },
       origin: { file: 'people.csv', line },
@@ -173,7 +173,7 @@ describe('several rows of a person', () => {
 
   test('of which two are equally old give way to a third that is newer', () => {
     const older = { rank: '1', fields: { jobTitle: 'Trainee' } }
-    const rows = [sighting('ana', older), sighting('ana', older), sighting('ana', { rank: '2', left: true })]
+    const rows = [observation('ana', older), observation('ana', older), observation('ana', { rank: '2', left: true })]
 
     const { changes, rejects, records } = planRows(rows, new Map([['ana', entry('ana')]]), nightly(), { slice: 1 })
 
@@ -184,8 +184,8 @@ describe('several rows of a person', () => {
 
 describe('several rows of a person that all say that the person has left', () => {
   const known = new Map([['ana', entry('ana')]])
-  const rowOfAna = (line: number, said: Partial<Sighting>) =>
-    sighting('ana', { fields: { jobTitle: 'Trainee' }, origin: { file: 'people.csv', line }, ...said })
+  const rowOfAna = (line: number, said: Partial<Observation>) =>
+    observation('ana', { fields: { jobTitle: 'Trainee' }, origin: { file: 'people.csv', line }, ...said })
   const june = { leavingDate: '2026-06-30' }
   const july = { leavingDate: '2026-07-31' }
   const status = { left: true, leavingDate: undefined }
@@ -193,7 +193,7 @@ describe('several rows of a person that all say that the person has left', () =>
   const retracted = { reason: 'sent in error', at: '2026-11-01T09:00:00.000Z' }
 
   /** What each order of the rows makes of a person, in slices of each size: they are all the same. */
-  function planOf(said: readonly Partial<Sighting>[], roster = known, rules: Partial<PlanContext> = {}) {
+  function planOf(said: readonly Partial<Observation>[], roster = known, rules: Partial<PlanContext> = {}) {
     const plans = orders(said.map((one, at) => rowOfAna(at + 2, one))).flatMap((rows) =>
       [1, 2, 3].map((slice) => planRows(rows, roster, nightly(rules), { slice })),
     )
@@ -247,10 +247,10 @@ describe('several rows of a person that all say that the person has left', () =>
   ])('are a contradiction where one of them says %s', (_, said) => {
     const { changes, entries, counts } = planOf(said)
 
-    const stored = [...entries.values()].map(({ wanted, exportIsSilent }) => ({ wanted, exportIsSilent }))
+    const stored = [...entries.values()].map(({ desired, exportIsSilent }) => ({ desired, exportIsSilent }))
     expect([changes, stored, counts.rejected]).toEqual([
       [],
-      [{ wanted: record('ana'), exportIsSilent: true }],
+      [{ desired: record('ana'), exportIsSilent: true }],
       said.length,
     ])
   })
@@ -266,12 +266,12 @@ describe('several rows of a person that all say that the person has left', () =>
 
   test.each([
     ['who is not known', new Map(), []],
-    ['who was known from events in error', new Map([['ana', entry('ana', { wanted: null })]]), []],
+    ['who was known from events in error', new Map([['ana', entry('ana', { desired: null })]]), []],
     ['who is withheld', new Map([['ana', entry('ana', { confirmed: null, retracted })]]), []],
-    ['who has left', new Map([['ana', entry('ana', { wanted: record('ana', { separatedAt: '2026-08-31' }) })]]), []],
+    ['who has left', new Map([['ana', entry('ana', { desired: record('ana', { separatedAt: '2026-08-31' }) })]]), []],
     [
       'whom the platform alone knows',
-      new Map([['ana', entry('ana', { wanted: null, confirmed: record('ana') })]]),
+      new Map([['ana', entry('ana', { desired: null, confirmed: record('ana') })]]),
       ['leave'],
     ],
     ['whose date was ahead', new Map([['ana', entry('ana', { deferredTo: '2026-12-31' })]]), ['leave']],
@@ -371,7 +371,7 @@ describe('events of one run', () => {
           (known, event) => applyPlan(known, planRows([event], known, delta(context), options)),
           applyPlan(roster, planRows([], roster, delta(context), options)),
         )
-        expect(wantedSides(together)).toEqual(wantedSides(oneByOne))
+        expect(desiredStates(together)).toEqual(desiredStates(oneByOne))
       }),
       runs,
     )
@@ -393,7 +393,7 @@ describe('events of one run', () => {
 })
 
 describe('a plan that sends everybody', () => {
-  test('holds the changes of a usual one, and everybody else as they are wanted', () => {
+  test('holds the changes of a usual one, and everybody else as they are desired', () => {
     fc.assert(
       fc.property(messyNight, ({ roster, context, rows, slice }) => {
         const usual = planRows(rows, roster, context, { slice })
@@ -402,13 +402,13 @@ describe('a plan that sends everybody', () => {
 
         const after = applyPlan(roster, usual)
         const due = new Map(usual.changes.map((change) => [change.identityId, change]))
-        const wanted = [...after.values()].filter((person) => person.wanted !== null && person.retracted === null)
+        const desired = [...after.values()].filter((person) => person.desired !== null && person.retracted === null)
         expect(full.changes.map(({ identityId }) => identityId)).toEqual(
-          expect.arrayContaining(wanted.map(({ identityId }) => identityId)),
+          expect.arrayContaining(desired.map(({ identityId }) => identityId)),
         )
         for (const change of full.changes) {
           const { identityId } = change
-          const again = { kind: 'update', carried: true, fields: {}, record: after.get(identityId)?.wanted }
+          const again = { kind: 'update', carried: true, fields: {}, record: after.get(identityId)?.desired }
           expect(change).toMatchObject(due.get(identityId) ?? again)
         }
         expect({ ...full, changes: [] }).toEqual({ ...usual, changes: [] })
@@ -423,7 +423,7 @@ describe('a plan that sends everybody, and a person who is withheld', () => {
     const retracted = { reason: 'sent in error', at: '2026-11-19T12:00:00.000Z' }
     const roster = new Map([['ana', entry('ana', { confirmed: null, retracted })]])
 
-    const { changes } = planRows([sighting('ana')], roster, nightly(), { everybody: true })
+    const { changes } = planRows([observation('ana')], roster, nightly(), { everybody: true })
 
     expect(changes).toEqual([])
   })
@@ -446,16 +446,16 @@ describe('the people whom a source names last', () => {
   }
 
   test('are those whom the plan leaves employed, the last fifty in their order', () => {
-    const many = Array.from({ length: 3000 }, (_, at) => sighting(`p${at}`))
+    const many = Array.from({ length: 3000 }, (_, at) => observation(`p${at}`))
 
-    const endKeys = decided([...many, sighting('gone', { left: true })]).endKeys(new Map())
+    const endKeys = decided([...many, observation('gone', { left: true })]).endKeys(new Map())
 
     expect(endKeys).toEqual(many.slice(-50).map(({ identityId }) => identityId))
   })
 
   test('are looked up in the roster where their row cannot be used', () => {
-    const decider = decided([sighting('ana'), unusable('bo'), unusable('cy')])
-    const left = entry('cy', { wanted: record('cy', { separatedAt: '2026-06-30T00:00:00.000Z' }) })
+    const decider = decided([observation('ana'), unusable('bo'), unusable('cy')])
+    const left = entry('cy', { desired: record('cy', { separatedAt: '2026-06-30T00:00:00.000Z' }) })
 
     const endKeys = decider.endKeys(
       new Map([
@@ -519,14 +519,14 @@ describe('an accepted export', () => {
 
         const once = applyPlan(roster, planRows(rows, roster, speaking))
 
-        const entries = new Map<string, WantedSide>()
+        const entries = new Map<string, DesiredState>()
         for (const key of new Set([...roster.keys(), ...said.keys()])) {
           const side = decide(roster.get(key), said.get(key) ?? 'absent', speaking).entry
           if (side && !none.has(key)) entries.set(key, side)
         }
         const each = applyPlan(roster, { changes: [], entries, spokenAsOf: null })
         for (const key of none) for (const known of [once, each]) (known as Map<string, unknown>).delete(key)
-        expect(wantedSides(once)).toEqual(wantedSides(each))
+        expect(desiredStates(once)).toEqual(desiredStates(each))
       }),
       runs,
     )
@@ -539,14 +539,14 @@ describe('an accepted export', () => {
   ])('is kept for each of its people: one %s', (_, rules) => {
     const known = entry('ana', { asOf: '2026-11-18T01:00:00.000Z' })
 
-    const { entries, spokenAsOf } = planRows([sighting('ana')], new Map([['ana', known]]), nightly(rules))
+    const { entries, spokenAsOf } = planRows([observation('ana')], new Map([['ana', known]]), nightly(rules))
 
     expect(entries.get('ana')).toMatchObject({ asOf: nightly().asOf })
     expect(spokenAsOf).toBeNull()
   })
 
   test('is kept once where it is newer and speaks of everybody', () => {
-    const { entries, spokenAsOf } = planRows([sighting('ana')], new Map([['ana', entry('ana')]]), nightly())
+    const { entries, spokenAsOf } = planRows([observation('ana')], new Map([['ana', entry('ana')]]), nightly())
 
     expect(entries.size).toBe(0)
     expect(spokenAsOf).toBe(nightly().asOf)
@@ -586,7 +586,7 @@ test('what follows for a person from no event is not counted among what events t
   const context = nightly({ mode: 'delta' })
   const decider = createDecider({ context, inOrder: true, everybody: false, rejectsKept: 2 })
   const left = record('W1', { separatedAt: '2026-11-02T00:00:00.000Z' })
-  const known = entry('W1', { wanted: left, deferredTo: '2026-11-19' })
+  const known = entry('W1', { desired: left, deferredTo: '2026-11-19' })
 
   decider.book.leaveOut({ identityId: 'W1', origin: { event: '7', line: 1 } })
   const told = decider.decideTold(decider.book.lastPage().told, new Map([['W1', known]]))

@@ -29,8 +29,8 @@ const march = '2026-03-31T00:00:00.000Z'
 const known: Readonly<Record<Past, RosterEntry | undefined>> = {
   'joined before': entry('ana'),
   new: undefined,
-  'separated before': entry('ana', { wanted: record('ana', { separatedAt: march }) }),
-  'separated by absence before': entry('ana', { wanted: record('ana', { separatedAt: march }), inferred: true }),
+  'separated before': entry('ana', { desired: record('ana', { separatedAt: march }) }),
+  'separated by absence before': entry('ana', { desired: record('ana', { separatedAt: march }), inferred: true }),
   'deferred before': entry('ana', { deferredTo: '2026-12-31' }),
   retracted: entry('ana', {
     confirmed: null,
@@ -97,7 +97,7 @@ function decided(feed: Feed, past: Past, row: MappableRow, rules: unknown = feed
   }
 }
 
-/** Names what is wanted of a person from now on. */
+/** Names what is desired of a person from now on. */
 function outcomeOf(
   past: Past,
   person: { entry: Partial<RosterEntry> | null; change: unknown } | null,
@@ -105,13 +105,13 @@ function outcomeOf(
 ): Outcome {
   const before = known[past]
   if (before?.retracted) return person?.change ? 'employed' : 'withheld'
-  const { wanted = null, inferred = false, deferredTo = null } = person?.entry ?? before ?? {}
-  if (wanted === null) return 'unknown'
+  const { desired = null, inferred = false, deferredTo = null } = person?.entry ?? before ?? {}
+  if (desired === null) return 'unknown'
   if (deferredTo !== null) return deferredTo === before?.deferredTo && deferredTo !== date ? 'waits before' : 'waits'
-  if (wanted.separatedAt === null || wanted.separatedAt === undefined) return 'employed'
-  if (wanted.separatedAt === march) return 'before'
-  if (inferred) return wanted.separatedAt.startsWith('2026-11-20') ? 'inferred' : 'unknown'
-  return wanted.separatedAt === `${date}T00:00:00.000Z` ? 'date' : 'unknown'
+  if (desired.separatedAt === null || desired.separatedAt === undefined) return 'employed'
+  if (desired.separatedAt === march) return 'before'
+  if (inferred) return desired.separatedAt.startsWith('2026-11-20') ? 'inferred' : 'unknown'
+  return desired.separatedAt === `${date}T00:00:00.000Z` ? 'date' : 'unknown'
 }
 
 const rows = present.flatMap((table) =>

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { decide } from '../../../src/identity/decide/decide.ts'
 import { explain } from '../../../src/identity/decide/explain.ts'
-import { entry, nightly, sighting } from '../../helpers/records.ts'
+import { entry, nightly, observation } from '../../helpers/records.ts'
 
 test('a leaving that an operator holds back is the reason why nothing is sent of it', () => {
   const known = entry('ana', { heldBackUntil: '2026-12-15' })
-  const seen = sighting('ana', { leavingDate: '2026-11-19', left: true })
+  const seen = observation('ana', { leavingDate: '2026-11-19', left: true })
   const { entry: side, change } = decide(known, seen, nightly())
 
   const said = explain({ entry: known, seen, side, change }, nightly())

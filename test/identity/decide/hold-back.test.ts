@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decide } from '../../../src/identity/decide/decide.ts'
 import type { RosterEntry } from '../../../src/identity/record.ts'
-import { entry, nightly, record, sighting } from '../../helpers/records.ts'
+import { entry, nightly, record, observation } from '../../helpers/records.ts'
 
 const heldBackUntil = '2026-12-01'
 const ada = entry('ada', { heldBackUntil })
@@ -19,12 +19,12 @@ const held = (day: string, inferred = false) => ({
 })
 
 test.each([
-  { what: 'a date that has come', seen: sighting('ada', { leavingDate: '2026-11-19' }), kept: held('2026-11-19') },
-  { what: 'a status', seen: sighting('ada', { left: true }), kept: held('2026-11-20', true) },
+  { what: 'a date that has come', seen: observation('ada', { leavingDate: '2026-11-19' }), kept: held('2026-11-19') },
+  { what: 'a status', seen: observation('ada', { left: true }), kept: held('2026-11-20', true) },
   { what: 'absence', seen: 'absent' as const, kept: held('2026-11-20', true) },
   {
     what: 'a date ahead that is sent at once',
-    seen: sighting('ada', { leavingDate: '2026-11-25' }),
+    seen: observation('ada', { leavingDate: '2026-11-25' }),
     kept: held('2026-11-25'),
     rules: { future: 'send' } as const,
   },
@@ -32,7 +32,7 @@ test.each([
   const { change, entry: side, news } = decide(ada, seen, nightly(rules))
 
   expect([change, news.kinds]).toEqual([null, []])
-  expect(side).toMatchObject({ wanted: { separatedAt: null }, inferred: false, heldLeaving: kept })
+  expect(side).toMatchObject({ desired: { separatedAt: null }, inferred: false, heldLeaving: kept })
 })
 
 test('the same export once more changes nothing', () => {
@@ -44,7 +44,7 @@ test('the same export once more changes nothing', () => {
 })
 
 test('a date that comes meanwhile is held back too', () => {
-  const known = next(ada, sighting('ada', { leavingDate: '2026-11-25' }))
+  const known = next(ada, observation('ada', { leavingDate: '2026-11-25' }))
 
   const later = decide(known, 'untouched', nightly({ mode: 'delta', today: '2026-11-25' }))
 
@@ -56,7 +56,7 @@ describe('on the day', () => {
   const onTheDay = nightly({ mode: 'delta', today: heldBackUntil, now: '2026-12-01T03:00:00.000Z' })
 
   test('what was held back is sent, with the date of HR and without a row', () => {
-    const known = next(ada, sighting('ada', { leavingDate: '2026-11-19' }))
+    const known = next(ada, observation('ada', { leavingDate: '2026-11-19' }))
 
     const { change, entry: side, news } = decide(known, 'untouched', onTheDay)
 
@@ -66,21 +66,21 @@ describe('on the day', () => {
   })
 
   test('nothing is sent of a person whom HR lists as employed by then', () => {
-    const mended = next(next(ada, 'absent'), sighting('ada'), nightly({ asOf: '2026-11-25T01:00:00.000Z' }))
+    const mended = next(next(ada, 'absent'), observation('ada'), nightly({ asOf: '2026-11-25T01:00:00.000Z' }))
 
     const { change } = decide(mended, 'untouched', onTheDay)
 
-    expect(mended).toMatchObject({ heldLeaving: null, wanted: { separatedAt: null } })
+    expect(mended).toMatchObject({ heldLeaving: null, desired: { separatedAt: null } })
     expect(change).toBeNull()
   })
 })
 
 test.each([
   { what: 'missing from the export', seen: 'absent' as const, context: nightly() },
-  { what: 'listed as left', seen: sighting('ada', { leavingDate: '2026-11-10' }), context: nightly() },
+  { what: 'listed as left', seen: observation('ada', { leavingDate: '2026-11-10' }), context: nightly() },
   { what: 'not spoken of', seen: 'untouched' as const, context: nightly({ mode: 'delta' }) },
 ])('a separated person comes back with the former record, though $what', ({ seen, context }) => {
-  const gone = entry('ada', { wanted: separated, confirmed: separated, heldBackUntil })
+  const gone = entry('ada', { desired: separated, confirmed: separated, heldBackUntil })
 
   const { change, entry: side, news } = decide(gone, seen, context)
 
@@ -102,7 +102,7 @@ test('other facts of a person who is held back go on', () => {
 
   const { change } = decide(
     known,
-    sighting('ada', { left: true, fields: { jobTitle: 'Lead' } }),
+    observation('ada', { left: true, fields: { jobTitle: 'Lead' } }),
     nightly({ asOf: '2026-11-21T01:00:00.000Z' }),
   )
 

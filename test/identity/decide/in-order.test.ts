@@ -3,16 +3,16 @@ import { describe, expect, test } from 'vitest'
 import { type Decision, decide, decideInOrder } from '../../../src/identity/decide/decide.ts'
 import { timesSpokenOf } from '../../../src/identity/field-times.ts'
 import type { RosterEntry } from '../../../src/identity/record.ts'
-import { entry, nightly, record, reject, sighting } from '../../helpers/records.ts'
+import { entry, nightly, record, reject, observation } from '../../helpers/records.ts'
 
 const delta = nightly({ mode: 'delta', asOf: '2026-11-20T12:00:00.000Z' })
 const at = (time: string) => `2026-11-20T${time}:00.000Z`
 
-describe('several sightings of a person, one after the other', () => {
+describe('several observations of a person, one after the other', () => {
   test('end where the last one says, and are one change', () => {
-    const hired = sighting('ana', { asOf: at('10:00') })
-    const promoted = sighting('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, statesEmployment: false })
-    const left = sighting('ana', { asOf: at('12:00'), fields: {}, leavingDate: '2026-11-20' })
+    const hired = observation('ana', { asOf: at('10:00') })
+    const promoted = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, statesEmployment: false })
+    const left = observation('ana', { asOf: at('12:00'), fields: {}, leavingDate: '2026-11-20' })
 
     const { change, entry: side } = decideInOrder(undefined, [hired, promoted, left], delta)
 
@@ -24,8 +24,8 @@ describe('several sightings of a person, one after the other', () => {
   })
 
   test('that lead back to where they began change nothing', () => {
-    const away = sighting('ana', { asOf: at('10:00'), fields: { jobTitle: 'Lead' } })
-    const back = sighting('ana', { asOf: at('11:00'), fields: { jobTitle: 'Engineer' } })
+    const away = observation('ana', { asOf: at('10:00'), fields: { jobTitle: 'Lead' } })
+    const back = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Engineer' } })
 
     const { change } = decideInOrder(entry('ana'), [away, back], delta)
 
@@ -33,8 +33,8 @@ describe('several sightings of a person, one after the other', () => {
   })
 
   test('count as news of a leaver once, whatever came between', () => {
-    const left = sighting('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-19' })
-    const again = sighting('ana', { asOf: at('11:00'), fields: {}, leavingDate: '2026-11-19' })
+    const left = observation('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-19' })
+    const again = observation('ana', { asOf: at('11:00'), fields: {}, leavingDate: '2026-11-19' })
 
     const { news, change } = decideInOrder(entry('ana'), [left, again], delta)
 
@@ -43,15 +43,15 @@ describe('several sightings of a person, one after the other', () => {
   })
 
   test('about a leaver whose record is changed afterwards leave them gone', () => {
-    const left = sighting('ana', { asOf: at('10:00'), fields: {}, left: true, action: 'leave' })
-    const tidied = sighting('ana', { asOf: at('11:00'), fields: { jobTitle: 'Former' }, statesEmployment: false })
+    const left = observation('ana', { asOf: at('10:00'), fields: {}, left: true, action: 'leave' })
+    const tidied = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Former' }, statesEmployment: false })
 
     const together = decideInOrder(entry('ana'), [left, tidied], delta)
     const first = decideInOrder(entry('ana'), [left], delta)
     const second = decideInOrder(entry('ana', { ...first.entry }), [tidied], delta)
 
     expect(together.change).toMatchObject({ kind: 'leave', inferred: true, record: { jobTitle: 'Former' } })
-    expect(second.entry?.wanted).toMatchObject({ jobTitle: 'Former', separatedAt: '2026-11-20T00:00:00.000Z' })
+    expect(second.entry?.desired).toMatchObject({ jobTitle: 'Former', separatedAt: '2026-11-20T00:00:00.000Z' })
   })
 
   test.each([
@@ -63,8 +63,8 @@ describe('several sightings of a person, one after the other', () => {
     ],
     ['puts its own leaving date in the place of it', { leavingDate: '2027-01-31' }, '2027-01-31'],
   ])('that begin with an announced departure: a hire %s', (_, said, deferredTo) => {
-    const announced = sighting('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-12-31', action: 'leave' })
-    const hired = sighting('ana', {
+    const announced = observation('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-12-31', action: 'leave' })
+    const hired = observation('ana', {
       asOf: at('11:00'),
       leavingDate: undefined,
       employed: true,
@@ -86,8 +86,8 @@ describe('several sightings of a person, one after the other', () => {
 
   test('leave out the one that is older than what is known', () => {
     const known = entry('ana', { asOf: at('10:30') })
-    const stale = sighting('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-19' })
-    const fresh = sighting('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, statesEmployment: false })
+    const stale = observation('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-19' })
+    const fresh = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, statesEmployment: false })
 
     const { change } = decideInOrder(known, [stale, fresh], delta)
 
@@ -97,13 +97,13 @@ describe('several sightings of a person, one after the other', () => {
 
 describe('a fact of employment that comes in after a newer change of the record', () => {
   const known = entry('ana', {
-    wanted: record('ana', { jobTitle: 'Lead' }),
+    desired: record('ana', { jobTitle: 'Lead' }),
     asOf: at('11:00'),
     employmentAsOf: at('09:00'),
   })
 
   test('separates and leaves the rest as the newer one has it', () => {
-    const left = sighting('ana', { asOf: at('10:00'), leavingDate: '2026-11-19', action: 'leave' })
+    const left = observation('ana', { asOf: at('10:00'), leavingDate: '2026-11-19', action: 'leave' })
 
     const { change, entry: side, news } = decide(known, left, delta)
 
@@ -118,7 +118,7 @@ describe('a fact of employment that comes in after a newer change of the record'
 
   test('infers the day on which it was true', () => {
     const yesterday = { asOf: '2026-11-19T23:30:00.000Z', employmentAsOf: null }
-    const left = sighting('ana', { asOf: '2026-11-19T23:00:00.000Z', fields: {}, left: true })
+    const left = observation('ana', { asOf: '2026-11-19T23:00:00.000Z', fields: {}, left: true })
 
     const { change } = decide({ ...known, ...yesterday }, left, delta)
 
@@ -126,7 +126,7 @@ describe('a fact of employment that comes in after a newer change of the record'
   })
 
   test('is deferred where its day lies ahead', () => {
-    const leaves = sighting('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-30' })
+    const leaves = observation('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-30' })
 
     const { change, entry: side } = decide(known, leaves, delta)
 
@@ -135,23 +135,23 @@ describe('a fact of employment that comes in after a newer change of the record'
   })
 
   test('brings a leaver back', () => {
-    const wanted = record('ana', { jobTitle: 'Lead', separatedAt: '2026-10-31T00:00:00.000Z' })
-    const back = sighting('ana', { asOf: at('10:00'), action: 'join' })
+    const desired = record('ana', { jobTitle: 'Lead', separatedAt: '2026-10-31T00:00:00.000Z' })
+    const back = observation('ana', { asOf: at('10:00'), action: 'join' })
 
-    const { change } = decide({ ...known, wanted, confirmed: wanted }, back, delta)
+    const { change } = decide({ ...known, desired, confirmed: desired }, back, delta)
 
     expect(change).toMatchObject({ kind: 'return', record: { jobTitle: 'Lead', separatedAt: null } })
   })
 
   test('counts for nothing where a newer one is known', () => {
-    const left = sighting('ana', { asOf: at('08:00'), fields: {}, leavingDate: '2026-11-19' })
+    const left = observation('ana', { asOf: at('08:00'), fields: {}, leavingDate: '2026-11-19' })
 
     expect(decide(known, left, delta)).toMatchObject({ change: null, entry: null })
   })
 
   test('counts where nobody has spoken of the employment yet', () => {
-    const first = decide(undefined, sighting('ana', { asOf: at('11:00'), statesEmployment: false }), delta)
-    const left = sighting('ana', { asOf: at('08:00'), fields: {}, leavingDate: '2026-11-19' })
+    const first = decide(undefined, observation('ana', { asOf: at('11:00'), statesEmployment: false }), delta)
+    const left = observation('ana', { asOf: at('08:00'), fields: {}, leavingDate: '2026-11-19' })
 
     const { change } = decide(entry('ana', { ...first.entry }), left, delta)
 
@@ -162,7 +162,7 @@ describe('a fact of employment that comes in after a newer change of the record'
   test('may be what a snapshot says, or its silence', () => {
     const snapshot = nightly({ asOf: at('10:00') })
 
-    const listed = decide(known, sighting('ana', { leavingDate: '2026-11-19' }), snapshot)
+    const listed = decide(known, observation('ana', { leavingDate: '2026-11-19' }), snapshot)
     const absent = decide(known, 'absent', snapshot)
     const again = decide({ ...known, ...absent.entry }, 'absent', snapshot)
 
@@ -199,7 +199,7 @@ describe('a fact of employment that comes in after a newer change of the record'
     })
     const facts = fc.array(fact, { minLength: 1, maxLength: 6 }).map((some) =>
       some.map(({ fields, leavingDate, statesEmployment }, hour) =>
-        sighting('ana', {
+        observation('ana', {
           asOf: at(`0${hour}:00`),
           fields,
           leavingDate: statesEmployment ? leavingDate : null,
@@ -214,7 +214,7 @@ describe('a fact of employment that comes in after a newer change of the record'
     fc.assert(
       fc.property(shuffled, fc.boolean(), ({ inOrder, late }, isKnown) => {
         const before = isKnown ? entry('ana', { asOf: at('00:30') }) : undefined
-        const [told, toldLate] = [inOrder, late].map((some) => decideInOrder(before, some, delta).entry?.wanted)
+        const [told, toldLate] = [inOrder, late].map((some) => decideInOrder(before, some, delta).entry?.desired)
         expect(toldLate).toEqual(told)
       }),
       { numRuns: 1000 },
@@ -223,13 +223,13 @@ describe('a fact of employment that comes in after a newer change of the record'
 })
 
 describe('a fact about a field that comes in after a newer one about another', () => {
-  const promoted = sighting('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, statesEmployment: false })
-  const married = sighting('ana', { asOf: at('10:00'), fields: { lastName: 'Diaz' }, statesEmployment: false })
-  const known = entry('ana', { wanted: record('ana', { lastName: 'Doe' }), asOf: at('09:00') })
+  const promoted = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, statesEmployment: false })
+  const married = observation('ana', { asOf: at('10:00'), fields: { lastName: 'Diaz' }, statesEmployment: false })
+  const known = entry('ana', { desired: record('ana', { lastName: 'Doe' }), asOf: at('09:00') })
   const delivered = (before: RosterEntry, { entry: side }: Decision) => ({
     ...before,
     ...side,
-    confirmed: side?.wanted ?? before.confirmed,
+    confirmed: side?.desired ?? before.confirmed,
   })
   const after = delivered(known, decide(known, promoted, delta))
 
@@ -246,17 +246,17 @@ describe('a fact about a field that comes in after a newer one about another', (
 
   test('counts for nothing where a newer one of the same field is known', () => {
     const renamed = delivered(after, decide(after, married, delta))
-    const earlier = sighting('ana', { asOf: at('09:30'), fields: { lastName: 'Dias' }, statesEmployment: false })
+    const earlier = observation('ana', { asOf: at('09:30'), fields: { lastName: 'Dias' }, statesEmployment: false })
 
     expect(decide(renamed, earlier, delta)).toMatchObject({ change: null, entry: null })
   })
 
   test('counts where the field was never spoken of', () => {
-    const { wanted } = after
-    const { lastName: _, ...rest } = wanted ?? record('ana')
-    const earlier = sighting('ana', { asOf: at('08:00'), fields: { lastName: 'Dias' }, statesEmployment: false })
+    const { desired } = after
+    const { lastName: _, ...rest } = desired ?? record('ana')
+    const earlier = observation('ana', { asOf: at('08:00'), fields: { lastName: 'Dias' }, statesEmployment: false })
 
-    const { change } = decide({ ...after, wanted: rest, confirmed: rest }, earlier, delta)
+    const { change } = decide({ ...after, desired: rest, confirmed: rest }, earlier, delta)
 
     expect(change).toMatchObject({ kind: 'update', record: { jobTitle: 'Lead', lastName: 'Dias' } })
   })
@@ -264,7 +264,7 @@ describe('a fact about a field that comes in after a newer one about another', (
   test('counts for nothing where a snapshot has spoken of everyone since', () => {
     const listed = decide(
       after,
-      sighting('ana', { fields: { jobTitle: 'Lead', lastName: 'Doe' } }),
+      observation('ana', { fields: { jobTitle: 'Lead', lastName: 'Doe' } }),
       nightly({ asOf: at('11:30') }),
     )
     const silent = timesSpokenOf(after, at('10:30'))
@@ -278,7 +278,7 @@ describe('a fact about a field that comes in after a newer one about another', (
   test('is, in a snapshot, every field that no newer event has set', () => {
     const { change, entry: side } = decide(
       after,
-      sighting('ana', { fields: { jobTitle: 'Engineer', lastName: 'Diaz' } }),
+      observation('ana', { fields: { jobTitle: 'Engineer', lastName: 'Diaz' } }),
       nightly({ asOf: at('10:00') }),
     )
 
@@ -287,14 +287,14 @@ describe('a fact about a field that comes in after a newer one about another', (
   })
 
   test('brings no time of its own along where it tells all that is known', () => {
-    const all = sighting('ana', { asOf: at('11:30'), fields: { ...sighting('ana').fields, lastName: 'Doe' } })
+    const all = observation('ana', { asOf: at('11:30'), fields: { ...observation('ana').fields, lastName: 'Doe' } })
 
     expect(decide(after, all, delta).entry).toMatchObject({ asOf: at('11:30'), fieldTimes: null })
   })
 })
 
 describe('a row that says retract', () => {
-  const retract = sighting('ana', { action: 'retract', asOf: at('11:00'), origin: { event: '7', line: 1 } })
+  const retract = observation('ana', { action: 'retract', asOf: at('11:00'), origin: { event: '7', line: 1 } })
 
   test('deletes, with where it was said as the reason, and is news for the guard', () => {
     const { change, news } = decide(entry('ana'), retract, delta)
@@ -312,7 +312,7 @@ describe('a row that says retract', () => {
   })
 
   test('is overruled by a later row of the same person', () => {
-    const later = sighting('ana', { asOf: at('11:30'), fields: { jobTitle: 'Lead' } })
+    const later = observation('ana', { asOf: at('11:30'), fields: { jobTitle: 'Lead' } })
 
     const { change } = decideInOrder(entry('ana'), [retract, later], delta)
 
@@ -322,7 +322,7 @@ describe('a row that says retract', () => {
 
 describe('a row with a time zone of its own', () => {
   test('is deferred until its day has come there', () => {
-    const tomorrow = sighting('ana', { leavingDate: '2026-11-21' })
+    const tomorrow = observation('ana', { leavingDate: '2026-11-21' })
     const ctx = nightly({ now: '2026-11-20T11:00:00.000Z' })
 
     const inUtc = decide(entry('ana'), tomorrow, ctx)
@@ -336,7 +336,7 @@ describe('a row with a time zone of its own', () => {
   })
 
   test('dates an inferred leaving by the day there', () => {
-    const left = sighting('ana', { left: true, timeZone: 'Pacific/Pago_Pago' })
+    const left = observation('ana', { left: true, timeZone: 'Pacific/Pago_Pago' })
 
     const { change } = decide(entry('ana'), left, nightly())
 

@@ -1,25 +1,29 @@
 import { expect, test } from 'vitest'
 import { createDecider } from '../../../src/identity/decide/decider.ts'
-import type { RosterEntry, Sighting } from '../../../src/identity/record.ts'
+import type { RosterEntry, Observation } from '../../../src/identity/record.ts'
 import { planRows } from '../../helpers/model/plan.ts'
-import { entry, nightly, record, sighting } from '../../helpers/records.ts'
+import { entry, nightly, record, observation } from '../../helpers/records.ts'
 
 const pinned = new Set(['ada'])
 const delta = nightly({ mode: 'delta' })
 const due: Partial<RosterEntry> = { deferredTo: '2026-11-20', deferredZone: 'UTC' }
 
-function left(identityId: string, said: Partial<Sighting> = {}): Sighting {
-  return sighting(identityId, { left: true, ...said })
+function left(identityId: string, said: Partial<Observation> = {}): Observation {
+  return observation(identityId, { left: true, ...said })
 }
 
 test.each([
-  { what: 'is missing from a snapshot', rows: [sighting('bob')] },
-  { what: 'is stated as left', rows: [left('ada'), sighting('bob')] },
+  { what: 'is missing from a snapshot', rows: [observation('bob')] },
+  { what: 'is stated as left', rows: [left('ada'), observation('bob')] },
   { what: 'is stated as left by a delta', rows: [left('ada')], context: delta },
-  { what: 'is stated as left in two rows', rows: [left('ada'), left('ada'), sighting('bob')] },
-  { what: 'is to be sent with a date ahead', rows: [sighting('ada', { leavingDate: '2027-01-31' })], future: 'send' },
+  { what: 'is stated as left in two rows', rows: [left('ada'), left('ada'), observation('bob')] },
+  {
+    what: 'is to be sent with a date ahead',
+    rows: [observation('ada', { leavingDate: '2027-01-31' })],
+    future: 'send',
+  },
   { what: 'has a leaving date that has come', rows: [], context: delta, known: due },
-  { what: 'is retracted by a row', rows: [sighting('ada', { action: 'retract' })], context: delta },
+  { what: 'is retracted by a row', rows: [observation('ada', { action: 'retract' })], context: delta },
 ] as const)('a pinned person is named who $what', ({ rows, ...rules }) => {
   const { context = nightly('future' in rules ? { future: rules.future } : {}) } = 'context' in rules ? rules : {}
   const { known = {} } = 'known' in rules ? rules : {}
@@ -33,16 +37,16 @@ test.each([
 })
 
 test.each([
-  { what: 'stays', known: entry('ada'), rows: [sighting('ada', { fields: { jobTitle: 'Lead' } })] },
+  { what: 'stays', known: entry('ada'), rows: [observation('ada', { fields: { jobTitle: 'Lead' } })] },
   {
     what: 'has a leaving date ahead, which waits',
     known: entry('ada'),
-    rows: [sighting('ada', { leavingDate: '2027-01-31' })],
+    rows: [observation('ada', { leavingDate: '2027-01-31' })],
   },
   {
     what: 'was separated by an approved plan',
     known: entry('ada', {
-      wanted: record('ada', { separatedAt: '2026-11-01T00:00:00.000Z' }),
+      desired: record('ada', { separatedAt: '2026-11-01T00:00:00.000Z' }),
       confirmed: record('ada'),
     }),
     rows: [],

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { decide, type PlanContext, retractChange, type Seen } from '../../../src/identity/decide/decide.ts'
 import { tally } from '../../../src/identity/decide/tally.ts'
 import { type News, noPeople } from '../../../src/identity/guards/facts.ts'
-import type { IdentityRecord, RosterEntry, Sighting } from '../../../src/identity/record.ts'
+import type { IdentityRecord, RosterEntry, Observation } from '../../../src/identity/record.ts'
 import { plan } from '../../helpers/model/plan.ts'
-import { entry, nightly, record, sighting } from '../../helpers/records.ts'
+import { entry, nightly, record, observation } from '../../helpers/records.ts'
 
 const june = '2026-06-30T00:00:00.000Z'
 const july = '2026-07-31T00:00:00.000Z'
@@ -12,22 +12,22 @@ const exportDay = '2026-11-20T00:00:00.000Z'
 
 describe('what a row makes of a person', () => {
   test('somebody new joins with everything that is known', () => {
-    const row = sighting('ana', { fields: { email: 'ana@example.com', managerId: null } })
+    const row = observation('ana', { fields: { email: 'ana@example.com', managerId: null } })
 
     const { change, entry: stored } = decide(undefined, row, nightly())
 
-    const wanted = { identityId: 'ana', email: 'ana@example.com', managerId: null, separatedAt: null }
+    const desired = { identityId: 'ana', email: 'ana@example.com', managerId: null, separatedAt: null }
     expect(change).toEqual({
       kind: 'join',
       identityId: 'ana',
-      record: wanted,
+      record: desired,
       fields: { email: { from: null, to: 'ana@example.com' } },
       inferred: false,
       carried: false,
     })
     const { asOf } = nightly()
     expect(stored).toEqual({
-      wanted,
+      desired,
       inferred: false,
       deferredTo: null,
       clearedDate: null,
@@ -42,14 +42,14 @@ describe('what a row makes of a person', () => {
   })
 
   test('a person of whom the same is said again is left alone', () => {
-    const { change, entry: stored } = decide(entry('ana'), sighting('ana'), nightly())
+    const { change, entry: stored } = decide(entry('ana'), observation('ana'), nightly())
 
     expect(change).toBeNull()
-    expect(stored?.wanted).toEqual(record('ana'))
+    expect(stored?.desired).toEqual(record('ana'))
   })
 
   test('a change names the fields that differ and carries the whole record', () => {
-    const row = sighting('ana', { fields: { email: 'ana@example.com', jobTitle: 'Director' } })
+    const row = observation('ana', { fields: { email: 'ana@example.com', jobTitle: 'Director' } })
 
     const { change } = decide(entry('ana'), row, nightly())
 
@@ -64,7 +64,7 @@ describe('what a row makes of a person', () => {
   })
 
   test('a leaver whose title also changed is one change', () => {
-    const row = sighting('ana', { fields: { email: 'ana@example.com', jobTitle: null }, leavingDate: '2026-06-30' })
+    const row = observation('ana', { fields: { email: 'ana@example.com', jobTitle: null }, leavingDate: '2026-06-30' })
 
     const { change } = decide(entry('ana'), row, nightly())
 
@@ -75,7 +75,7 @@ describe('what a row makes of a person', () => {
   })
 
   test('a field of which the row says nothing keeps what is known', () => {
-    const row = sighting('ana', { fields: { jobTitle: 'Director' } })
+    const row = observation('ana', { fields: { jobTitle: 'Director' } })
 
     const { change } = decide(entry('ana'), row, nightly())
 
@@ -83,16 +83,16 @@ describe('what a row makes of a person', () => {
   })
 
   test('a field that is mapped no longer is forgotten and makes no change', () => {
-    const row = sighting('ana', { fields: { email: 'ana@example.com' } })
+    const row = observation('ana', { fields: { email: 'ana@example.com' } })
 
     const { change, entry: stored } = decide(entry('ana'), row, nightly({ mapped: new Set(['email']) }))
 
     expect(change).toBeNull()
-    expect(stored?.wanted).toEqual({ identityId: 'ana', email: 'ana@example.com', separatedAt: null })
+    expect(stored?.desired).toEqual({ identityId: 'ana', email: 'ana@example.com', separatedAt: null })
   })
 
   test('a field that is mapped for the first time counts from nothing', () => {
-    const row = sighting('ana', { fields: { managerId: '7', managerName: null } })
+    const row = observation('ana', { fields: { managerId: '7', managerName: null } })
 
     const { change } = decide(entry('ana'), row, nightly())
 
@@ -103,7 +103,7 @@ describe('what a row makes of a person', () => {
 
 describe('leaving, returning and correcting', () => {
   const employed = {}
-  const leftInJune = { wanted: record('ana', { separatedAt: june }) }
+  const leftInJune = { desired: record('ana', { separatedAt: june }) }
   const inferredInJune = { ...leftInJune, inferred: true }
   const leavesInDecember = { deferredTo: '2026-12-31' }
 
@@ -121,21 +121,21 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a stated date is the date',
       known: employed,
-      seen: sighting('ana', { leavingDate: '2026-06-30' }),
+      seen: observation('ana', { leavingDate: '2026-06-30' }),
       kind: 'leave',
       separatedAt: june,
     },
     {
       name: 'the last day of employment itself counts as reached',
       known: employed,
-      seen: sighting('ana', { leavingDate: '2026-11-20' }),
+      seen: observation('ana', { leavingDate: '2026-11-20' }),
       kind: 'leave',
       separatedAt: exportDay,
     },
     {
       name: 'a date ahead waits for its day',
       known: employed,
-      seen: sighting('ana', { leavingDate: '2026-11-21' }),
+      seen: observation('ana', { leavingDate: '2026-11-21' }),
       kind: null,
       separatedAt: null,
       deferredTo: '2026-11-21',
@@ -143,22 +143,22 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a date ahead is sent at once where the source says so',
       known: employed,
-      seen: sighting('ana', { leavingDate: '2026-12-31' }),
+      seen: observation('ana', { leavingDate: '2026-12-31' }),
       rules: { future: 'send' },
       kind: 'leave',
       separatedAt: '2026-12-31T00:00:00.000Z',
     },
     {
       name: 'a date ahead that was sent already stays when the source now defers',
-      known: { wanted: record('ana', { separatedAt: '2026-12-31T00:00:00.000Z' }) },
-      seen: sighting('ana', { leavingDate: '2026-12-31' }),
+      known: { desired: record('ana', { separatedAt: '2026-12-31T00:00:00.000Z' }) },
+      seen: observation('ana', { leavingDate: '2026-12-31' }),
       kind: null,
       separatedAt: '2026-12-31T00:00:00.000Z',
     },
     {
       name: 'a date ahead brings back who was taken for gone',
       known: inferredInJune,
-      seen: sighting('ana', { leavingDate: '2026-12-31' }),
+      seen: observation('ana', { leavingDate: '2026-12-31' }),
       kind: 'return',
       separatedAt: null,
       deferredTo: '2026-12-31',
@@ -166,7 +166,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a status without a date infers the day of the export',
       known: employed,
-      seen: sighting('ana', { left: true }),
+      seen: observation('ana', { left: true }),
       kind: 'leave',
       separatedAt: exportDay,
       inferred: true,
@@ -174,14 +174,14 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a status without a date keeps the date that is known',
       known: leftInJune,
-      seen: sighting('ana', { left: true }),
+      seen: observation('ana', { left: true }),
       kind: null,
       separatedAt: june,
     },
     {
       name: 'an inferred date is set once',
       known: inferredInJune,
-      seen: sighting('ana', { left: true }),
+      seen: observation('ana', { left: true }),
       kind: null,
       separatedAt: june,
       inferred: true,
@@ -189,7 +189,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a status that says left before a stated day has come infers the day of the export',
       known: leavesInDecember,
-      seen: sighting('ana', { left: true }),
+      seen: observation('ana', { left: true }),
       kind: 'leave',
       separatedAt: exportDay,
       inferred: true,
@@ -197,49 +197,49 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a stated date replaces an inferred one',
       known: inferredInJune,
-      seen: sighting('ana', { leavingDate: '2026-07-31', left: true }),
+      seen: observation('ana', { leavingDate: '2026-07-31', left: true }),
       kind: 'correct',
       separatedAt: july,
     },
     {
       name: 'a stated date that equals the inferred one sends nothing and is no longer inferred',
       known: inferredInJune,
-      seen: sighting('ana', { leavingDate: '2026-06-30' }),
+      seen: observation('ana', { leavingDate: '2026-06-30' }),
       kind: null,
       separatedAt: june,
     },
     {
       name: 'a corrected date is a correction',
       known: leftInJune,
-      seen: sighting('ana', { leavingDate: '2026-07-31' }),
+      seen: observation('ana', { leavingDate: '2026-07-31' }),
       kind: 'correct',
       separatedAt: july,
     },
     {
       name: 'a person whom the source says to be employed again returns',
       known: leftInJune,
-      seen: sighting('ana'),
+      seen: observation('ana'),
       kind: 'return',
       separatedAt: null,
     },
     {
       name: 'a deferred date that is taken back leaves the person employed',
       known: leavesInDecember,
-      seen: sighting('ana'),
+      seen: observation('ana'),
       kind: null,
       separatedAt: null,
     },
     {
       name: 'standing in a snapshot that says nothing of employment means employed',
       known: leftInJune,
-      seen: sighting('ana', { statesEmployment: false }),
+      seen: observation('ana', { statesEmployment: false }),
       kind: 'return',
       separatedAt: null,
     },
     {
       name: 'a delta that says nothing of employment keeps a stated date',
       known: leftInJune,
-      seen: sighting('ana', { statesEmployment: false }),
+      seen: observation('ana', { statesEmployment: false }),
       rules: { mode: 'delta' },
       kind: null,
       separatedAt: june,
@@ -247,7 +247,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a delta that says nothing of employment keeps an inferred date',
       known: inferredInJune,
-      seen: sighting('ana', { statesEmployment: false }),
+      seen: observation('ana', { statesEmployment: false }),
       rules: { mode: 'delta' },
       kind: null,
       separatedAt: june,
@@ -312,7 +312,7 @@ describe('leaving, returning and correcting', () => {
     },
     {
       name: 'a date ahead that was sent does not keep a person who is absent either',
-      known: { wanted: record('ana', { separatedAt: '2026-12-31T00:00:00.000Z' }) },
+      known: { desired: record('ana', { separatedAt: '2026-12-31T00:00:00.000Z' }) },
       seen: 'absent',
       rules: { future: 'send' },
       kind: 'leave',
@@ -322,7 +322,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a date ahead does not outvote a status that says left',
       known: leavesInDecember,
-      seen: sighting('ana', { leavingDate: '2026-12-31', left: true }),
+      seen: observation('ana', { leavingDate: '2026-12-31', left: true }),
       kind: 'leave',
       separatedAt: exportDay,
       inferred: true,
@@ -330,49 +330,49 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'who has left does not come back for a date that moves ahead while the status says left',
       known: leftInJune,
-      seen: sighting('ana', { leavingDate: '2027-06-30', left: true }),
+      seen: observation('ana', { leavingDate: '2027-06-30', left: true }),
       kind: null,
       separatedAt: june,
     },
     {
       name: 'who has left does not come back by a row that leaves it open',
       known: leftInJune,
-      seen: sighting('ana', { unsure: true }),
+      seen: observation('ana', { unsure: true }),
       kind: null,
       separatedAt: june,
     },
     {
       name: 'who has left on a date that HR stated does not come back by a row that says nothing of dates',
       known: leftInJune,
-      seen: sighting('ana', { leavingDate: undefined }),
+      seen: observation('ana', { leavingDate: undefined }),
       kind: null,
       separatedAt: june,
     },
     {
       name: 'who has left on a date that HR stated comes back by a status that says employed',
       known: leftInJune,
-      seen: sighting('ana', { leavingDate: undefined, employed: true }),
+      seen: observation('ana', { leavingDate: undefined, employed: true }),
       kind: 'return',
       separatedAt: null,
     },
     {
       name: 'a later start clears the date that HR still states',
       known: leftInJune,
-      seen: sighting('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
+      seen: observation('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
       kind: 'return',
       separatedAt: null,
     },
     {
       name: 'a date that a later start has cleared stays cleared',
       known: { clearedDate: '2026-06-30' },
-      seen: sighting('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
+      seen: observation('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
       kind: 'update',
       separatedAt: null,
     },
     {
       name: 'a later start and a status that says employed clear the date of a person who joins so',
-      known: { wanted: null, confirmed: null },
-      seen: sighting('ana', {
+      known: { desired: null, confirmed: null },
+      seen: observation('ana', {
         leavingDate: '2026-06-30',
         employed: true,
         fields: { startedAt: '2026-11-01T00:00:00.000Z' },
@@ -383,7 +383,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a start that lies ahead clears nothing',
       known: leftInJune,
-      seen: sighting('ana', {
+      seen: observation('ana', {
         leavingDate: '2026-06-30',
         employed: true,
         fields: { startedAt: '2026-12-01T00:00:00.000Z' },
@@ -394,7 +394,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a start after the leaving date of a person who had not left hides nothing',
       known: employed,
-      seen: sighting('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
+      seen: observation('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
       kind: 'leave',
       separatedAt: june,
     },
@@ -421,16 +421,16 @@ describe('leaving, returning and correcting', () => {
     },
     {
       name: 'a leaving date that cannot be read leaves the one that was sent ahead of its day',
-      known: { wanted: record('ana', { separatedAt: '2027-11-20T00:00:00.000Z' }) },
-      seen: sighting('ana', { leavingDate: undefined, unsure: true }),
+      known: { desired: record('ana', { separatedAt: '2027-11-20T00:00:00.000Z' }) },
+      seen: observation('ana', { leavingDate: undefined, unsure: true }),
       rules: { future: 'send' },
       kind: null,
       separatedAt: '2027-11-20T00:00:00.000Z',
     },
     {
       name: 'a blank leaving date withdraws the one that was sent ahead of its day',
-      known: { wanted: record('ana', { separatedAt: '2027-11-20T00:00:00.000Z' }) },
-      seen: sighting('ana'),
+      known: { desired: record('ana', { separatedAt: '2027-11-20T00:00:00.000Z' }) },
+      seen: observation('ana'),
       rules: { future: 'send' },
       kind: 'return',
       separatedAt: null,
@@ -438,7 +438,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'who was to start on the first day gone has left',
       known: employed,
-      seen: sighting('ana', {
+      seen: observation('ana', {
         leavingDate: '2026-11-19',
         isFirstDayGone: true,
         employed: true,
@@ -449,8 +449,8 @@ describe('leaving, returning and correcting', () => {
     },
     {
       name: 'who started a day after the first day gone is employed again',
-      known: { wanted: record('ana', { separatedAt: '2026-11-18T00:00:00.000Z' }) },
-      seen: sighting('ana', {
+      known: { desired: record('ana', { separatedAt: '2026-11-18T00:00:00.000Z' }) },
+      seen: observation('ana', {
         leavingDate: '2026-11-18',
         isFirstDayGone: true,
         employed: true,
@@ -461,7 +461,7 @@ describe('leaving, returning and correcting', () => {
     },
     {
       name: 'a person known only from the platform whom the snapshot lacks has left',
-      known: { wanted: null, confirmed: record('ana') },
+      known: { desired: null, confirmed: record('ana') },
       seen: 'absent',
       kind: 'leave',
       separatedAt: exportDay,
@@ -476,7 +476,7 @@ describe('leaving, returning and correcting', () => {
 
     const after = { ...ana, ...stored }
     expect(change?.kind ?? null).toBe(kind)
-    expect(after.wanted?.separatedAt).toBe(separatedAt)
+    expect(after.desired?.separatedAt).toBe(separatedAt)
     expect(after).toMatchObject({ inferred, deferredTo })
     expect(change && 'inferred' in change && change.inferred).toBe(kind === null ? null : inferred)
   })
@@ -506,7 +506,7 @@ describe('absences in a row', () => {
   })
 
   test.each<[string, Seen]>([
-    ['a row', sighting('ana')],
+    ['a row', observation('ana')],
     ['a row that cannot be used', 'untouched'],
   ])('%s ends the series', (_, seen) => {
     const { entry: stored } = decide(entry('ana', { absences: 1 }), seen, nightly(rules))
@@ -514,8 +514,8 @@ describe('absences in a row', () => {
     expect(stored?.absences).toBe(0)
   })
 
-  const update = sighting('ana', { statesEmployment: false, fields: { jobTitle: 'Director' } })
-  test.each<[string, Sighting, number]>([
+  const update = observation('ana', { statesEmployment: false, fields: { jobTitle: 'Director' } })
+  test.each<[string, Observation, number]>([
     ['an event about a job title does not end the series', update, 1],
     ['an event that says that the person is employed ends it', { ...update, statesEmployment: true }, 0],
   ])('%s', (_, event, absences) => {
@@ -525,7 +525,7 @@ describe('absences in a row', () => {
   })
 
   test('who has left is not reported as absent, and who has a leaving date ahead is', () => {
-    const left = entry('ana', { wanted: record('ana', { separatedAt: june }) })
+    const left = entry('ana', { desired: record('ana', { separatedAt: june }) })
     const leaving = entry('bo', { deferredTo: '2026-12-31' })
 
     const absent = [left, leaving].map((known) => decide(known, 'absent', nightly()).absent)
@@ -535,10 +535,10 @@ describe('absences in a row', () => {
 })
 
 describe('the age of facts', () => {
-  const newer = { asOf: '2026-11-20T01:30:00.000Z', wanted: record('ana', { separatedAt: june }) }
+  const newer = { asOf: '2026-11-20T01:30:00.000Z', desired: record('ana', { separatedAt: june }) }
 
   test.each<[string, Seen]>([
-    ['a row', sighting('ana', { fields: { jobTitle: 'Director' } })],
+    ['a row', observation('ana', { fields: { jobTitle: 'Director' } })],
     ['an absence', 'absent'],
   ])('%s older than what is known changes nothing', (_, seen) => {
     const decision = decide(entry('ana', newer), seen, nightly())
@@ -549,15 +549,15 @@ describe('the age of facts', () => {
   test('moments are compared, not their spelling', () => {
     const known = entry('ana', { asOf: '2026-11-20T01:00:00Z' })
 
-    const { change } = decide(known, sighting('ana', { left: true }), nightly())
+    const { change } = decide(known, observation('ana', { left: true }), nightly())
 
     expect(change?.kind).toBe('leave')
   })
 
   test('a person known only from the platform has no facts that could be newer', () => {
-    const known = entry('ana', { wanted: null, confirmed: record('ana'), asOf: newer.asOf })
+    const known = entry('ana', { desired: null, confirmed: record('ana'), asOf: newer.asOf })
 
-    const { change } = decide(known, sighting('ana', { left: true }), nightly())
+    const { change } = decide(known, observation('ana', { left: true }), nightly())
 
     expect(change?.kind).toBe('leave')
   })
@@ -573,14 +573,14 @@ describe('what an earlier run could not deliver', () => {
   test.each(undelivered)('a %s is planned again and marked as carried', (_, confirmed, kind) => {
     const known = entry('ana', { confirmed })
 
-    const decisions = [sighting('ana'), 'untouched' as const].map((seen) => decide(known, seen, nightly()))
+    const decisions = [observation('ana'), 'untouched' as const].map((seen) => decide(known, seen, nightly()))
 
     for (const { change } of decisions) expect(change).toMatchObject({ kind, carried: true })
   })
 
   test('a leave is carried while the person stays absent', () => {
     const known = entry('ana', {
-      wanted: record('ana', { separatedAt: june }),
+      desired: record('ana', { separatedAt: june }),
       inferred: true,
       confirmed: record('ana'),
     })
@@ -596,7 +596,7 @@ describe('what an earlier run could not deliver', () => {
   test('a difference with something new in it is not carried', () => {
     const known = entry('ana', { confirmed: record('ana', { jobTitle: 'Trainee' }) })
 
-    const { change } = decide(known, sighting('ana', { left: true }), nightly())
+    const { change } = decide(known, observation('ana', { left: true }), nightly())
 
     expect(change).toMatchObject({ kind: 'leave', carried: false })
   })
@@ -604,11 +604,11 @@ describe('what an earlier run could not deliver', () => {
 
 describe('what is news to the guards', () => {
   test.each([
-    ['a leave', entry('ana'), sighting('ana', { left: true })],
+    ['a leave', entry('ana'), observation('ana', { left: true })],
     ['a leave before the join was delivered', entry('ana', { confirmed: null }), 'absent' as const],
     [
       'a leave of a person known only from the platform',
-      entry('ana', { wanted: null, confirmed: record('ana') }),
+      entry('ana', { desired: null, confirmed: record('ana') }),
       'absent' as const,
     ],
   ])('%s', (_, known, seen) => {
@@ -622,21 +622,21 @@ describe('what is news to the guards', () => {
     ['a cleared address', null, true],
     ['the same address', 'ana@example.com', false],
   ])('%s', (_, email, emailChanged) => {
-    const { news } = decide(entry('ana'), sighting('ana', { fields: { email } }), nightly())
+    const { news } = decide(entry('ana'), observation('ana', { fields: { email } }), nightly())
 
     expect(news.kinds).toEqual(emailChanged ? ['emailChanges'] : [])
   })
 
   test('a first address is no changed one', () => {
-    const known = entry('ana', { wanted: record('ana', { email: null }) })
+    const known = entry('ana', { desired: record('ana', { email: null }) })
 
-    const { news } = decide(known, sighting('ana'), nightly())
+    const { news } = decide(known, observation('ana'), nightly())
 
     expect(news.kinds).not.toContain('emailChanges')
   })
 
   test('somebody who is first seen as gone joins, and counts among the leavers too', () => {
-    const { news, change } = decide(undefined, sighting('ana', { leavingDate: '2026-06-30' }), nightly())
+    const { news, change } = decide(undefined, observation('ana', { leavingDate: '2026-06-30' }), nightly())
 
     expect(change).toMatchObject({ kind: 'join', record: { separatedAt: june } })
     expect(news.kinds).toEqual(['joiners', 'leavers', 'leftJoiners'])
@@ -649,11 +649,11 @@ describe('what the limits count as new', () => {
   /** What has a limit of its own is named by it. */
   const kindFields = ['separatedAt', 'email', 'isContractor']
   const known = (fields: Partial<IdentityRecord> = {}, said: Partial<RosterEntry> = {}) =>
-    entry('ana', { wanted: record('ana', { ...full, ...fields }), ...said })
-  const says = (said: Partial<Sighting> = {}) =>
-    sighting('ana', { ...said, fields: { ...sighting('ana').fields, ...full, ...said.fields } })
+    entry('ana', { desired: record('ana', { ...full, ...fields }), ...said })
+  const says = (said: Partial<Observation> = {}) =>
+    observation('ana', { ...said, fields: { ...observation('ana').fields, ...full, ...said.fields } })
 
-  test.each<[string, RosterEntry | undefined, Sighting, Partial<News>]>([
+  test.each<[string, RosterEntry | undefined, Observation, Partial<News>]>([
     ['nothing where nothing is', known(), says(), {}],
     ['a joiner', undefined, says(), { kinds: ['joiners'] }],
     ['a leaver', known(), says({ leavingDate: '2026-06-30' }), { kinds: ['leavers'] }],
@@ -717,12 +717,12 @@ describe('data sent in error', () => {
   const withheld = { confirmed: null, retracted: { reason: 'trial row', at: '2026-11-19T12:00:00.000Z' } }
 
   test('a withheld person is not sent again, though HR is still followed', () => {
-    const row = sighting('ana', { fields: { jobTitle: 'Director' } })
+    const row = observation('ana', { fields: { jobTitle: 'Director' } })
 
     const { change, entry: stored } = decide(entry('ana', withheld), row, nightly())
 
     expect(change).toBeNull()
-    expect(stored?.wanted?.jobTitle).toBe('Director')
+    expect(stored?.desired?.jobTitle).toBe('Director')
   })
 
   test('a withheld person is missed by no guard when absent', () => {
@@ -743,7 +743,7 @@ describe('a whole plan', () => {
     const keys = ['b', '\u{1F600}', 'a', '\uFB00', 'B']
 
     const { changes } = plan(
-      keys.map((key) => sighting(key)),
+      keys.map((key) => observation(key)),
       new Map(),
       nightly(),
     )
@@ -753,7 +753,7 @@ describe('a whole plan', () => {
 
   test('counts everybody once', () => {
     const roster = new Map(['ana', 'bo', 'cy', 'di'].map((key) => [key, entry(key)]))
-    const rows = [sighting('ana'), sighting('bo', { fields: { jobTitle: 'Director' } }), sighting('eve')]
+    const rows = [observation('ana'), observation('bo', { fields: { jobTitle: 'Director' } }), observation('eve')]
 
     const { counts, absent } = plan(rows, roster, nightly(), new Set(['cy']))
 
@@ -772,7 +772,7 @@ describe('a whole plan', () => {
   })
 
   test('takes a key that stands there twice for present and unchanged', () => {
-    const rows = [sighting('ana'), sighting('ana', { left: true })]
+    const rows = [observation('ana'), observation('ana', { left: true })]
 
     const { changes } = plan(rows, new Map([['ana', entry('ana')]]), nightly())
 

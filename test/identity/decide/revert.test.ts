@@ -23,12 +23,12 @@ const undone = (known: RosterEntry | undefined, what: Done, repairs = false) => 
 
 test('a leaver is employed again, with no absence counted, and the times of all facts stay', () => {
   const after = record('ana', { separatedAt: left })
-  const known = entry('ana', { wanted: after, inferred: true, absences: 1, clearedDate: '2020-01-01' })
+  const known = entry('ana', { desired: after, inferred: true, absences: 1, clearedDate: '2020-01-01' })
 
   expect(undone(known, done(record('ana'), after, { inferred: true }))).toEqual({
     kind: 'back',
     side: {
-      wanted: record('ana'),
+      desired: record('ana'),
       inferred: false,
       deferredTo: null,
       deferredZone: null,
@@ -49,27 +49,27 @@ test('a person who came back is separated on the former day, which no start clea
 
   expect(undone(known, done(before, record('ana'), { wasInferred: true }))).toMatchObject({
     kind: 'back',
-    side: { wanted: before, inferred: true, deferredTo: null, deferredZone: null, clearedDate: null },
+    side: { desired: before, inferred: true, deferredTo: null, deferredZone: null, clearedDate: null },
   })
 })
 
 test('a corrected date goes back, and a date that a start has cleared stays so where it is another one', () => {
   const after = record('ana', { separatedAt: earlier })
-  const known = entry('ana', { wanted: after, clearedDate: '2020-01-01' })
+  const known = entry('ana', { desired: after, clearedDate: '2020-01-01' })
 
   expect(undone(known, done(record('ana', { separatedAt: left }), after))).toMatchObject({
     kind: 'back',
-    side: { wanted: { separatedAt: left }, clearedDate: '2020-01-01', inferred: false },
+    side: { desired: { separatedAt: left }, clearedDate: '2020-01-01', inferred: false },
   })
 })
 
 test('a changed field goes back, and what is known of employment stays', () => {
   const after = record('ana', { jobTitle: 'Wrong', separatedAt: left })
-  const known = entry('ana', { wanted: after, inferred: true, absences: 3 })
+  const known = entry('ana', { desired: after, inferred: true, absences: 3 })
 
   expect(undone(known, done(record('ana', { separatedAt: left }), after))).toMatchObject({
     kind: 'back',
-    side: { wanted: { jobTitle: 'Engineer', separatedAt: left }, inferred: true, absences: 3 },
+    side: { desired: { jobTitle: 'Engineer', separatedAt: left }, inferred: true, absences: 3 },
   })
 })
 
@@ -83,28 +83,28 @@ test.each<[string, RosterEntry | undefined, Done, boolean, string]>([
   ],
   [
     'who was retracted',
-    entry('ana', { wanted: record('ana', { jobTitle: 'Lead' }), retracted: { reason: 'x', at: left } }),
+    entry('ana', { desired: record('ana', { jobTitle: 'Lead' }), retracted: { reason: 'x', at: left } }),
     done(record('ana'), record('ana', { jobTitle: 'Lead' })),
     false,
     'their data was taken back since',
   ],
   [
     'of whom newer facts are known',
-    entry('ana', { wanted: record('ana', { jobTitle: 'Head' }) }),
+    entry('ana', { desired: record('ana', { jobTitle: 'Head' }) }),
     done(record('ana'), record('ana', { jobTitle: 'Lead' })),
     false,
     'newer facts about them are known',
   ],
   [
     'whom a newer run changed, though it came to the same in the end',
-    entry('ana', { wanted: record('ana', { jobTitle: 'Lead' }) }),
+    entry('ana', { desired: record('ana', { jobTitle: 'Lead' }) }),
     done(record('ana'), record('ana', { jobTitle: 'Lead' }), { changedBy: 'R2' }),
     false,
     'run R2 accepted a change of them since',
   ],
   [
     'whose inferred date HR has stated since',
-    entry('ana', { wanted: record('ana', { separatedAt: left }), inferred: false }),
+    entry('ana', { desired: record('ana', { separatedAt: left }), inferred: false }),
     done(record('ana'), record('ana', { separatedAt: left }), { inferred: true }),
     false,
     'HR has stated their leaving date since',
@@ -130,7 +130,7 @@ test('what was sent again without a difference, or to repair the platform, is no
   const again: Done = done(record('ana'), record('ana', { jobTitle: 'Lead' }))
   const resent = { ...again, change: { ...again.change, fields: {}, carried: true } as Done['change'] }
   const repaired = { ...again, change: { ...again.change, carried: true } as Done['change'] }
-  const known = entry('ana', { wanted: record('ana', { jobTitle: 'Lead' }) })
+  const known = entry('ana', { desired: record('ana', { jobTitle: 'Lead' }) })
 
   expect(undone(known, resent)).toEqual({ kind: 'nothing' })
   expect(undone(known, repaired, true)).toMatchObject({
@@ -141,32 +141,32 @@ test('what was sent again without a difference, or to repair the platform, is no
 
 describe('what an earlier run had accepted, and this one delivered', () => {
   const gone = record('ana', { separatedAt: left })
-  const refused = (wanted: IdentityRecord, after: IdentityRecord, confirmed: IdentityRecord | null = record('ana')) =>
+  const refused = (desired: IdentityRecord, after: IdentityRecord, confirmed: IdentityRecord | null = record('ana')) =>
     ({
       ...done(confirmed, after),
-      change: changeTo(after, { confirmed, inferred: false, carried: wanted === after, desiredBefore: wanted }),
+      change: changeTo(after, { confirmed, inferred: false, carried: desired === after, desiredBefore: desired }),
     }) as Done
 
   test('stays, and what the run itself changed goes back', () => {
     const after = { ...gone, jobTitle: 'Wrong' }
 
-    expect(undone(entry('ana', { wanted: after }), refused(gone, after))).toMatchObject({
+    expect(undone(entry('ana', { desired: after }), refused(gone, after))).toMatchObject({
       kind: 'back',
-      side: { wanted: { separatedAt: left, jobTitle: 'Engineer' } },
+      side: { desired: { separatedAt: left, jobTitle: 'Engineer' } },
     })
   })
 
   test('stays as it was accepted, where the run changed it once more', () => {
     const after = record('ana', { separatedAt: earlier })
 
-    expect(undone(entry('ana', { wanted: after }), refused(gone, after))).toMatchObject({
+    expect(undone(entry('ana', { desired: after }), refused(gone, after))).toMatchObject({
       kind: 'back',
-      side: { wanted: { separatedAt: left } },
+      side: { desired: { separatedAt: left } },
     })
   })
 
   test('stays where the run did nothing else', () => {
-    expect(undone(entry('ana', { wanted: gone }), refused(gone, gone))).toMatchObject({
+    expect(undone(entry('ana', { desired: gone }), refused(gone, gone))).toMatchObject({
       kind: 'left',
       reason: 'the run sent again what an earlier one had accepted',
     })
@@ -176,7 +176,7 @@ describe('what an earlier run had accepted, and this one delivered', () => {
     const after = record('ana', { jobTitle: 'Wrong' })
 
     expect(
-      undone(entry('ana', { wanted: after, confirmed: after }), refused(record('ana'), after, null)),
-    ).toMatchObject({ kind: 'back', side: { wanted: { jobTitle: 'Engineer' } } })
+      undone(entry('ana', { desired: after, confirmed: after }), refused(record('ana'), after, null)),
+    ).toMatchObject({ kind: 'back', side: { desired: { jobTitle: 'Engineer' } } })
   })
 })

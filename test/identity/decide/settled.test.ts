@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Decision, decide, type PlanContext, type Seen } from '../../../src/identity/decide/decide.ts'
 import { isSettled } from '../../../src/identity/decide/settled.ts'
-import type { RosterEntry, Sighting } from '../../../src/identity/record.ts'
+import type { RosterEntry, Observation } from '../../../src/identity/record.ts'
 
 const dayMs = 86_400_000
 const firstDay = Date.parse('2026-11-20T00:00:00.000Z')
@@ -10,7 +10,7 @@ const firstDay = Date.parse('2026-11-20T00:00:00.000Z')
 const dayOf = (offset: number) => new Date(firstDay + offset * dayMs).toISOString().slice(0, 10)
 const day = fc.integer({ min: -6, max: 6 })
 
-const sighting = fc
+const observation = fc
   .record({
     title: fc.constantFrom('Engineer', 'Pilot', null, undefined),
     start: fc.option(day, { nil: undefined }),
@@ -20,7 +20,7 @@ const sighting = fc
     ownTime: fc.integer({ max: 9, min: 0 }).map((number) => number === 0),
   })
   .map(
-    ({ title, start, leaving, status, unsure, ownTime }): Sighting => ({
+    ({ title, start, leaving, status, unsure, ownTime }): Observation => ({
       identityId: 'E1',
       fields: {
         ...(title !== undefined && { jobTitle: title }),
@@ -37,7 +37,7 @@ const sighting = fc
   )
 
 const seen: fc.Arbitrary<Seen> = fc.oneof(
-  { weight: 6, arbitrary: sighting },
+  { weight: 6, arbitrary: observation },
   { weight: 1, arbitrary: fc.constantFrom('absent' as const, 'untouched' as const) },
 )
 
@@ -118,12 +118,12 @@ function after(entry: RosterEntry | undefined, { entry: side }: Decision): Roste
   const next = side ?? entry
   if (next === undefined) return undefined
   const known = { identityId: 'E1', heldBackUntil: null, retracted: null, ...entry, ...next }
-  return { ...known, confirmed: known.wanted }
+  return { ...known, confirmed: known.desired }
 }
 
 /** All that would be stored, sent or judged. The times of facts alone are kept once for the whole export. */
 function newsIn(entry: RosterEntry, { change, entry: side, news }: Decision) {
-  const kept = ['wanted', 'inferred', 'deferredTo', 'clearedDate', 'deferredZone', 'heldLeaving', 'absences'] as const
+  const kept = ['desired', 'inferred', 'deferredTo', 'clearedDate', 'deferredZone', 'heldLeaving', 'absences'] as const
   const moved = kept.filter((name) => side !== null && side[name] !== entry[name])
   return { change, news: news.kinds, moved: Object.fromEntries(moved.map((name) => [name, side?.[name]])) }
 }

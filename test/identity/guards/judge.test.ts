@@ -7,7 +7,7 @@ import { Guards, limitRows } from '../../../src/identity/guards/limits.ts'
 import type { FieldName } from '../../../src/identity/record.ts'
 import { calm } from '../../helpers/guards/calm.ts'
 import { companySizes, tripPoints } from '../../helpers/guards/trip-points.ts'
-import { entry, nightly, record, reject, sighting } from '../../helpers/records.ts'
+import { entry, nightly, record, reject, observation } from '../../helpers/records.ts'
 
 function sizes({ rows, bytes = [0, 0] }: { rows: [number, number]; bytes?: [number, number] }): GuardFacts['size'] {
   const shrink = ([before, now]: [number, number]) => ({ before, now })
@@ -306,7 +306,7 @@ describe('limits', () => {
 })
 
 describe('a tally', () => {
-  const leaver = sighting('ana', { left: true })
+  const leaver = observation('ana', { left: true })
   const about = {
     mode: 'snapshot',
     rows: 9,
@@ -323,14 +323,14 @@ describe('a tally', () => {
   test('counts changes for the account and news for the guards', () => {
     const tallied = tally()
     const left = entry('cy', {
-      wanted: record('cy', { separatedAt: '2026-06-30T00:00:00.000Z' }),
+      desired: record('cy', { separatedAt: '2026-06-30T00:00:00.000Z' }),
       confirmed: record('cy'),
     })
 
     tallied.add(decide(entry('ana'), leaver, nightly()), leaver)
     tallied.add(decide(left, 'absent', nightly()), 'absent')
     tallied.add(decide(entry('bo'), 'absent', nightly()), 'absent')
-    tallied.add(decide(entry('di'), sighting('di'), nightly()), sighting('di'))
+    tallied.add(decide(entry('di'), observation('di'), nightly()), observation('di'))
     tallied.add(decide(entry('eve'), 'untouched', nightly()), 'untouched')
     tallied.reject(reject('eve'))
     tallied.reject(reject(null, { column: null, reason: 'damaged' }))
@@ -409,7 +409,7 @@ describe('a tally', () => {
   test('forgets what is taken out again', () => {
     const tallied = tally()
     const before = { counts: tallied.counts(), facts: tallied.facts(about) }
-    const moved = sighting('bo', { fields: { email: 'bo@example.org' } })
+    const moved = observation('bo', { fields: { email: 'bo@example.org' } })
 
     const added = [
       tallied.add(decide(entry('ana'), leaver, nightly()), leaver),

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { lintChecks, type Trap } from '../../../src/identity/lint/lint.ts'
 import { columns, lintOf, only, people, rejected } from '../../helpers/lint.ts'
-import { sighting } from '../../helpers/records.ts'
+import { observation } from '../../helpers/records.ts'
 
 test('an ordinary export has no findings', () => {
   expect(lintOf(people(200))).toEqual([])
@@ -60,7 +60,10 @@ test('nothing that a person is called or reached by is ever shown', () => {
 
   fc.assert(
     fc.property(fc.array(fc.tuple(fields, cell), { minLength: 12, maxLength: 30 }), (rows) => {
-      const told = rows.flatMap(([said], index) => [sighting(`W${index % 9}`, { fields: said }), rejected('Hire Date')])
+      const told = rows.flatMap(([said], index) => [
+        observation(`W${index % 9}`, { fields: said }),
+        rejected('Hire Date'),
+      ])
       const cells = rows.flatMap(([, one]) => [[], ['', '', '', one]])
 
       const shown = lintOf(told, { columns: mapped }, cells).map(({ message }) => message)

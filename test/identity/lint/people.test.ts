@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Sighting } from '../../../src/identity/record.ts'
+import type { Observation } from '../../../src/identity/record.ts'
 import { columns, lintOf, only, people } from '../../helpers/lint.ts'
 
 describe('no-leavers', () => {
-  const active = (index: number): Partial<Sighting> => ({ leavingDate: index === 3 ? '2026-11-20' : null })
+  const active = (index: number): Partial<Observation> => ({ leavingDate: index === 3 ? '2026-11-20' : null })
 
   test('finds an export in which nobody has left', () => {
     const findings = lintOf(people(12, active))

@@ -5,7 +5,7 @@ import { isReject } from '../../../src/identity/mapping/rows.ts'
 import { mapRow } from '../../helpers/map-row.ts'
 
 describe('a row', () => {
-  test('becomes a sighting of the mapped fields and nothing else', () => {
+  test('becomes a observation of the mapped fields and nothing else', () => {
     const fields = {
       identityId: 'Worker ID',
       email: 'Email',

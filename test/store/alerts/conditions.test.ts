@@ -386,7 +386,7 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     const person = { connection: 'acme', inferred: false, absences: 0, as_of: now }
     await store.db
       .insertInto('roster')
-      .values({ ...person, identity_id: 'E2', wanted: '{"identityId":"E2"}' })
+      .values({ ...person, identity_id: 'E2', desired: '{"identityId":"E2"}' })
       .execute()
     const later = await look()
 

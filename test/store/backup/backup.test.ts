@@ -51,7 +51,7 @@ async function fill(db: Db): Promise<void> {
   const people = Array.from({ length: 2500 }, (_, at) => ({
     connection: 'acme',
     identity_id: `E${at}`,
-    wanted: JSON.stringify({ identityId: `E${at}`, firstName: 'Zoë \u2028\u2029 "\\ \u{1f600}\n\r\t' }),
+    desired: JSON.stringify({ identityId: `E${at}`, firstName: 'Zoë \u2028\u2029 "\\ \u{1f600}\n\r\t' }),
     inferred: false,
     absences: 0,
     as_of: now,

@@ -46,7 +46,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
       {
         identityId: 'E1',
         entry: {
-          wanted: record,
+          desired: record,
           inferred: false,
           deferredTo: null,
           clearedDate: null,
@@ -77,7 +77,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
   const outcome = {
     identityId: 'E1',
     state: 'confirmed',
-    holds: 'wanted',
+    holds: 'desired',
     answer: { status: 201 },
   } as const
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/database/database.ts'
-import type { WantedSide } from '../../../src/identity/decide/decide.ts'
+import type { DesiredState } from '../../../src/identity/decide/decide.ts'
 import type { PlannedPerson } from '../../../src/identity/decide/planned.ts'
 import { changeTo } from '../../../src/identity/difference.ts'
 import type { IdentityRecord } from '../../../src/identity/record.ts'
@@ -80,15 +80,15 @@ describe.each(bothDatabases)('entries that follow from changes, on $name', ({ pl
   }
 
   function personOf(
-    wanted: IdentityRecord,
+    desired: IdentityRecord,
     confirmed: IdentityRecord | null,
     { asOf, follows }: { asOf: string; follows: boolean },
   ): PlannedPerson {
     const none = { deferredTo: null, deferredZone: null, clearedDate: null, heldLeaving: null, fieldTimes: null }
     const times = { asOf, employmentAsOf: asOf, exportIsSilent: false, absences: 0 }
-    const entry: WantedSide = { wanted, inferred: false, ...none, ...times }
-    const change = changeTo(wanted, { confirmed, inferred: false, carried: false })
-    return { identityId: wanted.identityId, entry, change, origin: { file: 'people.csv', line: 2 }, follows }
+    const entry: DesiredState = { desired, inferred: false, ...none, ...times }
+    const change = changeTo(desired, { confirmed, inferred: false, carried: false })
+    return { identityId: desired.identityId, entry, change, origin: { file: 'people.csv', line: 2 }, follows }
   }
 
   async function everything(db: Db) {

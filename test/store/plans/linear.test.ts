@@ -119,7 +119,7 @@ describe.each(bothDatabases)('accepting a plan on $name', ({ place }) => {
     const record = sql`jsonb_build_object('identityId', 'E' || n, 'firstName', 'Ana', 'separatedAt', ${separatedAt}::text)`
     if (!follows)
       await sql`
-      insert into plan_entries (run_id, identity_id, wanted, inferred, as_of, employment_as_of, absences)
+      insert into plan_entries (run_id, identity_id, desired, inferred, as_of, employment_as_of, absences)
       select ${runId}, 'E' || n, ${record}, false, ${now}, ${now}, 0 from generate_series(1, ${people}::int) n`.execute(
         db,
       )

@@ -80,7 +80,7 @@ test('a person who has left is forgotten everywhere, and no later export makes a
   expect(changes).toBe(2)
   const known = await personOf(db, { connection: 'acme', identityId: 'E0002' })
   expect(known).toMatchObject({
-    entry: { wanted: { identityId: 'E0002', separatedAt: '2026-11-19T00:00:00.000Z' }, forgotten: true },
+    entry: { desired: { identityId: 'E0002', separatedAt: '2026-11-19T00:00:00.000Z' }, forgotten: true },
     changes: [
       { change: { kind: 'leave', fields: { separatedAt: { to: '2026-11-19T00:00:00.000Z' } } } },
       { change: { kind: 'join' } },
@@ -158,7 +158,7 @@ test('a forgotten person whom HR has back returns, counted by the guards', async
   expect(run).toMatchObject({ state: 'finished', counts: { return: 1, join: 0 } })
   expect((await peopleOn(client)).get('E0002')).toMatchObject({ firstName: 'Canary', separatedAt: null })
   const entry = await rosterEntry(world.sync.store.db, { connection: 'acme', identityId: 'E0002' })
-  expect(entry?.wanted).toMatchObject({ email: 'canary@acme.example' })
+  expect(entry?.desired).toMatchObject({ email: 'canary@acme.example' })
   expect(entry?.forgotten).toBeUndefined()
 })
 

@@ -30,7 +30,7 @@ describe.each(databases)('the search for people on $name', ({ place }) => {
     store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
     db = store.db
     for (const name of ['acme', 'globex']) await ensureConnection(db, name)
-    for (const wanted of people) await addPerson('acme', wanted)
+    for (const desired of people) await addPerson('acme', desired)
     await addPerson('globex', record('G1', { firstName: 'Ana', lastName: 'Kim', email: 'kim@globex.example' }))
     await sql`insert into key_answers values ('acme', 'E100', 'N-77', true, 'ana', now())`.execute(db)
   })
@@ -39,13 +39,13 @@ describe.each(databases)('the search for people on $name', ({ place }) => {
     await at[Symbol.asyncDispose]()
   })
 
-  async function addPerson(connection: string, wanted: ReturnType<typeof record>) {
+  async function addPerson(connection: string, desired: ReturnType<typeof record>) {
     await db
       .insertInto('roster')
       .values({
         connection,
-        identity_id: wanted.identityId,
-        wanted: JSON.stringify(wanted),
+        identity_id: desired.identityId,
+        desired: JSON.stringify(desired),
         inferred: false,
         absences: 0,
         as_of: new Date('2026-11-20'),
@@ -96,7 +96,7 @@ describe.each(databases)('the search for people on $name', ({ place }) => {
 
   test('answers what it has when its time is over, and where it goes on', async () => {
     await sql`
-      insert into roster (connection, identity_id, wanted, inferred, absences, as_of)
+      insert into roster (connection, identity_id, desired, inferred, absences, as_of)
       select 'globex', 'H' || lpad(n::text, 6, '0'), jsonb_build_object('firstName', 'Zoe', 'lastName', 'Nr' || n), false, 0, now()
       from generate_series(1, 45000) as n`.execute(db)
     const asked = { connections: ['globex'], search: 'nr44999', limit: 5, withinMs: 0 }

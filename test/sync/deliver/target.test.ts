@@ -63,7 +63,7 @@ test('a worker that comes late to another target goes by what was found there, a
   await ensureConnection(db, name)
   await setTarget(db, name, { key: 'another platform', id: 7, resource: null })
   const former = await targetOf(db, name)
-  await sql`insert into roster (connection, identity_id, wanted, as_of) values (${name}, 'E1', '{"identityId": "E1"}', now())`.execute(
+  await sql`insert into roster (connection, identity_id, desired, as_of) values (${name}, 'E1', '{"identityId": "E1"}', now())`.execute(
     db,
   )
 

@@ -58,7 +58,7 @@ describe('a departure event dated ahead', () => {
     const before = await person('E0003')
     await tick(world, '2026-11-30T00:00:00.000Z')
 
-    expect(known?.entry).toMatchObject({ deferredTo: '2026-11-30', wanted: { separatedAt: null } })
+    expect(known?.entry).toMatchObject({ deferredTo: '2026-11-30', desired: { separatedAt: null } })
     expect(before?.separatedAt).toBeNull()
     expect((await person('E0003'))?.separatedAt).toBe('2026-11-30T00:00:00.000Z')
     expect(await listEvents(world.sync.store.db, { connection: 'acme', state: 'rejected' })).toEqual([])

@@ -179,7 +179,7 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
     expect([between, after].map(({ length }) => length)).toEqual([0, 10])
   })
 
-  test('movers go on where people come back in doubt, and joiners, who may have left as well, wait; nothing goes on unless it is wanted', async () => {
+  test('movers go on where people come back in doubt, and joiners, who may have left as well, wait; nothing goes on unless it is desired', async () => {
     const left = staff(30).map((person, at) =>
       at < 6 ? { ...person, left: '2026-10-31', status: 'Inactive' } : person,
     )

@@ -13,7 +13,7 @@ import { setAside } from '../../../src/sync/plan/set-aside.ts'
 import { memoryStage } from '../../../src/sync/plan/stage.ts'
 import { approveRun, cancelRun, classValue, rejectRun, requestRun } from '../../../src/sync/sync.ts'
 import { type HrEvent, heldRun, later, receive, terminated, updated, webhookFeed } from '../../helpers/events.ts'
-import { entry, nightly, sighting } from '../../helpers/records.ts'
+import { entry, nightly, observation } from '../../helpers/records.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
@@ -138,8 +138,8 @@ describe.each(databases)('on $name', ({ place }) => {
     const leavers = ['E0005', 'E0006', 'E0007']
     for (const id of staff(7).map((person) => person.id)) {
       const event = { asOf: at, statesEmployment: false, leavingDate: undefined }
-      decider.book.see(sighting(id, { ...event, fields: { email: `new-${id}@acme.example` } }))
-      if (leavers.includes(id)) decider.book.see(sighting(id, { ...event, fields: {}, leavingDate: '2026-11-19' }))
+      decider.book.see(observation(id, { ...event, fields: { email: `new-${id}@acme.example` } }))
+      if (leavers.includes(id)) decider.book.see(observation(id, { ...event, fields: {}, leavingDate: '2026-11-19' }))
     }
     const staging = { db, connection: 'acme', stage, decider, isFirst: false, signal: new AbortController().signal }
     await stagePage(staging, decider.book.lastPage())

@@ -57,7 +57,7 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
     return {
       identityId: key,
       entry: {
-        wanted: record,
+        desired: record,
         inferred: false,
         deferredTo: null,
         clearedDate: null,
@@ -90,8 +90,8 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
   }
 
   const entries = async () =>
-    (await store.db.selectFrom('plan_entries').select(['identity_id', 'wanted']).orderBy('identity_id').execute()).map(
-      ({ identity_id: key, wanted }) => `${key} ${wanted?.firstName}`,
+    (await store.db.selectFrom('plan_entries').select(['identity_id', 'desired']).orderBy('identity_id').execute()).map(
+      ({ identity_id: key, desired }) => `${key} ${desired?.firstName}`,
     )
 
   test('holds what was said of each person, whatever their texts hold', async () => {
@@ -113,12 +113,12 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
       { change: retracted.change, origin: null },
     ])
     const { rows } = await sql`
-      select wanted, as_of, employment_as_of, field_times, due_at, held_leaving, absences from plan_entries`.execute(
+      select desired, as_of, employment_as_of, field_times, due_at, held_leaving, absences from plan_entries`.execute(
       store.db,
     )
     expect(rows).toEqual([
       {
-        wanted: odd.entry?.wanted,
+        desired: odd.entry?.desired,
         as_of: now,
         employment_as_of: now,
         field_times: { jobTitle: now.toISOString() },
@@ -143,9 +143,9 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
   test('holds the fields of a joiner once, in the record, where they follow from it', async () => {
     const stage = storeStage(store.db, await attempt(), limits)
     const told = { separatedAt: '2026-11-19T00:00:00.000Z', jobTitle: null }
-    const wanted = { identityId: 'E1', firstName: 'Ana', ...told }
-    const follows = changeTo(wanted, { confirmed: null, inferred: true, carried: false })
-    const others = [joiner('E2', 'Bob', told).change, changeTo({ ...wanted, identityId: 'E3' }, leaving)]
+    const desired = { identityId: 'E1', firstName: 'Ana', ...told }
+    const follows = changeTo(desired, { confirmed: null, inferred: true, carried: false })
+    const others = [joiner('E2', 'Bob', told).change, changeTo({ ...desired, identityId: 'E3' }, leaving)]
 
     await stage.put(
       [follows, ...others].flatMap((change) =>

@@ -196,7 +196,7 @@ test('what the platform refused is taken back as well, so that no later run send
   expect(mistake).toMatchObject({ state: 'finished_with_problems', problems: 1 })
   expect(next.state).toBe('unchanged')
   expect(await rosterEntry(world.sync.store.db, { connection: 'acme', identityId: 'E0003' })).toMatchObject({
-    wanted: { jobTitle: 'Engineer' },
+    desired: { jobTitle: 'Engineer' },
   })
 })
 
@@ -361,6 +361,6 @@ test('what a cancelled run accepted and never sent is taken back, so that the ne
   expect(await accounted(world, run)).toMatchObject({ people: 4, joiners: { keys: ['N1'] } })
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBeNull()
   expect(await rosterEntry(world.sync.store.db, { connection: 'acme', identityId: 'E0001' })).toMatchObject({
-    wanted: { separatedAt: null },
+    desired: { separatedAt: null },
   })
 })

@@ -162,7 +162,7 @@ describe.each(databases)('on $name', ({ place }) => {
       await world.night(change(staff(20), { id: 'E0003', title: 'Lead' }), { asOf: '2026-11-21T01:00:00.000Z' })
 
       const known = await personOf(world.sync.store.db, { connection: 'acme', identityId: 'E0003' })
-      expect(known?.entry?.wanted).toMatchObject({ secondaryEmail: 'p@example.org', jobTitle: 'Lead' })
+      expect(known?.entry?.desired).toMatchObject({ secondaryEmail: 'p@example.org', jobTitle: 'Lead' })
     })
 
     test('about something else are passed over, whatever they hold', async () => {

@@ -169,42 +169,42 @@ const of = (record: object): IdentityRecord => ({ ...base, ...record }) as Ident
 const there = (record: object) => ({ ...base, ...record }) as Identity
 
 test.each([
-  ['has what it had', { wanted: of({}), confirmed: of({}) }, there({}), 'note'],
+  ['has what it had', { desired: of({}), confirmed: of({}) }, there({}), 'note'],
   [
     'has what it had, and something is due',
-    { wanted: of({ firstName: 'Anna' }), confirmed: of({}) },
+    { desired: of({ firstName: 'Anna' }), confirmed: of({}) },
     there({}),
     'note',
   ],
-  ['has newer fields', { wanted: of({}), confirmed: of({}) }, there({ firstName: 'Anna' }), 'learn'],
-  ['has separated the person', { wanted: of({}), confirmed: of({}) }, there({ separatedAt: left }), 'learn'],
+  ['has newer fields', { desired: of({}), confirmed: of({}) }, there({ firstName: 'Anna' }), 'learn'],
+  ['has separated the person', { desired: of({}), confirmed: of({}) }, there({ separatedAt: left }), 'learn'],
   [
     'has separated a person of whom something was due',
-    { wanted: of({ firstName: 'Anna' }), confirmed: of({}) },
+    { desired: of({ firstName: 'Anna' }), confirmed: of({}) },
     there({ separatedAt: left }),
     'learn',
   ],
   [
     'has separated a person who was never acknowledged',
-    { wanted: of({}), confirmed: null },
+    { desired: of({}), confirmed: null },
     there({ separatedAt: left }),
     'learn',
   ],
   [
     'has not separated a leaver who was due',
-    { wanted: of({ separatedAt: left }), confirmed: of({}) },
+    { desired: of({ separatedAt: left }), confirmed: of({}) },
     there({}),
     'note',
   ],
   [
     'has brought a leaver back',
-    { wanted: of({ separatedAt: left }), confirmed: of({ separatedAt: left }) },
+    { desired: of({ separatedAt: left }), confirmed: of({ separatedAt: left }) },
     there({}),
     'note',
   ],
   [
     'still separates a person whose return was due',
-    { wanted: of({}), confirmed: of({ separatedAt: left }) },
+    { desired: of({}), confirmed: of({ separatedAt: left }) },
     there({ separatedAt: left }),
     'note',
   ],
@@ -216,7 +216,7 @@ test.each([
 
 test('after a restore, a CUSTOM connection without any record makes a leaver of nobody', () => {
   const record = { identityId: 'ana', firstName: 'Ana' }
-  const entry = { identityId: 'ana', retracted: null, wanted: record, confirmed: record } as RosterEntry
+  const entry = { identityId: 'ana', retracted: null, desired: record, confirmed: record } as RosterEntry
   const records = {} as Endpoint['records']
 
   const outcomes = [false, true].map((isListEmpty) => findingOfLost({ records }, entry, { restoredAt, isListEmpty }))

@@ -4,7 +4,7 @@ export const planTables = `
 create table plan_entries (
   run_id uuid not null,
   identity_id text collate "C" not null,
-  wanted jsonb,
+  desired jsonb,
   inferred boolean not null,
   deferred_to text,
   cleared_date text,
@@ -18,7 +18,7 @@ create table plan_entries (
   export_is_silent boolean not null default false,
   primary key (run_id, identity_id)
 );
-alter table plan_entries alter column wanted set statistics 0, alter column field_times set statistics 0;
+alter table plan_entries alter column desired set statistics 0, alter column field_times set statistics 0;
 -- Every run looks for dates in held plans whose day has come.
 create index plan_entries_due on plan_entries (due_at) where due_at is not null;
 -- The clocks of leavers are started from the few people of a plan who have a date.

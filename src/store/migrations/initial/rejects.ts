@@ -62,10 +62,10 @@ create table waiting_rows (
   connection text not null references connections (name),
   identity_id text collate "C" not null,
   run_id uuid references runs (id) on delete cascade,
-  -- In a row of a plan without \`sighting\`: the plan ends what waits for the person up to this day; null: all that waits.
+  -- In a row of a plan without \`observation\`: the plan ends what waits for the person up to this day; null: all that waits.
   effective_on date,
   due_at timestamptz,
-  sighting jsonb
+  observation jsonb
 );
 create index waiting_rows_due on waiting_rows (due_at) where run_id is null;
 create index waiting_rows_of_person on waiting_rows (connection, identity_id);

@@ -4,7 +4,7 @@ export const rosterTables = `
 create table roster (
   connection text not null,
   identity_id text collate "C" not null,
-  wanted jsonb,
+  desired jsonb,
   inferred boolean not null default false,
   -- A leaving date in the future, the time zone of that day, and the instant at which the day begins.
   deferred_to text,
@@ -38,8 +38,8 @@ create table roster (
 create index roster_due on roster (due_at) where due_at is not null;
 create index roster_uncertain on roster (connection) where uncertain;
 
--- What the platform acknowledged last, of people of whom HR then wanted something else; null: nothing yet. Nearly all people are on the
--- platform as wanted and have no row here. A batch that was taken as a whole says so once: a row whose run sent such a batch no longer
+-- What the platform acknowledged last, of people of whom HR then desired something else; null: nothing yet. Nearly all people are on the
+-- platform as desired and have no row here. A batch that was taken as a whole says so once: a row whose run sent such a batch no longer
 -- applies, and is removed later.
 create table acknowledged (
   connection text not null,
@@ -50,7 +50,7 @@ create table acknowledged (
 );
 
 -- No query is planned by the content of a document, and comparing thousands of documents is most of the cost of ANALYZE.
-alter table roster alter column wanted set statistics 0, alter column held_leaving set statistics 0,
+alter table roster alter column desired set statistics 0, alter column held_leaving set statistics 0,
   alter column field_times set statistics 0;
 alter table acknowledged alter column confirmed set statistics 0;
 

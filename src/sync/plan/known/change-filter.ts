@@ -3,7 +3,7 @@ import type { PlanContext } from '../../../identity/decide/decide.ts'
 import type { Decider } from '../../../identity/decide/decider.ts'
 import type { Decided } from '../../../identity/decide/decisions.ts'
 import type { SettledPeople } from '../../../identity/decide/row-book.ts'
-import type { Sighting } from '../../../identity/record.ts'
+import type { Observation } from '../../../identity/record.ts'
 import type { ReadableRows } from '../map/map-rows.ts'
 import type { ExportIndex } from './export-index.ts'
 import type { SealedIndex } from './index-parts.ts'
@@ -34,7 +34,7 @@ export type ChangeFilter = {
   /** Takes the key of a row. Throws `IndexDoubt` if a record with the same key was left out. */
   readonly checkKey: (identityId: string, line: number) => void
   /** Takes a row that can be used. */
-  readonly noteRow: (row: SourceRow, sighting: Sighting) => void
+  readonly noteRow: (row: SourceRow, observation: Observation) => void
   /** Called after the rows of a slice. Returns how many records were left out of it. */
   readonly endSlice: (decider: Decider) => number
   /** Takes people whose rows turned out not to apply. */
@@ -56,7 +56,7 @@ export function createChangeFilter(input: ChangeFilterInput): ChangeFilter {
     unchangedPeople: unchanged.people,
     beforeRow: (line, decider) => unchanged.reportUntil(line, decider),
     checkKey: (identityId, line) => unchanged.checkKey(identityId, line),
-    noteRow: (row, sighting) => next.noteRow(row, sighting),
+    noteRow: (row, observation) => next.noteRow(row, observation),
     endSlice(decider) {
       const leftOut = unchanged.endSlice(decider)
       next.endSlice()

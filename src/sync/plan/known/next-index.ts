@@ -4,7 +4,7 @@ import type { Decided } from '../../../identity/decide/decisions.ts'
 import { isSettled } from '../../../identity/decide/settled.ts'
 import { compareKeys } from '../../../identity/digest.ts'
 import type { RowTraits } from '../../../identity/lint/traits.ts'
-import type { Sighting } from '../../../identity/record.ts'
+import type { Observation } from '../../../identity/record.ts'
 import type { ReadableRows } from '../map/map-rows.ts'
 import { copyEntries, notKept } from './copy-entries.ts'
 import { type ExportIndex, Kinds, type KnownStretch, keyAt } from './export-index.ts'
@@ -103,11 +103,11 @@ export class NextIndex {
   }
 
   /** Records what the checks need to know of a row, once it is mapped. */
-  noteRow(row: SourceRow, sighting: Sighting): void {
+  noteRow(row: SourceRow, observation: Observation): void {
     const record = this.#reading.get(row.origin.line)
     if (record === undefined) return
-    record.traits = this.#mapping.traitsOf(row, sighting)
-    if (record.slot < this.#addressesKept) record.address = this.#mapping.addressOf(sighting)
+    record.traits = this.#mapping.traitsOf(row, observation)
+    if (record.slot < this.#addressesKept) record.address = this.#mapping.addressOf(observation)
   }
 
   /** Ends a slice. Its people are decided about before the next slice ends. */
@@ -162,7 +162,7 @@ export class NextIndex {
   }
 
   /** Keeps an entry of a row that was read. Returns false if the row has to be read again next time. */
-  #keepEntry(seen: Sighting): boolean {
+  #keepEntry(seen: Observation): boolean {
     const record = this.#deciding.get(seen.origin.line)
     if (record?.traits === undefined || record.traits === null) return false
     const kind = this.#kinds.of(record.traits)

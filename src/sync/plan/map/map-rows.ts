@@ -9,7 +9,7 @@ import { type RowTraits, rowTraits } from '../../../identity/lint/traits.ts'
 import { indexesOf } from '../../../identity/lint/watch.ts'
 import { invisibleIn } from '../../../identity/mapping/cells.ts'
 import { type CompiledMapping, compileMapping } from '../../../identity/mapping/mapping.ts'
-import type { Origin, Reject, Sighting } from '../../../identity/record.ts'
+import type { Origin, Reject, Observation } from '../../../identity/record.ts'
 import { type KeyAnswers, noAnswers, underFirstKey } from '../../../identity/rekeyed.ts'
 import type { FeedRules } from '../../context/context.ts'
 
@@ -24,16 +24,16 @@ export type OutOfScope = { readonly outOfScope: true; readonly identityId: strin
 /** The mapped rows of a reading that has every column it needs. */
 export type ReadableRows = Extract<MappedRows, { readonly ok: true }>
 
-/** A reading's rows as sightings, looked over for what an operator should know. */
+/** A reading's rows as observations, looked over for what an operator should know. */
 export type MappedRows =
   | (Pick<Mapped, 'ok' | 'columns' | 'mapped' | 'lacking' | 'parts'> & {
       readonly cellsOf: (row: SourceRow) => ReturnType<Mapped['cellsOf']>
       /** null: the row is about something else and is passed over. */
-      readonly map: (row: SourceRow) => Sighting | Reject | NoPerson | OutOfScope | null
+      readonly map: (row: SourceRow) => Observation | Reject | NoPerson | OutOfScope | null
       /** What the row that was mapped last is to the checks, if it need not be read again as long as it reads the same; null if it has to be. */
-      readonly traitsOf: (row: SourceRow, sighting: Sighting) => RowTraits | null
-      /** What the e-mail address of a sighting is compared by; null: it has none. */
-      readonly addressOf: (sighting: Sighting) => string | null
+      readonly traitsOf: (row: SourceRow, observation: Observation) => RowTraits | null
+      /** What the e-mail address of a observation is compared by; null: it has none. */
+      readonly addressOf: (observation: Observation) => string | null
       /** Whether rows with these traits may be left out from here on. `knowsAddress`: where it is known what their addresses are compared by. */
       readonly spares: (traits: RowTraits, knowsAddress: boolean) => boolean
       /** Takes rows into account that were left out, of which the last stands in this line. */
@@ -106,9 +106,9 @@ export function mapRows(
       lint.see(row, told)
       return told
     },
-    traitsOf(row, sighting) {
+    traitsOf(row, observation) {
       const isKeyOdd = keyCells.some((index) => invisibleIn(row.values[index] ?? '').length > 0)
-      return isKeyOdd || notPeople?.isLikeTotals() ? null : rowTraits(sighting)
+      return isKeyOdd || notPeople?.isLikeTotals() ? null : rowTraits(observation)
     },
     addressOf: ({ fields: { email } }) => (typeof email === 'string' ? addressOf(email) : null),
     spares: lint.spares,
