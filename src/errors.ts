@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 
-import { visible } from './text/visible.ts'
+import { escapeText } from './text/escape.ts'
 
 /**
  * Every failure an operator can meet: the exit code of the command that ends with it (design of the commands, sysexits
@@ -41,7 +41,7 @@ export class Failure extends Error {
   readonly code: FailureCode
 
   constructor(code: FailureCode, message: string | readonly string[], options?: ErrorOptions) {
-    super([message].flat().map(visible).join('\n'), options)
+    super([message].flat().map(escapeText).join('\n'), options)
     this.code = code
   }
 

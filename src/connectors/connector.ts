@@ -129,7 +129,7 @@ export type Connector = {
   /** Finds the source and reads its header. Throws a `source_unreadable` failure if it is not a readable, complete export. */
   readonly open: (options: OpenOptions) => Promise<Reading>
   /** Archives, moves or deletes what a plan was made from, once the plan is decided. A second call does no harm, nor does a file that is gone. */
-  readonly settle?: (source: SourceIdentity, decision: Decision) => Promise<void>
+  readonly closeReading?: (source: SourceIdentity, decision: Decision) => Promise<void>
   /** Calls `arrived` soon after something new may have arrived. Disposing ends the watch. */
   readonly watch?: (events: {
     readonly arrived: () => void
@@ -141,7 +141,7 @@ export type Connector = {
 type SecretText = { readonly read: () => Promise<string> }
 
 /** What every connector is given besides its settings. */
-export type ConnectorPlace = {
+export type ConnectorContext = {
   /** Paths in the settings are relative to this folder. */
   readonly baseDir: string
   /** A folder that belongs to this connection, for what is fetched from elsewhere. It is made when it is needed, and only this account can read it. */

@@ -40,7 +40,7 @@ export type NamedSource = {
   readonly hostKey?: string
 }
 
-export type LookOptions = {
+export type DiscoveryOptions = {
   readonly workingDirectory: string
   /** The folder of the configuration that is to be written: its paths are relative to it. */
   readonly folder: string
@@ -52,19 +52,19 @@ export type Discovery = {
   /** The schemes of its addresses, such as `https:`, the recommended one first. Empty: paths of this machine. */
   readonly schemes: readonly string[]
   /** Reads the beginning of the newest export, and nothing else of it. */
-  readonly look: (named: NamedSource, options: LookOptions) => Promise<ExportPreview>
+  readonly look: (named: NamedSource, options: DiscoveryOptions) => Promise<ExportPreview>
 }
 
 /** The most bytes of an export that are looked at, or fetched from a server for that. */
 export const headBytes = 32 * 1024 * 1024
 
 /** A reference to the file of a secret, as the configuration writes it. */
-export function secretFileReference(file: string, { workingDirectory, folder }: LookOptions): string {
+export function secretFileReference(file: string, { workingDirectory, folder }: DiscoveryOptions): string {
   return `\${file:${pathFrom(folder, resolve(workingDirectory, file))}}`
 }
 
 /** The text in the file of a secret; refuses a file that cannot be read. */
-export async function readSecretFile(file: string, { workingDirectory }: LookOptions): Promise<string> {
+export async function readSecretFile(file: string, { workingDirectory }: DiscoveryOptions): Promise<string> {
   try {
     return (await readRegular(resolve(workingDirectory, file))).trim()
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Connector, ConnectorPlace } from './connector.ts'
+import type { Connector, ConnectorContext } from './connector.ts'
 import type { Discovery } from './discovery.ts'
 
 /** The settings that every kind of source has. */
@@ -24,7 +24,7 @@ type KindOf<Schema extends SourceSchema> = {
   /** Whether settings, as they are written, describe a text export: a preset may then say how it is encoded and delimited. */
   readonly isTextExport: (settings: Readonly<Record<string, unknown>>) => boolean
   /** The connector for settings that were checked. It reaches for nothing before it is opened, and loads its code then. */
-  readonly connect: (settings: z.infer<Schema>, place: ConnectorPlace) => Connector
+  readonly connect: (settings: z.infer<Schema>, place: ConnectorContext) => Connector
   /** How `rollcall init` finds an export that a person names. */
   readonly discovery: Discovery
 }
@@ -61,7 +61,7 @@ export function lazyConnector(
   }
   return {
     open: async (options) => await (await loaded()).open(options),
-    settle: async (source, decision) => await (await loaded()).settle?.(source, decision),
+    closeReading: async (source, decision) => await (await loaded()).closeReading?.(source, decision),
     ...(watches && { watch }),
   }
 }

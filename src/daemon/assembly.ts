@@ -16,7 +16,7 @@ import { withTraces } from '../telemetry/traced-events.ts'
 import { noTraces, type Traces } from '../telemetry/traces.ts'
 import { version } from '../version.ts'
 import type { Watched } from './alerts/freshness.ts'
-import { type AuditKeeper, keepAudit } from './audit/keeper.ts'
+import { type AuditService, keepAudit } from './audit/service.ts'
 import type { Config, ConnectionConfig } from './config/config.ts'
 import type { Reloads } from './config/reload.ts'
 import type { Secret } from './config/secret.ts'
@@ -25,7 +25,7 @@ import type { Restorations } from './control/store.ts'
 import { openStore } from './installation/open-store.ts'
 import { platformWhenUsed } from './platform-when-used.ts'
 import type { Scheduled } from './schedules/schedules.ts'
-import { type Turns, takeTurns } from './turns.ts'
+import { type WorkScheduler, createWorkScheduler } from './work-scheduler.ts'
 import { userName } from './user-name.ts'
 
 /** Everything that work needs, opened: the store, the queue and the way to the platform. */
@@ -33,9 +33,9 @@ export type Assembly = {
   readonly config: Config
   readonly queue: Queue
   readonly sync: SyncContext
-  readonly audit: AuditKeeper
+  readonly audit: AuditService
   /** The order in which this process does its work. */
-  readonly turns: Turns
+  readonly turns: WorkScheduler
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -79,7 +79,7 @@ export async function assemble(
   const connections = new Map(
     [...config.connections].map(([name, connection]) => [name, toSyncConnection(config, connection)]),
   )
-  const turns = takeTurns()
+  const turns = createWorkScheduler()
   const sync: SyncContext = {
     store,
     connections,

@@ -2,20 +2,20 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
-import type { ClassedValue as ClassedView } from '../contract/control/shapes.ts'
+import type { ClassifiedValue as ClassedView } from '../contract/control/shapes.ts'
 import type { Database } from '../database/database.ts'
 import { errorCode, Failure } from '../errors.ts'
 import type { Verdict } from '../identity/change.ts'
 import { counted } from '../identity/counted.ts'
-import { type ClassedValue, withClassed } from '../identity/mapping/classed.ts'
+import { type ClassifiedValue, withClassified } from '../identity/mapping/classified.ts'
 import type { Reject } from '../identity/record.ts'
 import type { Queue } from '../queue/queue.ts'
-import { classedValues } from '../store/classed-values.ts'
+import { listClassifiedValues } from '../store/classified-values.ts'
 import { knowsAnybody } from '../store/roster/roster.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import type { Platform, SyncConnection } from '../sync/context/context.ts'
-import { classifyAnswer } from '../sync/pace/classify-answers.ts'
-import { lookOver } from '../sync/plan/look-over.ts'
+import { classifyAnswer } from '../sync/rate-limit/classify-answers.ts'
+import { previewReading } from '../sync/plan/preview-reading.ts'
 import { lookUpTarget } from '../sync/sync.ts'
 import type { Events } from '../telemetry/events.ts'
 import { checkChannel } from './alerts/check-channel.ts'
@@ -161,7 +161,7 @@ async function removeEmpty(folder: string, last: string): Promise<void> {
 }
 
 /** What a store knows of a connection that its source is looked at with. */
-type Known = { readonly classed: readonly ClassedValue[]; readonly hasPeople: boolean }
+type Known = { readonly classed: readonly ClassifiedValue[]; readonly hasPeople: boolean }
 
 /** What is known by connection, or why that is unknown. Before the first run there is nothing. */
 async function readKnown(
@@ -172,7 +172,7 @@ async function readKnown(
   const found = new Map<string, Known>()
   const ofStore = async ({ db }: OpenedParts['store']) => {
     for (const { name } of connections)
-      found.set(name, { classed: await classedValues(db, name), hasPeople: await knowsAnybody(db, name) })
+      found.set(name, { classed: await listClassifiedValues(db, name), hasPeople: await knowsAnybody(db, name) })
   }
   try {
     const daemon = opened ? null : await findDaemon()
@@ -207,13 +207,13 @@ async function* checkSource(
   const isUnknown = known instanceof Failure
   const warnings = isUnknown ? [`values count as the configuration lists them, and no further: ${known.message}`] : []
   const { classed = [], hasPeople = false } = isUnknown ? { hasPeople: true } : (known.get(connection.name) ?? {})
-  const mapping = withClassed(feed.mapping, classed)
+  const mapping = withClassified(feed.mapping, classed)
   yield await tested(name, async () => {
     const opened = await feed.connector.open({ now, signal, taken: async () => new Set() })
     const { source } = opened
     if (source === null) return 'nothing new to read'
     const about = { now: now(), signal, guards: connection.guards }
-    const found = await lookOver(opened, { ...feed, mapping }, about).finally(() => opened.close?.())
+    const found = await previewReading(opened, { ...feed, mapping }, about).finally(() => opened.close?.())
     if (found.missing.length > 0) throw new Failure('source_unreadable', `${source.name}: ${found.missing.join('; ')}`)
     if (source.end !== undefined) notes.push(`end of the list: ${source.end}`)
     for (const fault of found.rejects) faults.set(kindOf(fault), (faults.get(kindOf(fault)) ?? 0) + 1)

@@ -1,6 +1,6 @@
 import { whenUsed } from '../http/client/when-used.ts'
 import type { Platform } from '../sync/context/context.ts'
-import type { Pace } from '../sync/pace/pace.ts'
+import type { RateLimiter } from '../sync/rate-limit/pace.ts'
 import type { Config } from './config/config.ts'
 
 type Opened = Platform & AsyncDisposable
@@ -15,18 +15,18 @@ export function platformWhenUsed(
     opening ??= open()
     return opening
   }
-  const paceOf = (of: (platform: Platform) => Pace): Pace => ({
+  const lazyRateLimiter = (of: (platform: Platform) => RateLimiter): RateLimiter => ({
     send: async (request, signal) => await of(await opened()).send(request, signal),
     pause: async (delayMs) => await of(await opened()).pause(delayMs),
-    standing: async () => await of(await opened()).standing(),
-    get patient() {
-      return paceOf((platform) => of(platform).patient)
+    readBudget: async () => await of(await opened()).readBudget(),
+    get lowPriority() {
+      return lazyRateLimiter((platform) => of(platform).lowPriority)
     },
   })
   return {
     client: whenUsed(async () => (await opened()).client),
     baseUrl,
-    pace: paceOf(({ pace }) => pace),
+    rateLimiter: lazyRateLimiter((platform) => platform.rateLimiter),
     inFlight,
     async [Symbol.asyncDispose]() {
       // If it could not be opened, the request that needed it has failed with the reason.

@@ -6,7 +6,7 @@ import { type Around, createClient } from '../http/client/client.ts'
 import { provenServers } from '../http/client/tls.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import type { Platform } from '../sync/context/context.ts'
-import { createPace } from '../sync/pace/pace.ts'
+import { createRateLimiter } from '../sync/rate-limit/pace.ts'
 import type { Events } from '../telemetry/events.ts'
 import { step } from '../telemetry/traces.ts'
 import type { Config } from './config/config.ts'
@@ -32,7 +32,7 @@ export function openPlatform(
   return {
     client,
     baseUrl: platform.baseUrl,
-    pace: createPace({
+    rateLimiter: createRateLimiter({
       pool: store?.pool ?? null,
       platform: platform.baseUrl,
       requestsPerMinute: platform.requestsPerMinute,

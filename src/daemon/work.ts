@@ -17,7 +17,7 @@ import {
 import { repeat } from '../system/repeat.ts'
 import type { Facts } from '../telemetry/traces.ts'
 import type { Assembly } from './assembly.ts'
-import type { Turns } from './turns.ts'
+import type { WorkScheduler } from './work-scheduler.ts'
 
 /**
  * How many jobs of each line are worked on at once. Of long runs one reads while another one's rows are stored; more of them would not be
@@ -134,12 +134,12 @@ export async function tidyAtTheEnd(assembly: Pick<Assembly, 'sync' | 'config'>):
 }
 
 /** The workers of a line. */
-function boundTo(sync: SyncContext, line: Line, turns: Turns): BoundWorkers {
+function boundTo(sync: SyncContext, line: Line, turns: WorkScheduler): BoundWorkers {
   const isExpected = (error: unknown): boolean => error instanceof Postponed
   type Job = { readonly job: JobName; readonly runId: string; readonly facts: Facts; readonly isLong: boolean }
   const inTurn = ({ job, runId, facts, isLong }: Job, work: (ctx: SyncContext) => Promise<void>) =>
-    turns[isLong ? 'long' : 'short']((giveWay) => {
-      const ctx = { ...sync, giveWay, ...(isLong && { platform: patient(sync.platform) }) }
+    turns[isLong ? 'long' : 'short']((yieldToShortWork) => {
+      const ctx = { ...sync, yieldToShortWork, ...(isLong && { platform: lowPriority(sync.platform) }) }
       return sync.traces.ofRun({ runId, name: `job ${job}`, kind: 'job', facts, isExpected }, () => work(ctx))
     })
   const batchWorker = (job: Exclude<JobName, 'run'>): BoundWorkers['upsert'] => {
@@ -167,6 +167,6 @@ async function isFirst({ store: { db } }: SyncContext, runId: string): Promise<b
 }
 
 /** The way to the platform for work that has time. */
-function patient(platform: Platform): Platform {
-  return { ...platform, pace: platform.pace.patient }
+function lowPriority(platform: Platform): Platform {
+  return { ...platform, rateLimiter: platform.rateLimiter.lowPriority }
 }

@@ -1,4 +1,4 @@
-import type { HeldLeaving, RosterEntry, Observation } from './record.ts'
+import type { HeldDeparture, RosterEntry, Observation } from './record.ts'
 
 /** What decides about a person's employment besides the facts themselves. Days are calendar dates (`YYYY-MM-DD`) in the source's time zone. */
 export type EmploymentRules = {
@@ -24,7 +24,7 @@ export type Employment = {
 const employed: Employment = { separatedAt: null, inferred: false, deferredTo: null, clearedDate: null }
 
 /** What is known of a person's employment before this run. */
-export function knownEmployment(entry: RosterEntry | undefined): Employment {
+export function storedEmployment(entry: RosterEntry | undefined): Employment {
   if (entry === undefined) return employed
   const { inferred, deferredTo, clearedDate, heldLeaving } = entry
   // What HR says goes on by itself while it is held back.
@@ -38,7 +38,7 @@ export function servedOf(
   employment: Employment,
   { heldBackUntil }: Pick<RosterEntry, 'heldBackUntil'>,
   { today, timeZone }: { readonly today: string; readonly timeZone: string },
-): { readonly served: Employment; readonly heldLeaving: HeldLeaving | null } {
+): { readonly served: Employment; readonly heldLeaving: HeldDeparture | null } {
   const { separatedAt, inferred } = employment
   if (heldBackUntil === null || today >= heldBackUntil || separatedAt === null)
     return { served: employment, heldLeaving: null }
@@ -48,7 +48,7 @@ export function servedOf(
 
 /** Whether accepted facts say that the person is employed, if only until a day that lies ahead. */
 export function isEmployed(entry: RosterEntry | undefined, today: string): boolean {
-  const known = employmentUntouched(knownEmployment(entry), { today })
+  const known = employmentUntouched(storedEmployment(entry), { today })
   return (entry?.desired ?? null) !== null && !hasLeft(known, today)
 }
 

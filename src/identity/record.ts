@@ -176,7 +176,7 @@ export type ListedField = (typeof listedFields)[number]
 export type UnlistedValue = { readonly field: ListedField; readonly value: string }
 
 /** A leaving that HR states, or that absence says, and that an operator holds back. */
-export type HeldLeaving = {
+export type HeldDeparture = {
   readonly separatedAt: string
   readonly inferred: boolean
   /** The day (`YYYY-MM-DD`) on which it counts, and the IANA time zone in which that day begins. */
@@ -198,7 +198,7 @@ export type RosterEntry = {
   /** The IANA time zone in which that day begins: the row's own, else its source's. null where no date waits. */
   readonly deferredZone: string | null
   /** What an operator holds back: the desired record says nothing of it. null where nothing is held back. */
-  readonly heldLeaving: HeldLeaving | null
+  readonly heldLeaving: HeldDeparture | null
   /** The day (`YYYY-MM-DD`) until which an operator holds leavings of this person back; null where none does. */
   readonly heldBackUntil: string | null
   /** When the newest of the desired facts was true (ISO instant). */

@@ -3,7 +3,7 @@ import { errorCode, Failure } from '../errors.ts'
 import { isConnectionError } from './connection-errors.ts'
 
 /** Whether the promise settled, well or badly, before the time was over. Its own outcome is left to its maker. */
-export async function settledWithin(limitMs: number, promise: Promise<unknown>): Promise<boolean> {
+export async function endsWithin(limitMs: number, promise: Promise<unknown>): Promise<boolean> {
   const timer = new AbortController()
   const settled = promise.then(
     () => true,
@@ -18,16 +18,16 @@ export async function settledWithin(limitMs: number, promise: Promise<unknown>):
 }
 
 /** What a queue answers, or a `queue_unreachable` failure if its server is away. */
-export function answered<T>(answer: Promise<T>, place: string): Promise<T> {
+export function orUnreachable<T>(answer: Promise<T>, place: string): Promise<T> {
   return answer.catch((error: unknown) => {
     throw isConnectionError(error) ? unreachable(place, error) : error
   })
 }
 
 /** The same for a caller that cannot wait: an answer that takes longer than the limit counts as none. */
-export async function answeredWithin<T>(limitMs: number, answer: Promise<T>, place: string): Promise<T> {
-  if (!(await settledWithin(limitMs, answer))) throw unreachable(place)
-  return answered(answer, place)
+export async function orUnreachableWithin<T>(limitMs: number, answer: Promise<T>, place: string): Promise<T> {
+  if (!(await endsWithin(limitMs, answer))) throw unreachable(place)
+  return orUnreachable(answer, place)
 }
 
 const refusals: readonly (readonly [RegExp, string])[] = [

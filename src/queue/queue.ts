@@ -1,6 +1,6 @@
 import type { Pool } from '../database/pool.ts'
 import type { Events } from '../telemetry/events.ts'
-import { answered, answeredWithin } from './answered.ts'
+import { orUnreachable, orUnreachableWithin } from './answered.ts'
 import type { Backend, Locks, Producer } from './backend.ts'
 import { defaultRetry, type Retry } from './backoff.ts'
 import { openDatabaseBackend } from './database-backend.ts'
@@ -68,7 +68,7 @@ export async function openQueue({
     await Promise.all([...producers.values()].map((producer) => producer.close()))
   })
   // A producer that is made while its server is away would never work.
-  for (const line of lines) await answered(producerOf(line).getVersion(), backend.place)
+  for (const line of lines) await orUnreachable(producerOf(line).getVersion(), backend.place)
   const workings = new Set<Working>()
   opening.defer(async () => {
     await Promise.all([...workings].map((working) => working.stop({ withinMs: 0 })))
@@ -83,7 +83,7 @@ export async function openQueue({
     place: backend.place,
     async enqueue(jobs) {
       for (const [line, some] of Map.groupBy(jobs, (job) => job.line ?? 'short')) {
-        await answered(add(producerOf(line), some.map(bulkEntry)), backend.place)
+        await orUnreachable(add(producerOf(line), some.map(bulkEntry)), backend.place)
       }
     },
     async work(workers, { concurrency, line = 'short' }) {
@@ -99,19 +99,19 @@ export async function openQueue({
     },
     async check() {
       const answers = Promise.all([producerOf('short').getWaitingCount(), backend.probe()])
-      await answeredWithin(checkWithinMs, answers, backend.place)
+      await orUnreachableWithin(checkWithinMs, answers, backend.place)
     },
     async waiting() {
       const counts = lines.map(producerOf).flatMap((line) => [line.getWaitingCount(), line.getPrioritizedCount()])
-      const waiting = await answeredWithin(checkWithinMs, Promise.all(counts), backend.place)
+      const waiting = await orUnreachableWithin(checkWithinMs, Promise.all(counts), backend.place)
       return waiting.reduce((sum, count) => sum + count, 0)
     },
     async held() {
       const held = lines.map((line) => producerOf(line).getRanges(['active', 'delayed'], 0, -1))
-      return new Set((await answeredWithin(checkWithinMs, Promise.all(held), backend.place)).flat())
+      return new Set((await orUnreachableWithin(checkWithinMs, Promise.all(held), backend.place)).flat())
     },
     async clear() {
-      for (const line of lines) await answered(producerOf(line).obliterate({ force: true }), backend.place)
+      for (const line of lines) await orUnreachable(producerOf(line).obliterate({ force: true }), backend.place)
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }

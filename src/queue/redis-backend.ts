@@ -5,7 +5,7 @@ import { tlsReason } from '../database/tls-reason.ts'
 import { errorCode, Failure } from '../errors.ts'
 import { readProblem, readRegularSync } from '../system/regular-file.ts'
 import type { Events } from '../telemetry/events.ts'
-import { settledWithin } from './answered.ts'
+import { endsWithin } from './answered.ts'
 import { type Backend, consumerOptions, producerOptions } from './backend.ts'
 import { createConnectionReport } from './connection-errors.ts'
 import { redisPlace } from './redis-place.ts'
@@ -105,7 +105,7 @@ async function connect(client: Redis, place: string): Promise<void> {
     reason = error
   })
   const connected = client.connect()
-  if (!(await settledWithin(connectWithinMs, connected))) {
+  if (!(await endsWithin(connectWithinMs, connected))) {
     throw new Failure('queue_unreachable', `${place} does not answer: check its address and that it runs`)
   }
   await connected.catch(() => {

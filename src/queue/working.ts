@@ -1,6 +1,6 @@
 import { DelayedError, type Job, UnrecoverableError, WaitingError } from 'bullmq'
 import type { Events } from '../telemetry/events.ts'
-import { answeredWithin, settledWithin } from './answered.ts'
+import { orUnreachableWithin, endsWithin } from './answered.ts'
 import type { Backend, Settings } from './backend.ts'
 import type { BoundWorkers } from './jobs.ts'
 import { type HandedOut, type JobOutcome, runJob } from './run-job.ts'
@@ -49,7 +49,7 @@ export async function startWorking(options: {
 
   const started: Started = { consumer: backend.createConsumer(name, process, settings), inFlight, stopping }
   try {
-    await answeredWithin(readyWithinMs, started.consumer.worker.waitUntilReady(), backend.place)
+    await orUnreachableWithin(readyWithinMs, started.consumer.worker.waitUntilReady(), backend.place)
   } catch (error) {
     await stopWorking(started, 0)
     throw error
@@ -87,9 +87,9 @@ async function obey(outcome: JobOutcome, job: Job, token: string | undefined): P
 // Every step is bounded, because each of them waits for ever while Redis is away.
 async function stopWorking({ consumer, inFlight, stopping }: Started, withinMs: number): Promise<void> {
   const noted = consumer.worker.pause()
-  await settledWithin(withinMs, Promise.all(inFlight))
+  await endsWithin(withinMs, Promise.all(inFlight))
   stopping.abort()
-  await settledWithin(noteWithinMs, noted)
-  await settledWithin(closeWithinMs, consumer.worker.close(true))
+  await endsWithin(noteWithinMs, noted)
+  await endsWithin(closeWithinMs, consumer.worker.close(true))
   consumer[Symbol.dispose]()
 }

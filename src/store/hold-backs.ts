@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { HeldLeaving } from '../identity/record.ts'
+import type { HeldDeparture } from '../identity/record.ts'
 import type { Db } from './schema.ts'
 
 /** A person whose leaving an operator holds back. */
@@ -11,7 +11,7 @@ export type HoldBack = {
   readonly by: string
   readonly heldAt: Date
   /** What is held back; null as long as HR says nothing of a leaving. */
-  readonly leaving: HeldLeaving | null
+  readonly leaving: HeldDeparture | null
 }
 
 /** The people of a connection whose leaving is held back: those whose day is after `today`, by key. */

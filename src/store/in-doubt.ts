@@ -14,7 +14,7 @@ const retryMinutes = 1
 const claimMinutes = 5
 
 /** How many people of a connection or a run are in doubt. */
-export type DoubtTally = {
+export type InDoubtCounts = {
   readonly people: number
   /** Those of them who have left, as HR says. */
   readonly leavers: number
@@ -31,7 +31,7 @@ type Doubting = {
 }
 
 /** The statement that puts people of a batch in doubt: a request about them was given up by now and may still arrive. */
-export function putInDoubt({ runId, batch, now, where }: Doubting): RawBuilder<unknown> {
+export function markInDoubt({ runId, batch, now, where }: Doubting): RawBuilder<unknown> {
   return sql`
     insert into in_doubt (connection, identity_id, run_id, since, due_at)
     select runs.connection, changes.identity_id, runs.id, ${now}::timestamptz, ${now}::timestamptz + ${minutes(readingMinutes[0])}
@@ -54,7 +54,7 @@ export async function connectionsInDoubt(db: Db, now: Date): Promise<string[]> {
   return rows.map(({ connection }) => connection)
 }
 
-export type Doubted = { readonly identityId: string; readonly isLeaver: boolean }
+export type PersonInDoubt = { readonly identityId: string; readonly isLeaver: boolean }
 
 /**
  * Takes the people of a connection who are to be read back now. People with a change that is still due are left for later: its delivery
@@ -63,8 +63,8 @@ export type Doubted = { readonly identityId: string; readonly isLeaver: boolean 
 export async function claimDoubted(
   db: Db,
   { connection, now }: { connection: string; now: Date },
-): Promise<readonly Doubted[]> {
-  const { rows } = await sql<Doubted>`
+): Promise<readonly PersonInDoubt[]> {
+  const { rows } = await sql<PersonInDoubt>`
     with due as (
       select identity_id from in_doubt
       where connection = ${connection} and ${isDue(now)} and not exists (
@@ -134,14 +134,14 @@ export async function repeatReading(
 }
 
 /** How many people of each connection are in doubt; a connection without any is left out. */
-export async function doubtTallies(db: Db): Promise<ReadonlyMap<string, DoubtTally>> {
-  const { rows } = await sql<{ connection: string; tally: DoubtTally }>`
+export async function inDoubtCounts(db: Db): Promise<ReadonlyMap<string, InDoubtCounts>> {
+  const { rows } = await sql<{ connection: string; tally: InDoubtCounts }>`
     select connection, ${tally()} as tally from ${doubted()} group by connection`.execute(db)
   return new Map(rows.map((row) => [row.connection, row.tally]))
 }
 
 /** The same as a column of a statement that reads `runs`: who was in doubt when the run ended, and still is. Null: no one. */
-export const doubtTallyOfRun = sql<DoubtTally | null>`(
+export const doubtTallyOfRun = sql<InDoubtCounts | null>`(
   select ${tally()} from ${doubted()}
   where in_doubt.connection = runs.connection and in_doubt.since <= coalesce(runs.finished_at, in_doubt.since)
   having count(*) > 0)`
@@ -150,7 +150,7 @@ function doubted(): RawBuilder<unknown> {
   return sql`in_doubt left join roster using (connection, identity_id)`
 }
 
-function tally(): RawBuilder<DoubtTally> {
+function tally(): RawBuilder<InDoubtCounts> {
   const lastReading = sql`case when in_doubt.answers > 0 then in_doubt.due_at
     else greatest(in_doubt.due_at, in_doubt.since + ${minutes(lateMinutes)}) + ${minutes(lateMinutes)} end`
   return sql`json_build_object(

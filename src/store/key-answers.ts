@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Alias, KeyAnswers, Pair } from '../identity/rekeyed.ts'
-import { pairName } from '../identity/rekeyed.ts'
+import type { Alias, KeyAnswers, KeyChangeCandidate } from '../identity/key-change-candidates.ts'
+import { pairName } from '../identity/key-change-candidates.ts'
 import type { Db } from './schema.ts'
 
 /** What a person said of two keys. `same`: they are one person, whom the platform has under the former one. */
@@ -79,7 +79,7 @@ export async function laterKeys(
 }
 
 /** Two keys of which a person says something. `firstKey`: the one under which the platform has whoever `former` names. */
-type AnsweredKeys = Pick<Pair, 'former' | 'identityId'> & { readonly firstKey: string }
+type AnsweredKeys = Pick<KeyChangeCandidate, 'former' | 'identityId'> & { readonly firstKey: string }
 
 /** Keeps answers. What was said of the same two keys before is replaced. */
 export async function keepKeyAnswers(
@@ -127,7 +127,7 @@ export async function dropKeyAnswer(
 }
 
 /** Keeps the pairs of a plan for as long as the plan waits. */
-export async function notePairs(tx: Db, runId: string, pairs: readonly Pair[]): Promise<void> {
+export async function recordCandidates(tx: Db, runId: string, pairs: readonly KeyChangeCandidate[]): Promise<void> {
   await tx.deleteFrom('key_pairs').where('run_id', '=', runId).execute()
   if (pairs.length === 0) return
   await sql`
@@ -139,7 +139,7 @@ export async function notePairs(tx: Db, runId: string, pairs: readonly Pair[]): 
 }
 
 /** A pair that no one has answered yet, with the held run in which it was found. */
-type OpenPair = Pair & { readonly runId: string }
+type OpenPair = KeyChangeCandidate & { readonly runId: string }
 
 /** The pairs of held plans, by their former keys: those of one run, or of a connection. */
 export async function openPairs(
@@ -165,7 +165,7 @@ export async function openPairs(
     runId: run_id,
     former,
     identityId: identity_id,
-    by: in_common as Pair['by'],
+    by: in_common as KeyChangeCandidate['by'],
     clear,
   }))
 }
@@ -205,7 +205,7 @@ export async function sharedAddresses(
 }
 
 /** Marks the held plans that speak of these people: what they rest on has changed, so that an approval has them made again. */
-export async function noteKeysMoved(
+export async function recordMovedKeys(
   tx: Db,
   { connection, identityIds, what }: { connection: string; identityIds: readonly string[]; what: string },
 ): Promise<number> {

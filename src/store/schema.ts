@@ -3,7 +3,14 @@ import type { Role } from '../contract/control/access.ts'
 import type { ChangeKind, FieldChanges, PlanCounts, Verdict } from '../identity/change.ts'
 import type { PeopleCounts } from '../identity/guards/facts.ts'
 import type { RowAccount } from '../identity/mapping/row-account.ts'
-import type { FieldTimes, HeldLeaving, IdentityRecord, Origin, Observation, UnlistedValue } from '../identity/record.ts'
+import type {
+  FieldTimes,
+  HeldDeparture,
+  IdentityRecord,
+  Origin,
+  Observation,
+  UnlistedValue,
+} from '../identity/record.ts'
 import type { ProcessCard } from './process-card.ts'
 
 /** Read as a value, written as JSON text. */
@@ -35,7 +42,7 @@ export type KeptPlan = {
 }
 
 /** A person who asked for a run: the name, and who that is for the rule of two people. */
-export type Asker = { readonly by: string; readonly principal: string }
+export type Requester = { readonly by: string; readonly principal: string }
 
 export type RunOptions = {
   /** The plan that the run must come to; with any other it fails. */
@@ -53,7 +60,7 @@ export type RunOptions = {
   /** The person whose retraction was taken back right before this run, and the operator who did that. */
   readonly restore?: { readonly identityId: string; readonly by: string }
   /** The one person that the run is about. */
-  readonly person?: AskedPerson
+  readonly person?: RequestedPerson
   /** The people whom this run separates because only the platform knows them, and their last day; such a run reads no source. */
   readonly separate?: SeparateOptions
   /** The run that this one takes back; such a run reads no source. */
@@ -78,7 +85,7 @@ export type SeparateOptions = {
 }
 
 /** A person who is asked for by key, or by the digest of an e-mail address until the source was read and the key is known. */
-export type AskedPerson = { readonly digest: string; readonly identityId?: string }
+export type RequestedPerson = { readonly digest: string; readonly identityId?: string }
 
 /** What a run of one person found: their rows, how each was read, and what was decided from them. */
 export type PersonAccount = {
@@ -114,7 +121,7 @@ type NamedPeople = { readonly count: number; readonly keys: readonly string[] }
 export type RunAccount = { readonly person?: PersonAccount; readonly revert?: RevertAccount }
 
 /** How many people HR has told of, and how many of them have left. */
-export type KnownPeople = { readonly people: number; readonly separated: number }
+export type RosterCounts = { readonly people: number; readonly separated: number }
 
 /** How many people differ in the platform's list, by kind. `foreign`: no export states them, and the platform takes them for employed. */
 export type Differences = { readonly lost: number; readonly changed: number; readonly foreign: number }
@@ -133,7 +140,7 @@ export type Verification = Differences & {
 export type ForeignTally = { readonly people: number; readonly separated: number }
 
 /** How many people are not served as their source says, how many of them may have left, and of how many rows the person is unknown. */
-export type UnservedTally = { readonly people: number; readonly leavers: number; readonly rows: number }
+export type BlockedPeopleCounts = { readonly people: number; readonly leavers: number; readonly rows: number }
 
 export type Answer = {
   readonly status: number | string
@@ -159,11 +166,11 @@ type RunsTable = {
   counts: NullableJson<PlanCounts>
   guards: NullableJson<Verdict[]>
   people_counts: NullableJson<PeopleCounts>
-  known_people: NullableJson<KnownPeople>
+  known_people: NullableJson<RosterCounts>
   digest: string | null
   configuration: string | null
   basis: string | null
-  requested_by: NullableJson<readonly Asker[]>
+  requested_by: NullableJson<readonly Requester[]>
   expires_at: Date | null
   moved: string | null
   set_aside: string | null
@@ -173,7 +180,7 @@ type RunsTable = {
   warnings: NullableJson<string[]>
   end_keys: NullableJson<readonly string[]>
   verification: NullableJson<Verification>
-  unserved: NullableJson<UnservedTally>
+  unserved: NullableJson<BlockedPeopleCounts>
   reason: string | null
   failure: string | null
   created_at: Date
@@ -194,7 +201,7 @@ type RosterTable = {
   cleared_date: string | null
   deferred_zone: string | null
   due_at: Date | null
-  held_leaving: NullableJson<HeldLeaving>
+  held_leaving: NullableJson<HeldDeparture>
   as_of: Date
   employment_as_of: Date | null
   export_is_silent: Generated<boolean>
@@ -244,7 +251,7 @@ type InboxTable = {
 }
 
 /** A leaving date that was stated before another one took its place. */
-export type FormerDate = { readonly on: string; readonly inferred: boolean; readonly until: string }
+export type PreviousDate = { readonly on: string; readonly inferred: boolean; readonly until: string }
 
 type LeaversTable = {
   id: Generated<string>
@@ -255,7 +262,7 @@ type LeaversTable = {
   effective_at: Date
   inferred: boolean
   joined_left: boolean
-  former_dates: ColumnType<FormerDate[], string | undefined, string>
+  former_dates: ColumnType<PreviousDate[], string | undefined, string>
   stated_at: Date
   first_seen_at: Date
   accepted_at: Date | null

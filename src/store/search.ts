@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 
 /** Where a search goes on: which of its steps, and the key behind which that goes on. */
-export type SearchPlace = { readonly step: number; readonly after: string }
+export type SearchCursor = { readonly step: number; readonly after: string }
 
 /** So many people are looked through by one statement, which an embedded database does nothing beside. */
 export const portionSize = 20_000
@@ -21,9 +21,9 @@ export type Portion<T> = { readonly found: readonly T[]; readonly last: string |
  * nothing was found so far.
  */
 export async function searchInSteps<T extends { readonly identityId: string }>(
-  { search, place, limit, isOver }: { search: string; place: SearchPlace; limit: number; isOver: () => boolean },
+  { search, place, limit, isOver }: { search: string; place: SearchCursor; limit: number; isOver: () => boolean },
   searched: Searched<T>,
-): Promise<{ readonly found: T[]; readonly next: SearchPlace | null }> {
+): Promise<{ readonly found: T[]; readonly next: SearchCursor | null }> {
   const prefixes = keyPrefixes(search)
   const found: T[] = []
   let { step, after } = place

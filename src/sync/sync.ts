@@ -3,13 +3,13 @@ import type { SyncContext } from './context/context.ts'
 import { deliver } from './deliver/deliver.ts'
 import { executeRun } from './run/run.ts'
 
-export type { GiveWay, SyncContext } from './context/context.ts'
+export type { YieldToShortWork as GiveWay, SyncContext } from './context/context.ts'
 export { enqueueDue } from './context/enqueue.ts'
 export { lookUpTarget } from './deliver/target.ts'
 export { mainFeed } from './plan/feeds.ts'
 export { type PlanDocument, planOnly } from './plan/plan-only.ts'
 export { planPerson } from './plan/plan-person.ts'
-export { type Glance, planReading } from './plan/plan-reading.ts'
+export { type Preview as Glance, planReading } from './plan/plan-reading.ts'
 export { approveRun, hasMovedBasis, rejectRun } from './requests/approvals.ts'
 export { requestPerson } from './requests/person-runs.ts'
 export {
@@ -26,7 +26,7 @@ export { requestDueRuns } from './run/due-runs.ts'
 export { requestEventRuns } from './run/event-runs.ts'
 export { sweep } from './run/sweep.ts'
 export { readBackLeavers } from './verify/effective.ts'
-export { readBackInDoubt } from './verify/in-doubt.ts'
+export { verifyPeopleInDoubt as readBackInDoubt } from './verify/in-doubt.ts'
 
 /** What the queue's jobs do. */
 export const syncWorkers: Workers<SyncContext> = {

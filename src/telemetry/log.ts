@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import { styleText } from 'node:util'
 import { type Logger, pino } from 'pino'
-import { visible, visibleJson } from '../text/visible.ts'
+import { escapeText, escapeJson } from '../text/escape.ts'
 import { describeError } from './describe-error.ts'
 
 const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const
@@ -34,7 +34,7 @@ export function createLogger(options: {
       serializers: { error: describeError },
       redact: { paths: secretNames.flatMap((name) => [name, `*.${name}`]), censor: '[secret]' },
     },
-    { write: (line: string) => destination.write(pretty ? prettyLine(line) : visibleJson(line)) },
+    { write: (line: string) => destination.write(pretty ? prettyLine(line) : escapeJson(line)) },
   )
 }
 
@@ -42,7 +42,7 @@ export function createLogger(options: {
 export function createServerLogger(): Logger {
   return pino(
     { base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    { write: (line: string) => process.stderr.write(visibleJson(line)) },
+    { write: (line: string) => process.stderr.write(escapeJson(line)) },
   )
 }
 
@@ -51,10 +51,10 @@ type Entry = { readonly level: string; readonly time: string; readonly msg: stri
 /** A logged JSON line for people to read: time, level, message, then the fields. */
 function prettyLine(json: string): string {
   const { level, time, msg, event: _event, error, ...fields }: Entry = JSON.parse(json)
-  const details = Object.entries(fields).map(([name, value]) => styleText('dim', `${visible(name)}=`) + shown(value))
-  const head = [styleText('dim', time.slice(11, 19)), coloured(level), visible(msg), ...details].join(' ')
+  const details = Object.entries(fields).map(([name, value]) => styleText('dim', `${escapeText(name)}=`) + shown(value))
+  const head = [styleText('dim', time.slice(11, 19)), coloured(level), escapeText(msg), ...details].join(' ')
   if (error === undefined) return `${head}\n`
-  return `${head}\n${visibleJson(JSON.stringify(error, undefined, 2)).replaceAll('\\n', '\n      ')}\n`
+  return `${head}\n${escapeJson(JSON.stringify(error, undefined, 2)).replaceAll('\\n', '\n      ')}\n`
 }
 
 function coloured(level: string): string {
@@ -63,5 +63,5 @@ function coloured(level: string): string {
 }
 
 function shown(value: unknown): string {
-  return typeof value === 'string' && !/\s/.test(value) ? visible(value) : visibleJson(JSON.stringify(value))
+  return typeof value === 'string' && !/\s/.test(value) ? escapeText(value) : escapeJson(JSON.stringify(value))
 }

@@ -4,7 +4,7 @@ import type { Context, Span, Tracer } from '@opentelemetry/api'
 import type { SpanExporter } from '@opentelemetry/sdk-trace'
 import { errorCode } from '../errors.ts'
 import { withOptionalPackage } from '../system/optional-package.ts'
-import { visible } from '../text/visible.ts'
+import { escapeText } from '../text/escape.ts'
 import type { Events } from './events.ts'
 import { type EndedRun, type Facts, type OpenSpan, type SpanKind, type Traces, traceIdOf, within } from './traces.ts'
 
@@ -147,7 +147,7 @@ function createTraces(tracer: Tracer, api: Packages['api'], ids: Ids): Traces {
     return {
       traceId: span.spanContext().traceId,
       below: (name, kind, facts) => open(here, name, kind, facts),
-      note: (facts) => span.setAttributes(shown(facts)),
+      setAttributes: (facts) => span.setAttributes(shown(facts)),
       end(fault = null) {
         if (fault !== null) span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute('error.type', fault)
         span.end()
@@ -183,7 +183,7 @@ function createTraces(tracer: Tracer, api: Packages['api'], ids: Ids): Traces {
 
 function shown(facts: Facts): Facts {
   const visibly = ([name, value]: [string, string | number]) =>
-    [name, typeof value === 'string' ? visible(value) : value] as const
+    [name, typeof value === 'string' ? escapeText(value) : value] as const
   return Object.fromEntries(Object.entries(facts).map(visibly))
 }
 

@@ -11,7 +11,7 @@ export type OpenSpan = {
   readonly traceId: string
   /** A span below this one. */
   below(name: string, kind: SpanKind, facts: Facts): OpenSpan
-  note(facts: Facts): void
+  setAttributes(facts: Facts): void
   /** `fault`: the code of what went wrong; null: nothing did. */
   end(fault?: string | null): void
 }
@@ -68,15 +68,15 @@ export function traceIdOf(runId: string): string {
 
 /** Says something of the span under way. */
 export function noteSpan(facts: Facts): void {
-  current.getStore()?.span.note(facts)
+  current.getStore()?.span.setAttributes(facts)
 }
 
 /** Says something of the span under way and of all that will stand below it. */
-export function noteSpans(facts: Facts): void {
+export function setInheritedAttributes(facts: Facts): void {
   const store = current.getStore()
   if (store === undefined) return
   store.told = { ...store.told, ...facts }
-  store.span.note(facts)
+  store.span.setAttributes(facts)
 }
 
 /** Does a step of work that belongs to a trace. Outside of one, it is just done. */
@@ -100,7 +100,7 @@ export async function step<T>(
   return await within(span, above.told, async () => {
     const result = await work()
     const told = found?.(result)
-    if (told) span.note(told.facts)
+    if (told) span.setAttributes(told.facts)
     return { result, fault: told?.fault ?? null }
   })
 }

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
-import { visibleJson } from './visible.ts'
+import { escapeJson } from './escape.ts'
 
 /** The standard output for a JSON document that is too large to be held whole. */
 export function jsonOutput(): Writable {
@@ -9,7 +9,7 @@ export function jsonOutput(): Writable {
     decodeStrings: false,
     write: (piece: string | Buffer, _encoding, done) => {
       const text = typeof piece === 'string' ? piece : decoder.write(piece)
-      process.stdout.write(visibleJson(text), done)
+      process.stdout.write(escapeJson(text), done)
     },
   })
 }

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { jsonText, visibleLines } from './visible.ts'
+import { jsonText, escapeLines } from './escape.ts'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'magenta' | 'cyan' | 'gray'
 
@@ -55,10 +55,10 @@ export async function ask(question: string, signal: AbortSignal): Promise<string
 
 /** Text as it may reach a terminal, a pipe or a file: all signs can be seen, and the colours are ours. */
 export function printable(text: string): string {
-  if (ours === null) return visibleLines(text)
+  if (ours === null) return escapeLines(text)
   return text
     .split(ours.colours)
-    .map((piece, at) => (at % 2 === 1 ? `${piece}m` : visibleLines(piece)))
+    .map((piece, at) => (at % 2 === 1 ? `${piece}m` : escapeLines(piece)))
     .join('')
 }
 

@@ -1,4 +1,4 @@
-import { visible } from '../text/visible.ts'
+import { escapeText } from '../text/escape.ts'
 
 export type Cell = string | number | boolean | null
 
@@ -12,6 +12,6 @@ export function csv(header: readonly string[], rows: readonly (readonly Cell[])[
 
 function cell(value: Cell): string {
   if (typeof value !== 'string') return String(value ?? '')
-  const text = visible(value)
+  const text = escapeText(value)
   return `"${(formula.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`
 }

@@ -1,4 +1,4 @@
-import { visible } from '../text/visible.ts'
+import { escapeText } from '../text/escape.ts'
 
 /** Markup that is safe to send. Only `html` makes it. */
 class Markup {
@@ -42,5 +42,5 @@ function shown(value: Shown): string {
   if (value === null || value === undefined || value === false) return ''
   if (value instanceof Markup) return value.toString()
   if (typeof value === 'object') return value.map(shown).join('')
-  return visible(String(value)).replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')
+  return escapeText(String(value)).replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')
 }

@@ -20,7 +20,7 @@ export function counted(value: number, one: string, many = `${one}s`): string {
 }
 
 /** `2 Mar 2026, 10:00 UTC`. Where it is too long for its place, the time stands below the date. */
-export function moment(at: Date | string): Html {
+export function formatInstant(at: Date | string): Html {
   const date = new Date(at)
   return html`<time datetime="${date.toISOString()}"><span>${days.format(date)},</span> <span>${clocks.format(date)} UTC</span></time>`
 }

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { platformWhenUsed } from '../../src/daemon/platform-when-used.ts'
-import type { Pace } from '../../src/sync/pace/pace.ts'
+import type { RateLimiter } from '../../src/sync/rate-limit/pace.ts'
 
 const platform = { baseUrl: 'http://127.0.0.1:9/public/v2', inFlight: 4 } as Parameters<
   typeof platformWhenUsed
@@ -8,12 +8,12 @@ const platform = { baseUrl: 'http://127.0.0.1:9/public/v2', inFlight: 4 } as Par
 
 function opened() {
   const closed = vi.fn(async () => {})
-  const paceOf = (remaining: number, patient?: Pace): Pace => ({
+  const paceOf = (remaining: number, lowPriority?: RateLimiter): RateLimiter => ({
     send: async (request) => await request(),
     pause: async () => {},
-    standing: async () => ({ remaining, msLeft: 0, isOpen: false }),
-    get patient() {
-      return patient ?? this
+    readBudget: async () => ({ remaining, msLeft: 0, isOpen: false }),
+    get lowPriority() {
+      return lowPriority ?? this
     },
   })
   const client = { listConnections: async () => ({ status: 200 }) }
@@ -36,8 +36,11 @@ test('a way to the platform is opened once, with its pace and its patient one, a
   const open = vi.fn(async () => real)
 
   const way = platformWhenUsed({ platform }, open)
-  const standings = await Promise.all([way.pace.standing(), way.pace.patient.standing()])
-  const sent = await way.pace.send(async () => ({ status: 'unreachable' }) as never, new AbortController().signal)
+  const standings = await Promise.all([way.rateLimiter.readBudget(), way.rateLimiter.lowPriority.readBudget()])
+  const sent = await way.rateLimiter.send(
+    async () => ({ status: 'unreachable' }) as never,
+    new AbortController().signal,
+  )
   await way[Symbol.asyncDispose]()
 
   expect(open).toHaveBeenCalledTimes(1)

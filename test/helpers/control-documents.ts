@@ -1,4 +1,11 @@
-import type { ChangeView, Counts, PlanDocument, Problem, Run, Unserved } from '../../src/contract/control/shapes.ts'
+import type {
+  ChangeView,
+  Counts,
+  PlanDocument,
+  Problem,
+  Run,
+  BlockedPerson,
+} from '../../src/contract/control/shapes.ts'
 import { tally } from '../../src/identity/decide/tally.ts'
 
 /** Counts of a plan; zero unless said otherwise. */
@@ -45,7 +52,7 @@ export function runDocument(given: Partial<Run> = {}): Run {
     digest: 'sha256:abc',
     configuration: null,
     moved: null,
-    setAside: null,
+    heldPart: null,
     wentOn: null,
     asOf: '2026-11-20T01:00:00.000Z',
     source: { name: 'people.csv', bytes: 52_100 },
@@ -101,7 +108,7 @@ export function problemDocument(given: Partial<Problem> = {}): Problem {
 }
 
 /** A person who is not served as HR says; one with an unreadable leaving date unless said otherwise. */
-export function unservedDocument(given: Partial<Unserved> = {}): Unserved {
+export function unservedDocument(given: Partial<BlockedPerson> = {}): BlockedPerson {
   return {
     connection: 'acme',
     identityId: '1222',

@@ -68,7 +68,7 @@ export async function openLinked(
   const settle = async ({ version }: { version: string }) => void settled.push(version)
   const people: SyncConnection = {
     ...world.connection,
-    feeds: { source: { ...source, connector: connector ?? { ...connectorOf('acme'), settle } } },
+    feeds: { source: { ...source, connector: connector ?? { ...connectorOf('acme'), closeReading: settle } } },
   }
   const records: SyncConnection = {
     ...world.connection,

@@ -119,7 +119,7 @@ function deliveryOf(dice: Dice) {
 /** What the platform asks for is waited for by the world's clock, and not by the pace, whose time is real. */
 function waitByClock({ sync }: World): void {
   const { platform } = sync
-  Object.assign(sync, { platform: { ...platform, pace: { ...platform.pace, pause: async () => {} } } })
+  Object.assign(sync, { platform: { ...platform, rateLimiter: { ...platform.rateLimiter, pause: async () => {} } } })
 }
 
 function drawn(dice: Dice, faultRate: number) {

@@ -21,7 +21,7 @@ import type {
   SyncContext,
   WebhookFeed,
 } from '../../src/sync/context/context.ts'
-import { createPace } from '../../src/sync/pace/pace.ts'
+import { createRateLimiter } from '../../src/sync/rate-limit/pace.ts'
 import { readBackInDoubt, requestRun, sweep, syncWorkers } from '../../src/sync/sync.ts'
 import { createEvents } from '../../src/telemetry/events.ts'
 import { noTraces } from '../../src/telemetry/traces.ts'
@@ -229,7 +229,7 @@ export async function openWorld({
       baseUrl: 'http://platform.example',
       inFlight: 4,
       // Of real time only as much passes as the tests take.
-      pace: createPace({
+      rateLimiter: createRateLimiter({
         pool: store.pool,
         platform: 'http://platform.example',
         requestsPerMinute: 1_000_000,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { connectionStates } from '../../src/store/connections/connections.ts'
-import { noteLearned } from '../../src/store/connections/installation.ts'
+import { recordLearned } from '../../src/store/connections/installation.ts'
 import { rosterEntries } from '../../src/store/roster/roster.ts'
 import { approveRun, restorePerson, retractPerson } from '../../src/sync/sync.ts'
 import { change, openWorld, staff, startHost, type World } from '../helpers/world.ts'
@@ -40,10 +40,10 @@ test('the number of people that is remembered is that of the roster after everyt
   const entries = await rosterEntries(db, { connection: 'acme', identityIds: ['E0005'] })
   const record = { ...entries.get('E0005')?.desired, separatedAt: '2026-11-19' }
   const learned = [{ identityId: 'E0005', record, isNewLeaver: true }] as unknown as Parameters<
-    typeof noteLearned
+    typeof recordLearned
   >[1]['learned']
   const knownUntil = world.clock.now
-  await db.transaction().execute((tx) => noteLearned(tx, { connection: 'acme', learned, knownUntil }))
+  await db.transaction().execute((tx) => recordLearned(tx, { connection: 'acme', learned, knownUntil }))
   await look()
 
   for (const { told, counted } of found.slice(1)) expect(told).toEqual(counted)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listUnserved } from '../../src/store/rejects/unserved.ts'
+import { listBlockedPeople } from '../../src/store/rejects/blocked-people.ts'
 import { requestRun } from '../../src/sync/sync.ts'
 import { openFileWorld } from '../helpers/twin-worlds.ts'
 import {
@@ -24,7 +24,7 @@ const people = staff(20)
 const contradicted: HrPerson = { id: 'E0007', left: '2026-06-30', status: 'Active' }
 
 async function listed({ sync }: World) {
-  const found = await listUnserved(sync.store.db, { now: sync.now() })
+  const found = await listBlockedPeople(sync.store.db, { now: sync.now() })
   return found.map(({ identityId, leaver, line, reason, accepted }) => ({ identityId, leaver, line, reason, accepted }))
 }
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listProblems } from '../../src/store/deliveries/problems.ts'
 import { listLeavers } from '../../src/store/leavers/list.ts'
 import { stagedChanges } from '../../src/store/plans/plans.ts'
-import { listUnserved } from '../../src/store/rejects/unserved.ts'
+import { listBlockedPeople } from '../../src/store/rejects/blocked-people.ts'
 import { listRuns, type Run } from '../../src/store/runs/runs.ts'
 import { approveRun, classValue, requestDueRuns, restorePerson, retractPerson } from '../../src/sync/sync.ts'
 import { later, receive, terminated, webhookFeed } from '../helpers/events.ts'
@@ -51,7 +51,7 @@ async function named(world: World): Promise<Set<string>> {
   const { now } = world.clock
   const keys = new Set<string>()
   for (const { identityId } of await listProblems(db, { now })) keys.add(identityId)
-  for (const { identityId } of await listUnserved(db, { now })) if (identityId !== null) keys.add(identityId)
+  for (const { identityId } of await listBlockedPeople(db, { now })) if (identityId !== null) keys.add(identityId)
   for (const { id } of await heldRuns(world)) {
     for await (const some of stagedChanges(db, id)) for (const { change } of some) keys.add(change.identityId)
   }

@@ -20,7 +20,7 @@ import { layout } from '../../src/platform/page/layout.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { createLogger, createServerLogger } from '../../src/telemetry/log.ts'
 import { startTraces } from '../../src/telemetry/otlp.ts'
-import { noteSpans } from '../../src/telemetry/traces.ts'
+import { setInheritedAttributes } from '../../src/telemetry/traces.ts'
 import { standardError } from '../../src/text/print.ts'
 import { problemCard } from '../../src/web/layout.ts'
 import { webhookChannel } from '../helpers/alert-settings.ts'
@@ -84,7 +84,9 @@ const outlets: Readonly<Record<string, (text: string) => string | Promise<string
     const about = { endpoint: collector.url, sampleRatio: 1, serviceName: 'rollcall', version: '1', process }
     {
       await using traces = await startTraces({ ...about, headers: async () => ({}) }, silentEvents())
-      await traces.ofRun({ runId: randomUUID(), name: 'job', facts: { text } }, async () => noteSpans({ more: text }))
+      await traces.ofRun({ runId: randomUUID(), name: 'job', facts: { text } }, async () =>
+        setInheritedAttributes({ more: text }),
+      )
     }
     return collector.bodies.join()
   },

@@ -3,13 +3,13 @@ import { Alert, AlertChannel, AlertTest } from '../../src/contract/control/alert
 import { AuditKeyReplaced, AuditVerification } from '../../src/contract/control/audit.ts'
 import { ForeignPerson } from '../../src/contract/control/foreign.ts'
 import { HeldBack, HoldBack } from '../../src/contract/control/hold-backs.ts'
-import { KeyAnswer, KeyPair, KeysAnswered } from '../../src/contract/control/keys.ts'
+import { KeyAnswer, KeyPair, AnsweredKeys } from '../../src/contract/control/keys.ts'
 import { Leaver, LeaverReport } from '../../src/contract/control/leavers.ts'
 import { PauseState } from '../../src/contract/control/pauses.ts'
-import { FoundPerson } from '../../src/contract/control/people.ts'
+import { PersonSearchResult } from '../../src/contract/control/people.ts'
 import {
   ChangeView,
-  ClassedValue,
+  ClassifiedValue,
   FieldChange,
   InboxEvent,
   Person,
@@ -22,7 +22,7 @@ import {
   Run,
   RunSummary,
   Status,
-  Unserved,
+  BlockedPerson,
   Verdict,
   Verification,
 } from '../../src/contract/control/shapes.ts'
@@ -53,15 +53,15 @@ const Proposed = z.object({
 export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>> = {
   renderAlertTests: z.object({ data: z.array(AlertTest) }),
   renderAlerts: z.object({ data: z.array(Alert), channels: z.array(AlertChannel) }),
-  renderAnswered: KeysAnswered,
+  renderAnswered: AnsweredKeys,
   renderChanges: z.array(ChangeView),
   renderCheck: z.object({ name: text, message: text, level: z.enum(['ok', 'warning', 'rejected', 'failed']) }),
-  renderClassed: ClassedValue,
+  renderClassed: ClassifiedValue,
   renderDoctored: z.object({ file: text, parts: z.array(z.object({ name: z.literal('status.json'), failed: text })) }),
   renderEvents: z.array(InboxEvent),
   renderField: [text, FieldChange],
   renderForeign: z.array(ForeignPerson),
-  renderFoundPeople: z.array(FoundPerson),
+  renderFoundPeople: z.array(PersonSearchResult),
   renderGuards: z.array(Verdict),
   renderPause: PauseState,
   renderHeldBack: HeldBack.extend({ run: Run.nullable() }),
@@ -95,8 +95,8 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderSummary: RunSummary,
   renderTokens: z.object({ tokens: z.array(TokenView) }),
   renderUnblocked: z.object({ connection: text, wasBlocked: z.boolean(), due: z.number() }),
-  renderUnserved: z.array(Unserved),
-  renderValues: z.array(ClassedValue),
+  renderUnserved: z.array(BlockedPerson),
+  renderValues: z.array(ClassifiedValue),
   renderVerification: Verification,
   renderVerified: AuditVerification,
   renderWarnings: z.array(text),
@@ -126,7 +126,7 @@ const own: ReadonlySet<string> = new Set([
     'connection',
     'channel',
     'runId',
-    'setAside',
+    'heldPart',
     'wentOn',
     'ridesWith',
     'digest',

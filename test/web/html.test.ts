@@ -1,6 +1,6 @@
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' }
 import { describe, expect, test } from 'vitest'
-import { visible } from '../../src/text/visible.ts'
+import { escapeText } from '../../src/text/escape.ts'
 import { html } from '../../src/web/html.ts'
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
@@ -14,7 +14,7 @@ describe('a template of markup', () => {
     const inside = html`<p title="${text}">${text}</p>`.toString()
 
     const [, attribute = '', content = ''] = /^<p title="([^"<>']*)">([^"<>']*)<\/p>$/.exec(inside) ?? ['', 'broken']
-    expect([unescaped(attribute), unescaped(content)]).toEqual([visible(text), visible(text)])
+    expect([unescaped(attribute), unescaped(content)]).toEqual([escapeText(text), escapeText(text)])
   })
 
   test('keeps markup made by a template, and lists of it', () => {

@@ -1,9 +1,9 @@
-import type { ClassedValue } from '../../contract/control/shapes.ts'
+import type { ClassifiedValue } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { aligned, type Paint, roomIn, shown } from '../render/text.ts'
 import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
 
-export type AcceptStatusOptions = CommonOptions & { readonly by: string; readonly as?: ClassedValue['as'] }
+export type AcceptStatusOptions = CommonOptions & { readonly by: string; readonly as?: ClassifiedValue['as'] }
 
 /** Says what a value means that no list of the configuration holds; without a value, lists what was said so far. */
 export async function acceptStatus(value: string | undefined, options: AcceptStatusOptions): Promise<number> {
@@ -23,11 +23,11 @@ export async function acceptStatus(value: string | undefined, options: AcceptSta
   })
 }
 
-export function renderClassed({ field, value, as }: ClassedValue, paint: Paint): string {
+export function renderClassed({ field, value, as }: ClassifiedValue, paint: Paint): string {
   return `${paint('green', '✔')} ${field} "${shown(value)}" means ${as} from now on; the next run counts it so (rollcall sync)`
 }
 
-export function renderValues(values: readonly ClassedValue[], paint: Paint): string {
+export function renderValues(values: readonly ClassifiedValue[], paint: Paint): string {
   if (values.length === 0) return 'nobody has said what a value means; the lists of the configuration count alone'
   const rows = values.map(({ field, value, as, by, at }) => [
     `"${shown(value)}"`,

@@ -1,4 +1,4 @@
-import type { KeyAnswer, KeyPair, KeysAnswered } from '../../contract/control/keys.ts'
+import type { KeyAnswer, KeyPair, AnsweredKeys } from '../../contract/control/keys.ts'
 import { Failure } from '../../errors.ts'
 import { aligned, counted, type Paint, roomIn, shortId, shown } from '../render/text.ts'
 import { runNamed } from '../session/run-name.ts'
@@ -48,7 +48,7 @@ export async function alias(
 }
 
 function renderAnswer({ former, identityId, same }: Keys & { readonly same: boolean }) {
-  return ({ moved }: KeysAnswered, paint: Paint): string => {
+  return ({ moved }: AnsweredKeys, paint: Paint): string => {
     const said = same
       ? `${shown(identityId)} names the person ${shown(former)} from now on`
       : `${shown(former)} and ${shown(identityId)} are two people`
@@ -57,11 +57,11 @@ function renderAnswer({ former, identityId, same }: Keys & { readonly same: bool
 }
 
 function renderWithdrawn({ former, identityId }: Keys) {
-  return ({ moved }: KeysAnswered, paint: Paint): string =>
+  return ({ moved }: AnsweredKeys, paint: Paint): string =>
     `${paint('green', '✔')} nothing is said of ${shown(former)} and ${shown(identityId)} any more${next(moved)}`
 }
 
-export function renderAnswered({ answered, unclear, moved }: KeysAnswered, paint: Paint): string {
+export function renderAnswered({ answered, unclear, moved }: AnsweredKeys, paint: Paint): string {
   const left =
     unclear === 0 ? '' : `; ${counted(unclear, 'pair is', 'pairs are')} not clear: answer each with its two keys`
   return `${paint('green', '✔')} ${counted(answered, 'pair is', 'pairs are')} answered${next(moved)}${left}`

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { AuditKeyReplaced, AuditVerification } from '../../contract/control/audit.ts'
 import { errorCode, Failure, failures } from '../../errors.ts'
 import { standardOutput } from '../../text/print.ts'
-import { visibleJson } from '../../text/visible.ts'
+import { escapeJson } from '../../text/escape.ts'
 import { counted, type Paint, shown } from '../render/text.ts'
 import { momentOf } from '../session/dates.ts'
 import { personFound } from '../session/person-name.ts'
@@ -67,7 +67,7 @@ export async function auditExport(options: AuditExportOptions): Promise<number> 
         query: { ...query, ...(runId !== undefined && { runId }), ...about, after },
       })
       found += data.length
-      for (const line of data) standardOutput.print(`${visibleJson(line)}\n`)
+      for (const line of data) standardOutput.print(`${escapeJson(line)}\n`)
       after = next
     }
     if (found === 0 && connection !== undefined) connectionNamed(options, config)

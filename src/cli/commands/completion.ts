@@ -2,10 +2,10 @@ import type { Command } from 'commander'
 import type { Run } from '../../contract/control/shapes.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import { printable, standardOutput } from '../../text/print.ts'
-import { visible } from '../../text/visible.ts'
+import { escapeText } from '../../text/escape.ts'
 import { type Candidate, candidatesFor, type Known } from '../completion/candidates.ts'
 import { type Shell, scripts } from '../completion/scripts.ts'
-import { moment, shortId } from '../render/text.ts'
+import { formatInstant, shortId } from '../render/text.ts'
 import { findDaemon } from '../session/find-daemon.ts'
 import { configOf } from '../session/session.ts'
 
@@ -26,7 +26,7 @@ export async function complete(program: Command, words: readonly string[]): Prom
 }
 
 function lineOf({ word, about }: Candidate): string {
-  return about === '' ? word : `${word}\t${visible(about)}`
+  return about === '' ? word : `${word}\t${escapeText(about)}`
 }
 
 const known: Known = {
@@ -57,5 +57,5 @@ function configToComplete(config: string | undefined): Promise<Config> {
 }
 
 function runCandidate({ id, connection, state, createdAt }: Run): Candidate {
-  return { word: shortId(id), about: `${connection}, ${state}, ${moment(createdAt)}` }
+  return { word: shortId(id), about: `${connection}, ${state}, ${formatInstant(createdAt)}` }
 }

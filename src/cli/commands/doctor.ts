@@ -8,7 +8,7 @@ import { Secret } from '../../daemon/config/secret.ts'
 import type { Check } from '../../daemon/probe/check-result.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { silentEvents } from '../../telemetry/events.ts'
-import { visibleJson, visibleLines } from '../../text/visible.ts'
+import { escapeJson, escapeLines } from '../../text/escape.ts'
 import { version } from '../../version.ts'
 import { shownConfiguration } from '../doctor/configuration.ts'
 import { problemsPart, runPart, statusPart, unservedPart } from '../doctor/parts.ts'
@@ -69,7 +69,7 @@ async function gather(config: Config, scrub: Scrub, signal: AbortSignal): Promis
   async function add(name: string, content: () => Promise<unknown>): Promise<void> {
     try {
       const found = await content()
-      const text = typeof found === 'string' ? found : `${visibleJson(JSON.stringify(found, null, 2))}\n`
+      const text = typeof found === 'string' ? found : `${escapeJson(JSON.stringify(found, null, 2))}\n`
       parts.push({ name, content: text, failed: null })
     } catch (error) {
       signal.throwIfAborted()
@@ -109,7 +109,7 @@ async function gather(config: Config, scrub: Scrub, signal: AbortSignal): Promis
 async function openControl(config: Config, signal: AbortSignal) {
   const daemon = await findDaemon(config)
   if (daemon) return { control: () => controlOverSocket(daemon), [Symbol.asyncDispose]: async () => undefined }
-  const { openHere } = await import('../session/here.ts')
+  const { openHere } = await import('../session/command-context.ts')
   const here = await openHere(config, { looks: true, signal })
   return { control: () => here.control, [Symbol.asyncDispose]: () => here[Symbol.asyncDispose]() }
 }
@@ -164,7 +164,7 @@ export function secretsIn(value: unknown, seen = new Set<unknown>()): Secret[] {
 
 async function zip(parts: readonly Part[], scrub: Scrub): Promise<Buffer> {
   const archive = new ZipFile()
-  for (const { name, content } of parts) archive.addBuffer(Buffer.from(scrub.file(visibleLines(content))), name)
+  for (const { name, content } of parts) archive.addBuffer(Buffer.from(scrub.file(escapeLines(content))), name)
   archive.end()
   return await buffer(archive.outputStream)
 }

@@ -3,7 +3,7 @@ import type { Run } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { renderOutcome } from '../render/run.ts'
 import { aligned, day, type Paint, roomIn, shown } from '../render/text.ts'
-import { exitOf, settledRun } from '../session/follow-run.ts'
+import { exitOf, waitForEnd } from '../session/follow-run.ts'
 import { personNamed } from '../session/person-name.ts'
 import { type CommonOptions, connectionNamed, type Session, withSession } from '../session/session.ts'
 
@@ -45,7 +45,7 @@ export async function holdBack(name: string | undefined, options: HoldBackOption
 /** The run of the roster that brings the person back, or separates them, once it has come to rest. */
 async function followed(session: Session, { runId }: HeldBack, waitSeconds: number): Promise<Run | null> {
   if (runId === null) return null
-  return await settledRun(session, await session.control.getRun({ params: { runId } }), waitSeconds)
+  return await waitForEnd(session, await session.control.getRun({ params: { runId } }), waitSeconds)
 }
 
 export function renderHeldBack(

@@ -1,5 +1,5 @@
 import type { PauseState } from '../../contract/control/pauses.ts'
-import { moment, type Paint, shown } from '../render/text.ts'
+import { formatInstant, type Paint, shown } from '../render/text.ts'
 import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
 
 export type ResumeOptions = CommonOptions & { readonly by: string }
@@ -34,6 +34,6 @@ export function renderPause({ connection, paused }: PauseState, paint: Paint): s
   const tick = paint('green', '✔')
   if (paused === null)
     return `${tick} ${shown(connection)} is no longer paused; what was missed is made up for by the daemon`
-  const end = paused.until === null ? 'until "rollcall resume"' : `until ${moment(paused.until)}`
+  const end = paused.until === null ? 'until "rollcall resume"' : `until ${formatInstant(paused.until)}`
   return `${tick} ${shown(connection)} is paused ${end}: no schedule, watched folder or event starts a run; "rollcall sync" still does`
 }

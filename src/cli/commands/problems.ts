@@ -1,6 +1,6 @@
 import type { ForeignPerson } from '../../contract/control/foreign.ts'
 import type { Leaver } from '../../contract/control/leavers.ts'
-import type { InboxEvent, Problem, Unserved } from '../../contract/control/shapes.ts'
+import type { InboxEvent, Problem, BlockedPerson } from '../../contract/control/shapes.ts'
 import { renderEvents } from '../render/events.ts'
 import { renderLeavers } from '../render/leavers.ts'
 import { renderForeign, renderProblems, renderUnserved } from '../render/status.ts'
@@ -43,7 +43,7 @@ export async function problems(options: ProblemsOptions): Promise<number> {
 
 type Lists = {
   readonly problems: readonly Problem[]
-  readonly unserved: readonly Unserved[]
+  readonly unserved: readonly BlockedPerson[]
   readonly foreign: readonly ForeignPerson[]
   readonly notEffective: readonly Leaver[]
   readonly events: readonly InboxEvent[]
@@ -65,7 +65,7 @@ function renderLists(lists: Lists, paint: Paint): string {
 }
 
 /** Leavers first, and of those and the others the longest standing first. */
-function byUrgency(a: Problem | Unserved, b: Problem | Unserved): number {
+function byUrgency(a: Problem | BlockedPerson, b: Problem | BlockedPerson): number {
   if (a.leaver !== b.leaver) return a.leaver ? -1 : 1
   return Date.parse(a.firstAt) - Date.parse(b.firstAt)
 }

@@ -2,7 +2,7 @@ import type { RevertAccount, Run } from '../../contract/control/shapes.ts'
 import { renderRevertAccount } from '../render/revert-account.ts'
 import { renderOutcome } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
-import { exitOf, settledRun } from '../session/follow-run.ts'
+import { exitOf, waitForEnd } from '../session/follow-run.ts'
 import { accountOf } from '../session/run-account.ts'
 import { runNamed } from '../session/run-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
@@ -17,7 +17,7 @@ export async function revert(name: string, { reason, by, wait, ...options }: Rev
     const { control, output } = session
     const runId = await runNamed(control, name)
     const asked = await control.revertRun({ params: { runId }, body: { reason, by } })
-    const run = await settledRun(session, asked, wait)
+    const run = await waitForEnd(session, asked, wait)
     const account = await accountOf(control, run, { values: false })
     output.result({ ...run, reverted: account?.revert ?? null }, renderRevertRun)
     return exitOf(run)

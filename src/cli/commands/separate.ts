@@ -1,5 +1,5 @@
 import { renderOutcome } from '../render/run.ts'
-import { exitOf, settledRun } from '../session/follow-run.ts'
+import { exitOf, waitForEnd } from '../session/follow-run.ts'
 import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
 
 export type SeparateOptions = CommonOptions & {
@@ -18,7 +18,7 @@ export async function separate(
     const { config, control, output } = session
     const params = { connection: connectionNamed(options, config) }
     const asked = await control.separateForeign({ params, body: { identityIds: [...identityIds], on, reason, by } })
-    const run = await settledRun(session, asked, wait)
+    const run = await waitForEnd(session, asked, wait)
     output.result(run, renderOutcome)
     return exitOf(run)
   })

@@ -4,8 +4,8 @@ import { Failure, failures } from '../../errors.ts'
 import { renderPersonAccount } from '../render/person-account.ts'
 import { renderOutcome } from '../render/run.ts'
 import { peopleNotInStep } from '../render/tallies.ts'
-import { counted, moment, type Paint } from '../render/text.ts'
-import { exitOf, restedRuns, settle, settledRun } from '../session/follow-run.ts'
+import { counted, formatInstant, type Paint } from '../render/text.ts'
+import { exitOf, restedRuns, settle, waitForEnd } from '../session/follow-run.ts'
 import { personInSource } from '../session/person-name.ts'
 import { readPlanFile } from '../session/plan-file.ts'
 import { accountOf } from '../session/run-account.ts'
@@ -66,8 +66,8 @@ export function strictFaults(connection: ConnectionStatus): string[] {
 
 /** A person may run what is paused, and is told that nothing else does. */
 function pausedNote(connection: string, { since, until }: Pause): string {
-  const end = until === null ? 'until "rollcall resume"' : `until ${moment(until)}`
-  return `! ${connection} is paused since ${moment(since)}, ${end}: this run is made, and its schedule stays paused`
+  const end = until === null ? 'until "rollcall resume"' : `until ${formatInstant(until)}`
+  return `! ${connection} is paused since ${formatInstant(since)}, ${end}: this run is made, and its schedule stays paused`
 }
 
 type PersonOptions = SyncOptions & { readonly person: string }
@@ -78,7 +78,7 @@ async function syncPerson(session: Session, { person, wait, by, ...options }: Pe
   const { control, output } = session
   const { connection, identityId } = await personInSource(session, person, options)
   const asked = await control.startRun({ params: { connection }, body: { person: identityId, by } })
-  const run = await settledRun(session, asked, wait)
+  const run = await waitForEnd(session, asked, wait)
   const account = await accountOf(control, run, { values: output.mayShowValues(options) })
   output.result({ ...run, person: account?.person ?? null }, renderPersonRun)
   return exitOf(run)

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { ClassedValue, EventState } from '../../contract/control/shapes.ts'
+import type { ClassifiedValue, EventState } from '../../contract/control/shapes.ts'
 import type { AcceptStatusOptions } from '../commands/accept-status.ts'
 import type { AliasOptions } from '../commands/alias.ts'
 import type { DismissOptions } from '../commands/dismiss-events.ts'
@@ -26,7 +26,7 @@ const eventStates: Readonly<Record<EventState, true>> = {
   test: true,
 }
 
-const valueMeanings: Readonly<Record<ClassedValue['as'], true>> = {
+const valueMeanings: Readonly<Record<ClassifiedValue['as'], true>> = {
   employed: true,
   left: true,
   contractor: true,

@@ -1,4 +1,4 @@
-import type { Problem, Run, Status, Unserved } from '../../contract/control/shapes.ts'
+import type { Problem, Run, Status, BlockedPerson } from '../../contract/control/shapes.ts'
 import type { Scrub } from './scrub.ts'
 
 const namedPeople = 10
@@ -27,7 +27,7 @@ export function runPart(run: Run, scrub: Scrub) {
     ...{ unserved, inDoubt, createdAt, startedAt, finishedAt, expiresAt, durationMs, configuration },
     decidedBy: run.decidedBy === null ? null : scrub.person(run.decidedBy),
     moved: run.moved !== null,
-    setAside: run.setAside,
+    heldPart: run.heldPart,
     wentOn: run.wentOn,
     source: run.source && { bytes: run.source.bytes, textBytes: run.source.textBytes },
     warnings: run.warnings.length,
@@ -72,7 +72,7 @@ export function problemsPart(problems: readonly Problem[], scrub: Scrub) {
 }
 
 /** Rows and cells that cannot be read, by column, and rows that contradict themselves. */
-export function unservedPart(unserved: readonly Unserved[], scrub: Scrub) {
+export function unservedPart(unserved: readonly BlockedPerson[], scrub: Scrub) {
   return byCause(
     unserved,
     ({ connection, column, cellOnly, contradicts, leaver, accepted }) => ({

@@ -1,5 +1,5 @@
 import type { Alert, AlertChannel, AlertTest } from '../../contract/control/alerts.ts'
-import { counted, moment, type Paint, shown } from './text.ts'
+import { counted, formatInstant, type Paint, shown } from './text.ts'
 
 /** What needs attention, one line each. */
 export function alertLines(alerts: readonly Alert[], paint: Paint): string[] {
@@ -33,14 +33,14 @@ export function renderAlertTests({ data }: { readonly data: readonly AlertTest[]
 }
 
 function headline({ connection, kind, since, reason }: Alert, paint: Paint): string {
-  return `${paint('red', 'alert')}     ${connection}: ${kind} since ${moment(since)}: ${shown(reason)}`
+  return `${paint('red', 'alert')}     ${connection}: ${kind} since ${formatInstant(since)}: ${shown(reason)}`
 }
 
 function details({ notified, link }: Alert, paint: Paint): string[] {
   const lines = notified.map(({ channel, sent, notifiedAt, lastFailure, nextAt }) => {
     const what =
-      notifiedAt === null ? 'nothing sent yet' : `${counted(sent, 'message')}, the last ${moment(notifiedAt)}`
-    const next = nextAt === null ? '' : `, next ${moment(nextAt)}`
+      notifiedAt === null ? 'nothing sent yet' : `${counted(sent, 'message')}, the last ${formatInstant(notifiedAt)}`
+    const next = nextAt === null ? '' : `, next ${formatInstant(nextAt)}`
     return `  ${channel}: ${what}${next}${lastFailure === null ? '' : `; ${paint('yellow', shown(lastFailure))}`}`
   })
   return [...lines, ...(link === null ? [] : [`  ${shown(link)}`])]
@@ -54,7 +54,7 @@ function sentText({ notified }: Alert): string {
   const times = (channels.length === 0 ? notified : channels).flatMap(({ notifiedAt }) => notifiedAt ?? [])
   const last = times.toSorted().at(-1)
   if (last === undefined) return 'not sent yet'
-  return `${channels.length === 0 ? 'logged' : 'sent'} ${moment(last)}`
+  return `${channels.length === 0 ? 'logged' : 'sent'} ${formatInstant(last)}`
 }
 
 function taken({ connections, kinds, perHour }: AlertChannel): string {

@@ -1,5 +1,5 @@
 import type { InboxEvent } from '../../contract/control/shapes.ts'
-import { headed, moment, type Paint, shortId, shown } from './text.ts'
+import { headed, formatInstant, type Paint, shortId, shown } from './text.ts'
 
 /** Events as a table, one line each. */
 export function renderEvents(events: readonly InboxEvent[], paint: Paint): string {
@@ -7,7 +7,7 @@ export function renderEvents(events: readonly InboxEvent[], paint: Paint): strin
   const rows = events.map((event) => [
     event.id,
     event.connection,
-    moment(event.receivedAt),
+    formatInstant(event.receivedAt),
     event.state,
     event.runId === null ? '-' : shortId(event.runId),
     shown([event.eventId ?? '', event.reason ?? ''].filter((text) => text !== '').join(': ')),

@@ -1,8 +1,8 @@
-import type { FoundPerson } from '../../contract/control/people.ts'
+import type { PersonSearchResult } from '../../contract/control/people.ts'
 import { aligned, type Paint, roomIn, shown } from './text.ts'
 
 /** People whom a name may mean, with what tells them apart. */
-export function renderFoundPeople(people: readonly FoundPerson[], paint: Paint): string {
+export function renderFoundPeople(people: readonly PersonSearchResult[], paint: Paint): string {
   const rows = people.map(({ identityId, connection, state, person }) => {
     const text = (name: string) => (typeof person[name] === 'string' ? shown(person[name]) : '')
     return [

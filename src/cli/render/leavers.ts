@@ -1,5 +1,5 @@
 import type { Leaver, LeaverReport } from '../../contract/control/leavers.ts'
-import { age, headed, moment, type Paint, shown } from './text.ts'
+import { age, headed, formatInstant, type Paint, shown } from './text.ts'
 
 /** The report in short: the figures of each connection, and the departures that need somebody. */
 export function renderLeaverReport({ from, to, connections, leavers }: LeaverReport, paint: Paint): string {
@@ -43,9 +43,9 @@ export function renderLeavers(leavers: readonly Leaver[], paint: Paint): string 
 function clockLines(leaver: Leaver, paint: Paint): string[] {
   const { connection, identityId, effectiveOn, inferred, state, acknowledgedAt, visibleAt, firstSeenAt, late } = leaver
   const times = [
-    `seen ${moment(firstSeenAt)}`,
-    ...(acknowledgedAt === null ? [] : [`acknowledged ${moment(acknowledgedAt)}`]),
-    ...(visibleAt === null ? [] : [`effective ${moment(visibleAt)}`]),
+    `seen ${formatInstant(firstSeenAt)}`,
+    ...(acknowledgedAt === null ? [] : [`acknowledged ${formatInstant(acknowledgedAt)}`]),
+    ...(visibleAt === null ? [] : [`effective ${formatInstant(visibleAt)}`]),
   ]
   return [
     `  ${paint('bold', shown(identityId))}${leaver.name ? ` ${shown(leaver.name)}` : ''} · ${connection} · last day ${effectiveOn}${inferred ? ' (inferred)' : ''} · ${

@@ -2,7 +2,7 @@ import { requestTexts } from '../../contract/control/person-texts.ts'
 import type { PersonAccount, PersonPlan } from '../../contract/control/shapes.ts'
 import { answerText, fieldText } from './person.ts'
 import { renderField, renderGuards, renderWarnings } from './plan.ts'
-import { aligned, moment, type Paint, roomIn, shown } from './text.ts'
+import { aligned, formatInstant, type Paint, roomIn, shown } from './text.ts'
 
 type Cell = PersonAccount['rows'][number]['cells'][number]
 
@@ -10,7 +10,7 @@ type Cell = PersonAccount['rows'][number]['cells'][number]
 export function renderPersonAccount(account: PersonAccount, paint: Paint): string {
   const { identityId, source, asOf, rows, decision, evidence, delivery } = account
   const parts = [
-    [`${paint('bold', shown(identityId))} · ${shown(source)} · as of ${moment(asOf)}`],
+    [`${paint('bold', shown(identityId))} · ${shown(source)} · as of ${formatInstant(asOf)}`],
     rows.length === 0 ? [`  ${shown(source)} has no row of this person`] : rows.flatMap((row) => rowLines(row, paint)),
     [
       `${paint('bold', 'Decision')}  ${decision === 'none' ? 'nothing to send' : decision}`,

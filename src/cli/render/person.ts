@@ -2,13 +2,15 @@ import { personNotes } from '../../contract/control/person-texts.ts'
 import type { Person, PersonChange, RecordView } from '../../contract/control/shapes.ts'
 import { renderLeavers } from './leavers.ts'
 import { renderField } from './plan.ts'
-import { aligned, day, moment, type Paint, roomIn, shortId, shown } from './text.ts'
+import { aligned, day, formatInstant, type Paint, roomIn, shortId, shown } from './text.ts'
 
 /** A person: what HR says beside what the platform acknowledged, and every change with what came of it. */
 export function renderPerson(person: Person, paint: Paint): string {
   const parts = [
-    `${paint('bold', shown(person.identityId))} · ${person.connection}${person.asOf === null ? '' : ` · as of ${moment(person.asOf)}`}`,
-    ...personNotes(person, { day, moment, key: String }).map((note) => `  ${paint('yellow', shown(note.join('')))}`),
+    `${paint('bold', shown(person.identityId))} · ${person.connection}${person.asOf === null ? '' : ` · as of ${formatInstant(person.asOf)}`}`,
+    ...personNotes(person, { day, moment: formatInstant, key: String }).map(
+      (note) => `  ${paint('yellow', shown(note.join('')))}`,
+    ),
     '',
     ...fieldTable(person, paint),
     '',
@@ -48,7 +50,7 @@ function historyLines(change: PersonChange, paint: Paint): string[] {
   const details = [...(change.reason === undefined ? [] : [shown(change.reason)]), ...fields].join(', ')
   const from = change.source === null ? '' : ` from ${shown(change.source)}`
   return [
-    `  ${moment(change.plannedAt)}  ${paint('bold', change.kind)}  ${details}`.trimEnd(),
+    `  ${formatInstant(change.plannedAt)}  ${paint('bold', change.kind)}  ${details}`.trimEnd(),
     `    run ${shortId(change.runId)}${from}`,
     `    ${answerText(change)}`,
   ]
@@ -56,8 +58,8 @@ function historyLines(change: PersonChange, paint: Paint): string[] {
 
 /** How far a change has come, and what the platform answered. */
 export function answerText({ state, sentAt, answeredAt, answer }: PersonChange): string {
-  if (answer === null) return sentAt === null ? state : `${state}, sent ${moment(sentAt)}`
+  if (answer === null) return sentAt === null ? state : `${state}, sent ${formatInstant(sentAt)}`
   const message = answer.message === undefined ? '' : `: ${shown(answer.message)}`
-  const when = answeredAt === null ? '' : ` on ${moment(answeredAt)}`
+  const when = answeredAt === null ? '' : ` on ${formatInstant(answeredAt)}`
   return `${state}, the platform answered ${shown(String(answer.status))}${when}${message}`
 }

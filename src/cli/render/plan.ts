@@ -6,7 +6,7 @@ import type {
   RunSummary,
   Verdict,
 } from '../../contract/control/shapes.ts'
-import { counted, day, levelMark, moment, number, type Paint, type Style, short, shown } from './text.ts'
+import { counted, day, levelMark, formatInstant, number, type Paint, type Style, short, shown } from './text.ts'
 
 type Kind = ChangeView['kind']
 
@@ -156,7 +156,7 @@ export function renderField(name: string, change: FieldChange): string {
 function heading(plan: PlanDocument, paint: Paint): string {
   const { unchanged, rejected, incomplete } = plan.counts
   return [
-    `${paint('bold', plan.connection)} · ${plan.source ? shown(plan.source.name) : 'nothing new'} · as of ${moment(plan.asOf)}`,
+    `${paint('bold', plan.connection)} · ${plan.source ? shown(plan.source.name) : 'nothing new'} · as of ${formatInstant(plan.asOf)}`,
     `${counted(plan.rows, 'row')}, ${counted(plan.records, 'record')}, ${number(rejected)} rejected, ${number(incomplete)} with a bad cell, ${number(unchanged)} unchanged`,
   ].join('\n')
 }

@@ -1,5 +1,5 @@
 import { feedTexts } from '../../contract/control/feed-texts.ts'
-import type { Counts, DoubtTally, Run, Verification } from '../../contract/control/shapes.ts'
+import type { Counts, InDoubtCounts, Run, Verification } from '../../contract/control/shapes.ts'
 import { renderGuards, renderWarnings } from './plan.ts'
 import { countsText, doubtText, foreignText, peopleAndRows, unservedText } from './tallies.ts'
 import {
@@ -7,7 +7,7 @@ import {
   counted,
   duration,
   listed,
-  moment,
+  formatInstant,
   number,
   type Paint,
   roomIn,
@@ -50,7 +50,7 @@ export function renderJudgement(run: Run, paint: Paint): string {
   const rejected = (run.counts?.rejected ?? 0) + (run.counts?.incomplete ?? 0)
   const notes = [
     ...(run.moved === null ? [] : [`${shown(run.moved)}; an approval makes the plan again`]),
-    ...(run.expiresAt === null ? [] : [`It can be approved until ${moment(run.expiresAt)}.`]),
+    ...(run.expiresAt === null ? [] : [`It can be approved until ${formatInstant(run.expiresAt)}.`]),
     ...(run.requestedBy.length === 0 ? [] : [`Asked for by ${shown(run.requestedBy.join(', '))}.`]),
     ...(rejected === 0 ? [] : [`rollcall run ${shortId(run.id)} lists the rows that cannot be read.`]),
   ]
@@ -60,7 +60,7 @@ export function renderJudgement(run: Run, paint: Paint): string {
     'Held because of',
   )
   return [
-    `${paint('bold', run.connection)} · ${source}${run.asOf === null ? '' : ` · as of ${moment(run.asOf)}`}`,
+    `${paint('bold', run.connection)} · ${source}${run.asOf === null ? '' : ` · as of ${formatInstant(run.asOf)}`}`,
     run.counts ? countsText(leaversFirst(run.counts)) : '',
     ...notes.map((note) => paint('dim', note)),
     ...(failed === '' ? [] : ['', failed]),
@@ -100,7 +100,13 @@ export function renderVerification(found: Verification, paint: Paint): string {
 export function renderRuns(runs: readonly Run[], paint: Paint): string {
   if (runs.length === 0) return 'No runs yet.'
   const head = ['RUN', 'CONNECTION', 'CREATED', 'STATE', 'CHANGES']
-  const rows = runs.map((run) => [shortId(run.id), run.connection, moment(run.createdAt), run.state, summaryText(run)])
+  const rows = runs.map((run) => [
+    shortId(run.id),
+    run.connection,
+    formatInstant(run.createdAt),
+    run.state,
+    summaryText(run),
+  ])
   return aligned(
     [head, ...rows],
     (cell, row, column) => {
@@ -120,7 +126,7 @@ function summaryText({ counts, reason }: Run): string {
 /** A run in one line, for a list that grows. */
 export function renderRunLine(run: Run, paint: Paint): string {
   const what = summaryText(run)
-  const at = moment(run.finishedAt ?? run.startedAt ?? run.createdAt)
+  const at = formatInstant(run.finishedAt ?? run.startedAt ?? run.createdAt)
   return `${at}  ${shortId(run.id)}  ${run.connection}  ${stateText(run, paint)}  ${what}`.trimEnd()
 }
 
@@ -157,18 +163,18 @@ function outcomeLines(run: Run, paint: Paint): string {
   const subject = `${run.connection}:`
   switch (run.state) {
     case 'unchanged':
-      return [`${paint('green', '✔')} ${subject} nothing to change${among(run)}`, ...setAside(run, paint)].join('\n')
+      return [`${paint('green', '✔')} ${subject} nothing to change${among(run)}`, ...heldPart(run, paint)].join('\n')
     case 'finished':
-      return [`${paint('green', '✔')} ${subject} ${delivered(run)}`, ...setAside(run, paint)].join('\n')
+      return [`${paint('green', '✔')} ${subject} ${delivered(run)}`, ...heldPart(run, paint)].join('\n')
     case 'finished_with_problems':
       return [
         `${paint('yellow', '!')} ${subject} ${delivered(run)}, ${counted(run.problems, 'problem')}`,
         '  rollcall problems lists them; they are tried again in every later run',
-        ...setAside(run, paint),
+        ...heldPart(run, paint),
       ].join('\n')
     case 'held':
       return [
-        `${paint('yellow', '‖')} ${subject} held${run.expiresAt === null ? '' : ` until ${moment(run.expiresAt)}`}: ${shown(run.reason ?? 'a person must approve the plan')}`,
+        `${paint('yellow', '‖')} ${subject} held${run.expiresAt === null ? '' : ` until ${formatInstant(run.expiresAt)}`}: ${shown(run.reason ?? 'a person must approve the plan')}`,
         ...(run.wentOn === null ? [] : [`  what no guard put in doubt went on at once, as run ${shortId(run.wentOn)}`]),
         `  rollcall run ${shortId(run.id)}      shows the plan`,
         `  rollcall approve ${shortId(run.id)}  lets it go`,
@@ -191,11 +197,11 @@ function outcomeLines(run: Run, paint: Paint): string {
 }
 
 /** What may be done about people that a guard stopped while the others went on. */
-function setAside(run: Run, paint: Paint): string[] {
-  if (run.setAside === null) return []
+function heldPart(run: Run, paint: Paint): string[] {
+  if (run.heldPart === null) return []
   return [
     `${paint('yellow', '‖')} a guard stopped some of its people, who are held as a run of their own`,
-    `  rollcall run ${shortId(run.setAside)}  shows it`,
+    `  rollcall run ${shortId(run.heldPart)}  shows it`,
   ]
 }
 
@@ -205,13 +211,13 @@ function runFacts(run: Run): string[][] {
     ['trigger', `${run.trigger}${optionsText(run)}`],
     ['asked by', run.requestedBy.length === 0 ? null : shown(run.requestedBy.join(', '))],
     ['reads', run.feed === 'source' ? null : feedTexts[run.feed]],
-    ['created', moment(run.createdAt)],
+    ['created', formatInstant(run.createdAt)],
     ['source', run.source && `${shown(run.source.name)} (${sizeText(run.source)})`],
     ['end of list', run.source?.end === undefined ? null : shown(run.source.end)],
-    ['as of', run.asOf && moment(run.asOf)],
+    ['as of', run.asOf && formatInstant(run.asOf)],
     ['rows', run.rows === null ? null : `${number(run.rows)}, ${counted(run.records ?? 0, 'record')}`],
     ['plan', run.counts && countsText(run.counts)],
-    ['set aside', run.setAside && `run ${shortId(run.setAside)}`],
+    ['set aside', run.heldPart && `run ${shortId(run.heldPart)}`],
     ['went on', run.wentOn && `run ${shortId(run.wentOn)}`],
     ['with it', run.also.map(({ id, connection }) => `run ${shortId(id)} of ${connection}`).join(', ') || null],
     ['reads with', run.ridesWith && `run ${shortId(run.ridesWith)}`],
@@ -224,22 +230,22 @@ function runFacts(run: Run): string[][] {
     ['not served', (run.unserved && peopleAndRows(run.unserved)) || null],
     ['in doubt', run.inDoubt && inDoubtText(run.inDoubt)],
     ['remaining', run.remaining > 0 ? counted(run.remaining, 'change') : null],
-    ['expires', run.state === 'held' && run.expiresAt ? moment(run.expiresAt) : null],
+    ['expires', run.state === 'held' && run.expiresAt ? formatInstant(run.expiresAt) : null],
     ['decided', run.decidedBy && decidedText(run)],
     ['took', run.durationMs === null ? null : duration(run.durationMs)],
     ['reason', run.reason && shown(run.reason)],
-    ['values', run.valuesRemovedAt && `no longer kept since ${moment(run.valuesRemovedAt)}`],
+    ['values', run.valuesRemovedAt && `no longer kept since ${formatInstant(run.valuesRemovedAt)}`],
   ]
   return facts.flatMap(([name, value]) => (value === null ? [] : [[name, value]]))
 }
 
-function inDoubtText({ people, leavers, until }: DoubtTally): string {
+function inDoubtText({ people, leavers, until }: InDoubtCounts): string {
   const amongThem = leavers === 0 ? '' : `, ${counted(leavers, 'leaver')} among them`
-  return `${counted(people, 'person', 'people')}${amongThem}; read back until ${moment(until)} at least`
+  return `${counted(people, 'person', 'people')}${amongThem}; read back until ${formatInstant(until)} at least`
 }
 
 function decidedText({ decidedBy, decidedAt, decidedReason }: Run): string {
-  const when = decidedAt === null ? '' : `, ${moment(decidedAt)}`
+  const when = decidedAt === null ? '' : `, ${formatInstant(decidedAt)}`
   const why = decidedReason === null ? '' : `: ${shown(decidedReason)}`
   return `by ${shown(decidedBy ?? '')}${when}${why}`
 }

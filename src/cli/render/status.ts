@@ -1,15 +1,15 @@
 import type { ForeignPerson } from '../../contract/control/foreign.ts'
 import { processRoles } from '../../contract/control/process-roles.ts'
 import type { ProcessRole } from '../../contract/control/processes.ts'
-import type { ConnectionStatus, Problem, Run, Status, Unserved } from '../../contract/control/shapes.ts'
+import type { ConnectionStatus, Problem, Run, Status, BlockedPerson } from '../../contract/control/shapes.ts'
 import { alertLines } from './alerts.ts'
 import { countsText, peopleNotInStep } from './tallies.ts'
-import { age, aligned, counted, headed, moment, number, type Paint, shortId, shown } from './text.ts'
+import { age, aligned, counted, headed, formatInstant, number, type Paint, shortId, shown } from './text.ts'
 
 /** What runs here and how every connection stands. */
 export function renderStatus(status: Status, paint: Paint): string {
   const daemon = status.daemon
-    ? `daemon ${status.daemon.pid} since ${moment(status.daemon.startedAt)}`
+    ? `daemon ${status.daemon.pid} since ${formatInstant(status.daemon.startedAt)}`
     : paint('yellow', 'no daemon runs')
   return [
     `${paint('bold', `rollcall ${status.version}`)} · ${daemon}`,
@@ -46,7 +46,7 @@ function processLines({ processes, reload }: Status, paint: Paint): string[] {
       ? []
       : processes.map(
           ({ host, pid, roles, since, seenAt }) =>
-            `process   ${shown(host)} ${pid}: ${roles.join(', ')}; since ${moment(since)}, seen ${moment(seenAt)}`,
+            `process   ${shown(host)} ${pid}: ${roles.join(', ')}; since ${formatInstant(since)}, seen ${formatInstant(seenAt)}`,
         )),
     ...(processes.length === 0
       ? []
@@ -55,7 +55,7 @@ function processLines({ processes, reload }: Status, paint: Paint): string[] {
       ? []
       : [`${paint('red', '✖')} processes work by different settings: ${differing.map(shown).join(', ')}`]),
     ...(reload?.refused
-      ? [`${paint('red', '✖')} configuration refused ${moment(reload.at)}: ${shown(reload.refused)}`]
+      ? [`${paint('red', '✖')} configuration refused ${formatInstant(reload.at)}: ${shown(reload.refused)}`]
       : []),
   ]
 }
@@ -84,7 +84,7 @@ export function renderProblems(problems: readonly Problem[], paint: Paint): stri
       shown([problem.code, problem.status].filter((part) => part !== null).join(' ')) || '-',
       `${number(problem.times)}×`,
       age(problem.ageSeconds),
-      problem.nextAt === null ? 'next run' : moment(problem.nextAt),
+      problem.nextAt === null ? 'next run' : formatInstant(problem.nextAt),
       shown(problem.message),
     ])
   const head = [
@@ -108,7 +108,7 @@ function listed(head: readonly string[], rows: readonly (readonly string[])[], a
   return [...headed(head, rows, paint), ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : [])]
 }
 
-function nameCell({ name }: Problem | Unserved, withNames: boolean): string[] {
+function nameCell({ name }: Problem | BlockedPerson, withNames: boolean): string[] {
   return withNames ? [name ? shown(name) : '-'] : []
 }
 
@@ -116,7 +116,7 @@ function nameCell({ name }: Problem | Unserved, withNames: boolean): string[] {
 export function renderForeign(foreign: readonly ForeignPerson[], paint: Paint): string {
   const rows = foreign
     .slice(0, problemsShown)
-    .map((one) => [one.connection, shown(one.identityId), age(one.ageSeconds), moment(one.lastAt)])
+    .map((one) => [one.connection, shown(one.identityId), age(one.ageSeconds), formatInstant(one.lastAt)])
   const head = ['CONNECTION', 'KEY', 'FOR', 'LISTED']
   return [
     ...listed(head, rows, foreign.length, paint),
@@ -125,7 +125,7 @@ export function renderForeign(foreign: readonly ForeignPerson[], paint: Paint): 
 }
 
 /** The people whose rows, or cells of them, cannot be read or contradict each other, a line for each fault, in the order given. */
-export function renderUnserved(unserved: readonly Unserved[], paint: Paint): string {
+export function renderUnserved(unserved: readonly BlockedPerson[], paint: Paint): string {
   const withNames = unserved.some(({ name }) => name !== undefined)
   const rows = unserved
     .slice(0, problemsShown)
@@ -165,31 +165,31 @@ function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
 }
 
 function blockedLines({ since, reason, probeAt }: NonNullable<ConnectionStatus['blocked']>, paint: Paint): string[] {
-  const again = probeAt === null ? '' : `tried again ${moment(probeAt)}; `
+  const again = probeAt === null ? '' : `tried again ${formatInstant(probeAt)}; `
   return [
-    `  ${paint('red', 'blocked')} since ${moment(since)}: ${shown(reason)}`,
+    `  ${paint('red', 'blocked')} since ${formatInstant(since)}: ${shown(reason)}`,
     `          ${again}rollcall unblock tries it now`,
   ]
 }
 
 function pausedLines({ since, until, reason, by }: NonNullable<ConnectionStatus['paused']>, paint: Paint): string[] {
-  const end = until === null ? '' : ` until ${moment(until)}`
+  const end = until === null ? '' : ` until ${formatInstant(until)}`
   return [
-    `  ${paint('yellow', 'paused')} since ${moment(since)}${end} by ${shown(by)}: ${shown(reason)}`,
+    `  ${paint('yellow', 'paused')} since ${formatInstant(since)}${end} by ${shown(by)}: ${shown(reason)}`,
     '          no schedule, watched folder or event starts a run; rollcall resume ends it',
   ]
 }
 
 function nextLines({ nextAt, nextVerifyAt, nextSampleAt }: ConnectionStatus): string[] {
   const parts = [
-    ...(nextAt ? [moment(nextAt)] : []),
-    ...(nextVerifyAt ? [`verification ${moment(nextVerifyAt)}`] : []),
-    ...(nextSampleAt ? [`sample ${moment(nextSampleAt)}`] : []),
+    ...(nextAt ? [formatInstant(nextAt)] : []),
+    ...(nextVerifyAt ? [`verification ${formatInstant(nextVerifyAt)}`] : []),
+    ...(nextSampleAt ? [`sample ${formatInstant(nextSampleAt)}`] : []),
   ]
   return parts.length === 0 ? [] : [`  next  ${parts.join(', ')}`]
 }
 
 function runText(run: Run): string {
   const counts = run.counts ? `, ${countsText(run.counts)}` : ''
-  return `${run.state} (${moment(run.finishedAt ?? run.startedAt ?? run.createdAt)}, run ${shortId(run.id)}${counts})`
+  return `${run.state} (${formatInstant(run.finishedAt ?? run.startedAt ?? run.createdAt)}, run ${shortId(run.id)}${counts})`
 }

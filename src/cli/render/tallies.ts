@@ -1,11 +1,11 @@
 import type {
   ConnectionStatus,
   Counts,
-  DoubtTally,
+  InDoubtCounts,
   ForeignTally,
-  UnservedTally,
+  BlockedPeopleCounts,
 } from '../../contract/control/shapes.ts'
-import { counted, moment, number } from './text.ts'
+import { counted, formatInstant, number } from './text.ts'
 
 const countNames = {
   join: ['joiner', 'joiners'],
@@ -27,7 +27,7 @@ export function countsText(counts: Counts): string {
 }
 
 /** `2 people are not served as HR says, 1 of them may have left: rollcall problems`; no line if all are served. */
-export function unservedText(tally: UnservedTally): string[] {
+export function unservedText(tally: BlockedPeopleCounts): string[] {
   const { people, leavers, rows } = tally
   if (people + rows === 0) return []
   const among = leavers === 0 ? '' : `, ${number(leavers)} of them may have left`
@@ -37,14 +37,14 @@ export function unservedText(tally: UnservedTally): string[] {
 }
 
 /** `30 people are in doubt, 3 leavers among them: …`; no line if no one is. */
-export function doubtText(tally: DoubtTally | null): string[] {
+export function doubtText(tally: InDoubtCounts | null): string[] {
   if (tally === null) return []
   const { people, leavers, until } = tally
   const some = leavers === people ? counted(people, 'leaver') : counted(people, 'person', 'people')
   const among = leavers === 0 || leavers === people ? '' : `, ${counted(leavers, 'leaver')} among them`
   return [
     `${some} ${people === 1 ? 'is' : 'are'} in doubt${among}: a request about them got no clear answer and may ` +
-      `still arrive; the daemon or the next sync reads them back until ${moment(until)} at least`,
+      `still arrive; the daemon or the next sync reads them back until ${formatInstant(until)} at least`,
   ]
 }
 
@@ -75,7 +75,7 @@ function problemText({ refused, undelivered }: ConnectionStatus['problems']): st
 }
 
 /** `2 people`, `1 row without a readable key`, or both. */
-export function peopleAndRows({ people, rows }: UnservedTally): string {
+export function peopleAndRows({ people, rows }: BlockedPeopleCounts): string {
   const subjects = [
     ...(people > 0 ? [counted(people, 'person', 'people')] : []),
     ...(rows > 0 ? [`${counted(rows, 'row')} without a readable key`] : []),

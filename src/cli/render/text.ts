@@ -1,10 +1,10 @@
 import type { Paint, Style } from '../../text/print.ts'
-import { visible } from '../../text/visible.ts'
+import { escapeText } from '../../text/escape.ts'
 import { displayWidth } from './table.ts'
 
 export type { Paint, Style } from '../../text/print.ts'
 /** Every text from outside goes through this before it stands in a line of ours. */
-export { visible as shown } from '../../text/visible.ts'
+export { escapeText as shown } from '../../text/escape.ts'
 export { aligned, headed, roomIn } from './table.ts'
 
 export const plain: Paint = (_style, text) => text
@@ -37,7 +37,7 @@ export function number(value: number): string {
 }
 
 /** `2026-11-20 01:00 UTC`. */
-export function moment(instant: string): string {
+export function formatInstant(instant: string): string {
   return `${instant.slice(0, 16).replace('T', ' ')} UTC`
 }
 
@@ -74,7 +74,7 @@ export function age(seconds: number): string {
 /** The beginning of a text from outside, where it has to leave room for others beside it. */
 export function short(text: string, maxSigns: number): string {
   const signs = [...text]
-  return visible(signs.length > maxSigns ? `${signs.slice(0, maxSigns - 1).join('')}…` : text)
+  return escapeText(signs.length > maxSigns ? `${signs.slice(0, maxSigns - 1).join('')}…` : text)
 }
 
 /** Words in lines of at most `width` signs, apart by commas. */

@@ -1,5 +1,5 @@
 import type { NewToken, RevokedToken, TokenView } from '../../contract/control/tokens.ts'
-import { aligned, counted, day, moment, type Paint, shown } from './text.ts'
+import { aligned, counted, day, formatInstant, type Paint, shown } from './text.ts'
 
 export function renderNewToken({ token, ...made }: NewToken, paint: Paint): string {
   return [
@@ -18,7 +18,7 @@ export function renderTokens({ tokens }: { readonly tokens: readonly TokenView[]
     token.role,
     token.state,
     ends(token),
-    token.lastUsedAt === null ? 'never used' : `last used ${moment(token.lastUsedAt)}`,
+    token.lastUsedAt === null ? 'never used' : `last used ${formatInstant(token.lastUsedAt)}`,
     `made by ${shown(token.createdBy)} on ${day(token.createdAt)}`,
   ])
   return aligned(rows, (cell, row) => (tokens[row]?.state === 'active' ? cell : paint('dim', cell))).join('\n')
@@ -32,5 +32,5 @@ export function renderRevokedToken({ name, sessions }: RevokedToken, paint: Pain
 function ends({ state, expiresAt, revokedAt, revokedBy }: TokenView): string {
   if (revokedAt !== null) return `revoked by ${shown(revokedBy ?? '')} on ${day(revokedAt)}`
   if (expiresAt === null) return 'does not expire'
-  return `${state === 'expired' ? 'expired' : 'expires'} ${moment(expiresAt)}`
+  return `${state === 'expired' ? 'expired' : 'expires'} ${formatInstant(expiresAt)}`
 }

@@ -32,16 +32,16 @@ export async function settle(
   { restedBefore = null }: Settling = {},
 ): Promise<number> {
   const { control, output } = session
-  const settled = await settledRun(session, run, waitSeconds)
+  const settled = await waitForEnd(session, run, waitSeconds)
   if (settled.state === 'held' && settled.wentOn !== null) {
     const going = await control.getRun({ params: { runId: settled.wentOn } })
-    const gone = await settledRun(session, going, waitSeconds)
+    const gone = await waitForEnd(session, going, waitSeconds)
     if (!output.quiet) output.note(renderOutcome(gone, output.paint))
   }
   const alongside: Run[] = []
   for (const { id } of settled.also) {
     const other = await control.getRun({ params: { runId: id } })
-    alongside.push(await settledRun(session, other, waitSeconds))
+    alongside.push(await waitForEnd(session, other, waitSeconds))
   }
   const known = [settled, ...alongside]
   const seen = new Set([...idsOf(known), ...(settled.wentOn === null ? [] : [settled.wentOn]), ...(restedBefore ?? [])])
@@ -80,7 +80,7 @@ async function settledOthers(
       const next = (await newestRuns(session, connection)).find(({ id }) => !seen.has(id))
       // Where a daemon of another machine works as well, new ones may come for ever.
       if (next === undefined || runs.length === maxOthers) return { runs, failure: null }
-      const run = await settledRun(session, next, waitSeconds)
+      const run = await waitForEnd(session, next, waitSeconds)
       for (const id of [next.id, ...idsOf([run])]) seen.add(id)
       runs.push(run)
     }
@@ -103,7 +103,7 @@ async function newestRuns({ control, config }: Session, connection: string): Pro
 
 /** The runs, and the held ones of people whom a guard stopped: those are told with the run that they were part of. */
 function idsOf(runs: readonly Run[]): string[] {
-  return runs.flatMap(({ id, setAside }) => (setAside === null ? [id] : [id, setAside]))
+  return runs.flatMap(({ id, heldPart }) => (heldPart === null ? [id] : [id, heldPart]))
 }
 
 /** What became of a run, and of the runs of linked connections. */
@@ -115,7 +115,7 @@ function renderOutcomes(
 }
 
 /** The run once it has come to rest. */
-export async function settledRun({ control, output, signal }: Session, run: Run, waitSeconds: number): Promise<Run> {
+export async function waitForEnd({ control, output, signal }: Session, run: Run, waitSeconds: number): Promise<Run> {
   const progress = output.quiet ? noProgress : createProgress(standardError)
   return await followRun(control, run, { waitSeconds, progress, signal })
 }
@@ -201,7 +201,7 @@ export function exitOf(run: Run): number {
       return failures.conflict.exit
     default:
       // What went on went well; a part of the plan waits all the same.
-      return run.setAside === null ? 0 : failures.run_held.exit
+      return run.heldPart === null ? 0 : failures.run_held.exit
   }
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../../daemon/config/config.ts'
 import { Failure } from '../../errors.ts'
 import { openScreen, standardOutput } from '../../text/print.ts'
-import { visibleJson } from '../../text/visible.ts'
+import { escapeJson } from '../../text/escape.ts'
 import { type Paint, wrapped } from '../render/text.ts'
 import type { Control } from './control-client.ts'
 import { controlOverSocket } from './control-client.ts'
@@ -114,7 +114,7 @@ async function withoutDaemon<T>(
   signal: AbortSignal,
   look: (control: Control) => Promise<T>,
 ): Promise<T> {
-  const { openHere } = await import('./here.ts')
+  const { openHere } = await import('./command-context.ts')
   await using here = await openHere(config, { looks: true, signal })
   return await look(here.control)
 }
@@ -171,7 +171,7 @@ function printed<T>(live: Live<T>, output: Output): View<T> {
       if (isAway) output.note('the daemon answers again')
       isAway = false
       if (output.json) {
-        const document = visibleJson(JSON.stringify(sight.seen))
+        const document = escapeJson(JSON.stringify(sight.seen))
         if (document !== text) standardOutput.print(`${document}\n`)
         text = document
       } else {

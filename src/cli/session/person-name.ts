@@ -1,4 +1,4 @@
-import type { FoundPerson } from '../../contract/control/people.ts'
+import type { PersonSearchResult } from '../../contract/control/people.ts'
 import { Failure } from '../../errors.ts'
 import { standardError } from '../../text/print.ts'
 import { renderFoundPeople } from '../render/found-people.ts'
@@ -9,7 +9,7 @@ import { type CommonOptions, connectionNamed, type Session } from './session.ts'
 type Options = CommonOptions & { readonly showValues?: boolean; readonly maxMatches?: number }
 type Named = { readonly connection: string; readonly identityId: string }
 type Asked = { readonly connection: string | undefined; readonly search: string; readonly maxMatches: number }
-type Matches = { readonly found: readonly FoundPerson[]; readonly isWhole: boolean }
+type Matches = { readonly found: readonly PersonSearchResult[]; readonly isWhole: boolean }
 
 /** How many matches are read. If there may be more, no single person can be chosen. */
 const defaultMaxMatches = 200
@@ -80,7 +80,7 @@ async function withKey(control: Control, identityId: string, connections: readon
 
 /** The people found, at most `maxMatches`, and whether they are all. A page may be empty and still have a next one. */
 async function matches(control: Control, { connection, search, maxMatches }: Asked): Promise<Matches> {
-  const found: FoundPerson[] = []
+  const found: PersonSearchResult[] = []
   let after: string | undefined
   do {
     const { data, next } = await control.searchPeople({ query: { connection, search, after, limit: maxMatches } })
@@ -91,7 +91,7 @@ async function matches(control: Control, { connection, search, maxMatches }: Ask
 }
 
 /** Whether the e-mail address, or each word of the name, is the one that is looked for. */
-function isCalled({ person }: FoundPerson, search: string): boolean {
+function isCalled({ person }: PersonSearchResult, search: string): boolean {
   if (search.includes('@')) return typeof person.email === 'string' && folded(person.email) === folded(search)
   const parts = new Set(wordsOf(`${person.firstName ?? ''} ${person.lastName ?? ''}`))
   return wordsOf(search).every((word) => parts.has(word))
@@ -115,7 +115,7 @@ type Listing = {
 }
 
 /** Names are shown to who asks for them at a terminal; the failure itself holds keys. */
-function several({ output }: Session, people: readonly FoundPerson[], listing: Listing): Failure {
+function several({ output }: Session, people: readonly PersonSearchResult[], listing: Listing): Failure {
   const what = whySeveral(people, listing)
   const listed = people.slice(0, maxListed)
   const more = people.length > listed.length || !listing.isWhole ? ['  … and others'] : []
@@ -130,7 +130,7 @@ function several({ output }: Session, people: readonly FoundPerson[], listing: L
   ])
 }
 
-function whySeveral(people: readonly FoundPerson[], { search, isExact, isWhole }: Listing): string {
+function whySeveral(people: readonly PersonSearchResult[], { search, isExact, isWhole }: Listing): string {
   if (!isWhole) return `too many people match "${search}" to tell whom it means: name one by key`
   const count = people.length
   return isExact

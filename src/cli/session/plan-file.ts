@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { PlanDocument } from '../../contract/control/plan-shapes.ts'
 import { errorCode, Failure } from '../../errors.ts'
-import { jsonText } from '../../text/visible.ts'
+import { jsonText } from '../../text/escape.ts'
 
 const format = 1
 

@@ -1,4 +1,4 @@
-import { visible } from '../../text/visible.ts'
+import { escapeText } from '../../text/escape.ts'
 
 /** The person at the terminal. A question that is broken off ends the command. */
 export type Prompts = {
@@ -21,13 +21,13 @@ export async function terminalPrompts(): Promise<Prompts> {
   }
   return {
     async text(what, usual) {
-      const settings = { message: visible(what), placeholder: usual, defaultValue: usual, output }
+      const settings = { message: escapeText(what), placeholder: usual, defaultValue: usual, output }
       return answered(await clack.text(settings)) || usual
     },
     async choose(what, choices) {
-      const options = choices.map(({ value, label }) => ({ value: value as string, label: visible(label) }))
-      return answered(await clack.select({ message: visible(what), options, output })) as never
+      const options = choices.map(({ value, label }) => ({ value: value as string, label: escapeText(label) }))
+      return answered(await clack.select({ message: escapeText(what), options, output })) as never
     },
-    confirm: async (what) => answered(await clack.confirm({ message: visible(what), output })),
+    confirm: async (what) => answered(await clack.confirm({ message: escapeText(what), output })),
   }
 }

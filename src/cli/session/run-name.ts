@@ -1,6 +1,6 @@
 import type { Run } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
-import { aligned, moment, shortId } from '../render/text.ts'
+import { aligned, formatInstant, shortId } from '../render/text.ts'
 import type { Control } from './control-client.ts'
 
 type Asked = { readonly connection?: string }
@@ -49,7 +49,7 @@ function candidateLines(runs: readonly Run[]): string[] {
     short.size === runs.length ? shortId(id) : id,
     connection,
     state,
-    moment(createdAt),
+    formatInstant(createdAt),
   ])
   return aligned(rows, (cell) => cell).map((line) => `  ${line}`)
 }

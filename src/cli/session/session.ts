@@ -4,7 +4,7 @@ import { findConfig } from '../../daemon/config/config-path.ts'
 import { Failure } from '../../errors.ts'
 import type { Control } from './control-client.ts'
 import { type FoundDaemon, findDaemon } from './find-daemon.ts'
-import type { Doing } from './here.ts'
+import type { CommandContext } from './command-context.ts'
 import { createOutput, type Output } from './output.ts'
 import { listenForStop, type StopSignal } from './stop-signal.ts'
 
@@ -50,7 +50,7 @@ export async function configOf(
  */
 export async function withSession(
   options: CommonOptions,
-  { works = false, looks = false }: Doing,
+  { works = false, looks = false }: CommandContext,
   command: (session: Session) => Promise<number>,
 ): Promise<number> {
   const output = createOutput(options)
@@ -59,7 +59,7 @@ export async function withSession(
   try {
     const daemon = await findDaemon(config)
     if (daemon) return await command({ config, output, control: await controlOf(daemon), signal: stop.signal })
-    const { openHere } = await import('./here.ts')
+    const { openHere } = await import('./command-context.ts')
     if (config.platform.isReadable) output.note(readableWarning(config))
     // Work needs secrets at some point; a command that cannot have them says so before it begins.
     const complete = works ? await configOf({ ...options, verbose: false }) : config

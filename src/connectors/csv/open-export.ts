@@ -1,5 +1,5 @@
 import { cellBytes, letterBytes } from '../cell-size.ts'
-import type { ConnectorPlace, Filtered, SourceRow } from '../connector.ts'
+import type { ConnectorContext, Filtered, SourceRow } from '../connector.ts'
 import { decodeFile } from '../file/decode/decode.ts'
 import { isUtf8Name, toUtf8 } from '../file/encoding.ts'
 import type { ExportFile } from '../file/export-file.ts'
@@ -28,7 +28,7 @@ export type OpenedExport = {
   readonly cellBytes: () => number
 }
 
-type OpenExportOptions = { readonly signal: AbortSignal; readonly secret: ConnectorPlace['secret'] }
+type OpenExportOptions = { readonly signal: AbortSignal; readonly secret: ConnectorContext['secret'] }
 
 /** Reads the header of an export at once, and its rows when they are asked for. The file must not change meanwhile. */
 export async function openExport(

@@ -1,4 +1,4 @@
-import { columnFinder, type FoundColumn } from '../../identity/mapping/headers.ts'
+import { columnFinder, type MatchedColumn } from '../../identity/mapping/headers.ts'
 import type { RowValues } from '../../identity/mapping/text-of.ts'
 
 // An expression may build names from cells. The limit keeps them from filling the memory.
@@ -11,7 +11,7 @@ export type Touched = {
   /** It read the cell that the connector found damaged. */
   damaged: boolean
   /** It read a name that does not belong to exactly one column. */
-  unclear: { readonly name: string; readonly column: Exclude<FoundColumn, { found: 'one' }> } | null
+  unclear: { readonly name: string; readonly column: Exclude<MatchedColumn, { found: 'one' }> } | null
 }
 
 /** `groups`: where a record holds an object or a list in place of a text. */
@@ -33,13 +33,13 @@ type ExpressionInput = {
 export function createInput(headers: readonly string[], missingIsBlank = false): ExpressionInput {
   const find = columnFinder(headers)
   const names = [...new Set(headers)]
-  const found = new Map<string, FoundColumn>()
+  const found = new Map<string, MatchedColumn>()
   const touched: Touched = { absent: false, damaged: false, unclear: null }
   let values: RowValues = []
   let damaged: number | null = null
   let groups: readonly number[] = []
 
-  function columnOf(name: string): FoundColumn {
+  function columnOf(name: string): MatchedColumn {
     const known = found.get(name)
     if (known !== undefined) return known
     const column = find([name])

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, matchesGlob, resolve } from 'node:path'
 import { pathFrom } from '../../system/path-from.ts'
-import type { ExportPreview, LookOptions, NamedSource } from '../discovery.ts'
+import type { ExportPreview, DiscoveryOptions, NamedSource } from '../discovery.ts'
 import { headOf } from '../file/decode/head.ts'
 import { exportFileAt } from '../file/export-file.ts'
 import { folderOf, newestExport } from './choice.ts'
@@ -14,7 +14,7 @@ const datedName = /\d{4}[-_.]?\d{2}[-_.]?\d{2}(?:[T_-]?\d{4,6}Z?)?/
 /** Looks at the newest export of a file, a folder or a pattern. */
 export async function lookAtFolder(
   { at }: NamedSource,
-  { workingDirectory, folder, signal }: LookOptions,
+  { workingDirectory, folder, signal }: DiscoveryOptions,
 ): Promise<ExportPreview> {
   const whole = resolve(workingDirectory, at)
   const isFolder = await stat(whole).then(

@@ -1,4 +1,4 @@
-import type { Connector, ConnectorPlace, OpenOptions, Reading } from '../connector.ts'
+import type { Connector, ConnectorContext, OpenOptions, Reading } from '../connector.ts'
 import { openExport } from '../csv/open-export.ts'
 import { asOfFile } from '../file/as-of.ts'
 import { type Completeness, whenQuiet } from '../file/completeness.ts'
@@ -22,13 +22,13 @@ import type { CsvSource } from './settings.ts'
  * Reads CSV exports from a folder of this machine. Opening the source reads the header, and the rows are streamed afterwards. A file
  * that changes meanwhile is refused.
  */
-export function csvConnector(source: CsvSource, place: ConnectorPlace): Connector {
+export function csvConnector(source: CsvSource, place: ConnectorContext): Connector {
   const folder = folderOf(source, place.baseDir)
   const findVersions = rememberVersions()
   const { watch: by, pollSeconds } = source
   return {
     open: (options) => openNext(source, { folder, findVersions, place, options }),
-    settle: async (identity, decision) => (await import('./settle.ts')).settleExport(folder, identity, decision),
+    closeReading: async (identity, decision) => (await import('./settle.ts')).settleExport(folder, identity, decision),
     ...(by === 'off'
       ? {}
       : {
@@ -43,7 +43,7 @@ export function csvConnector(source: CsvSource, place: ConnectorPlace): Connecto
 type Opening = {
   readonly folder: Folder
   readonly findVersions: FindVersions
-  readonly place: ConnectorPlace
+  readonly place: ConnectorContext
   readonly options: OpenOptions
 }
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { Failure } from '../../errors.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
-import type { ConnectorPlace } from '../connector.ts'
+import type { ConnectorContext } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
 import type { HttpSource } from './settings.ts'
 
@@ -14,7 +14,7 @@ type TlsMaterial = {
 }
 
 /** The headers that carry the credentials. Secrets are read again for every request, so that a replaced file takes effect. */
-export async function credentialHeaders(source: HttpSource, place: ConnectorPlace): Promise<Record<string, string>> {
+export async function credentialHeaders(source: HttpSource, place: ConnectorContext): Promise<Record<string, string>> {
   const { basic, bearer, apiKey } = source
   if (bearer !== undefined) return { authorization: `Bearer ${await headerSecret(place, 'bearer')}` }
   if (apiKey) return { [apiKey.header.toLowerCase()]: await headerSecret(place, 'apiKey.value') }
@@ -26,7 +26,10 @@ export async function credentialHeaders(source: HttpSource, place: ConnectorPlac
 }
 
 /** The certificates and keys for TLS. Refuses files that are missing, and a key that does not belong to the certificate. */
-export async function tlsMaterial({ ca, clientCertificate }: HttpSource, place: ConnectorPlace): Promise<TlsMaterial> {
+export async function tlsMaterial(
+  { ca, clientCertificate }: HttpSource,
+  place: ConnectorContext,
+): Promise<TlsMaterial> {
   const authorities = ca === undefined ? {} : { ca: await pemFile(ca, 'ca', place) }
   checked(authorities, 'the file that ca names holds no certificates', 'write it in PEM')
   if (!clientCertificate) return authorities
@@ -46,7 +49,7 @@ export async function tlsMaterial({ ca, clientCertificate }: HttpSource, place: 
   return material
 }
 
-async function headerSecret(place: ConnectorPlace, path: string): Promise<string> {
+async function headerSecret(place: ConnectorContext, path: string): Promise<string> {
   const text = await secretOf(place, path)
   if (/^[\x20-\x7e]+$/.test(text)) return text
   throw unreadable(
@@ -55,13 +58,13 @@ async function headerSecret(place: ConnectorPlace, path: string): Promise<string
   )
 }
 
-async function secretOf(place: ConnectorPlace, path: string): Promise<string> {
+async function secretOf(place: ConnectorContext, path: string): Promise<string> {
   const secret = place.secret(path)
   if (!secret) throw unreadable(`the secret ${path} is missing`, 'name it in the configuration')
   return secret.read()
 }
 
-async function pemFile(path: string, setting: string, { baseDir }: ConnectorPlace): Promise<string> {
+async function pemFile(path: string, setting: string, { baseDir }: ConnectorContext): Promise<string> {
   const file = resolve(baseDir, path)
   try {
     return await readRegular(file)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent, Dispatcher } from 'undici'
-import type { ConnectorPlace } from '../connector.ts'
+import type { ConnectorContext } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
 import { checkedAddresses, lookupOf, type Resolve } from './addresses.ts'
 import { type Budget, decodedBody } from './body.ts'
@@ -25,7 +25,7 @@ export type HttpClient = AsyncDisposable & {
 }
 
 type Surroundings = {
-  readonly place: ConnectorPlace
+  readonly place: ConnectorContext
   readonly resolve: Resolve
   readonly signal: AbortSignal
 }
@@ -73,7 +73,7 @@ export async function openHttpClient(source: HttpSource, surroundings: Surroundi
 
 type Trip = {
   readonly source: HttpSource
-  readonly place: ConnectorPlace
+  readonly place: ConnectorContext
   readonly agent: Agent
   readonly home: URL
   readonly stop: Stop

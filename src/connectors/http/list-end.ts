@@ -1,5 +1,5 @@
 import { counted } from '../../identity/counted.ts'
-import { visible } from '../../text/visible.ts'
+import { escapeText } from '../../text/escape.ts'
 import { unreadable } from '../file/failures.ts'
 import { type JsonValue, pointer } from '../json/cells.ts'
 import type { AnswerHeaders } from './fetch.ts'
@@ -157,7 +157,7 @@ function textOf(statement: Statement, read: Pick<LastPage, 'records' | 'pages'> 
 
 /** A place in messages and in the record of a run. The name of a member may hold anything. */
 function shown({ place }: Pick<Statement, 'place'>): string {
-  return visible(place).slice(0, maxPlaceCharacters)
+  return escapeText(place).slice(0, maxPlaceCharacters)
 }
 
 function helpFor(statement: Statement, { next }: HttpSource): string {

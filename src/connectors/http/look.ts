@@ -1,6 +1,6 @@
 import {
   type ExportPreview,
-  type LookOptions,
+  type DiscoveryOptions,
   type NamedSource,
   readSecretFile,
   secretFileReference,
@@ -14,7 +14,7 @@ import { HttpSource, namesThisMachine } from './settings.ts'
 /** Looks at the CSV export at an address. */
 export async function lookAtHttp(
   { at: address, secretFile }: NamedSource,
-  options: LookOptions,
+  options: DiscoveryOptions,
 ): Promise<ExportPreview> {
   const url = new URL(address)
   const bearer = secretFile === undefined ? null : await readSecretFile(secretFile, options)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { cellBytes } from '../cell-size.ts'
-import type { Connector, ConnectorPlace, OpenOptions, Reading, SourceIdentity, SourceRow } from '../connector.ts'
+import type { Connector, ConnectorContext, OpenOptions, Reading, SourceIdentity, SourceRow } from '../connector.ts'
 import { openExport } from '../csv/open-export.ts'
 import { unreadable } from '../file/failures.ts'
 import { type Resolve, resolveHost } from './addresses.ts'
@@ -22,7 +22,7 @@ const addressLimit = 200
  */
 export function httpConnector(
   source: HttpSource,
-  place: ConnectorPlace,
+  place: ConnectorContext,
   { resolve = resolveHost }: { readonly resolve?: Resolve } = {},
 ): Connector {
   return {
@@ -39,7 +39,7 @@ export function httpConnector(
 }
 
 type Fetched = {
-  readonly place: ConnectorPlace
+  readonly place: ConnectorContext
   readonly client: HttpClient
   readonly first: HttpAnswer
   readonly startedAt: Date

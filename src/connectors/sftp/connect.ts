@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Algorithms, ServerHostKeyAlgorithm } from 'ssh2'
 import SftpClient from 'ssh2-sftp-client'
-import type { ConnectorPlace } from '../connector.ts'
+import type { ConnectorContext } from '../connector.ts'
 import { unreachable } from '../file/failures.ts'
 import { authentication, type Credentials, readCredentials } from './credentials.ts'
 import { type ConnectAttempt, connectFailure, unknownHostKeys } from './failures.ts'
@@ -64,7 +64,7 @@ export type SftpServer = {
  */
 export async function connectSftp(
   server: SftpServer,
-  { secret, signal }: { readonly secret: ConnectorPlace['secret']; readonly signal: AbortSignal },
+  { secret, signal }: { readonly secret: ConnectorContext['secret']; readonly signal: AbortSignal },
 ): Promise<SftpSession> {
   const credentials = await readCredentials(secret)
   const deadlineMs = performance.now() + server.connectTimeoutMs

@@ -1,13 +1,13 @@
 import ssh2, { type AuthenticationType, type AuthHandlerMiddleware, type ParsedKey, type Prompt } from 'ssh2'
 import type SftpClient from 'ssh2-sftp-client'
-import type { ConnectorPlace } from '../connector.ts'
+import type { ConnectorContext } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
 
 /** The password or the key of a login. */
 export type Credentials = { readonly password: string } | { readonly key: ParsedKey }
 
 /** Reads the secrets. A key that cannot be used is refused before anything is connected. */
-export async function readCredentials(secret: ConnectorPlace['secret']): Promise<Credentials> {
+export async function readCredentials(secret: ConnectorContext['secret']): Promise<Credentials> {
   const privateKey = secret('privateKey')
   if (privateKey) return { key: parsedKey(await privateKey.read(), await secret('passphrase')?.read()) }
   const password = secret('password')

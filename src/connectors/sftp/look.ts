@@ -2,7 +2,7 @@ import { Failure } from '../../errors.ts'
 import {
   type ExportPreview,
   headBytes,
-  type LookOptions,
+  type DiscoveryOptions,
   type NamedSource,
   readSecretFile,
   secretFileReference,
@@ -18,7 +18,7 @@ import { SftpSource } from './settings.ts'
 /** Looks at the newest export on an SFTP server. */
 export async function lookAtSftp(
   { at: address, secretFile, hostKey }: NamedSource,
-  options: LookOptions,
+  options: DiscoveryOptions,
 ): Promise<ExportPreview> {
   const url = new URL(address)
   if (url.password !== '')

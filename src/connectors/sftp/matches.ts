@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { visible } from '../../text/visible.ts'
+import { escapeText } from '../../text/escape.ts'
 import { companionNames } from '../file/completeness.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
@@ -52,7 +52,7 @@ export async function findMatches(
 /** Refuses a file that is not regular, that is empty, or whose name would garble messages. */
 export function regularRemote(file: RemoteFile, server: string): RemoteFile {
   const what = `${file.name} on ${server}`
-  if (file.name !== visible(file.name) || file.name.includes(undecodable))
+  if (file.name !== escapeText(file.name) || file.name.includes(undecodable))
     throw unreadable(`${what} has a name with characters that are not shown`, 'give it another name')
   if (file.kind === 'link')
     throw unreadable(

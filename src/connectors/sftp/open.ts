@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises'
-import type { Connector, ConnectorPlace, OpenOptions, Reading, SourceRow } from '../connector.ts'
+import type { Connector, ConnectorContext, OpenOptions, Reading, SourceRow } from '../connector.ts'
 import { openExport } from '../csv/open-export.ts'
 import { asOfFile } from '../file/as-of.ts'
 import { companionNames, companionSuffixes } from '../file/completeness.ts'
@@ -25,10 +25,10 @@ type Fetched = Chosen & {
  * Reads CSV exports from an SFTP server. Opening the source fetches the whole export, and continues an earlier attempt that broke off.
  * The rows are read from the copy, which is removed when the reading is closed.
  */
-export function sftpConnector(source: SftpSource, place: ConnectorPlace): Connector {
+export function sftpConnector(source: SftpSource, place: ConnectorContext): Connector {
   return {
     open: (options) => openSource(source, place, options),
-    async settle(identity, decision) {
+    async closeReading(identity, decision) {
       const { accepted, refused, archiveDir, rejectDir } = source.afterwards
       const fate = decision === 'accepted' ? accepted : refused
       if (fate === 'keep') return
@@ -42,7 +42,7 @@ export function sftpConnector(source: SftpSource, place: ConnectorPlace): Connec
   }
 }
 
-async function openSource(source: SftpSource, place: ConnectorPlace, options: OpenOptions): Promise<Reading> {
+async function openSource(source: SftpSource, place: ConnectorContext, options: OpenOptions): Promise<Reading> {
   const fetched = await fetchNext(source, place, options)
   if (!fetched) return nothingNew(options.now())
   const { file, local, more, asOf, expected } = fetched
@@ -64,7 +64,7 @@ async function openSource(source: SftpSource, place: ConnectorPlace, options: Op
   }
 }
 
-async function fetchNext(source: SftpSource, place: ConnectorPlace, options: OpenOptions): Promise<Fetched | null> {
+async function fetchNext(source: SftpSource, place: ConnectorContext, options: OpenOptions): Promise<Fetched | null> {
   const { host, port, username, idleTimeoutMs } = source
   const { connectSftp } = await loadSftp()
   await using session = await connectSftp(source, { secret: place.secret, signal: options.signal })

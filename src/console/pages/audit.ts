@@ -4,7 +4,7 @@ import { type Html, html, type Shown } from '../../web/html.ts'
 import { heading } from '../../web/layout.ts'
 import { joined } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
-import { moment } from '../../web/words.ts'
+import { formatInstant } from '../../web/words.ts'
 import type { Site } from '../site/site.ts'
 import { connectionField, personLink, runHref } from '../site/words.ts'
 
@@ -60,7 +60,7 @@ function entriesTable(entries: readonly TrailEntry[], isMore: boolean): Html {
     {
       name: 'When',
       kind: 'row',
-      cell: ({ at, ordinal }) => html`${moment(at)} <span class="hint">entry ${ordinal}</span>`,
+      cell: ({ at, ordinal }) => html`${formatInstant(at)} <span class="hint">entry ${ordinal}</span>`,
     },
     {
       name: 'Act',

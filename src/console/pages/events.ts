@@ -5,7 +5,7 @@ import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
-import { counted, moment, nearness } from '../../web/words.ts'
+import { counted, formatInstant, nearness } from '../../web/words.ts'
 import type { Reader, Site } from '../site/site.ts'
 import { runHref } from '../site/words.ts'
 
@@ -135,7 +135,8 @@ function eventsTable(events: readonly InboxEvent[], { now, notAllowed }: Reader)
     },
     {
       name: 'Came',
-      cell: ({ receivedAt }) => html`${moment(receivedAt)} <span class="hint">${nearness(receivedAt, now)}</span>`,
+      cell: ({ receivedAt }) =>
+        html`${formatInstant(receivedAt)} <span class="hint">${nearness(receivedAt, now)}</span>`,
     },
     { name: 'State', cell: ({ state }) => badge(states[state].name, states[state].tone) },
     { name: 'Why', kind: 'long', cell: ({ reason }) => reason },

@@ -1,12 +1,12 @@
-import type { KeyAnswer, KeyPair, KeysAnswered } from '../../contract/control/keys.ts'
-import { type ClassedValue, type Run, ValueMeaning } from '../../contract/control/shapes.ts'
+import type { KeyAnswer, KeyPair, AnsweredKeys } from '../../contract/control/keys.ts'
+import { type ClassifiedValue, type Run, ValueMeaning } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { address } from '../../web/address.ts'
 import { actLink, choiceField, type Option, textField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card } from '../../web/layout.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { counted, moment } from '../../web/words.ts'
+import { counted, formatInstant } from '../../web/words.ts'
 import type { Fields, Guest, Site } from '../site/site.ts'
 import { personLink, runHref } from '../site/words.ts'
 import { heldRun } from './run.ts'
@@ -25,8 +25,8 @@ const answerOptions: readonly Option[] = [
 ]
 
 const meanings: readonly {
-  readonly as: ClassedValue['as']
-  readonly field: ClassedValue['field']
+  readonly as: ClassifiedValue['as']
+  readonly field: ClassifiedValue['field']
   readonly name: string
 }[] = [
   { as: 'employed', field: 'status', name: 'Employed' },
@@ -214,7 +214,7 @@ async function keysCard(run: Run, guest: Guest): Promise<Html> {
         html`<span class="key">${former}</span> → <span class="key">${identityId}</span>`,
     },
     { name: 'Answer', cell: ({ same }) => (same ? 'one person' : 'two people') },
-    { name: 'By', cell: ({ by, at }) => html`${by}<span class="hint">${moment(at)}</span>` },
+    { name: 'By', cell: ({ by, at }) => html`${by}<span class="hint">${formatInstant(at)}</span>` },
     {
       name: 'Take back',
       kind: 'action',
@@ -249,7 +249,7 @@ ${given.length > 0 && html`<div class="group"><h3>Answered since</h3>${table({ c
   })
 }
 
-type Unlisted = { readonly field: ClassedValue['field']; readonly value: string }
+type Unlisted = { readonly field: ClassifiedValue['field']; readonly value: string }
 
 async function valuesCard(run: Run, guest: Guest, unlisted: readonly Unlisted[]): Promise<Html> {
   const { data } = await guest.control.listValues({ params: { connection: run.connection } })
@@ -273,10 +273,10 @@ async function valuesCard(run: Run, guest: Guest, unlisted: readonly Unlisted[])
         }),
     },
   ]
-  const saidColumns: readonly Column<ClassedValue>[] = [
+  const saidColumns: readonly Column<ClassifiedValue>[] = [
     { name: 'Value', kind: 'row', cell: ({ value }) => html`“${value}”` },
     { name: 'Means', cell: ({ as }) => as },
-    { name: 'By', cell: ({ by, at }) => html`${by}<span class="hint">${moment(at)}</span>` },
+    { name: 'By', cell: ({ by, at }) => html`${by}<span class="hint">${formatInstant(at)}</span>` },
     {
       name: 'Change',
       kind: 'action',
@@ -338,7 +338,7 @@ function decisionHref({ id }: Run): string {
   return `${runHref(id)}/decision`
 }
 
-function again({ moved }: KeysAnswered): string {
+function again({ moved }: AnsweredKeys): string {
   return moved === 0 ? ' The next run reads rows so.' : ' An approval makes the held plan again.'
 }
 

@@ -4,7 +4,7 @@ import { actLink, areaField, textField } from '../../web/forms.ts'
 import { type Html, html, type Shown } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { definitions, figures, joined, live } from '../../web/parts.ts'
-import { counted, moment, nearness, number } from '../../web/words.ts'
+import { counted, formatInstant, nearness, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { Guest, Site } from '../site/site.ts'
 import { capital, changesIn, countsText, effects, kindFigures, kinds, runHref } from '../site/words.ts'
@@ -31,7 +31,7 @@ export function heldPages(site: Site): void {
         { name: 'Runs', href: '/runs' },
         { name: 'The run', href: runHref(run.id) },
       ],
-      lead: html`${run.source === null ? 'Nothing new was read' : run.source.name}${run.asOf && html` · as of ${moment(run.asOf)}`}`,
+      lead: html`${run.source === null ? 'Nothing new was read' : run.source.name}${run.asOf && html` · as of ${formatInstant(run.asOf)}`}`,
     })}
 ${decisionPart(run, guest, connection)}
 ${card({
@@ -151,7 +151,7 @@ ${definitions([
   [
     'Can be approved',
     run.expiresAt &&
-      html`until ${moment(run.expiresAt)} <span class="hint">${isExpired ? 'that has passed: a new run plans again' : nearness(run.expiresAt, guest.now)}</span>`,
+      html`until ${formatInstant(run.expiresAt)} <span class="hint">${isExpired ? 'that has passed: a new run plans again' : nearness(run.expiresAt, guest.now)}</span>`,
   ],
   ['Asked for by', run.requestedBy.length > 0 && joined(run.requestedBy)],
   ['Two people', twoPeopleFact(run, guest, connection)],

@@ -8,7 +8,7 @@ import { type Html, html, type Shown } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, definitions, figures, live } from '../../web/parts.ts'
 import { span } from '../../web/span.ts'
-import { counted, moment, nearness, number } from '../../web/words.ts'
+import { counted, formatInstant, nearness, number } from '../../web/words.ts'
 import type { Reader, Site } from '../site/site.ts'
 import { alertTitles, countsText, firstVisitHref, runHref, runStates, stateBadge } from '../site/words.ts'
 import { standing } from './standing.ts'
@@ -262,11 +262,13 @@ ${definitions([
   ['Now', active && html`${runLink(active)} ${nearness(active.createdAt, guest.now)}`],
   [
     'Next run',
-    nextAt === null ? 'no schedule' : html`${nearness(nextAt, guest.now)}<span class="hint">${moment(nextAt)}</span>`,
+    nextAt === null
+      ? 'no schedule'
+      : html`${nearness(nextAt, guest.now)}<span class="hint">${formatInstant(nextAt)}</span>`,
   ],
   [
     'HR’s facts are of',
-    last?.asOf && html`${nearness(last.asOf, guest.now)}<span class="hint">${moment(last.asOf)}</span>`,
+    last?.asOf && html`${nearness(last.asOf, guest.now)}<span class="hint">${formatInstant(last.asOf)}</span>`,
   ],
   ['Next verification', nextVerifyAt && nearness(nextVerifyAt, guest.now)],
   ['Events', inbox && inboxText(inbox)],

@@ -1,4 +1,4 @@
-import type { FoundPerson } from '../../contract/control/people.ts'
+import type { PersonSearchResult } from '../../contract/control/people.ts'
 import { filterForm, textField } from '../../web/forms.ts'
 import { html } from '../../web/html.ts'
 import { heading } from '../../web/layout.ts'
@@ -50,9 +50,13 @@ async function found(
 ${paging({ label: 'Pages of people', path: '/people', query: { connection, q: search }, after, next })}`
 }
 
-const stateTones: Readonly<Record<FoundPerson['state'], Tone>> = { employed: 'good', left: 'plain', retracted: 'plain' }
+const stateTones: Readonly<Record<PersonSearchResult['state'], Tone>> = {
+  employed: 'good',
+  left: 'plain',
+  retracted: 'plain',
+}
 
-const columns: readonly Column<FoundPerson>[] = [
+const columns: readonly Column<PersonSearchResult>[] = [
   { name: 'Person', kind: 'row', cell: (one) => whoText(one, one.person) },
   { name: 'Connection', kind: 'long', cell: ({ connection }) => connection },
   { name: 'HR says', cell: ({ state }) => badge(capital(state), stateTones[state]) },
@@ -60,6 +64,6 @@ const columns: readonly Column<FoundPerson>[] = [
   { name: 'Last day', cell: ({ person }) => dayOf(person.separatedAt) },
 ]
 
-function dayOf(value: FoundPerson['person'][string] | undefined) {
+function dayOf(value: PersonSearchResult['person'][string] | undefined) {
   return typeof value === 'string' && !Number.isNaN(Date.parse(value)) && day(value)
 }

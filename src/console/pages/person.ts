@@ -9,7 +9,7 @@ import { card, heading } from '../../web/layout.ts'
 import { badge, definitions, type Moment, type Tone, timeline } from '../../web/parts.ts'
 import { span } from '../../web/span.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { day, moment } from '../../web/words.ts'
+import { day, formatInstant } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import { type Fields, type Guest, type Site, shortId } from '../site/site.ts'
 import {
@@ -39,7 +39,7 @@ export function personPages(site: Site): void {
         { name: 'People', href: '/people' },
         { name: connection, href: address('/people', { connection }) },
       ],
-      lead: html`${aboutText(known)}${person.asOf && html`<span>HR’s facts are of ${moment(person.asOf)}</span>`}`,
+      lead: html`${aboutText(known)}${person.asOf && html`<span>HR’s facts are of ${formatInstant(person.asOf)}</span>`}`,
       actions: actionsFor(person, guest),
     })}
 ${notes(person)}
@@ -206,7 +206,11 @@ ${
 }
 
 function notes(person: Person): Html | null {
-  const found = personNotes<Shown>(person, { day, moment, key: (key) => html`<span class="key">${key}</span>` })
+  const found = personNotes<Shown>(person, {
+    day,
+    moment: formatInstant,
+    key: (key) => html`<span class="key">${key}</span>`,
+  })
   if (found.length === 0) return null
   const items = found.map(
     ([first, ...others]) => html`<li>${typeof first === 'string' ? capital(first) : first}${others}.</li>`,
@@ -258,7 +262,7 @@ function historyTable(changes: readonly PersonChange[]): Html {
       name: 'Planned',
       kind: 'row',
       cell: ({ plannedAt, runId }) =>
-        html`${moment(plannedAt)}<span class="hint"><a href="${runHref(runId)}">run ${shortId(runId)}</a></span>`,
+        html`${formatInstant(plannedAt)}<span class="hint"><a href="${runHref(runId)}">run ${shortId(runId)}</a></span>`,
     },
     { name: 'Change', cell: ({ kind }) => kindBadge(kind) },
     { name: 'What changed', kind: 'long', cell: ({ reason, fields }) => reason ?? fieldsText(fields) },
@@ -300,14 +304,14 @@ function departure(leaver: Leaver): Html {
     [leaver.endedAt, capital(state), 'plain'],
   ]
   const moments: Moment[] = steps
-    .flatMap(([at, what, tone]) => (at === null ? [] : [{ instant: at, at: moment(at), what, tone }]))
+    .flatMap(([at, what, tone]) => (at === null ? [] : [{ instant: at, at: formatInstant(at), what, tone }]))
     .toSorted((a, b) => a.instant.localeCompare(b.instant))
   return html`<div class="group"><div class="heading"><h3>Last day ${day(effectiveOn)}${inferred && html` <span class="faint">inferred</span>`}</h3><div class="row">${badge(capital(state.replaceAll('_', ' ')), leaverTones[state])}${late && badge('Late', 'bad')}</div></div>
 <p class="hint">${capital(leaverStates[state])}.${leaver.visibleAt === null && leaver.findingText && html` ${capital(leaver.findingText)}${leaver.helps && html`: ${leaver.helps}`}.`}</p>
 ${timeline(`Departure of ${effectiveOn}`, moments)}
 ${definitions([
   ['Took here', ourSeconds !== null && span(ourSeconds)],
-  ['To be acknowledged until', acknowledgedAt === null && moment(dueAt)],
+  ['To be acknowledged until', acknowledgedAt === null && formatInstant(dueAt)],
   ['Run', html`<a href="${runHref(leaver.runId)}">${shortId(leaver.runId)}</a>`],
 ])}</div>`
 }

@@ -1,6 +1,6 @@
 import type { ForeignPerson } from '../../contract/control/foreign.ts'
 import type { Leaver } from '../../contract/control/leavers.ts'
-import type { FailureView, Problem, Status, Unserved } from '../../contract/control/shapes.ts'
+import type { FailureView, Problem, Status, BlockedPerson } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
 import { checkField, filterForm } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
@@ -8,7 +8,7 @@ import { card, heading } from '../../web/layout.ts'
 import { badge, live } from '../../web/parts.ts'
 import { span } from '../../web/span.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
-import { counted, day, moment, nearness, number } from '../../web/words.ts'
+import { counted, day, formatInstant, nearness, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { Fields, Reader, Site } from '../site/site.ts'
 import { capital, connectionField, kindBadge, personCell, runHref } from '../site/words.ts'
@@ -129,7 +129,7 @@ ${
     content: html`<ul class="list">${doubts.map(
       ({ name, inDoubt }) =>
         inDoubt &&
-        html`<li>${name}: ${counted(inDoubt.people, 'person', 'people')}${inDoubt.leavers > 0 && `, ${counted(inDoubt.leavers, 'leaver')} among them`}. A request about them got no clear answer and may still arrive; they are read back until ${moment(inDoubt.until)} at least.</li>`,
+        html`<li>${name}: ${counted(inDoubt.people, 'person', 'people')}${inDoubt.leavers > 0 && `, ${counted(inDoubt.leavers, 'leaver')} among them`}. A request about them got no clear answer and may still arrive; they are read back until ${formatInstant(inDoubt.until)} at least.</li>`,
     )}</ul>`,
   })
 }`,
@@ -171,8 +171,8 @@ function problemsTable(problems: readonly Problem[], failures: readonly FailureV
   return table({ caption: 'Problems by connection and key', columns, rows: problems, empty: 'No one.' })
 }
 
-function unservedTable(unserved: readonly Unserved[], { now }: Reader): Html {
-  const columns: readonly Column<Unserved>[] = [
+function unservedTable(unserved: readonly BlockedPerson[], { now }: Reader): Html {
+  const columns: readonly Column<BlockedPerson>[] = [
     { name: 'Person', kind: 'row', cell: personCell },
     {
       name: 'What is lost',

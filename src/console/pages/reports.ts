@@ -14,7 +14,7 @@ import { card, heading } from '../../web/layout.ts'
 import { badge } from '../../web/parts.ts'
 import { span } from '../../web/span.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { counted, day, moment, number } from '../../web/words.ts'
+import { counted, day, formatInstant, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { Fields, Guest, Site } from '../site/site.ts'
 import { capital, connectionField, personCell } from '../site/words.ts'
@@ -145,7 +145,7 @@ function leaversTable(leavers: readonly Leaver[]): Html {
       kind: 'long',
       cell: ({ state, late }) => html`${late && html`${badge('Late', 'bad')} `}${capital(leaverStates[state])}`,
     },
-    { name: 'Acknowledged', cell: ({ acknowledgedAt }) => acknowledgedAt !== null && moment(acknowledgedAt) },
+    { name: 'Acknowledged', cell: ({ acknowledgedAt }) => acknowledgedAt !== null && formatInstant(acknowledgedAt) },
     { name: 'Our time', kind: 'figure', cell: ({ ourSeconds }) => ourSeconds !== null && span(ourSeconds) },
   ]
   const caption = `${counted(leavers.length, 'departure')} by connection, last day and key`

@@ -5,7 +5,7 @@ import { type Html, html, type Shown } from '../../web/html.ts'
 import { card } from '../../web/layout.ts'
 import { definitions, joined } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { counted, moment, number } from '../../web/words.ts'
+import { counted, formatInstant, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import { type Guest, shortId } from '../site/site.ts'
 import { answerText, fieldName, fieldsText, kindBadge, personLink, runHref, valueText } from '../site/words.ts'
@@ -42,7 +42,7 @@ function personCard(account: PersonAccount, { connection }: Run): Html {
   return card({
     title: html`From the row to the answer: ${personLink({ connection, identityId })}`,
     id: 'account',
-    content: html`<p>${source}, as of ${moment(asOf)}</p>
+    content: html`<p>${source}, as of ${formatInstant(asOf)}</p>
 ${rows.length === 0 && html`<p class="empty">The source has no row of this person.</p>`}
 ${rows.map(
   ({ place, reason, cells }) => html`<div class="group"><h3>Row ${place}</h3>

@@ -7,7 +7,7 @@ import { type Html, html, type Shown } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { definitions, figures, joined, live, type Moment, timeline } from '../../web/parts.ts'
 import { paging } from '../../web/tables.ts'
-import { counted, duration, moment, nearness, number } from '../../web/words.ts'
+import { counted, duration, formatInstant, nearness, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import { type Fields, type Guest, type Reader, type Site, shortId } from '../site/site.ts'
 import {
@@ -40,7 +40,7 @@ export function runPages(site: Site): void {
         { name: 'Runs', href: '/runs' },
         { name: run.connection, href: address('/runs', { connection: run.connection }) },
       ],
-      lead: html`${moment(run.createdAt)}, started by ${joined(run.requestedBy.length > 0 ? run.requestedBy : [triggers[run.trigger]])}${optionsText(run)} · <span class="key">${run.id}</span>`,
+      lead: html`${formatInstant(run.createdAt)}, started by ${joined(run.requestedBy.length > 0 ? run.requestedBy : [triggers[run.trigger]])}${optionsText(run)} · <span class="key">${run.id}</span>`,
       actions: actionsFor(run, guest),
     })}
 ${progressPart(run, guest)}
@@ -187,8 +187,8 @@ ${run.state === 'delivering' && all > 0 && html`<progress max="${all}" value="${
 
 function sentenceOf(run: Run): Html | null {
   const links = [
-    run.setAside &&
-      html`A guard stopped some of its people, who wait in <a href="${runHref(run.setAside)}">a held run of their own</a>.`,
+    run.heldPart &&
+      html`A guard stopped some of its people, who wait in <a href="${runHref(run.heldPart)}">a held run of their own</a>.`,
     run.wentOn &&
       html`What no guard put in doubt went on at once, as <a href="${runHref(run.wentOn)}">another run</a>.`,
     ...run.also.map(
@@ -212,26 +212,28 @@ function momentsOf(run: Run, now: Date): Moment[] {
   const { createdAt, startedAt, finishedAt, decidedAt, decidedBy, decidedReason, expiresAt, asOf, state } = run
   const decided = state === 'rejected' || state === 'cancelled' ? state : 'approved'
   const known: (Moment | null)[] = [
-    asOf === null ? null : { at: moment(asOf), what: 'HR said so', tone: 'plain' },
-    { at: moment(createdAt), what: 'Asked for', tone: 'plain' },
-    startedAt === null ? null : { at: moment(startedAt), what: 'Begun', tone: 'plain' },
+    asOf === null ? null : { at: formatInstant(asOf), what: 'HR said so', tone: 'plain' },
+    { at: formatInstant(createdAt), what: 'Asked for', tone: 'plain' },
+    startedAt === null ? null : { at: formatInstant(startedAt), what: 'Begun', tone: 'plain' },
     decidedAt === null
       ? null
       : {
-          at: moment(decidedAt),
+          at: formatInstant(decidedAt),
           what: html`${capital(decided)} by ${decidedBy ?? 'a person'}`,
           detail: decidedReason,
           tone: decided === 'approved' ? 'good' : 'plain',
         },
     state === 'held' && expiresAt !== null
       ? {
-          at: html`until ${moment(expiresAt)}, ${nearness(expiresAt, now)}`,
+          at: html`until ${formatInstant(expiresAt)}, ${nearness(expiresAt, now)}`,
           what: 'Waits for a decision',
           tone: 'wait',
         }
       : null,
     isResting(run) || state === 'waiting' ? null : { at: 'now', what: runStates[state].name, tone: 'busy' },
-    finishedAt === null ? null : { at: moment(finishedAt), what: runStates[state].name, tone: runStates[state].tone },
+    finishedAt === null
+      ? null
+      : { at: formatInstant(finishedAt), what: runStates[state].name, tone: runStates[state].tone },
   ]
   return known.filter((one) => one !== null)
 }
@@ -364,11 +366,11 @@ function factsPart(run: Run): Html {
       [
         'In doubt',
         inDoubt &&
-          html`${counted(inDoubt.people, 'person', 'people')}, read back until ${moment(inDoubt.until)} at least`,
+          html`${counted(inDoubt.people, 'person', 'people')}, read back until ${formatInstant(inDoubt.until)} at least`,
       ],
       ['Digest of the plan', run.digest && html`<span class="key">${run.digest}</span>`],
       ['Failure', run.failure && html`<code>${run.failure}</code>`],
-      ['Values', run.valuesRemovedAt && html`not kept since ${moment(run.valuesRemovedAt)}`],
+      ['Values', run.valuesRemovedAt && html`not kept since ${formatInstant(run.valuesRemovedAt)}`],
     ]),
   })
 }

@@ -5,7 +5,7 @@ import { type Html, html } from '../../web/html.ts'
 import { heading } from '../../web/layout.ts'
 import { joined, live } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
-import { duration, moment, nearness } from '../../web/words.ts'
+import { duration, formatInstant, nearness } from '../../web/words.ts'
 import { type Fields, type Reader, type Site, shortId } from '../site/site.ts'
 import { capital, connectionField, countsText, runHref, runStates, stateBadge, triggers } from '../site/words.ts'
 
@@ -89,7 +89,7 @@ async function list({ control, now }: Reader, fields: Fields): Promise<Html> {
       name: 'Run',
       kind: 'row',
       cell: (run) =>
-        html`<a href="${runHref(run.id)}">${moment(run.createdAt)}</a> <span class="hint">${shortId(run.id)} · ${nearness(run.createdAt, now)}</span>`,
+        html`<a href="${runHref(run.id)}">${formatInstant(run.createdAt)}</a> <span class="hint">${shortId(run.id)} · ${nearness(run.createdAt, now)}</span>`,
     },
     { name: 'Connection', kind: 'long', cell: (run) => run.connection },
     { name: 'State', cell: stateBadge },

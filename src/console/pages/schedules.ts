@@ -3,7 +3,7 @@ import { actLink, textField } from '../../web/forms.ts'
 import { html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, definitions } from '../../web/parts.ts'
-import { counted, moment, nearness } from '../../web/words.ts'
+import { counted, formatInstant, nearness } from '../../web/words.ts'
 import type { Reader, Site } from '../site/site.ts'
 import { reasonField } from '../site/words.ts'
 
@@ -91,7 +91,7 @@ function connectionCard(connection: string, schedules: readonly ScheduleView[], 
           }),
     content: html`${
       paused !== null &&
-      html`<p>${paused.by} paused it ${nearness(paused.since, now)}${paused.until === null ? ', until a person ends it' : html`, until ${moment(paused.until)}`}: ${paused.reason}</p>`
+      html`<p>${paused.by} paused it ${nearness(paused.since, now)}${paused.until === null ? ', until a person ends it' : html`, until ${formatInstant(paused.until)}`}: ${paused.reason}</p>`
     }
 <div class="columns three">${schedules.map(
       ({
@@ -107,7 +107,7 @@ ${definitions([
   ['Later by', jitterMinutes > 0 && `up to ${counted(jitterMinutes, 'minute')}`],
   ['Except in', blackouts > 0 && counted(blackouts, 'window')],
 ])}
-${next.length === 0 ? html`<p class="empty">There is no next time.</p>` : html`<ol class="list">${next.map((time) => html`<li>${moment(time)} <span class="hint">${nearness(time, now)}</span></li>`)}</ol>`}</div>`,
+${next.length === 0 ? html`<p class="empty">There is no next time.</p>` : html`<ol class="list">${next.map((time) => html`<li>${formatInstant(time)} <span class="hint">${nearness(time, now)}</span></li>`)}</ol>`}</div>`,
     )}</div>`,
   })
 }

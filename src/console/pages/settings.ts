@@ -4,7 +4,7 @@ import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, joined, type Tone } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { counted, moment } from '../../web/words.ts'
+import { counted, formatInstant } from '../../web/words.ts'
 import type { Guest, Site } from '../site/site.ts'
 
 const levels: Readonly<Record<CheckView['level'], { readonly name: string; readonly tone: Tone }>> = {
@@ -26,7 +26,7 @@ export function settingsPages(site: Site): void {
     const { file, readAt, data } = await control.getSettings({})
     const content = html`${heading({
       title: 'Settings',
-      lead: html`<code>${file}</code>, as it was changed last ${moment(readAt)}`,
+      lead: html`<code>${file}</code>, as it was changed last ${formatInstant(readAt)}`,
       actions: checkForm(guest),
     })}
 ${groupsOf(data).map(({ title, settings }) => groupCard(title, settings))}`

@@ -4,7 +4,7 @@ import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, definitions, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
-import { moment, nearness, number } from '../../web/words.ts'
+import { formatInstant, nearness, number } from '../../web/words.ts'
 import type { Reader, Site } from '../site/site.ts'
 import { capital, connectionField, fieldName, runHref, triggers } from '../site/words.ts'
 
@@ -65,9 +65,9 @@ ${definitions([
   ['Why', source.reason],
   [
     'Read by',
-    html`<a href="${runHref(source.runId)}">the run</a> of ${moment(source.at)}, started by ${triggers[source.trigger]}`,
+    html`<a href="${runHref(source.runId)}">the run</a> of ${formatInstant(source.at)}, started by ${triggers[source.trigger]}`,
   ],
-  ['HR’s facts are of', source.asOf && moment(source.asOf)],
+  ['HR’s facts are of', source.asOf && formatInstant(source.asOf)],
   [
     'Kind',
     source.mode &&
@@ -122,7 +122,7 @@ function sourcesTable(readings: readonly SourceReading[], { now }: Reader): Html
       cell: ({ runId, name, connection }) =>
         html`<a href="${`/sources/${runId}`}">${name ?? 'no export'}</a> <span class="hint">${connection}</span>`,
     },
-    { name: 'Came', cell: ({ at }) => html`${moment(at)} <span class="hint">${nearness(at, now)}</span>` },
+    { name: 'Came', cell: ({ at }) => html`${formatInstant(at)} <span class="hint">${nearness(at, now)}</span>` },
     {
       name: 'Became',
       kind: 'long',
@@ -131,7 +131,7 @@ function sourcesTable(readings: readonly SourceReading[], { now }: Reader): Html
     },
     { name: 'Rows', kind: 'figure', cell: ({ rows }) => rows !== null && number(rows) },
     { name: 'Rejected', kind: 'figure', cell: ({ rejected }) => rejected !== null && number(rejected) },
-    { name: 'HR’s facts of', cell: ({ asOf }) => asOf !== null && moment(asOf) },
+    { name: 'HR’s facts of', cell: ({ asOf }) => asOf !== null && formatInstant(asOf) },
   ]
   return table({ caption: 'Exports, the newest first', columns, rows: readings, empty: 'No source was looked at yet.' })
 }

@@ -2,7 +2,7 @@ import type { Alert } from '../../contract/control/alerts.ts'
 import type { ConnectionStatus, Run } from '../../contract/control/shapes.ts'
 import { type Html, html } from '../../web/html.ts'
 import { joined, type Tone } from '../../web/parts.ts'
-import { counted, moment, nearness, number } from '../../web/words.ts'
+import { counted, formatInstant, nearness, number } from '../../web/words.ts'
 import { capital, changesIn, runHref, runStates } from '../site/words.ts'
 
 type Standing = { readonly state: string; readonly tone: Tone; readonly text: Html }
@@ -15,12 +15,12 @@ export function standing(connection: ConnectionStatus, now: Date, alerts: readon
   const { blocked, active, paused, last } = connection
   if (blocked) {
     const again = blocked.probeAt && html` It is tried again ${nearness(blocked.probeAt, now)}.`
-    const text = html`The platform turns this connection away since ${moment(blocked.since)}: ${blocked.reason}.${again}`
+    const text = html`The platform turns this connection away since ${formatInstant(blocked.since)}: ${blocked.reason}.${again}`
     return { state: 'Blocked', tone: 'bad', text }
   }
   if (active) return activeStanding(active, alerts, delay)
   if (paused) {
-    const until = paused.until === null ? 'until a person resumes it' : html`until ${moment(paused.until)}`
+    const until = paused.until === null ? 'until a person resumes it' : html`until ${formatInstant(paused.until)}`
     const text = html`${paused.by} paused it ${nearness(paused.since, now)}, ${until}: ${paused.reason}.`
     return { state: 'Paused', tone: 'wait', text }
   }
@@ -106,7 +106,7 @@ function activeStanding(run: Run, alerts: readonly Alert[], delay: string | unde
     case 'held': {
       // Why it is held stands on top of the page.
       const since = alerts.find(({ runId }) => runId === run.id)?.since ?? run.createdAt
-      const text = html`<a href="${runHref(run.id)}/decision">A plan waits for a decision</a> since ${moment(since)}.`
+      const text = html`<a href="${runHref(run.id)}/decision">A plan waits for a decision</a> since ${formatInstant(since)}.`
       return { state: name, tone, text }
     }
     case 'delivering':

@@ -3,7 +3,7 @@ import type { ChangeView, Counts, FieldChange, PersonChange, RecordView, Run } f
 import { selectField, textField } from '../../web/forms.ts'
 import { type Html, html, type Shown } from '../../web/html.ts'
 import { badge, difference, joined, type Tone } from '../../web/parts.ts'
-import { counted, day, moment, number } from '../../web/words.ts'
+import { counted, day, formatInstant, number } from '../../web/words.ts'
 
 export type Kind = ChangeView['kind']
 
@@ -180,8 +180,9 @@ function changeText(name: string, change: FieldChange): Html {
 
 /** How far a change has come, and what the platform answered. */
 export function answerText({ state, sentAt, answeredAt, answer }: PersonChange): Html {
-  if (answer === null) return html`${capital(state)}${sentAt && html`<span class="hint">sent ${moment(sentAt)}</span>`}`
-  return html`${capital(state)}<span class="hint">the platform answered ${String(answer.status)}${answeredAt && html` on ${moment(answeredAt)}`}${answer.message !== undefined && html`: ${answer.message}`}</span>`
+  if (answer === null)
+    return html`${capital(state)}${sentAt && html`<span class="hint">sent ${formatInstant(sentAt)}</span>`}`
+  return html`${capital(state)}<span class="hint">the platform answered ${String(answer.status)}${answeredAt && html` on ${formatInstant(answeredAt)}`}${answer.message !== undefined && html`: ${answer.message}`}</span>`
 }
 
 /** The name of a person, where that may be shown; null: it is not known here. */

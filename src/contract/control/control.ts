@@ -21,7 +21,7 @@ import {
   About,
   ChangeKind,
   ChangeView,
-  ClassedValue,
+  ClassifiedValue,
   EventState,
   FailureView,
   InboxEvent,
@@ -34,7 +34,7 @@ import {
   RunState,
   RunSummary,
   Status,
-  Unserved,
+  BlockedPerson,
   ValueMeaning,
 } from './shapes.ts'
 import { sourceOperations } from './sources.ts'
@@ -269,7 +269,7 @@ export const control = operations({
     summary:
       'The people who stand in a source and are not served as it says, by connection: those who may have left first, then by key.',
     query: z.object({ connection: z.string().optional(), after: After, limit: Limit.default(500), values: Values }),
-    success: { 200: page(Unserved, z.string()) },
+    success: { 200: page(BlockedPerson, z.string()) },
     errors: [400, 401, 403, 404, 500, 503],
   },
   listNotEffective: {
@@ -329,7 +329,7 @@ export const control = operations({
     permission: 'viewer',
     summary: 'What people said that values of the status and contractor columns mean.',
     params: ofConnection,
-    success: { 200: z.object({ data: z.array(ClassedValue) }) },
+    success: { 200: z.object({ data: z.array(ClassifiedValue) }) },
     errors: [400, 401, 404, 500, 503],
   },
   classValue: {
@@ -339,7 +339,7 @@ export const control = operations({
     summary: 'Say what a value means that no list of the configuration holds. It counts from the next run on.',
     params: ofConnection,
     body: z.strictObject({ value: z.string().max(191), as: ValueMeaning, by: By }),
-    success: { 200: ClassedValue },
+    success: { 200: ClassifiedValue },
     errors: [400, 401, 403, 404, 500, 503],
   },
   listEvents: {

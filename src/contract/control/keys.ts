@@ -32,14 +32,14 @@ export const KeyPair = z
   .meta({ id: 'KeyPair' })
 export type KeyPair = z.infer<typeof KeyPair>
 
-export const KeysAnswered = z
+export const AnsweredKeys = z
   .object({
     answered: Count.describe('How many pairs are answered now.'),
     unclear: Count.describe('How many of the run are left, because they are not clear.'),
     moved: Count.describe('How many held plans speak of these people: an approval has them made again.'),
   })
   .meta({ id: 'KeysAnswered' })
-export type KeysAnswered = z.infer<typeof KeysAnswered>
+export type AnsweredKeys = z.infer<typeof AnsweredKeys>
 
 const ofConnection = z.object({ connection: z.string() })
 const errors = [400, 401, 403, 404, 409, 500, 503] as const
@@ -63,7 +63,7 @@ export const keyOperations = operations({
     summary: 'Say whether two keys name one person or two. Held plans that speak of them are made again once approved.',
     params: ofConnection,
     body: z.strictObject({ former: Key, identityId: Key, same: Same, by: By }),
-    success: { 200: KeysAnswered },
+    success: { 200: AnsweredKeys },
     errors,
   },
   withdrawKeys: {
@@ -73,7 +73,7 @@ export const keyOperations = operations({
     summary: 'Take back what was said of two keys.',
     params: ofConnection,
     body: z.strictObject({ former: Key, identityId: Key, by: By }),
-    success: { 200: KeysAnswered },
+    success: { 200: AnsweredKeys },
     errors,
   },
   answerPairs: {
@@ -83,7 +83,7 @@ export const keyOperations = operations({
     summary: 'Say it of all pairs of a held run. Pairs that are not clear are left out where the answer is one person.',
     params: z.object({ runId: z.uuid() }),
     body: z.strictObject({ same: Same, by: By }),
-    success: { 200: KeysAnswered },
+    success: { 200: AnsweredKeys },
     errors,
   },
 })

@@ -3,7 +3,7 @@ import { operations } from '../operation.ts'
 import { After, Limit, page, Search } from './lists.ts'
 import { RecordView } from './shapes.ts'
 
-export const FoundPerson = z
+export const PersonSearchResult = z
   .object({
     connection: z.string(),
     identityId: z.string(),
@@ -15,7 +15,7 @@ export const FoundPerson = z
     person: RecordView.describe('Name, title, manager, e-mail and the days of employment.'),
   })
   .meta({ id: 'FoundPerson' })
-export type FoundPerson = z.infer<typeof FoundPerson>
+export type PersonSearchResult = z.infer<typeof PersonSearchResult>
 
 /** How an operator finds a person. */
 export const peopleOperations = operations({
@@ -33,7 +33,7 @@ export const peopleOperations = operations({
       after: After,
       limit: Limit.default(50),
     }),
-    success: { 200: page(FoundPerson, z.string()) },
+    success: { 200: page(PersonSearchResult, z.string()) },
     errors: [400, 401, 403, 404, 500, 503],
   },
 })

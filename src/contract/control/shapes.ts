@@ -138,14 +138,14 @@ export const Verification = z
   .meta({ id: 'Verification' })
 export type Verification = z.infer<typeof Verification>
 
-export const UnservedTally = z
+export const BlockedPeopleCounts = z
   .object({
     people: Count.describe('People whose row, or a cell of it, cannot be read.'),
     leavers: Count.describe('Those of them who may have left, and whom the platform may still take for employed.'),
     rows: Count.describe('Rows whose key cannot be read, so that their people are not known.'),
   })
   .meta({ id: 'UnservedTally' })
-export type UnservedTally = z.infer<typeof UnservedTally>
+export type BlockedPeopleCounts = z.infer<typeof BlockedPeopleCounts>
 
 export const ForeignTally = z
   .object({
@@ -157,7 +157,7 @@ export const ForeignTally = z
   .meta({ id: 'ForeignTally' })
 export type ForeignTally = z.infer<typeof ForeignTally>
 
-export const DoubtTally = z
+export const InDoubtCounts = z
   .object({
     people: Count.describe(
       'People who were delivered after a request about them that was given up and may still reach the platform.',
@@ -166,7 +166,7 @@ export const DoubtTally = z
     until: Instant.describe('Until when they are read back at least.'),
   })
   .meta({ id: 'DoubtTally' })
-export type DoubtTally = z.infer<typeof DoubtTally>
+export type InDoubtCounts = z.infer<typeof InDoubtCounts>
 
 export const Run = z
   .object({
@@ -194,7 +194,7 @@ export const Run = z
       .describe(
         'What of that on which a held plan rests has changed since it was made: facts about its people, or the configuration. An approval then makes it again.',
       ),
-    setAside: z.string().nullable().describe('The held run of the people of this run that a guard stopped.'),
+    heldPart: z.string().nullable().describe('The held run of the people of this run that a guard stopped.'),
     also: z
       .array(z.object({ id: z.string(), connection: z.string() }))
       .describe('The runs of linked connections that this one started, to read the same export.'),
@@ -216,10 +216,10 @@ export const Run = z
     guards: z.array(Verdict).nullable(),
     warnings: Warnings,
     verification: Verification.nullable().describe('What reading back from the platform found.'),
-    unserved: UnservedTally.nullable().describe(
+    unserved: BlockedPeopleCounts.nullable().describe(
       'The people of the connection who are not served as its source says, when the plan was made or accepted. Null: not known.',
     ),
-    inDoubt: DoubtTally.nullable().describe(
+    inDoubt: InDoubtCounts.nullable().describe(
       'The people of the connection who were in doubt when the run ended, and still are. Null: no one.',
     ),
     sent: z
@@ -296,7 +296,7 @@ export const ValueMeaning = z
   .enum(['employed', 'left', 'contractor', 'employee'])
   .describe('employed and left class a status, contractor and employee a value of the contractor column.')
 
-export const ClassedValue = z
+export const ClassifiedValue = z
   .object({
     field: ListedField,
     value: z.string().describe('As it is compared: without blanks around it, in lower case.'),
@@ -305,7 +305,7 @@ export const ClassedValue = z
     at: z.iso.datetime(),
   })
   .meta({ id: 'ClassedValue' })
-export type ClassedValue = z.infer<typeof ClassedValue>
+export type ClassifiedValue = z.infer<typeof ClassifiedValue>
 
 export const Problem = z
   .object({
@@ -332,7 +332,7 @@ export const Problem = z
   .meta({ id: 'Problem' })
 export type Problem = z.infer<typeof Problem>
 
-export const Unserved = z
+export const BlockedPerson = z
   .object({
     connection: z.string(),
     identityId: z.string().nullable().describe('Null: the key of the row cannot be read.'),
@@ -359,7 +359,7 @@ export const Unserved = z
     lastAt: Instant.describe('When it was read last.'),
   })
   .meta({ id: 'Unserved' })
-export type Unserved = z.infer<typeof Unserved>
+export type BlockedPerson = z.infer<typeof BlockedPerson>
 
 export const FailureView = z
   .object({
@@ -495,9 +495,9 @@ export const ConnectionStatus = z.object({
     refused: ProblemTally.describe('People that the platform turned down.'),
     undelivered: ProblemTally.describe('People whose delivery fails for a while, or waits behind a block.'),
   }),
-  unserved: UnservedTally.describe('People who are not served as the source says.'),
+  unserved: BlockedPeopleCounts.describe('People who are not served as the source says.'),
   foreign: ForeignTally.describe('People whom only the platform knows, as its list was read last.'),
-  inDoubt: DoubtTally.nullable().describe('The people who are in doubt now. Null: no one.'),
+  inDoubt: InDoubtCounts.nullable().describe('The people who are in doubt now. Null: no one.'),
   twoPeople: z.boolean().describe('Whether another person than asked for a run has to approve its plan.'),
   inbox: z
     .object({

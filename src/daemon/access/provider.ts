@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { NotSignedIn, Provider } from '../../console/site/visits.ts'
 import { isReservedName, mayDo, type Role } from '../../contract/control/access.ts'
 import { errorCode } from '../../errors.ts'
-import { visible } from '../../text/visible.ts'
+import { escapeText } from '../../text/escape.ts'
 import type { OidcConfig } from '../config/config.ts'
 import type { Attempts } from './attempts.ts'
 import type { Begin, CookieNames } from './visits.ts'
@@ -154,7 +154,9 @@ function roleOf(said: unknown, roles: OidcConfig['roles']): Role | null {
 function nameOf(claims: Claims & IDToken): string {
   const { email, email_verified: isChecked, preferred_username: username, name, sub } = claims as Claims
   const said = [isChecked === false ? null : email, username, name, sub]
-  const texts = said.flatMap((text) => (typeof text === 'string' ? [visible(text).trim().slice(0, longestName)] : []))
+  const texts = said.flatMap((text) =>
+    typeof text === 'string' ? [escapeText(text).trim().slice(0, longestName)] : [],
+  )
   return texts.find((text) => text !== '' && !isReservedName(text)) ?? `sub ${String(sub)}`
 }
 

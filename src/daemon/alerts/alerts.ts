@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import { backoffMs, type Retry } from '../../queue/backoff.ts'
-import { type ChannelFilter, noteConditions } from '../../store/alerts/alerts.ts'
+import { type ChannelFilter, recordConditions } from '../../store/alerts/alerts.ts'
 import { type ConditionKind, conditionKinds, findConditions } from '../../store/alerts/conditions.ts'
 import {
   type ClaimedNotification,
   claimNotifications,
   countMessages,
-  hastenNotifications,
-  noteSent,
-  noteUnsent,
+  makeNotificationsDueNow,
+  recordSent,
+  recordUnsent,
 } from '../../store/alerts/notifications.ts'
 import type { Db } from '../../store/schema.ts'
 import { repeat } from '../../system/repeat.ts'
@@ -50,7 +50,7 @@ const mostPauseMs = hourMs
 /** Looks for alert conditions and sends notifications of them, repeatedly until disposed. */
 export function startAlerts(context: AlertContext, { pauseMs = lookMs } = {}): AsyncDisposable {
   const alerting = createAlerting(context)
-  const looking = repeat(alerting.turn, {
+  const looking = repeat(alerting.recordAndNotify, {
     pauseMs,
     failed: (error) => context.events.unexpected({ during: 'alerts', error }),
   })
@@ -66,7 +66,7 @@ export function startAlerts(context: AlertContext, { pauseMs = lookMs } = {}): A
 /** Looks for alert conditions and sends notifications of them. */
 export type Alerting = AsyncDisposable & {
   /** Compares what is wrong with the open alerts, and starts to send on each channel that is not sending already. */
-  turn(): Promise<void>
+  recordAndNotify(): Promise<void>
   /** Resolves when nothing is being sent. */
   idle(): Promise<void>
 }
@@ -90,13 +90,13 @@ export function createAlerting(context: AlertContext, { timeoutMs }: { timeoutMs
   const lines = channels.map((channel) => createLine(context, channel, stopping.signal))
 
   return {
-    async turn() {
+    async recordAndNotify() {
       const at = now()
       const { found, failures } = await findConditions(db, conditionSettings(watched, settings, at))
       // A store that does not answer is one failure and not one of each kind.
       if (failures.length === conditionKinds.length) throw failures[0]?.error
       for (const { error } of failures) events.unexpected({ during: 'alerts', error })
-      await noteConditions(db, found, { channels: filters, unknownKinds: failures.map(({ kind }) => kind), now: at })
+      await recordConditions(db, found, { channels: filters, unknownKinds: failures.map(({ kind }) => kind), now: at })
       for (const line of lines) line.start()
     },
     async idle() {
@@ -156,7 +156,7 @@ async function sendDue(context: AlertContext, channel: Channel, sending: Sending
     const limit = channel.perHour === null ? 1 : maxAlertsPerMessage
     const claims = await claimNotifications(db, { channel: channel.name, limit, now: at })
     if (claims.length === 0 || !(await notify(context, channel, { ...sending, claims }))) return
-    await hastenNotifications(db, { channel: channel.name, now: now() })
+    await makeNotificationsDueNow(db, { channel: channel.name, now: now() })
   }
 }
 
@@ -178,13 +178,13 @@ async function notify(context: AlertContext, channel: Channel, { state, signal, 
   if (unsent === null || unsent.isTakenByOthers) {
     const at = now()
     const due = claims.map((claim) => ({ ...claim, remindAt: remindAt(claim, settings, at) }))
-    return await noteSent(db, { claims: due, failure: unsent?.failure ?? null, now: at })
+    return await recordSent(db, { claims: due, failure: unsent?.failure ?? null, now: at })
   }
   const waitMs = Math.min(unsent.retryAfterMs ?? 0, mostPauseMs)
   if (waitMs > 0) state.pausedUntil = new Date(now().getTime() + waitMs)
   for (const claim of claims) {
     const pauseMs = signal.aborted ? 0 : Math.max(waitMs, backoffMs(claim.attempt, retry))
-    await noteUnsent(db, claim, { failure: unsent.failure, retryAt: new Date(now().getTime() + pauseMs) })
+    await recordUnsent(db, claim, { failure: unsent.failure, retryAt: new Date(now().getTime() + pauseMs) })
   }
   return false
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AlertTest } from '../../contract/control/alerts.ts'
 import { Failure } from '../../errors.ts'
-import { visibleJson } from '../../text/visible.ts'
+import { escapeJson } from '../../text/escape.ts'
 import type { AlertSettings, ChannelSettings, Notice, Sender, Unsent, WebhookChannel } from '../config/channel.ts'
 import { type AlertLink, alertLinks } from './links.ts'
 import { alertMessage } from './message.ts'
@@ -83,7 +83,7 @@ function webhookSender(
         secret: await secret.read(),
         setting: `alerts.channels.${name}.secret`,
         id: notice.id,
-        body: visibleJson(JSON.stringify(alertMessage(notice, linkOf))),
+        body: escapeJson(JSON.stringify(alertMessage(notice, linkOf))),
         now: notice.now,
       }
       const unsent = await poster.post(message, signal)

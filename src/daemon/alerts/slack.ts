@@ -4,7 +4,7 @@ import { namesThisMachine } from '../../connectors/http/settings.ts'
 import { Failure } from '../../errors.ts'
 import { retryAfterMs } from '../../http/client/retry-after.ts'
 import { provenServers } from '../../http/client/tls.ts'
-import { visibleJson } from '../../text/visible.ts'
+import { escapeJson } from '../../text/escape.ts'
 import type { Notice, Sender, SlackChannel, Unsent } from '../config/channel.ts'
 import type { AlertLink } from './links.ts'
 import { connectTimeoutMs, isRedirect, noAnswer, stoppedMeanwhile } from './post.ts'
@@ -56,7 +56,7 @@ export function slackMessage(notice: Notice, linkOf: AlertLink): string {
     unfurl_media: false,
     blocks: blocksOf({ subject, lines, link: address }),
   }
-  return visibleJson(JSON.stringify(message))
+  return escapeJson(JSON.stringify(message))
 }
 
 // Text in blocks is `plain_text`, in which nothing is markup. Only the link, which comes from the configuration, is not.

@@ -1,7 +1,7 @@
 import type { AlertKind } from '../../contract/control/alerts.ts'
 import { counted } from '../../identity/counted.ts'
 import type { Alert } from '../../store/alerts/alerts.ts'
-import { visible } from '../../text/visible.ts'
+import { escapeText } from '../../text/escape.ts'
 import type { AlertChange, Notice } from '../config/channel.ts'
 import type { AlertLink } from './links.ts'
 
@@ -55,7 +55,7 @@ const commands: Readonly<Record<AlertKind, (alert: Alert) => string>> = {
 /** What a notice says to people: counts and reasons, no key and no value of a person. Each line stays one, whatever it quotes. */
 export function noticeText(notice: Notice, linkOf: AlertLink): NoticeText {
   const { subject, lines, link } = wordsOf(notice, linkOf)
-  return { subject: visible(subject), lines: lines.map(visible), link }
+  return { subject: escapeText(subject), lines: lines.map(escapeText), link }
 }
 
 function wordsOf(notice: Notice, linkOf: AlertLink): NoticeText {
@@ -97,7 +97,7 @@ function groupLines(changes: readonly AlertChange[], linkOf: AlertLink): string[
   const lines: string[] = []
   let more = changes.length
   for (const change of changes.toSorted(byConnection)) {
-    const block = blockOf(change, linkOf).map(visible)
+    const block = blockOf(change, linkOf).map(escapeText)
     if (lines.length > 0 && [...lines, ...block].join('\n').length > maxGroupLength) break
     lines.push(...block, '')
     more--

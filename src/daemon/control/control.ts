@@ -7,7 +7,7 @@ import type {
   ConnectionStatus,
   ForeignTally,
   Status,
-  UnservedTally,
+  BlockedPeopleCounts,
 } from '../../contract/control/shapes.ts'
 import { deliveryFailures } from '../../contract/failures.ts'
 import { Failure } from '../../errors.ts'
@@ -15,18 +15,18 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { excerptPage } from '../../store/audit/excerpt.ts'
 import { publicPem } from '../../store/audit/key.ts'
 import { record } from '../../store/audit/trail.ts'
-import { classedValues } from '../../store/classed-values.ts'
+import { listClassifiedValues } from '../../store/classified-values.ts'
 import { type ConnectionState, connectionStates } from '../../store/connections/connections.ts'
 import { type Pause, pausedConnections } from '../../store/connections/pauses.ts'
 import { listProblems, noProblems, type ProblemTallies, problemTallies } from '../../store/deliveries/problems.ts'
 import { foreignTallies, noneForeign } from '../../store/foreign/people.ts'
 import { type AccountedChange, changesOf, personOf, rejectsOf, searchChanges } from '../../store/history/history.ts'
-import { type DoubtTally, doubtTallies } from '../../store/in-doubt.ts'
+import { type InDoubtCounts, inDoubtCounts } from '../../store/in-doubt.ts'
 import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review.ts'
 import { personNamed } from '../../store/key-answers.ts'
 import { listLeavers } from '../../store/leavers/list.ts'
 import { summarizePlan } from '../../store/plans/summary.ts'
-import { listUnserved, noneUnserved, unservedTallies } from '../../store/rejects/unserved.ts'
+import { listBlockedPeople, noBlockedPeople, countBlockedPeople } from '../../store/rejects/blocked-people.ts'
 import { forgetPerson } from '../../store/retention/forget.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { accountOf } from '../../store/runs/accounts.ts'
@@ -50,7 +50,7 @@ import {
 import { conditionSettings, type Watched } from '../alerts/freshness.ts'
 import { alertLinks } from '../alerts/links.ts'
 import { alertViews, channelViews } from '../alerts/message.ts'
-import type { AuditKeeper } from '../audit/keeper.ts'
+import type { AuditService } from '../audit/service.ts'
 import type { AlertSettings } from '../config/channel.ts'
 import type { Reloads } from '../config/reload.ts'
 import type { Live } from '../live/live.ts'
@@ -59,9 +59,9 @@ import {
   type ListScope,
   NumberPlace,
   nextCursor,
-  ProblemPlace,
+  ProblemCursor,
   problemPlace,
-  RunPlace,
+  RunCursor,
   readCursor,
   SearchPlace,
   searchWithinMs,
@@ -76,7 +76,7 @@ import { foreignHandlers } from './foreign.ts'
 import { historyHandlers } from './history.ts'
 import { holdBackHandlers, holdBackView } from './hold-backs.ts'
 import { keyHandlers } from './keys.ts'
-import { existingRun, knownConnection } from './known.ts'
+import { existingRun, requireConnection } from './require-connection.ts'
 import { leaverPack, leaverReport, leaverView } from './leavers.ts'
 import { withNames } from './names.ts'
 import { pauseHandlers, pauseView } from './pauses.ts'
@@ -107,7 +107,7 @@ export type ControlContext = StoreContext &
   SettingsContext &
   FirstVisitContext & {
     readonly caller: Caller
-    readonly audit: Pick<AuditKeeper, 'seal' | 'trouble' | 'verify' | 'replaceKey'>
+    readonly audit: Pick<AuditService, 'seal' | 'trouble' | 'verify' | 'replaceKey'>
     readonly schedules: readonly Scheduled[]
     readonly alerts: AlertSettings
     readonly watched: Watched
@@ -146,9 +146,9 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     const { db } = ctx.sync.store
     const states = new Map((await connectionStates(db)).map((state) => [state.name, state]))
     const problems = await problemTallies(db, { now: ctx.sync.now() })
-    const unserved = await unservedTallies(db, { now: ctx.sync.now() })
+    const unserved = await countBlockedPeople(db, { now: ctx.sync.now() })
     const foreign = await foreignTallies(db)
-    const inDoubt = await doubtTallies(db)
+    const inDoubt = await inDoubtCounts(db)
     const paused = await pausedConnections(db, ctx.sync.now())
     const names = [...ctx.sync.connections.keys()]
     const runs = await currentRuns(db, names)
@@ -157,7 +157,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
         state: states.get(name),
         runs: runs.get(name) ?? { active: null, last: null },
         problems: problems.get(name) ?? noProblems,
-        unserved: unserved.get(name) ?? noneUnserved,
+        unserved: unserved.get(name) ?? noBlockedPeople,
         foreign: foreign.get(name) ?? noneForeign,
         inDoubt: inDoubt.get(name) ?? null,
         pause: paused.get(name) ?? null,
@@ -182,9 +182,9 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   },
 
   async listRuns(ctx, { query: { connection, state: states, trigger: triggers, after, limit } }) {
-    if (connection !== undefined) knownConnection(ctx, connection)
+    if (connection !== undefined) requireConnection(ctx, connection)
     const scope = { list: 'runs', connection, states, triggers }
-    const place = readCursor(scope, after, RunPlace)
+    const place = readCursor(scope, after, RunCursor)
     const data = await listRuns(ctx.sync.store.db, { connection, states, triggers, after: place, limit })
     const next = nextCursor(scope, { found: data, limit }, ({ createdAt, id }) => ({ createdAt, id }))
     return { status: 200, body: { data, next } }
@@ -229,7 +229,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   },
 
   async startRun(ctx, { params: { connection }, body: { full, verify, person, plan } }) {
-    knownConnection(ctx, connection)
+    requireConnection(ctx, connection)
     if (person !== undefined) {
       if (full || verify || plan) throw new Failure('usage', 'a run of one person takes no other option')
       return {
@@ -275,10 +275,10 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   },
 
   async listProblems(ctx, { query: { connection, after, limit, values } }) {
-    if (connection !== undefined) knownConnection(ctx, connection)
+    if (connection !== undefined) requireConnection(ctx, connection)
     const now = ctx.sync.now()
     const scope = { list: 'problems', connection }
-    const place = readCursor(scope, after, ProblemPlace)
+    const place = readCursor(scope, after, ProblemCursor)
     const found = await listProblems(ctx.sync.store.db, {
       now,
       ...(connection !== undefined && { connection }),
@@ -295,11 +295,11 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   },
 
   async listUnserved(ctx, { query: { connection, after, limit, values } }) {
-    if (connection !== undefined) knownConnection(ctx, connection)
+    if (connection !== undefined) requireConnection(ctx, connection)
     const now = ctx.sync.now()
     const scope = { list: 'unserved', connection }
     const place = readCursor(scope, after, UnservedPlace)
-    const found = await listUnserved(ctx.sync.store.db, {
+    const found = await listBlockedPeople(ctx.sync.store.db, {
       now,
       ...(connection !== undefined && { connection }),
       ...(place !== undefined && { after: place }),
@@ -327,24 +327,24 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   },
 
   async unblockConnection(ctx, { params: { connection } }) {
-    knownConnection(ctx, connection)
+    requireConnection(ctx, connection)
     return { status: 200, body: await unblock(ctx.sync, { connection, by: ctx.actor.by }) }
   },
 
   async listValues(ctx, { params: { connection } }) {
-    knownConnection(ctx, connection)
-    const classed = await classedValues(ctx.sync.store.db, connection)
+    requireConnection(ctx, connection)
+    const classed = await listClassifiedValues(ctx.sync.store.db, connection)
     return { status: 200, body: { data: classed.map(classedView) } }
   },
 
   async classValue(ctx, { params: { connection }, body: { value, as } }) {
-    knownConnection(ctx, connection)
+    requireConnection(ctx, connection)
     const { by } = ctx.actor
     return { status: 200, body: classedView(await classValue(ctx.sync, { connection, value, meaning: as, by })) }
   },
 
   async listEvents(ctx, { params: { connection }, query: { state, order, after, limit } }) {
-    knownConnection(ctx, connection)
+    requireConnection(ctx, connection)
     const scope = { list: 'events', connection, state, order }
     const place = readCursor(scope, after, TextPlace)
     const narrowed = { ...(state !== undefined && { state }), ...(place !== undefined && { after: place }) }
@@ -353,7 +353,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   },
 
   async retryEvents(ctx, { params: { connection }, body: { ids } }) {
-    knownConnection(ctx, connection)
+    requireConnection(ctx, connection)
     const { by } = ctx.actor
     const events = await ctx.sync.store.db.transaction().execute(async (tx) => {
       const retried = await retryEvents(tx, { connection, ...(ids !== undefined && { ids }) })
@@ -365,7 +365,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   },
 
   async dismissEvents(ctx, { params: { connection }, body: { ids } }) {
-    knownConnection(ctx, connection)
+    requireConnection(ctx, connection)
     const { by } = ctx.actor
     const events = await ctx.sync.store.db.transaction().execute(async (tx) => {
       const dismissed = await dismissEvents(tx, { connection, ids, by })
@@ -377,7 +377,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   },
 
   async getPerson(ctx, { params, query }) {
-    knownConnection(ctx, params.connection)
+    requireConnection(ctx, params.connection)
     const person = { ...params, identityId: await personNamed(ctx.sync.store.db, params) }
     const known = await personOf(ctx.sync.store.db, person)
     const held = await holdBackOf(ctx.sync, person)
@@ -386,7 +386,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     const clocks = { connections: [params.connection], identityId: person.identityId, now: ctx.sync.now() }
     const leavers = (await listLeavers(ctx.sync.store.db, clocks)).map((leaver) => leaverView(ctx, leaver, query))
     const heldBack = held && holdBackView(held)
-    const unserved = (await listUnserved(ctx.sync.store.db, { now: ctx.sync.now(), ...person })).flatMap(
+    const unserved = (await listBlockedPeople(ctx.sync.store.db, { now: ctx.sync.now(), ...person })).flatMap(
       ({ column, reason, source, line }) => (line === null ? [] : { column, reason, source, line }),
     )
     return {
@@ -396,10 +396,10 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   },
 
   async listNotEffective(ctx, { query: { connection, after, limit, values } }) {
-    if (connection !== undefined) knownConnection(ctx, connection)
+    if (connection !== undefined) requireConnection(ctx, connection)
     const connections = connection === undefined ? [...ctx.sync.connections.keys()] : [connection]
     const scope = { list: 'not-effective', connection }
-    const place = readCursor(scope, after, ProblemPlace)
+    const place = readCursor(scope, after, ProblemCursor)
     const found = await listLeavers(ctx.sync.store.db, {
       connections,
       now: ctx.sync.now(),
@@ -412,27 +412,27 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   },
 
   async reportLeavers(ctx, { query }) {
-    if (query.connection !== undefined) knownConnection(ctx, query.connection)
+    if (query.connection !== undefined) requireConnection(ctx, query.connection)
     return { status: 200, body: await leaverReport(ctx, query) }
   },
 
   async packLeavers(ctx, { query }) {
-    if (query.connection !== undefined) knownConnection(ctx, query.connection)
+    if (query.connection !== undefined) requireConnection(ctx, query.connection)
     return { status: 200, body: await leaverPack(ctx, query) }
   },
 
   async retractPerson(ctx, { params, body }) {
-    knownConnection(ctx, params.connection)
+    requireConnection(ctx, params.connection)
     return { status: 201, body: await retractPerson(ctx.sync, { ...params, ...body, ...ctx.actor }) }
   },
 
   async withdrawRetraction(ctx, { params }) {
-    knownConnection(ctx, params.connection)
+    requireConnection(ctx, params.connection)
     return { status: 201, body: await restorePerson(ctx.sync, { ...params, ...ctx.actor }) }
   },
 
   async forgetPerson(ctx, { params, body }) {
-    knownConnection(ctx, params.connection)
+    requireConnection(ctx, params.connection)
     const now = ctx.sync.now()
     const today = now.toISOString().slice(0, 'yyyy-mm-dd'.length)
     const changes = await forgetPerson(ctx.sync.store.db, { ...params, ...body, by: ctx.actor.by, today, now })
@@ -510,9 +510,9 @@ function connectionStatus(
     state: ConnectionState | undefined
     runs: CurrentRuns
     problems: ProblemTallies
-    unserved: UnservedTally
+    unserved: BlockedPeopleCounts
     foreign: ForeignTally
-    inDoubt: DoubtTally | null
+    inDoubt: InDoubtCounts | null
     pause: Pause | null
   },
 ): ConnectionStatus {

@@ -46,8 +46,8 @@ export function nextCursor<T>(
 export const TextPlace = z.string()
 export const NumberPlace = z.int()
 export const SearchPlace = z.strictObject({ step: z.int().min(0), after: z.string() })
-export const RunPlace = z.strictObject({ createdAt: z.iso.datetime(), id: z.uuid() })
-export const ProblemPlace = z.strictObject({ connection: z.string(), identityId: z.string() })
+export const RunCursor = z.strictObject({ createdAt: z.iso.datetime(), id: z.uuid() })
+export const ProblemCursor = z.strictObject({ connection: z.string(), identityId: z.string() })
 export const UnservedPlace = z.strictObject({
   connection: z.string(),
   mayLeave: z.boolean(),
@@ -56,7 +56,7 @@ export const UnservedPlace = z.strictObject({
 })
 
 /** A person of a connection, in lists that go by both. */
-export function problemPlace({ connection, identityId }: z.infer<typeof ProblemPlace>): z.infer<typeof ProblemPlace> {
+export function problemPlace({ connection, identityId }: z.infer<typeof ProblemCursor>): z.infer<typeof ProblemCursor> {
   return { connection, identityId }
 }
 

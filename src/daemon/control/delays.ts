@@ -2,7 +2,7 @@ import type { RunState } from '../../contract/control/shapes.ts'
 import { nextAttemptAt } from '../../store/deliveries/due.ts'
 import { activeRun } from '../../store/runs/claims.ts'
 import { getRun } from '../../store/runs/runs.ts'
-import { platformTrouble, type Trouble } from '../../sync/pace/budget.ts'
+import { platformTrouble, type Trouble } from '../../sync/rate-limit/budget.ts'
 import type { SyncContext } from '../../sync/sync.ts'
 
 type Unfinished = { readonly id: string; readonly connection: string; readonly state: RunState }
@@ -30,7 +30,7 @@ export async function platformDelay(sync: SyncContext, runId?: string): Promise<
 }
 
 async function budgetDelay({ platform }: SyncContext): Promise<string | null> {
-  const { remaining, msLeft } = await platform.pace.standing()
+  const { remaining, msLeft } = await platform.rateLimiter.readBudget()
   return remaining > 0 ? null : `waiting for the request budget (${Math.ceil(msLeft / 1000)} s)`
 }
 

@@ -3,18 +3,18 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { listForeign } from '../../store/foreign/people.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { requestSeparation } from '../../sync/sync.ts'
-import { nextCursor, ProblemPlace, problemPlace, readCursor } from './cursors.ts'
-import { knownConnection } from './known.ts'
+import { nextCursor, ProblemCursor, problemPlace, readCursor } from './cursors.ts'
+import { requireConnection } from './require-connection.ts'
 import type { Acting } from './permitted.ts'
 import { secondsSince } from './views.ts'
 
 /** The control API's part about people whom only the platform knows. */
 export const foreignHandlers: Handlers<typeof foreignOperations, { readonly sync: SyncContext } & Acting> = {
   async listForeign({ sync }, { query: { connection, after, limit } }) {
-    if (connection !== undefined) knownConnection({ sync }, connection)
+    if (connection !== undefined) requireConnection({ sync }, connection)
     const now = sync.now()
     const scope = { list: 'foreign', connection }
-    const place = readCursor(scope, after, ProblemPlace)
+    const place = readCursor(scope, after, ProblemCursor)
     const found = await listForeign(sync.store.db, {
       ...(connection !== undefined && { connection }),
       ...(place !== undefined && { after: place }),
@@ -25,7 +25,7 @@ export const foreignHandlers: Handlers<typeof foreignOperations, { readonly sync
   },
 
   async separateForeign({ sync, actor }, { params, body }) {
-    knownConnection({ sync }, params.connection)
+    requireConnection({ sync }, params.connection)
     return { status: 201, body: await requestSeparation(sync, { ...params, ...body, ...actor }) }
   },
 }

@@ -3,14 +3,14 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { headcount } from '../../store/roster/roster.ts'
 import { acceptedByDay, knownAtFirstPlans } from '../../store/runs/history.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
-import { knownConnection } from './known.ts'
+import { requireConnection } from './require-connection.ts'
 
 const noChanges = { join: 0, update: 0, leave: 0, return: 0, correct: 0, retract: 0 }
 
 /** The control API's part about how connections went on. */
 export const historyHandlers: Handlers<typeof historyOperations, { readonly sync: SyncContext }> = {
   async connectionHistory(ctx, { params: { connection }, query }) {
-    knownConnection(ctx, connection)
+    requireConnection(ctx, connection)
     const { db } = ctx.sync.store
     const timeZone = zoneOf(ctx.sync, connection)
     const today = Temporal.Instant.from(ctx.sync.now().toISOString()).toZonedDateTimeISO(timeZone).toPlainDate()

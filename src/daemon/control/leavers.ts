@@ -11,10 +11,10 @@ import { auditExcerpt } from '../../store/audit/excerpt.ts'
 import { keyOf } from '../../store/audit/key.ts'
 import { listLeavers, type StoredLeaver } from '../../store/leavers/list.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
-import { visibleJson } from '../../text/visible.ts'
+import { escapeJson } from '../../text/escape.ts'
 import { version } from '../../version.ts'
 import type { Watched } from '../alerts/freshness.ts'
-import type { AuditKeeper } from '../audit/keeper.ts'
+import type { AuditService } from '../audit/service.ts'
 import { leaversPack } from '../reports/leavers-pack.ts'
 
 /** What is known of departures, and by what they are judged. */
@@ -81,7 +81,7 @@ export async function leaverReport(
 
 /** The report with what proves it, as files. The key of the installation has to be there. */
 export async function leaverPack(
-  ctx: LeaverContext & { readonly audit: Pick<AuditKeeper, 'seal'> },
+  ctx: LeaverContext & { readonly audit: Pick<AuditService, 'seal'> },
   desired: ReportWanted,
 ): Promise<LeaverPack> {
   const { db } = ctx.sync.store
@@ -97,7 +97,7 @@ export async function leaverPack(
   const { connection } = desired
   const audit: string[] = []
   for await (const line of auditExcerpt(db, { people, ...(connection !== undefined && { connection }) }))
-    audit.push(visibleJson(JSON.stringify(line)))
+    audit.push(escapeJson(JSON.stringify(line)))
   return { leavers: report.leavers.length, files: await leaversPack(report, { audit, key }) }
 }
 

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { FoundPerson, peopleOperations } from '../../contract/control/people.ts'
+import type { PersonSearchResult, peopleOperations } from '../../contract/control/people.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { FieldName } from '../../identity/record.ts'
 import { record } from '../../store/audit/trail.ts'
-import { type FoundEntry, searchPeople } from '../../store/roster/search.ts'
+import { type RosterSearchResult, searchPeople } from '../../store/roster/search.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { readCursor, SearchPlace, searchWithinMs, writeCursor } from './cursors.ts'
-import { connectionsMeant } from './known.ts'
+import { connectionsMeant } from './require-connection.ts'
 import type { Acting } from './permitted.ts'
 import { labelOf, namingFields, shownPerson } from './views.ts'
 
@@ -33,9 +33,9 @@ export const peopleHandlers: Handlers<typeof peopleOperations, { readonly sync: 
 }
 
 function foundView(
-  { connection, identityId, desired, isRetracted, by }: FoundEntry,
+  { connection, identityId, desired, isRetracted, by }: RosterSearchResult,
   naming: readonly FieldName[],
-): FoundPerson {
+): PersonSearchResult {
   const state = isRetracted ? 'retracted' : desired.separatedAt ? 'left' : 'employed'
   return {
     connection,

@@ -3,7 +3,7 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { type Pause, pausedConnections } from '../../store/connections/pauses.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { latestSlot, nextSlotAt, type Schedule, type Scheduled } from '../schedules/schedules.ts'
-import { knownConnection } from './known.ts'
+import { requireConnection } from './require-connection.ts'
 import { pauseView } from './pauses.ts'
 
 type ScheduleContext = { readonly sync: SyncContext; readonly schedules: readonly Scheduled[] }
@@ -13,7 +13,7 @@ const timesShown = 10
 /** The control API's part about what happens by itself. */
 export const scheduleHandlers: Handlers<typeof scheduleOperations, ScheduleContext> = {
   async listSchedules(ctx, { query }) {
-    if (query.connection !== undefined) knownConnection(ctx, query.connection)
+    if (query.connection !== undefined) requireConnection(ctx, query.connection)
     const now = ctx.sync.now()
     const paused = await pausedConnections(ctx.sync.store.db, now)
     const meant = ctx.schedules.filter(({ connection }) => connection === (query.connection ?? connection))

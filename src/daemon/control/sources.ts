@@ -5,15 +5,15 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { headerOf, type SourceHeader } from '../../store/runs/headers.ts'
 import { listSourceRuns, type RunState } from '../../store/runs/runs.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
-import { nextCursor, RunPlace, readCursor } from './cursors.ts'
-import { existingRun, knownConnection } from './known.ts'
+import { nextCursor, RunCursor, readCursor } from './cursors.ts'
+import { existingRun, requireConnection } from './require-connection.ts'
 
 /** The control API's part about exports. */
 export const sourceHandlers: Handlers<typeof sourceOperations, { readonly sync: SyncContext }> = {
   async listSources(ctx, { query: { connection, after, limit } }) {
-    if (connection !== undefined) knownConnection(ctx, connection)
+    if (connection !== undefined) requireConnection(ctx, connection)
     const scope = { list: 'sources', connection }
-    const place = readCursor(scope, after, RunPlace)
+    const place = readCursor(scope, after, RunCursor)
     const found = await listSourceRuns(ctx.sync.store.db, { connection, after: place, limit })
     const next = nextCursor(scope, { found, limit }, ({ createdAt, id }) => ({ createdAt, id }))
     return { status: 200, body: { data: found.map(readingView), next } }

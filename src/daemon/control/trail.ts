@@ -4,10 +4,10 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { newestEntries, type PlacedEntry } from '../../store/audit/read.ts'
 import { acts } from '../../store/audit/trail.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
-import type { AuditKeeper } from '../audit/keeper.ts'
+import type { AuditService } from '../audit/service.ts'
 import { NumberPlace, readCursor, searchWithinMs, writeCursor } from './cursors.ts'
 
-type TrailContext = { readonly sync: SyncContext; readonly audit: Pick<AuditKeeper, 'seal'> }
+type TrailContext = { readonly sync: SyncContext; readonly audit: Pick<AuditService, 'seal'> }
 
 /** The control API's part about reading the audit trail. */
 export const trailHandlers: Handlers<typeof trailOperations, TrailContext> = {

@@ -1,6 +1,6 @@
 import type {
   ChangeView,
-  ClassedValue,
+  ClassifiedValue,
   FieldChange,
   Person,
   PersonAccount,
@@ -10,7 +10,7 @@ import type {
   RecordView,
   RejectView,
   RunSummary,
-  Unserved,
+  BlockedPerson,
 } from '../../contract/control/shapes.ts'
 import type { Change, FieldChanges, FieldValue } from '../../identity/change.ts'
 import type { CellAccount } from '../../identity/mapping/row-account.ts'
@@ -22,11 +22,11 @@ import {
   type OwnField,
   type Reject,
 } from '../../identity/record.ts'
-import type { ClassedEntry } from '../../store/classed-values.ts'
+import type { ClassifiedEntry } from '../../store/classified-values.ts'
 import type { Problem as StoredProblem } from '../../store/deliveries/problems.ts'
 import type { AccountedChange, personOf } from '../../store/history/history.ts'
 import type { RunSummary as StoredSummary } from '../../store/plans/summary.ts'
-import type { Unserved as StoredUnserved, UnservedPlace } from '../../store/rejects/unserved.ts'
+import type { BlockedPerson as StoredUnserved, BlockedPersonCursor } from '../../store/rejects/blocked-people.ts'
 import type { WaitingRow } from '../../store/roster/waiting.ts'
 import type { PersonAccount as StoredAccount } from '../../store/schema.ts'
 import type { PlanDocument as PreparedPlan, SyncContext } from '../../sync/sync.ts'
@@ -132,7 +132,7 @@ export function rejectView({ fingerprint: _, unlisted: __, field: ___, ...reject
 }
 
 /** What a person said of a value, as the control API shows it. */
-export function classedView({ field, value, meaning, by, classedAt }: ClassedEntry): ClassedValue {
+export function classedView({ field, value, meaning, by, classedAt }: ClassifiedEntry): ClassifiedValue {
   return { field, value, as: meaning, by, at: classedAt.toISOString() }
 }
 
@@ -172,9 +172,9 @@ export function problemView(
 
 /** A person who is not served as the source says, as the control API shows it. */
 export function unservedView(
-  { place: _, ...unserved }: StoredUnserved & { readonly place: UnservedPlace },
+  { place: _, ...unserved }: StoredUnserved & { readonly place: BlockedPersonCursor },
   now: Date,
-): Unserved {
+): BlockedPerson {
   return { ...unserved, ageSeconds: secondsSince(unserved.firstAt, now) }
 }
 

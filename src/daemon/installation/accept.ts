@@ -3,10 +3,10 @@ import { Signing } from '../../store/audit/key.ts'
 import { lastHead } from '../../store/audit/seal.ts'
 import { record } from '../../store/audit/trail.ts'
 import { knownUntil, settleRestored } from '../../store/backup/settle.ts'
-import { beginInstallation, installationOf, noteMovedTo, peopleKnown } from '../../store/connections/installation.ts'
+import { beginInstallation, installationOf, recordMoveTarget, hasPeople } from '../../store/connections/installation.ts'
 import { refuseOthersAtWork } from '../../store/workers/leases.ts'
 import type { Events } from '../../telemetry/events.ts'
-import { auditKeyFor, keepAudit } from '../audit/keeper.ts'
+import { auditKeyFor, keepAudit } from '../audit/service.ts'
 import { putHeadAside, readHead } from '../audit/key-file.ts'
 import type { Config } from '../config/config.ts'
 import { readMarker, writeMarker } from './marker.ts'
@@ -31,12 +31,12 @@ export async function acceptStore(config: Config, { by, reason, events, now }: O
   const opened = opening.use(await openAnyStore(config, 'any'))
   await refuseOthersAtWork(opened.db)
   const kept = await readHead(dataDir).catch(() => null)
-  const people = await peopleKnown(opened.db)
+  const people = await hasPeople(opened.db)
   const head = await lastHead(opened.db)
   const { id } = (await installationOf(opened.db)) ?? (await beginInstallation(opened.db, now()))
   const signing = new Signing(await auditKeyFor(config, head))
   await opened.db.transaction().execute(async (tx) => {
-    await noteMovedTo(tx, null)
+    await recordMoveTarget(tx, null)
     if (people > 0) await settleRestored(tx, { until: await knownUntil(tx), now: now() })
     const details = {
       reason,

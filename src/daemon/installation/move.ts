@@ -8,11 +8,11 @@ import { record } from '../../store/audit/trail.ts'
 import { dumpStore } from '../../store/backup/dump.ts'
 import type { BackupLine } from '../../store/backup/format.ts'
 import { loadStore } from '../../store/backup/load.ts'
-import { installationOf, noteMovedTo, peopleKnown } from '../../store/connections/installation.ts'
+import { installationOf, recordMoveTarget, hasPeople } from '../../store/connections/installation.ts'
 import { migrations } from '../../store/migrations/index.ts'
 import type { Db, StoreSchema } from '../../store/schema.ts'
 import { version } from '../../version.ts'
-import { auditKeyFor } from '../audit/keeper.ts'
+import { auditKeyFor } from '../audit/service.ts'
 import type { Config } from '../config/config.ts'
 import { openStore } from './open-store.ts'
 
@@ -34,17 +34,17 @@ export async function moveStore(
   await using opening = new AsyncDisposableStack()
   const source = opening.use(await openStore(config, { now, mayBeMoved: true }))
   const target = opening.use(await openDatabase<StoreSchema>({ at: to, schemas: ['rollcall', 'bullmq'], migrations }))
-  if ((await installationOf(target.db)) || (await peopleKnown(target.db)) > 0)
+  if ((await installationOf(target.db)) || (await hasPeople(target.db)) > 0)
     throw new Failure('conflict', `${target.place} holds a store already; name an empty database`)
-  const people = await peopleKnown(source.db)
+  const people = await hasPeople(source.db)
   await target.db.transaction().execute(async (tx) => {
     await carry(source, tx, now())
-    await noteMovedTo(tx, null)
+    await recordMoveTarget(tx, null)
     const key = await auditKeyFor(config, await lastHead(tx))
     const details = { from: source.place, to: target.place, people }
     const signed = tx.withPlugin(new Signing(key))
     await record(signed, { act: 'store.moved', connection: null, by, details, now: now() })
-    await noteMovedTo(source.db, { to: target.place, at: now() })
+    await recordMoveTarget(source.db, { to: target.place, at: now() })
   })
   return { from: source.place, to: target.place, people }
 }

@@ -9,10 +9,10 @@ import { type BackupSize, checkBackup, readBackup } from '../../store/backup/fil
 import type { BackupHeader } from '../../store/backup/format.ts'
 import { loadStore, refuseOtherVersion } from '../../store/backup/load.ts'
 import { settleRestored } from '../../store/backup/settle.ts'
-import { noteMovedTo, peopleKnown } from '../../store/connections/installation.ts'
+import { recordMoveTarget, hasPeople } from '../../store/connections/installation.ts'
 import type { StoreSchema } from '../../store/schema.ts'
 import type { Events } from '../../telemetry/events.ts'
-import { auditKeyFor, keepAudit } from '../audit/keeper.ts'
+import { auditKeyFor, keepAudit } from '../audit/service.ts'
 import { putHeadAside, readHead } from '../audit/key-file.ts'
 import type { Config } from '../config/config.ts'
 import { readMarker, writeMarker } from './marker.ts'
@@ -77,11 +77,11 @@ export async function restoreStore(
   const { header, size } = await checkRestore(config, request)
   await using opening = new AsyncDisposableStack()
   const opened = opening.use(await openReplaceable(config, request))
-  refuseReplacing(await peopleKnown(opened.db), request)
+  refuseReplacing(await hasPeople(opened.db), request)
   const kept = await readHead(dataDir).catch(() => null)
   const restored = await opened.db.transaction().execute(async (tx): Promise<Restored> => {
     await loadStore(tx, readBackup(request.file))
-    await noteMovedTo(tx, null)
+    await recordMoveTarget(tx, null)
     const runsEnded = await settleRestored(tx, { until: new Date(header.madeAt), now: now() })
     const head = await lastHead(tx)
     const entries = head?.ordinal ?? 0

@@ -2,10 +2,10 @@ import { processRoles } from '../../contract/control/process-roles.ts'
 import { connectionStates } from '../../store/connections/connections.ts'
 import { pausedConnections } from '../../store/connections/pauses.ts'
 import { noProblems, problemTallies } from '../../store/deliveries/problems.ts'
-import { doubtTallies } from '../../store/in-doubt.ts'
+import { inDoubtCounts } from '../../store/in-doubt.ts'
 import { lateLeavers } from '../../store/leavers/late.ts'
 import { openAlertCounts, openLeavers, readTimes, runMeasures } from '../../store/measures.ts'
-import { noneUnserved, unservedTallies } from '../../store/rejects/unserved.ts'
+import { noBlockedPeople, countBlockedPeople } from '../../store/rejects/blocked-people.ts'
 import { moves } from '../../store/runs/runs.ts'
 import { differences, processes } from '../../store/workers/processes.ts'
 import type { SyncContext } from '../../sync/sync.ts'
@@ -27,7 +27,7 @@ export async function storeReadings(ctx: ReadingContext): Promise<Reading[]> {
   const { sync, queue } = ctx
   const { db } = sync.store
   const now = sync.now()
-  const standing = await sync.platform.pace.standing()
+  const standing = await sync.platform.rateLimiter.readBudget()
   return [
     ...(await connectionReadings(ctx, now)),
     ...(await runReadings(ctx)),
@@ -51,8 +51,8 @@ async function connectionReadings(ctx: ReadingContext, now: Date): Promise<Readi
   const { db } = sync.store
   const states = new Map((await connectionStates(db)).map((state) => [state.name, state]))
   const problems = await problemTallies(db, { now })
-  const unserved = await unservedTallies(db, { now })
-  const inDoubt = await doubtTallies(db)
+  const unserved = await countBlockedPeople(db, { now })
+  const inDoubt = await inDoubtCounts(db)
   const paused = await pausedConnections(db, now)
   const reads = await readTimes(db)
   const open = await openLeavers(db, now)
@@ -80,7 +80,7 @@ async function connectionReadings(ctx: ReadingContext, now: Date): Promise<Readi
       of('rollcall_blocked', state?.blocked ? 1 : 0),
       ...both('rollcall_problems', refused, { state: 'refused' }),
       ...both('rollcall_problems', undelivered, { state: 'undelivered' }),
-      ...both('rollcall_unserved_people', unserved.get(connection) ?? noneUnserved),
+      ...both('rollcall_unserved_people', unserved.get(connection) ?? noBlockedPeople),
       ...both('rollcall_in_doubt_people', inDoubt.get(connection) ?? { people: 0, leavers: 0 }),
       of('rollcall_leavers_open', oldest?.people ?? 0),
       of('rollcall_leavers_late', late.get(connection) ?? 0),

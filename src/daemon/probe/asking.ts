@@ -2,7 +2,7 @@ import { Failure } from '../../errors.ts'
 import type { AnyAnswer, Unreachable } from '../../http/client/answer.ts'
 import { WalkInterrupted } from '../../http/client/walk.ts'
 import type { Platform, PlatformClient } from '../../sync/context/context.ts'
-import { type AnswerClass, classifyAnswer, type Stop } from '../../sync/pace/classify-answers.ts'
+import { type AnswerClass, classifyAnswer, type Stop } from '../../sync/rate-limit/classify-answers.ts'
 import { failureOfStop } from './check-result.ts'
 
 /** How a probe asks the platform, until a stop. */
@@ -15,7 +15,7 @@ export async function read<A extends AnyAnswer>(
   { platform, signal }: Asking,
   call: (client: PlatformClient, options: { signal: AbortSignal }) => Promise<A>,
 ): Promise<Outcome<A | Unreachable>> {
-  const answer = await platform.pace.send(() => call(platform.client, { signal }), signal)
+  const answer = await platform.rateLimiter.send(() => call(platform.client, { signal }), signal)
   signal.throwIfAborted()
   return outcomeOf(platform, answer)
 }
@@ -25,7 +25,7 @@ export async function change<A extends AnyAnswer>(
   { platform, signal }: Asking,
   call: (client: PlatformClient) => Promise<A>,
 ): Promise<Outcome<A | Unreachable>> {
-  return outcomeOf(platform, await platform.pace.send(() => call(platform.client), signal))
+  return outcomeOf(platform, await platform.rateLimiter.send(() => call(platform.client), signal))
 }
 
 /** Reads a walk through a list to its end. */

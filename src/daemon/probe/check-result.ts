@@ -1,6 +1,6 @@
 import { databaseFailure } from '../../database/failures.ts'
 import { Failure, type FailureCode } from '../../errors.ts'
-import type { Stop } from '../../sync/pace/classify-answers.ts'
+import type { Stop } from '../../sync/rate-limit/classify-answers.ts'
 
 /** One thing that was tested. `code` says which failure it would be. */
 export type Check = {

@@ -59,7 +59,7 @@ export async function removeProbeConnections(asking: Asking, ids: readonly numbe
 export async function listConnections(asking: Asking): Promise<CustomConnection[]> {
   const { platform, signal } = asking
   const list = (input: Parameters<PlatformClient['listCustomConnections']>[0]) =>
-    platform.pace.send(() => platform.client.listCustomConnections(input, { signal }), signal)
+    platform.rateLimiter.send(() => platform.client.listCustomConnections(input, { signal }), signal)
   return await readWhole(asking, walk(list, { query: { size: pageSize } }))
 }
 
@@ -67,7 +67,7 @@ export async function listConnections(asking: Asking): Promise<CustomConnection[
 export async function listPeople(asking: Asking, connectionId: number): Promise<Identity[]> {
   const { platform, signal } = asking
   const list = (input: Parameters<PlatformClient['listHrisUserIdentities']>[0]) =>
-    platform.pace.send(() => platform.client.listHrisUserIdentities(input, { signal }), signal)
+    platform.rateLimiter.send(() => platform.client.listHrisUserIdentities(input, { signal }), signal)
   const query = { size: pageSize, sort: 'createdAt', sortDir: 'DESC' } as const
   return await readWhole(asking, walk(list, { params: { connectionId }, query }))
 }

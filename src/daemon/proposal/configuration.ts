@@ -1,7 +1,7 @@
 import { Document, isMap, isNode, isScalar, type Pair, parseDocument, type Scalar, visit, type YAMLMap } from 'yaml'
 import { Failure } from '../../errors.ts'
 import { isTimeZone } from '../../identity/mapping/zones.ts'
-import { visible } from '../../text/visible.ts'
+import { escapeText } from '../../text/escape.ts'
 import type { Proposal, SeenValue } from './proposal.ts'
 
 /** What a configuration says besides how the export is read. */
@@ -102,8 +102,8 @@ function commentsOn(proposal: Proposal, { name }: ConnectionPlace): Comments {
     [`${at}.source.preset`]: [
       `${proposal.title}: ${proposal.why}.`,
       'Read from the export:',
-      ...proposal.fields.map(({ field, column }) => `  ${field} ← ${visible(column)}`),
-      `Left in the file: ${proposal.leftBehind.map(visible).join(', ') || 'nothing'}.`,
+      ...proposal.fields.map(({ field, column }) => `  ${field} ← ${escapeText(column)}`),
+      `Left in the file: ${proposal.leftBehind.map(escapeText).join(', ') || 'nothing'}.`,
     ].join('\n'),
     [`${at}.source.fields`]: 'On top of the preset.',
     ...(proposal.statuses !== null && {
@@ -163,7 +163,7 @@ function statusOf(
 
 function seen(meaning: string, values: readonly SeenValue[]): string[] {
   if (values.length === 0) return []
-  return [`  ${meaning}: ${values.map(({ value, rows }) => `${visible(value)} (${rows})`).join(', ')}`]
+  return [`  ${meaning}: ${values.map(({ value, rows }) => `${escapeText(value)} (${rows})`).join(', ')}`]
 }
 
 function comment(document: Document, comments: Comments): void {

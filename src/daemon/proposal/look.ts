@@ -1,4 +1,4 @@
-import type { ExportPreview, Head, LookOptions, NamedSource } from '../../connectors/discovery.ts'
+import type { ExportPreview, Head, DiscoveryOptions, NamedSource } from '../../connectors/discovery.ts'
 import { decodeFile } from '../../connectors/file/decode/decode.ts'
 import { headOf } from '../../connectors/file/decode/head.ts'
 import type { ExportFile } from '../../connectors/file/export-file.ts'
@@ -9,7 +9,7 @@ import { Failure } from '../../errors.ts'
 export type { ExportPreview }
 
 /** Reads the beginning of the newest export of a source, and nothing else of it. */
-export async function lookAt(named: NamedSource, options: LookOptions): Promise<ExportPreview> {
+export async function lookAt(named: NamedSource, options: DiscoveryOptions): Promise<ExportPreview> {
   const url = /^[a-z][a-z0-9+.-]*:\/\//.test(named.at) ? URL.parse(named.at) : null
   const kind = connectorKinds.find(({ discovery: { schemes } }) =>
     url === null ? schemes.length === 0 : schemes.includes(url.protocol),

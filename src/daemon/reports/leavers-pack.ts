@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { LeaverReport } from '../../contract/control/leavers.ts'
 import { type AuditKey, publicPem } from '../../store/audit/key.ts'
-import { jsonText } from '../../text/visible.ts'
+import { jsonText } from '../../text/escape.ts'
 import { leaversCsv } from './leavers-csv.ts'
 
 /** A file of a pack. What is not text is in base64. */

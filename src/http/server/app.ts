@@ -8,7 +8,7 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import { errorCode } from '../../errors.ts'
-import { visibleJson } from '../../text/visible.ts'
+import { escapeJson } from '../../text/escape.ts'
 import { Refusal, refusalBody, refuse } from '../refusal.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { refuseTwoHosts } from './one-host.ts'
@@ -111,7 +111,7 @@ export function send(reply: FastifyReply, { status, body }: { status: number; bo
   return reply
     .code(status)
     .type('application/json; charset=utf-8')
-    .send(visibleJson(JSON.stringify(body)))
+    .send(escapeJson(JSON.stringify(body)))
 }
 
 /** Clients keep their connections open for a long time: closing would wait for those that were busy when it began. */

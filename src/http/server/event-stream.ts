@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { visibleJson } from '../../text/visible.ts'
+import { escapeJson } from '../../text/escape.ts'
 
 /** So much may wait for a reader. Who reads slower than that is cut off. */
 const mostWaitingBytes = 256 * 1024
@@ -17,7 +17,7 @@ export class EventStream extends Readable {
 
   /** Sends an event; its data travels as one line of JSON. */
   say(event: string, data: unknown): void {
-    this.#write(`event: ${event}\ndata: ${visibleJson(JSON.stringify(data))}\n\n`)
+    this.#write(`event: ${event}\ndata: ${escapeJson(JSON.stringify(data))}\n\n`)
   }
 
   /** Ends after what was said. */

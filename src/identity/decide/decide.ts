@@ -8,7 +8,7 @@ import {
   employmentSeen,
   employmentUntouched,
   hasLeft,
-  knownEmployment,
+  storedEmployment,
   servedOf,
   speaksOfEmployment,
 } from '../employment.ts'
@@ -17,7 +17,7 @@ import { type News, noNews } from '../guards/facts.ts'
 import {
   type FieldName,
   fieldsOf,
-  type HeldLeaving,
+  type HeldDeparture,
   type IdentityRecord,
   type RosterEntry,
   type Observation,
@@ -42,7 +42,7 @@ export type PlanContext = EmploymentRules & {
 }
 
 /** What a run learned about a person. `untouched`: present, but the row cannot be used (rejected, or its key stands there twice). */
-export type Seen = Observation | 'absent' | 'untouched'
+export type PersonInput = Observation | 'absent' | 'untouched'
 
 /** The part of a roster entry that follows HR. */
 export type DesiredState = Pick<
@@ -81,7 +81,7 @@ const nothing: Decision = { entry: null, change: null, absent: false, news: noNe
  * What follows for one person from what a run learned. Older facts than the known ones, and the same facts again, change nothing.
  * Employment and every field are facts with times of their own: an older word about one still counts, if no newer one is known of it.
  */
-export function decide(entry: RosterEntry | undefined, seen: Seen, ctx: PlanContext): Decision {
+export function decide(entry: RosterEntry | undefined, seen: PersonInput, ctx: PlanContext): Decision {
   if (typeof seen !== 'string') return decideInOrder(entry, [seen], ctx)
   return entry === undefined ? nothing : conclude(entry, nextSide(entry, seen, ctx), ctx)
 }
@@ -225,7 +225,7 @@ function isKeptForgotten({ forgotten, retracted }: RosterEntry, { desired }: Des
   return forgotten === true && desired !== null && (retracted !== null || hasLeft(desired, today))
 }
 
-function nextSide(entry: RosterEntry, seen: Seen, ctx: PlanContext): { side: DesiredState; absent: boolean } {
+function nextSide(entry: RosterEntry, seen: PersonInput, ctx: PlanContext): { side: DesiredState; absent: boolean } {
   const saysNothing = seen === 'untouched' || (seen === 'absent' && (ctx.mode === 'delta' || ctx.absence === 'ignore'))
   if (saysNothing) {
     const isPresent = seen === 'untouched' && ctx.mode === 'snapshot' && !isOlderOfEmployment(entry, ctx)
@@ -259,7 +259,7 @@ function seenSide(
   if (!speaks && isOlder(entry, ctx) && Object.keys(fields).length === 0) return untouchedSide(entry, absences, ctx)
 
   const rules = speaks ? ctx : inZoneOf(entry, ctx)
-  const before = knownEmployment(entry)
+  const before = storedEmployment(entry)
   const employment = speaks ? employmentSeen(before, observation, rules) : employmentUntouched(before, rules)
   const { served, heldLeaving } = servedOf(employment, entry, rules)
   const known = onlyMapped(entry.desired ?? entry.confirmed, ctx.mapped)
@@ -272,7 +272,7 @@ function seenSide(
 
 function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): DesiredState {
   const rules = inZoneOf(entry, ctx)
-  const employment = employmentUntouched(knownEmployment(entry), rules)
+  const employment = employmentUntouched(storedEmployment(entry), rules)
   const { served, heldLeaving } = servedOf(employment, entry, rules)
   const desired = entry.desired && { ...entry.desired, separatedAt: served.separatedAt }
   return sideOf(desired, served, { ...entry, absences, heldLeaving }, rules)
@@ -280,7 +280,7 @@ function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): 
 
 function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: DesiredState; absent: boolean } {
   const ctx = inZoneOf(entry, ofSource)
-  const known = knownEmployment(entry)
+  const known = storedEmployment(entry)
   const record = onlyMapped(entry.desired ?? entry.confirmed, ctx.mapped)
   // An export cannot hold a person who was first mentioned after it was taken.
   const missed = record !== null && !hasLeft(known, ctx.today) && !isOlderThanAll(entry, ctx)
@@ -354,7 +354,7 @@ function sameSide(entry: RosterEntry, side: DesiredState): boolean {
 }
 
 /** Whether the same leaving is held back until the same day. */
-export function sameHeld(a: HeldLeaving | null, b: HeldLeaving | null): boolean {
+export function sameHeld(a: HeldDeparture | null, b: HeldDeparture | null): boolean {
   if (a === null || b === null) return a === b
   return (
     a.separatedAt === b.separatedAt && a.inferred === b.inferred && a.until === b.until && a.timeZone === b.timeZone

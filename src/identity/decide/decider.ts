@@ -1,9 +1,9 @@
 import { isEmployed } from '../employment.ts'
 import { type KnownFaults, noKnownFaults } from '../guards/facts.ts'
 import type { RosterEntry, Observation } from '../record.ts'
-import { noAnswers, type Pair } from '../rekeyed.ts'
+import { noAnswers, type KeyChangeCandidate } from '../key-change-candidates.ts'
 import { noteContradictions } from './contradictions.ts'
-import { type Decision, decide, decideInOrder, type PlanContext, type Seen } from './decide.ts'
+import { type Decision, decide, decideInOrder, type PlanContext, type PersonInput } from './decide.ts'
 import { type Decided, keepDecisions } from './decisions.ts'
 import { mayDepart } from './departure.ts'
 import { keepFaults } from './faults.ts'
@@ -11,7 +11,7 @@ import { findingsOf } from './findings.ts'
 import { watchKeyChanges } from './key-changes.ts'
 import type { PlannedPerson } from './planned.ts'
 import { rankedRows } from './ranked-rows.ts'
-import { type BookRules, openRowBook, type SettledPeople, type Told } from './row-book.ts'
+import { type BookRules, openRowBook, type UnchangedPeople, type PersonObservations } from './row-book.ts'
 import { departuresOf, rowsInOrder } from './rows-in-order.ts'
 import { startSplitting } from './split.ts'
 import { tally } from './tally.ts'
@@ -38,7 +38,7 @@ export type DeciderRules = {
   readonly isFirst?: boolean
   /** The plan is about some people alone, so that what was said of them is kept with each of them. */
   readonly ofSome?: boolean
-  readonly settled?: SettledPeople
+  readonly settled?: UnchangedPeople
   /** Called with each decision, also with one that is taken back later. */
   readonly onDecided?: ((decided: Decided) => void) | undefined
 }
@@ -67,11 +67,14 @@ export function createDecider(rules: DeciderRules) {
   const overtaken: OvertakenEvent[] = []
   const fallenOut: string[] = []
 
-  function seenOf(identityId: string): Seen {
+  function seenOf(identityId: string): PersonInput {
     return book.lacks(identityId) ? 'absent' : 'untouched'
   }
 
-  function decideOne({ identityId, observations }: Told, entry: RosterEntry | undefined): PlannedPerson[] {
+  function decideOne(
+    { identityId, observations }: PersonObservations,
+    entry: RosterEntry | undefined,
+  ): PlannedPerson[] {
     const [first, last] = [observations[0], observations.at(-1)]
     if (!first || !last) return []
     const isRejected = book.isDeparture(identityId)
@@ -128,14 +131,14 @@ export function createDecider(rules: DeciderRules) {
     },
 
     /** Decides about people of a page; `known` has the roster's entries of them. */
-    decideTold: (told: readonly Told[], known: ReadonlyMap<string, RosterEntry>): PlannedPerson[] =>
+    decideTold: (told: readonly PersonObservations[], known: ReadonlyMap<string, RosterEntry>): PlannedPerson[] =>
       told.flatMap((one) => decideOne(one, known.get(one.identityId))),
 
     /** Decides about people without a usable row: they are absent, or a row that cannot be used says that they are there. */
     decideUnseen: (entries: Iterable<RosterEntry>): PlannedPerson[] => [...entries].flatMap(decideAbsence),
 
     /** Looks at people of a page who are not decided about, to find those who seem to have got a new key. */
-    compareTold(told: readonly Told[], known: ReadonlyMap<string, RosterEntry>): void {
+    compareTold(told: readonly PersonObservations[], known: ReadonlyMap<string, RosterEntry>): void {
       for (const { identityId, observations } of told) {
         const entry = known.get(identityId)
         keyChanges?.told(entry, decideInOrder(entry, observations, context))
@@ -149,15 +152,15 @@ export function createDecider(rules: DeciderRules) {
     },
 
     /** The people who seem to have got a new key. Complete once everybody is decided about. */
-    pairs: (): Pair[] => keyChanges?.pairs() ?? [],
+    pairs: (): KeyChangeCandidate[] => keyChanges?.pairs() ?? [],
 
     /** Counts the people of these pairs, so that they can be told from the others. */
-    countPairs(pairs: readonly Pair[]): void {
+    countPairs(pairs: readonly KeyChangeCandidate[]): void {
       decisions.rekey(pairs.flatMap(({ former, identityId }) => [former, identityId]).filter(book.isUsable))
     },
 
     /** Everybody of whom rows in order told, and whether one of these guards counts something of what was decided. */
-    toldBy: (guards: ReadonlySet<string>): (Told & { readonly isCounted: boolean })[] =>
+    toldBy: (guards: ReadonlySet<string>): (PersonObservations & { readonly isCounted: boolean })[] =>
       book.toldInOrder().map((told) => ({ ...told, isCounted: decisions.isCountedBy(told.identityId, guards) })),
 
     ...startSplitting(decisions),

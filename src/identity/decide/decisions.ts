@@ -1,5 +1,5 @@
 import type { RosterEntry } from '../record.ts'
-import type { Decision, PlanContext, Seen } from './decide.ts'
+import type { Decision, PlanContext, PersonInput } from './decide.ts'
 import { type Keeping, type PlannedPerson, planned } from './planned.ts'
 import { nothingTallied, type Tallied, type Tally } from './tally.ts'
 
@@ -8,7 +8,7 @@ export type Decided = {
   readonly identityId: string
   readonly entry: RosterEntry | undefined
   readonly decision: Decision
-  readonly seen: Seen
+  readonly seen: PersonInput
 }
 
 type DecisionRules = Omit<Keeping, 'context'> & {

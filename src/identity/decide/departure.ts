@@ -1,5 +1,5 @@
 import { compareKeys } from '../digest.ts'
-import { hasLeft, isHiredAgain, knownEmployment } from '../employment.ts'
+import { hasLeft, isHiredAgain, storedEmployment } from '../employment.ts'
 import type { RosterEntry, Observation } from '../record.ts'
 import { dateIn, type PlanContext } from './decide.ts'
 
@@ -58,5 +58,5 @@ export function observationOf(
 /** Rows that were rejected make no person known, and move no date of a person who has left already. */
 export function mayDepart(entry: RosterEntry | undefined, today: string): boolean {
   if (entry === undefined || (entry.desired ?? entry.confirmed) === null) return false
-  return !hasLeft(knownEmployment(entry), today)
+  return !hasLeft(storedEmployment(entry), today)
 }

@@ -1,29 +1,29 @@
 import type { Change } from '../change.ts'
-import { hasLeft, knownEmployment } from '../employment.ts'
+import { hasLeft, storedEmployment } from '../employment.ts'
 import { isBefore } from '../field-times.ts'
 import type { RosterEntry, Observation } from '../record.ts'
-import type { PlanContext, Seen, DesiredState } from './decide.ts'
+import type { PlanContext, PersonInput, DesiredState } from './decide.ts'
 
 /** What was decided about one person, and from what. */
-export type Decided = {
+export type ExplainedDecision = {
   /** What was known before; undefined: nothing. */
   readonly entry: RosterEntry | undefined
-  readonly seen: Seen
+  readonly seen: PersonInput
   readonly side: DesiredState | null
   readonly change: Change | null
 }
 
 /** Why a decision about one person is as it is, in sentences. They hold days of employment and no other value. */
-export function explain(decided: Decided, ctx: PlanContext): string[] {
+export function explain(decided: ExplainedDecision, ctx: PlanContext): string[] {
   return [...evidenceOf(decided, ctx), ...heldBackOf(decided), outcomeOf(decided)]
 }
 
-function heldBackOf({ entry, side }: Decided): string[] {
+function heldBackOf({ entry, side }: ExplainedDecision): string[] {
   const held = (side ?? entry)?.heldLeaving ?? null
   return held === null ? [] : [`an operator holds the leaving of ${dayOf(held.separatedAt)} back until ${held.until}`]
 }
 
-function evidenceOf({ entry, seen, side }: Decided, ctx: PlanContext): string[] {
+function evidenceOf({ entry, seen, side }: ExplainedDecision, ctx: PlanContext): string[] {
   if (entry?.retracted) return [`the person is withheld: their data was taken back on ${dayOf(entry.retracted.at)}`]
   if (seen === 'untouched') return ['the row cannot be used: the person counts as present and unchanged']
   if (seen === 'absent') return entry === undefined ? [] : absenceOf(entry, side, ctx)
@@ -34,7 +34,7 @@ function absenceOf(entry: RosterEntry, side: DesiredState | null, ctx: PlanConte
   const { mode, absence, graceRuns, asOf, exportDate, today } = ctx
   if (mode === 'delta') return ['the source has no row of the person, and is a delta: that says nothing']
   if (absence === 'ignore') return ['the source has no row of the person, and the connection says "absence: ignore"']
-  const known = knownEmployment(entry)
+  const known = storedEmployment(entry)
   if (hasLeft(known, today)) {
     const day = known.separatedAt === null ? '' : ` on ${dayOf(known.separatedAt)}`
     return [`the source has no row of the person, who has left${day} as far as is known`]
@@ -95,7 +95,7 @@ function returnOf(
   { today }: PlanContext,
 ) {
   if (entry === undefined || left || typeof leavingDate === 'string') return []
-  const known = knownEmployment(entry)
+  const known = storedEmployment(entry)
   if (!hasLeft(known, today)) return []
   const isBack = side?.desired != null && (side.desired.separatedAt ?? null) === null
   return isBack
@@ -103,7 +103,7 @@ function returnOf(
     : [`the person has left on ${dayOf(known.separatedAt ?? '')}, and nothing in the row brings them back`]
 }
 
-function outcomeOf({ entry, change }: Decided): string {
+function outcomeOf({ entry, change }: ExplainedDecision): string {
   if (change === null) {
     const isKnown = entry !== undefined && (entry.confirmed !== null || entry.desired !== null)
     return isKnown

@@ -2,7 +2,7 @@ import type { Reject } from '../record.ts'
 import type { Tally } from './tally.ts'
 
 /** A reject as it is known again in the next export. */
-export type StandingReject = Reject & {
+export type KnownFault = Reject & {
   /** How many rows have this fault. */
   readonly times: number
   /** The person, or the row of an unknown one, is not served as the source says. False where a newer row of the person counts. */

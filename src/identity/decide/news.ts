@@ -1,7 +1,7 @@
 import { hasLeft } from '../employment.ts'
 import { type Move, type News, type NewsKind, noNews } from '../guards/facts.ts'
 import { type FieldName, fieldsOf, type IdentityRecord, type RosterEntry } from '../record.ts'
-import { isOfAnother } from '../rekeyed.ts'
+import { isOfAnother } from '../key-change-candidates.ts'
 
 type Rules = { readonly today: string /** Who has left is taken off the platform. */; readonly removes: boolean }
 

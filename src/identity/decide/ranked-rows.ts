@@ -16,7 +16,7 @@ export function rankedRows(
   const { people, departures, account } = collected
 
   /** Another row of the person contradicts the one that counted: that one is rejected too. No row outranks one without a rank. */
-  function setAside(identityId: string, before: PersonRow, other: Other): void {
+  function heldPart(identityId: string, before: PersonRow, other: Other): void {
     if (other.rank === undefined) before.rank = undefined
     if (!before.isUsable) return
     account.records--
@@ -35,7 +35,7 @@ export function rankedRows(
     const leaving = leavingIn(observation, context)
     const departure = rank === before.rank ? bothLeave(before.leaving, leaving, context) : null
     const underTwoKeys = before.keyOrder !== (observation.keyOrder ?? 0)
-    setAside(identityId, before, { line, rank, underTwoKeys })
+    heldPart(identityId, before, { line, rank, underTwoKeys })
     faults.add(twice(identityId, { line, other: before.line, mayLeave: leaving !== false, underTwoKeys }))
     before.leaving = departure ?? false
     if (departure) departures.set(identityId, observationOf(departure, { identityId, origin }))
@@ -88,7 +88,7 @@ export function rankedRows(
         people.set(identityId, unusableRow(line, mayLeave))
         return
       }
-      setAside(identityId, before, { line, rank: undefined, underTwoKeys: false })
+      heldPart(identityId, before, { line, rank: undefined, underTwoKeys: false })
       before.leaving = false
       departures.delete(identityId)
     },

@@ -9,18 +9,18 @@ import { rememberLast } from './last-named.ts'
 const afterToday = '~'
 
 /** What rows said about one person: one observation, or all of them where rows stand in the order of their times. */
-export type Told = { readonly identityId: string; readonly observations: readonly Observation[] }
+export type PersonObservations = { readonly identityId: string; readonly observations: readonly Observation[] }
 
 /** What the rows since the last page ask for. */
 export type Page = {
   /** People whose decision no longer counts, because a later row replaces or contradicts what it rested on. */
   readonly withdrawn: readonly string[]
   /** People to decide about. */
-  readonly told: readonly Told[]
+  readonly told: readonly PersonObservations[]
 }
 
 /** People whose rows were left out of the reading, since nothing follows from them. Each has a number. */
-export type SettledPeople = {
+export type UnchangedPeople = {
   readonly has: (identityId: string) => boolean
   readonly keyOf: (person: number) => string
 }
@@ -71,14 +71,14 @@ export type SeveralRows = {
   /** The page of the rows so far. `isLast`: no more rows follow. */
   takePage(isLast: boolean): Page
   /** All that was told in order, once there are no more rows. */
-  told(): readonly Told[]
+  told(): readonly PersonObservations[]
 }
 
 export type BookRules = {
   readonly context: PlanContext
   readonly faults: Faults
   readonly severalRows: (collected: Collected, rules: { context: PlanContext; faults: Faults }) => SeveralRows
-  readonly settled?: SettledPeople
+  readonly settled?: UnchangedPeople
   /** What follows for a person who is known and stands in a row that is not in scope. `hold` plans like `separate`. */
   readonly outOfScope?: 'keep' | 'separate' | 'hold'
 }
@@ -183,7 +183,7 @@ export function openRowBook({ context, faults, severalRows, settled = noneSettle
 type Noted = {
   readonly collected: Collected
   readonly several: SeveralRows
-  readonly settled: SettledPeople
+  readonly settled: UnchangedPeople
   /** Keys in rows that are about no person. */
   readonly passedOver: ReadonlySet<string>
   /** People with a row that is not in scope. */
@@ -219,7 +219,7 @@ function answersOf({ collected, several, settled, passedOver, outside, later, la
     },
 
     /** Everybody of whom rows in order told, once there are no more rows; nobody where one row of a person counts. */
-    toldInOrder: (): readonly Told[] => several.told(),
+    toldInOrder: (): readonly PersonObservations[] => several.told(),
 
     /** The line of the row that counts for this person; null where none does. */
     lineOf: (identityId: string): number | null => people.get(identityId)?.line ?? null,
@@ -251,7 +251,7 @@ function answersOf({ collected, several, settled, passedOver, outside, later, la
   }
 }
 
-const noneSettled: SettledPeople = { has: () => false, keyOf: String }
+const noneSettled: UnchangedPeople = { has: () => false, keyOf: String }
 
 function emptyCollection(): Collected {
   return {

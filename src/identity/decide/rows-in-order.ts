@@ -1,12 +1,12 @@
 import type { Observation } from '../record.ts'
-import { type Collected, emptyPage, type Page, type SeveralRows, type Told } from './row-book.ts'
+import { type Collected, emptyPage, type Page, type SeveralRows, type PersonObservations } from './row-book.ts'
 
 /**
  * Rows stand in the order of their times, as events do: all rows of a person count, one after the other. They make one page, once there
  * are no more rows.
  */
 export function rowsInOrder(collected: Collected): SeveralRows {
-  let all: readonly Told[] = []
+  let all: readonly PersonObservations[] = []
   return {
     meet: (_before, observation) => collected.page.told.get(observation.identityId)?.push(observation),
     // An event that cannot be understood does not take the others of its person along.

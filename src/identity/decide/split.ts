@@ -2,7 +2,7 @@ import type { RosterEntry, Observation } from '../record.ts'
 import { decideInOrder } from './decide.ts'
 import type { Decisions } from './decisions.ts'
 import type { PlannedPerson } from './planned.ts'
-import type { Told } from './row-book.ts'
+import type { PersonObservations } from './row-book.ts'
 import { departuresOf } from './rows-in-order.ts'
 import { type Tally, tally } from './tally.ts'
 
@@ -13,7 +13,7 @@ type Split = {
   /** What waits, as a plan of its own. */
   readonly waits: readonly PlannedPerson[]
   /** What was said that waits. */
-  readonly waiting: readonly Told[]
+  readonly waiting: readonly PersonObservations[]
 }
 
 /** The guards that say of a person that they may not leave: a hold about anything else delays no departure. */
@@ -41,13 +41,13 @@ export function startSplitting(decisions: Decisions) {
      * plan nothing is decided for this one.
      */
     split(
-      people: readonly (Told & { readonly joins: boolean })[],
+      people: readonly (PersonObservations & { readonly joins: boolean })[],
       known: ReadonlyMap<string, RosterEntry>,
       stopped: ReadonlySet<string>,
     ): Split {
       const goesOn: PlannedPerson[] = []
       const waits: PlannedPerson[] = []
-      const waiting: Told[] = []
+      const waiting: PersonObservations[] = []
       for (const { identityId, observations, joins } of people) {
         const entry = known.get(identityId)
         const mayNotLeave = decisions.isCountedBy(identityId, stopped.intersection(departureGuards))

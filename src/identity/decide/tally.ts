@@ -3,7 +3,7 @@ import { type GuardFacts, type KnownFaults, noKnownFaults, type PeopleCounts, pe
 import { isOtherField } from '../guards/limits.ts'
 import { movements } from '../guards/movements.ts'
 import type { FieldName, Reject } from '../record.ts'
-import type { Decision, Seen } from './decide.ts'
+import type { Decision, PersonInput } from './decide.ts'
 import { faultTally } from './fault-tally.ts'
 import { joinersDates } from './joiners-dates.ts'
 
@@ -40,7 +40,7 @@ type Known = Pick<
 
 /** Counts a plan while its decisions stream by. */
 export type Tally = {
-  add(decision: Decision, seen: Seen): Tallied
+  add(decision: Decision, seen: PersonInput): Tallied
   /** Takes out a decision whose row turned out not to count. */
   remove(tallied: Tallied): void
   /** Counts people whose rows say what is known and confirmed already. */
@@ -133,7 +133,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   }
 }
 
-function talliedOf({ change, absent, news }: Decision, seen: Seen): Tallied {
+function talliedOf({ change, absent, news }: Decision, seen: PersonInput): Tallied {
   const unchanged = typeof seen === 'string' ? null : 'unchanged'
   const moves = news.moves.filter(({ field }) => isOtherField(field))
   return {

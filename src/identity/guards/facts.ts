@@ -1,6 +1,6 @@
 import type { FieldValue } from '../change.ts'
 import type { FieldName, UnlistedValue } from '../record.ts'
-import type { Pair } from '../rekeyed.ts'
+import type { KeyChangeCandidate } from '../key-change-candidates.ts'
 import type { LimitName } from './limits.ts'
 
 /** The limits that count people by what becomes of them, beside those of the other fields. */
@@ -90,7 +90,7 @@ export type GuardFacts = PeopleCounts & {
     readonly holds: boolean
   }
   /** Keys that are gone and keys that are new which look like one person each. */
-  readonly pairs: readonly Pair[]
+  readonly pairs: readonly KeyChangeCandidate[]
   readonly rejected: number
   /** Rows that count but for a cell that could not be read. */
   readonly incomplete: number

@@ -14,13 +14,13 @@ export function normaliseHeader(header: string): string {
     .replace(/[^\p{L}\p{N}]/gu, '')
 }
 
-export type FoundColumn =
+export type MatchedColumn =
   | { readonly found: 'one'; readonly index: number; readonly header: string }
   | { readonly found: 'several'; readonly headers: readonly string[] }
   | { readonly found: 'none'; readonly similar: string | null }
 
 /** Finds the first of several names that stands in the header. */
-export type ColumnFinder = (names: readonly string[]) => FoundColumn
+export type ColumnFinder = (names: readonly string[]) => MatchedColumn
 
 /** A finder for the columns of one header, which is read once for all names. */
 export function columnFinder(headers: readonly string[]): ColumnFinder {

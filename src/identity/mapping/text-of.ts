@@ -1,5 +1,5 @@
 import { foldValue } from './fold-value.ts'
-import type { ColumnFinder, FoundColumn } from './headers.ts'
+import type { ColumnFinder, MatchedColumn } from './headers.ts'
 import { type TemplatePart, templateParts } from './template.ts'
 import type { TextRule } from './text-rules.ts'
 
@@ -56,7 +56,7 @@ export function bindText(name: string, rule: TextRule, context: BindContext): Bi
   return firstOfText(found, { isBlank, isKey: context.isKey, silent })
 }
 
-type Found = Extract<FoundColumn, { found: 'one' }>
+type Found = Extract<MatchedColumn, { found: 'one' }>
 type BlankTest = (text: string) => boolean
 
 function blankTest(words: readonly string[] = []): BlankTest {
@@ -145,7 +145,7 @@ function headersOf(found: readonly Found[]): string {
   return found.map(({ header }) => header).join(', ')
 }
 
-function whyMissing(name: string, names: readonly string[], column: Exclude<FoundColumn, { found: 'one' }>): string {
+function whyMissing(name: string, names: readonly string[], column: Exclude<MatchedColumn, { found: 'one' }>): string {
   if (column.found === 'several') {
     return `${quoted(column.headers)} (${name}) read the same in the header; rename or drop one of the columns`
   }

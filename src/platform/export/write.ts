@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Kysely, sql } from 'kysely'
 import { readRowsBySize } from '../../database/rows-by-size.ts'
-import { visibleJson } from '../../text/visible.ts'
+import { escapeJson } from '../../text/escape.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type ExportHeader, type ExportSequences, exportFormat, ownSetting } from './header.ts'
 import { appliedMigrations, quoted, type StoredTable, storedTables } from './stored-tables.ts'
@@ -60,7 +60,7 @@ async function* rowsOf(trx: Kysely<PlatformSchema>, { name, columns, order }: St
   }
   let separator = '\n'
   for await (const rows of readRowsBySize(trx, rowTexts)) {
-    yield `${separator}${visibleJson(rows.join(',\n'))}`
+    yield `${separator}${escapeJson(rows.join(',\n'))}`
     separator = ',\n'
   }
 }

@@ -3,7 +3,7 @@ import { hidden, tokenField } from '../../web/forms.ts'
 import { type Html, html, type Shown } from '../../web/html.ts'
 import { badge, type Tone } from '../../web/parts.ts'
 import { type Column, table, tiles } from '../../web/tables.ts'
-import { counted, day, moment, number } from '../../web/words.ts'
+import { counted, day, formatInstant, number } from '../../web/words.ts'
 import type { Attempt } from '../identity-sync/attempts.ts'
 import type { Connection, ListedPerson, PeoplePage } from './people.ts'
 import { type PeopleQuery, pagePrefix, peopleHref, type Source, writeQuery } from './query.ts'
@@ -174,7 +174,7 @@ function sourceOf({ setByHandAt, connections }: ListedPerson): Html {
 
 function lastSyncOf({ setByHandAt, createdAt }: ListedPerson, lastSync: Date | null): Html {
   if (setByHandAt) return html`<span class="faint">left alone</span>`
-  return lastSync && createdAt <= lastSync ? moment(lastSync) : html`<span class="faint">not yet</span>`
+  return lastSync && createdAt <= lastSync ? formatInstant(lastSync) : html`<span class="faint">not yet</span>`
 }
 
 function resetForm(person: ListedPerson, { account, query, formToken }: PeopleView): Html {

@@ -3,7 +3,7 @@ import { tokenField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { badge, type Tone } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { counted, duration, moment, number } from '../../web/words.ts'
+import { counted, duration, formatInstant, number } from '../../web/words.ts'
 import type { Attempt, AttemptState } from '../identity-sync/attempts.ts'
 import { type PeopleQuery, pagePrefix, peopleHref, writeQuery } from './query.ts'
 import { statuses, statusNames } from './status-names.ts'
@@ -77,7 +77,7 @@ function progress(attempt: Attempt, query: PeopleQuery, now: Date): Html {
   const watching = query.watch
     ? html`This page reloads every ${watchSeconds} seconds. <a href="${peopleHref({ ...query, watch: false })}">Stop reloading</a>`
     : html`<a href="${peopleHref({ ...query, watch: true })}">Follow it</a>`
-  return html`<p class="state"><span class="pulse" aria-hidden="true"></span><strong>Sync running</strong> since ${moment(attempt.startedAt)}, ${duration(elapsedMs)} so far, started by ${starter(attempt)}.</p>
+  return html`<p class="state"><span class="pulse" aria-hidden="true"></span><strong>Sync running</strong> since ${formatInstant(attempt.startedAt)}, ${duration(elapsedMs)} so far, started by ${starter(attempt)}.</p>
 <p class="hint">${watching}</p>`
 }
 
@@ -85,10 +85,10 @@ function lastResult(attempt: Attempt | undefined): Html {
   if (attempt === undefined) return html`<p class="state">There has been no sync yet.</p>`
   const { result } = attempt
   if (result === null) {
-    return html`<p class="state"><strong class="bad">The last sync ${attempt.state === 'failed' ? 'failed' : 'was interrupted'}</strong>, started ${moment(attempt.startedAt)} by ${starter(attempt)}.</p>
+    return html`<p class="state"><strong class="bad">The last sync ${attempt.state === 'failed' ? 'failed' : 'was interrupted'}</strong>, started ${formatInstant(attempt.startedAt)} by ${starter(attempt)}.</p>
 <p class="hint">${reason(attempt.state)}</p>`
   }
-  return html`<p class="state"><strong>Last sync</strong> ${moment(attempt.startedAt)}, started by ${starter(attempt)}.</p>
+  return html`<p class="state"><strong>Last sync</strong> ${formatInstant(attempt.startedAt)}, started by ${starter(attempt)}.</p>
 <p class="hint">${counted(result.identities, 'HR record', 'HR records')} in ${duration(result.duration_ms)}: ${counted(result.created, 'person', 'people')} created, ${number(result.changed)} changed.</p>`
 }
 
@@ -99,7 +99,7 @@ function reason(state: AttemptState): string {
 }
 
 const columns: readonly Column<Attempt>[] = [
-  { name: 'Started', kind: 'row', cell: ({ startedAt }) => moment(startedAt) },
+  { name: 'Started', kind: 'row', cell: ({ startedAt }) => formatInstant(startedAt) },
   { name: 'By', kind: 'long', cell: starter },
   { name: 'Result', cell: outcome },
   { name: 'Took', kind: 'figure', cell: ({ result }) => result && duration(result.duration_ms) },

@@ -45,7 +45,7 @@ type Noting = {
  * Raises, updates and clears alerts, so that the open ones are what is wrong now, and makes due what each channel is to be notified of.
  * Called twice, by two processes, or killed at any point and called again, it does the same.
  */
-export async function noteConditions(
+export async function recordConditions(
   db: Db,
   found: readonly Condition[],
   { channels, unknownKinds = [], now }: Noting,

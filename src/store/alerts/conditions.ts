@@ -4,7 +4,7 @@ import { isPaused } from '../connections/pauses.ts'
 import { newestForeign } from '../foreign/people.ts'
 import { lateLeavers } from '../leavers/late.ts'
 import { maxRecentAttempts } from '../recent-attempts.ts'
-import { mayHaveLeft, unserved } from '../rejects/unserved.ts'
+import { mayHaveLeft, unserved } from '../rejects/blocked-people.ts'
 import type { Db } from '../schema.ts'
 import { processes } from '../workers/processes.ts'
 

@@ -60,7 +60,7 @@ type Sent = {
  * Notes that they were sent, in one message. The next one says that the condition is over, or is a reminder. False: another process has
  * taken them over.
  */
-export async function noteSent(db: Db, { claims, failure = null, now }: Sent): Promise<boolean> {
+export async function recordSent(db: Db, { claims, failure = null, now }: Sent): Promise<boolean> {
   const [first] = claims
   if (!first) return false
   const { channel } = first
@@ -87,7 +87,7 @@ export async function noteSent(db: Db, { claims, failure = null, now }: Sent): P
 }
 
 /** Notes that one could not be sent, and when to try again. False: another process has taken it over. */
-export async function noteUnsent(
+export async function recordUnsent(
   db: Db,
   { channel, alert, sentBefore, attempt }: ClaimedNotification,
   { failure, retryAt }: { failure: string; retryAt: Date },
@@ -104,7 +104,7 @@ export async function noteUnsent(
 }
 
 /** Makes every notification of the channel that failed due now, as when its receiver has just taken another one. */
-export async function hastenNotifications(db: Db, { channel, now }: { channel: string; now: Date }): Promise<void> {
+export async function makeNotificationsDueNow(db: Db, { channel, now }: { channel: string; now: Date }): Promise<void> {
   await sql`
     update notifications set next_at = ${now}
     where channel = ${channel} and next_at > ${now} and attempts > 0 and claimed_until is null`.execute(db)

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { DeliveryFailureCode } from '../../contract/failures.ts'
 import { hasCome } from '../has-come.ts'
 import type { Db } from '../schema.ts'
-import { type Lease, unleased } from '../workers/leases.ts'
+import { type Lease, withoutLease } from '../workers/leases.ts'
 
 type Block = {
   readonly status: number
@@ -164,7 +164,7 @@ export async function claimTarget(db: Db, { connection, lease }: TargetClaim): P
     .updateTable('connections')
     .set({ target_lease: lease.id })
     .where('name', '=', connection)
-    .where(unleased(sql`connections.target_lease`))
+    .where(withoutLease(sql`connections.target_lease`))
     .executeTakeFirst()
   return claimed.numUpdatedRows > 0n
 }
@@ -193,7 +193,7 @@ export async function releaseTarget(db: Db, { connection, lease }: TargetClaim):
 }
 
 /** Why a connection is left alone, and until when. */
-export type StandingBlock = { readonly until: Date; readonly code: DeliveryFailureCode; readonly reason: string }
+export type ConnectionBlock = { readonly until: Date; readonly code: DeliveryFailureCode; readonly reason: string }
 
 /**
  * What keeps a connection from sending; null if nothing does. Of all callers that ask once the time of a probe has come, one is let
@@ -202,7 +202,7 @@ export type StandingBlock = { readonly until: Date; readonly code: DeliveryFailu
 export async function standingBlock(
   db: Db,
   { connection, now, nextProbeAt }: { connection: string; now: Date; nextProbeAt: Date },
-): Promise<StandingBlock | null> {
+): Promise<ConnectionBlock | null> {
   const block = await db
     .selectFrom('connections')
     .select(['probe_at', 'blocked_code', 'blocked_reason'])

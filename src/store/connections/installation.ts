@@ -35,7 +35,7 @@ export async function beginInstallation(db: Db, now: Date): Promise<Installation
 }
 
 /** Notes where the store was moved to; null takes that back. */
-export async function noteMovedTo(db: Db, moved: { to: string; at: Date } | null): Promise<void> {
+export async function recordMoveTarget(db: Db, moved: { to: string; at: Date } | null): Promise<void> {
   await db
     .updateTable('installation')
     .set({ moved_to: moved?.to ?? null, moved_at: moved?.at ?? null })
@@ -43,7 +43,7 @@ export async function noteMovedTo(db: Db, moved: { to: string; at: Date } | null
 }
 
 /** How many people the store knows, of all connections. */
-export async function peopleKnown(db: Db): Promise<number> {
+export async function hasPeople(db: Db): Promise<number> {
   const { rows } = await sql<{ people: number }>`select count(*)::int as people from roster`.execute(db)
   return rows[0]?.people ?? 0
 }
@@ -94,7 +94,7 @@ export type Learned = {
  * Takes what the platform has of people as what HR said last of them, until the time from which the store knows nothing. Facts that are
  * newer than that count as ever.
  */
-export async function noteLearned(
+export async function recordLearned(
   tx: Db,
   { connection, learned, knownUntil }: { connection: string; learned: readonly Learned[]; knownUntil: Date },
 ): Promise<void> {

@@ -4,7 +4,7 @@ import type { Target } from '../connections/connections.ts'
 import { hasCome } from '../has-come.ts'
 import { maxRecentAttempts } from '../recent-attempts.ts'
 import type { Db } from '../schema.ts'
-import { type Lease, mayStillMove, unleased } from '../workers/leases.ts'
+import { type Lease, mayStillMove, withoutLease } from '../workers/leases.ts'
 import { type Pending, type PendingRow, pendingOf, pendingRows, type Step } from './pending.ts'
 
 const deliveryKinds = ['upsert', 'update', 'delete', 'session'] as const
@@ -74,7 +74,7 @@ async function claimFrom(
       from runs ${isFree ? sql`` : sql`, deliveries former`}
       where deliveries.run_id = ${runId} and deliveries.batch = ${batch} and deliveries.state = 'due' and ${isDueAt(now)}
         and runs.id = deliveries.run_id and runs.state = 'delivering'
-        and ${isFree ? sql`${held} is null` : sql`${held} is not null and ${unleased(held)} and ${former}`}
+        and ${isFree ? sql`${held} is null` : sql`${held} is not null and ${withoutLease(held)} and ${former}`}
       returning deliveries.run_id, deliveries.batch, deliveries.kind, runs.connection, deliveries.attempts,
         deliveries.failures, deliveries.failing_since, deliveries.uncertain, deliveries.session ${isFree ? sql`` : sql`, former.lease as previous`}
     )${isFree ? sql`` : takeover}

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
-import { unleased } from '../workers/leases.ts'
+import { withoutLease } from '../workers/leases.ts'
 import { type DeliveryKind, isDueAt } from './claim.ts'
 
 export type DueDelivery = {
@@ -39,7 +39,7 @@ export async function dueDeliveries(
     .where('runs.state', '=', 'delivering')
     .where('deliveries.state', '=', 'due')
     .where(isDueAt(options.now))
-    .where(unleased(sql`deliveries.lease`))
+    .where(withoutLease(sql`deliveries.lease`))
     .orderBy('deliveries.run_id')
     .orderBy('deliveries.batch')
   if (options.runId !== undefined) query = query.where('deliveries.run_id', '=', options.runId)
@@ -65,7 +65,7 @@ export async function nextAttemptAt(db: Db, runId?: string): Promise<Date | null
 }
 
 /** Makes every batch of a connection that waits for its time due now. Answers how many people that concerns. */
-export async function hasten(db: Db, { connection, now }: { connection: string; now: Date }): Promise<number> {
+export async function makeDueNow(db: Db, { connection, now }: { connection: string; now: Date }): Promise<number> {
   const { rows } = await sql<{ people: number }>`
     with hastened as (
       update deliveries set due_at = least(due_at, ${now}::timestamptz) from runs

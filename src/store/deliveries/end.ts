@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { DeliveryFailureCode } from '../../contract/failures.ts'
 import { prepared } from '../../database/prepared.ts'
 import { pendingInsert } from '../audit/trail.ts'
-import { putInDoubt } from '../in-doubt.ts'
+import { markInDoubt } from '../in-doubt.ts'
 import { leaversOfBatch } from '../leavers/clock.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Answer, Db } from '../schema.ts'
@@ -75,7 +75,7 @@ async function closeBatch(
     )`
   // Also those whom an earlier request of this attempt has settled.
   const settledNow = sql`(changes.state = 'due' or changes.identity_id = any(${settled})) and exists (select 1 from ended)`
-  const doubted = sql`doubted as (${putInDoubt({ runId, batch, now, where: settledNow })})`
+  const doubted = sql`doubted as (${markInDoubt({ runId, batch, now, where: settledNow })})`
   const solved = sql`solved as (
       delete from problems using ended, changes
       where problems.connection = ${connection} and changes.run_id = ${runId} and changes.batch = ${batch}
@@ -146,7 +146,7 @@ async function releaseBatch(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Pr
     // People who are still due come into doubt when they are settled.
     const settled = sql`changes.identity_id = any(${end.settled})`
     if (end.uncertain && end.settled.length > 0)
-      await putInDoubt({ ...claim, now: end.now, where: settled }).execute(tx)
+      await markInDoubt({ ...claim, now: end.now, where: settled }).execute(tx)
     return { people, confirmed, refused, isBlocked, hasMore: false }
   })
 }

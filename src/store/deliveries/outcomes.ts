@@ -118,7 +118,7 @@ async function countOutcomes(tx: Db, claim: ClaimedDelivery): Promise<void> {
  * Removes what the platform held of people before it took them with their whole batch. Until then the view `out_of_sync` leaves
  * them out.
  */
-export async function forgetAnswered(db: Db, connection: string): Promise<void> {
+export async function deleteAnswered(db: Db, connection: string): Promise<void> {
   await sql`
     delete from acknowledged
     where connection = ${connection} and exists (
@@ -131,7 +131,7 @@ export async function forgetAnswered(db: Db, connection: string): Promise<void> 
  * The same of one run, at its end. After a first night that is everybody, so the rows are matched in one pass and not one by one. What an
  * end that was cut off leaves behind is removed with the next plan.
  */
-export async function forgetAnsweredOf(
+export async function deleteAnsweredOf(
   db: Db,
   { runId, connection }: { readonly runId: string; readonly connection: string },
 ): Promise<void> {

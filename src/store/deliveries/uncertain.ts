@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { lockRoster } from '../connections/connections.ts'
 import { clockBound } from '../has-come.ts'
-import { putInDoubt } from '../in-doubt.ts'
+import { markInDoubt } from '../in-doubt.ts'
 import type { Db } from '../schema.ts'
 import { isAtWork, type Lease, mayStillMove } from '../workers/leases.ts'
 
@@ -27,7 +27,7 @@ export async function markUncertain(
     )
     update roster set uncertain = true from doubtful
     where roster.connection = ${connection} and roster.identity_id = doubtful.identity_id`.execute(db)
-  await putInDoubt({ runId, batch, now, where: sql`true` }).execute(db)
+  await markInDoubt({ runId, batch, now, where: sql`true` }).execute(db)
 }
 
 /** The connections with uncertain people of whom no run is about to take care: the last one that was to read them back failed before then. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { undeliveredCodes } from '../../contract/failures.ts'
 import { clockBound } from '../has-come.ts'
-import { putInDoubt } from '../in-doubt.ts'
+import { markInDoubt } from '../in-doubt.ts'
 import { hasExpired } from '../runs/runs.ts'
 import type { Db } from '../schema.ts'
 import type { ClaimedDelivery } from './claim.ts'
@@ -38,7 +38,7 @@ export async function doubtUndelivered(
   { runId, batch }: ClaimedDelivery,
   { identityIds, now }: { identityIds: readonly string[]; now: Date },
 ): Promise<void> {
-  await putInDoubt({ runId, batch, now, where: sql`changes.identity_id = any(${identityIds})` }).execute(db)
+  await markInDoubt({ runId, batch, now, where: sql`changes.identity_id = any(${identityIds})` }).execute(db)
 }
 
 /**

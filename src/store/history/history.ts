@@ -8,7 +8,7 @@ import { toChange } from '../plans/plans.ts'
 import { rosterEntry } from '../roster/roster.ts'
 import { type WaitingRow, waitingOf } from '../roster/waiting.ts'
 import type { Answer, Db } from '../schema.ts'
-import { foundBy, hasPrefix, portionSize, type SearchPlace, searchInSteps, wasFoundByKey } from '../search.ts'
+import { foundBy, hasPrefix, portionSize, type SearchCursor, searchInSteps, wasFoundByKey } from '../search.ts'
 
 /** A change with its whole account: from which row it came, by which run, when it was sent and what the platform answered. */
 export type AccountedChange = {
@@ -58,11 +58,11 @@ export async function searchChanges(
     kind?: ChangeKind
     search: string
     values: boolean
-    place?: SearchPlace
+    place?: SearchCursor
     limit: number
     withinMs: number
   },
-): Promise<{ readonly found: AccountedChange[]; readonly next: SearchPlace | null }> {
+): Promise<{ readonly found: AccountedChange[]; readonly next: SearchCursor | null }> {
   const end = performance.now() + withinMs
   const key = sql.ref('identity_id')
   const isMeant = sql`run_id = ${runId} and ${kind === undefined ? sql`true` : sql`kind = ${kind}`}`

@@ -230,7 +230,7 @@ export async function releaseEvents(tx: Db, runId: string): Promise<void> {
  * Ends the work on a run's events once its plan was accepted: their bodies go. Of those in which something was rejected the bodies
  * stay, for a person to look at and to try again. Events that waited behind the run are free.
  */
-export async function settleEvents(
+export async function acknowledgeEvents(
   tx: Db,
   { runId, rejected = [] }: { runId: string; rejected?: readonly RejectedEvent[] },
 ): Promise<void> {

@@ -26,7 +26,7 @@ type Answered = {
 }
 
 /** Starts the clocks of the people whom a plan states to be leaving, whether it will be held or not. Belongs to the transaction that completes the plan. */
-export async function noteLeavers(tx: Db, stating: Stating): Promise<void> {
+export async function recordLeavers(tx: Db, stating: Stating): Promise<void> {
   await stateLeavers(tx, stating, { accepted: false })
 }
 
@@ -154,7 +154,7 @@ async function endNeverAccepted(tx: Db, { runId, connection, now }: Stating): Pr
  * Notes what is known to stand on the platform though no answer has said so: reading it back showed it. Belongs to the transaction that
  * accepts a plan, after its changes became due.
  */
-export async function settleLeavers(tx: Db, { runId, connection, now }: Omit<Stating, 'timeZone'>): Promise<void> {
+export async function endLeavers(tx: Db, { runId, connection, now }: Omit<Stating, 'timeZone'>): Promise<void> {
   await sql`
     update leavers set acknowledged_at = ${now}, check_at = ${firstCheck(now)}
     from roster

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type LeaverFinding, type LeaverState, leaverFindings } from '../../contract/control/leavers.ts'
 import type { ClockTimes } from '../../identity/leaving-clock.ts'
 import { desiredName, desiredValue } from '../roster/names.ts'
-import type { Db, FormerDate } from '../schema.ts'
+import type { Db, PreviousDate } from '../schema.ts'
 
 /** The platform's identity sync comes once a night; a day of grace follows. */
 const graceHours = 48
@@ -16,7 +16,7 @@ export type StoredLeaver = ClockTimes & {
   readonly runId: string
   readonly effectiveOn: string
   readonly inferred: boolean
-  readonly formerDates: FormerDate[]
+  readonly formerDates: PreviousDate[]
   readonly acceptedAt: string | null
   readonly sentAt: string | null
   readonly checkedAt: string | null
@@ -49,7 +49,7 @@ type Row = {
   readonly [K in 'accepted_at' | 'sent_at' | 'acknowledged_at' | 'visible_at' | 'checked_at' | 'ended_at']: Date | null
 } & {
   readonly [K in 'found_status' | 'finding' | 'found_detail' | 'name' | 'email']: string | null
-} & { readonly inferred: boolean; readonly joined_left: boolean; readonly former_dates: FormerDate[] }
+} & { readonly inferred: boolean; readonly joined_left: boolean; readonly former_dates: PreviousDate[] }
 
 /** The clocks of departures, by connection, last day and key; those of one person the newest first. */
 export async function listLeavers(db: Db, desired: LeaversWanted): Promise<StoredLeaver[]> {

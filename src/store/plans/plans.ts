@@ -4,28 +4,28 @@ import { errorCode, Failure } from '../../errors.ts'
 import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
 import type { DesiredState } from '../../identity/decide/decide.ts'
 import type { OvertakenEvent } from '../../identity/decide/decider.ts'
-import type { StandingReject } from '../../identity/decide/faults.ts'
+import type { KnownFault } from '../../identity/decide/faults.ts'
 import type { PlannedPerson } from '../../identity/decide/planned.ts'
 import { isJoinedByRecord, storedFields } from '../../identity/difference.ts'
 import { changeDigest, planHasher } from '../../identity/digest.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
-import type { Pair } from '../../identity/rekeyed.ts'
+import type { KeyChangeCandidate } from '../../identity/key-change-candidates.ts'
 import { record, rollcall } from '../audit/trail.ts'
 import { changeRoster } from '../connections/connections.ts'
-import { forgetAnswered } from '../deliveries/outcomes.ts'
+import { deleteAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
 import { passOnEvents } from '../inbox/inbox.ts'
 import { noteOvertaken } from '../inbox/overtaken.ts'
-import { notePairs } from '../key-answers.ts'
+import { recordCandidates } from '../key-answers.ts'
 import { oneByOne } from '../one-by-one.ts'
-import { acceptStanding, dropStanding, noteStanding, noteUnserved } from '../rejects/standing.ts'
+import { acceptStanding, dropStanding, noteStanding, recordBlockedPeople } from '../rejects/known-faults.ts'
 import { knowsAnybody } from '../roster/roster.ts'
 import { acceptWaiting, type PlannedWaiting, storeWaiting } from '../roster/waiting.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
 import { keepHeader, type SourceHeader } from '../runs/headers.ts'
 import { moveRun } from '../runs/runs.ts'
-import type { Db, KnownPeople, RunSource, Verification } from '../schema.ts'
+import type { Db, RosterCounts, RunSource, Verification } from '../schema.ts'
 import { type BatchLimits, type BatchNumbers, type DeliveredBy, makeDue } from './batches.ts'
 import { entriesOfPlan } from './entries.ts'
 import { dropIndex } from './export-index.ts'
@@ -261,9 +261,9 @@ export type PlanSummary = {
   /** What the limits of people counted. */
   readonly people: PeopleCounts
   /** How many people were known before it. */
-  readonly known: KnownPeople
+  readonly known: RosterCounts
   /** Keys that are gone and keys that are new which look like one person each. */
-  readonly pairs: readonly Pair[]
+  readonly pairs: readonly KeyChangeCandidate[]
   readonly digest: string
   /** What the plan was made by, as digests: the connection's configuration, and that with all else that people have said. */
   readonly configuration: string
@@ -278,7 +278,7 @@ export type PlanSummary = {
   readonly verification: Verification | null
   readonly rejects: readonly Reject[]
   /** What is wrong with the source as a whole; null where nothing of it was read. */
-  readonly standing: readonly StandingReject[] | null
+  readonly standing: readonly KnownFault[] | null
   /** What it makes of the rows that wait for their day; null or left out: nothing. */
   readonly waiting?: PlannedWaiting | null
   /** Of a plan of events: those of which something has no effect. */
@@ -324,7 +324,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
         fingerprint text, unlisted jsonb, "retryAt" timestamptz)`.execute(tx)
   if (plan.header) await keepHeader(tx, id, plan.header)
   if (feed === 'webhook') await noteOvertaken(tx, { runId: id, overtaken: plan.overtaken ?? [] })
-  await notePairs(tx, id, plan.pairs)
+  await recordCandidates(tx, id, plan.pairs)
   if (plan.waiting) await storeWaiting(tx, { runId: id, connection, waiting: plan.waiting })
   if (plan.standing !== null) {
     const source = plan.source?.name ?? null
@@ -361,7 +361,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
 export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> {
   await dropIndex(tx, runId)
   await dropStanding(tx, runId)
-  await notePairs(tx, runId, [])
+  await recordCandidates(tx, runId, [])
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await tx.deleteFrom('waiting_rows').where('run_id', '=', runId).execute()
   // The batches first: one that ends just now has its answer by then, or finds itself cancelled.
@@ -412,7 +412,7 @@ export async function commitPlan(
   await noteMoved(tx, { runId, connection })
   await noteBehind(tx, { runId, connection, isFirst })
   await acceptStanding(tx, { runId, connection, entries: entriesOfPlan(runId), now })
-  await notePairs(tx, runId, [])
+  await recordCandidates(tx, runId, [])
   await sql`
     insert into roster
       (connection, identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
@@ -423,7 +423,7 @@ export async function commitPlan(
     ${isFirst ? nothing : whereKnown}`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await acceptWaiting(tx, { runId, connection })
-  await noteUnserved(tx, { runId, connection, now })
+  await recordBlockedPeople(tx, { runId, connection, now })
   await acceptSource(tx, { runId, speaksOfAbsent })
   await acceptRetractions(tx, { runId, connection, now })
   return await makeDue(tx, { runId, limits, by, now })
@@ -531,16 +531,16 @@ const changedShare = 0.1
 /**
  * Has the database count what a plan put into its tables, where that is much of them: until it knows, it reads all of them to find the
  * people of one batch. A table that is being counted just now for another run is passed over: nobody gains by waiting for a second count.
- * Each table is counted by itself, so that other work can go between: `giveWay` is awaited before each of them.
+ * Each table is counted by itself, so that other work can go between: `yieldToShortWork` is awaited before each of them.
  */
-export async function refreshStatistics(db: Db, runId: string, giveWay?: () => Promise<void>): Promise<void> {
+export async function refreshStatistics(db: Db, runId: string, yieldToShortWork?: () => Promise<void>): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select relname as name from pg_class
     where oid in ('roster'::regclass, 'acknowledged'::regclass, 'changes'::regclass)
       and ${changedShare}::float8 * reltuples <= (select sum(people) from deliveries where run_id = ${runId})
     order by relname`.execute(db)
   for (const { name } of rows) {
-    await giveWay?.()
+    await yieldToShortWork?.()
     await sql`analyze (skip_locked) ${sql.table(name)}`.execute(db)
   }
 }
@@ -556,7 +556,7 @@ async function noteBehind(
   const toSend = sql`exists (
     select 1 from changes
     where changes.run_id = entry.run_id and changes.identity_id = entry.identity_id and changes.state = 'due' ${oneByOne})`
-  await forgetAnswered(tx, connection)
+  await deleteAnswered(tx, connection)
   await sql`
     update acknowledged set run_id = ${runId} from changes
     where changes.run_id = ${runId} and changes.state = 'due'

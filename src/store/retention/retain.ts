@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { counted } from '../../identity/counted.ts'
 import { record, rollcall } from '../audit/trail.ts'
-import { settledStates } from '../runs/runs.ts'
+import { endStates } from '../runs/runs.ts'
 import { purposeOf } from '../runs/slots.ts'
 import type { Db } from '../schema.ts'
 
@@ -71,7 +71,7 @@ async function removeValues(
     .select('id')
     .where('values_removed_at', 'is', null)
     .where('finished_at', '<', before)
-    .where('state', 'in', settledStates)
+    .where('state', 'in', endStates)
     .orderBy('finished_at')
     .limit(1)
     .executeTakeFirst()
@@ -168,7 +168,7 @@ async function removeBodies(db: Db, { before, valuesDays }: { before: Date; valu
 async function removeHistory(db: Db, { before, portions }: { before: Date; portions: number }): Promise<number> {
   await forgetSources(db, before)
   await forgetSlots(db, before)
-  const isPast = sql<boolean>`old.finished_at < ${before} and old.state = any(${settledStates}) and old.values_removed_at is not null
+  const isPast = sql<boolean>`old.finished_at < ${before} and old.state = any(${endStates}) and old.values_removed_at is not null
         and not exists (select 1 from problems where problems.run_id = old.id)
         and not exists (select 1 from standing_rejects where standing_rejects.run_id = old.id)
         and not exists (select 1 from acknowledged where acknowledged.run_id = old.id)

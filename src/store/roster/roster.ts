@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { timesSpokenOf } from '../../identity/field-times.ts'
-import type { FieldTimes, HeldLeaving, IdentityRecord, RosterEntry } from '../../identity/record.ts'
+import type { FieldTimes, HeldDeparture, IdentityRecord, RosterEntry } from '../../identity/record.ts'
 import { changeRoster, lockRoster } from '../connections/connections.ts'
-import type { Db, KnownPeople } from '../schema.ts'
+import type { Db, RosterCounts } from '../schema.ts'
 
 type EntryRow = {
   identity_id: string
@@ -11,7 +11,7 @@ type EntryRow = {
   deferred_to: string | null
   cleared_date: string | null
   deferred_zone: string | null
-  held_leaving: HeldLeaving | null
+  held_leaving: HeldDeparture | null
   held_back_until: string | null
   as_of: Date
   employment_as_of: Date | null
@@ -130,7 +130,7 @@ export async function hasEmployed(db: Db, connection: string): Promise<boolean> 
 }
 
 /** How many people of the connection are employed, as far as accepted facts say. It reads everybody. */
-export async function headcount(db: Db, connection: string): Promise<KnownPeople & { readonly employed: number }> {
+export async function headcount(db: Db, connection: string): Promise<RosterCounts & { readonly employed: number }> {
   const { people, separated } = await db
     .selectFrom('roster')
     .select([
@@ -150,7 +150,7 @@ export type ReadBack = { readonly identityId: string } & (
 )
 
 /** Notes what was read back. These people are no longer uncertain. */
-export async function noteReadBack(
+export async function recordVerification(
   db: Db,
   { connection, found }: { connection: string; found: readonly ReadBack[] },
 ): Promise<void> {

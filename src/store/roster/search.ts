@@ -7,12 +7,12 @@ import {
   hasPrefix,
   type Portion,
   portionSize,
-  type SearchPlace,
+  type SearchCursor,
   searchInSteps,
   wasFoundByKey,
 } from '../search.ts'
 
-export type FoundEntry = {
+export type RosterSearchResult = {
   readonly connection: string
   readonly identityId: string
   readonly desired: IdentityRecord
@@ -21,7 +21,7 @@ export type FoundEntry = {
 }
 
 /** Where a search through several connections goes on. */
-export type PeoplePlace = SearchPlace & { readonly connection: string }
+export type PeopleCursor = SearchCursor & { readonly connection: string }
 
 /**
  * People by the beginning of key, e-mail or name; without `search` everybody by key. Keys are found by an index. For the others a million
@@ -38,14 +38,14 @@ export async function searchPeople(
   }: {
     connections: readonly string[]
     search?: string
-    place?: PeoplePlace
+    place?: PeopleCursor
     limit: number
     withinMs: number
   },
-): Promise<{ readonly found: FoundEntry[]; readonly next: PeoplePlace | null }> {
+): Promise<{ readonly found: RosterSearchResult[]; readonly next: PeopleCursor | null }> {
   const end = performance.now() + withinMs
   const isOver = () => performance.now() > end
-  const found: FoundEntry[] = []
+  const found: RosterSearchResult[] = []
   for (const connection of connections.toSorted()) {
     if (place !== undefined && connection < place.connection) continue
     const { step, after } = place?.connection === connection ? place : { step: 0, after: '' }
@@ -63,9 +63,9 @@ export async function searchPeople(
 async function everybody(
   db: Db,
   connection: string,
-  { place, limit }: { place: SearchPlace; limit: number },
-): Promise<{ readonly found: FoundEntry[]; readonly next: SearchPlace | null }> {
-  const { rows } = await sql<FoundEntry>`
+  { place, limit }: { place: SearchCursor; limit: number },
+): Promise<{ readonly found: RosterSearchResult[]; readonly next: SearchCursor | null }> {
+  const { rows } = await sql<RosterSearchResult>`
     select ${columns}, null as by from roster
     where connection = ${connection} and identity_id > ${place.after} and desired is not null
     order by identity_id limit ${limit}`.execute(db)
@@ -76,13 +76,13 @@ async function everybody(
 async function inConnection(
   db: Db,
   connection: string,
-  desired: { search: string; place: SearchPlace; limit: number; isOver: () => boolean },
-): Promise<{ readonly found: FoundEntry[]; readonly next: SearchPlace | null }> {
+  desired: { search: string; place: SearchCursor; limit: number; isOver: () => boolean },
+): Promise<{ readonly found: RosterSearchResult[]; readonly next: SearchCursor | null }> {
   const { search } = desired
   const key = sql.ref('identity_id')
   return await searchInSteps(desired, {
     async withPrefix(prefix, after, limit) {
-      const { rows } = await sql<FoundEntry>`
+      const { rows } = await sql<RosterSearchResult>`
         select ${columns}, 'key' as by from roster
         where connection = ${connection} and identity_id > ${after} and ${hasPrefix(key, prefix)} and desired is not null
         order by identity_id limit ${limit}`.execute(db)
@@ -91,7 +91,7 @@ async function inConnection(
     },
     async amongNext(after, limit) {
       const by = foundBy(search, key, sql.ref('desired'))
-      const { rows } = await sql<{ found: FoundEntry[] | null } & Omit<Portion<FoundEntry>, 'found'>>`
+      const { rows } = await sql<{ found: RosterSearchResult[] | null } & Omit<Portion<RosterSearchResult>, 'found'>>`
         with portion as materialized (
           select connection, identity_id, desired, retracted_at, ${by} as by from roster
           where connection = ${connection} and identity_id > ${after} and desired is not null
@@ -109,10 +109,10 @@ async function inConnection(
 }
 
 /** The person whom HR names by this key too. */
-async function withOtherKey(db: Db, asked: { connection: string; identityId: string }): Promise<FoundEntry[]> {
+async function withOtherKey(db: Db, asked: { connection: string; identityId: string }): Promise<RosterSearchResult[]> {
   const identityId = await personNamed(db, asked)
   if (identityId === asked.identityId) return []
-  const { rows } = await sql<FoundEntry>`
+  const { rows } = await sql<RosterSearchResult>`
     select ${columns}, 'key' as by from roster
     where connection = ${asked.connection} and identity_id = ${identityId} and desired is not null`.execute(db)
   return rows

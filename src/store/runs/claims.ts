@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, RunRow } from '../schema.ts'
-import { type Lease, unleased } from '../workers/leases.ts'
+import { type Lease, withoutLease } from '../workers/leases.ts'
 import { behindSource } from './runs.ts'
 
 /** The states of which a connection has one run at a time. */
@@ -52,7 +52,7 @@ export async function claimRun(
       })
       .where('id', '=', id)
       .where('state', 'in', ['waiting', 'reading', 'planned'])
-      .where(unleased(sql`runs.lease`))
+      .where(withoutLease(sql`runs.lease`))
       .where(noRival)
       .returningAll()
       .executeTakeFirst()
@@ -111,7 +111,7 @@ export async function dueRuns(db: Db, { connection }: { readonly connection?: st
     .selectFrom('runs')
     .select(['id', 'attempt', 'lease'])
     .where('state', 'in', ['waiting', 'reading', 'planned'])
-    .where(unleased(sql`runs.lease`))
+    .where(withoutLease(sql`runs.lease`))
     .where(noRival)
   if (connection !== undefined) query = query.where('connection', '=', connection)
   const rows = await query.orderBy('created_at').orderBy(behindSource).orderBy('id').execute()

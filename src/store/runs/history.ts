@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { ChangeKind } from '../../identity/change.ts'
-import type { Db, KnownPeople } from '../schema.ts'
+import type { Db, RosterCounts } from '../schema.ts'
 
 /** What was accepted on one day. */
 type AcceptedDay = {
@@ -38,8 +38,8 @@ export async function acceptedByDay(db: Db, { connection, timeZone, since }: Per
 export async function knownAtFirstPlans(
   db: Db,
   { connection, timeZone, since }: Period,
-): Promise<(KnownPeople & { readonly day: string })[]> {
-  const { rows } = await sql<KnownPeople & { day: string }>`
+): Promise<(RosterCounts & { readonly day: string })[]> {
+  const { rows } = await sql<RosterCounts & { day: string }>`
     select distinct on (day) day, (known_people ->> 'people')::int as people, (known_people ->> 'separated')::int as separated
     from (
       select to_char(started_at at time zone ${timeZone}, 'YYYY-MM-DD') as day, started_at, known_people from runs

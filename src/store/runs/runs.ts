@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Run as ShownRun } from '../../contract/control/shapes.ts'
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
-import { type DoubtTally, doubtTallyOfRun } from '../in-doubt.ts'
-import type { Asker, Db, RunOptions, RunRow, RunSource } from '../schema.ts'
+import { type InDoubtCounts, doubtTallyOfRun } from '../in-doubt.ts'
+import type { Requester, Db, RunOptions, RunRow, RunSource } from '../schema.ts'
 
 /** What makes a run happen. */
 export const triggers = ['schedule', 'operator', 'file', 'webhook', 'repair'] as const
@@ -38,7 +38,7 @@ export const moves = {
 export type RunState = keyof typeof moves
 
 /** The states in which a run has come to rest for good. */
-export const settledStates = (Object.keys(moves) as RunState[]).filter((state) => moves[state].length === 0)
+export const endStates = (Object.keys(moves) as RunState[]).filter((state) => moves[state].length === 0)
 
 /** The other states, in the order in which they say what a connection does: what is at work comes before what waits. */
 const activeStates: readonly RunState[] = ['reading', 'planned', 'delivering', 'held', 'waiting']
@@ -72,7 +72,7 @@ export async function addWaitingRun(
     feed: FeedName
     trigger: Trigger
     options: RunOptions
-    requestedBy?: readonly Asker[]
+    requestedBy?: readonly Requester[]
     /** The run of another connection that starts it, to read the same export. */
     ridesWith?: string
     now: Date
@@ -142,7 +142,7 @@ export async function addOwnRun(
     feed: FeedName
     trigger: Trigger
     options: RunOptions
-    requestedBy: readonly Asker[]
+    requestedBy: readonly Requester[]
     now: Date
   },
 ): Promise<string | null> {
@@ -167,7 +167,7 @@ export async function addOwnRun(
 /** Notes that further people ask for a run. */
 export async function noteRequested(
   db: Db,
-  { runId, requestedBy }: { runId: string; requestedBy: readonly Asker[] },
+  { runId, requestedBy }: { runId: string; requestedBy: readonly Requester[] },
 ): Promise<void> {
   await sql`
     update runs set requested_by = (coalesce(requested_by::jsonb, '[]') || ${JSON.stringify(requestedBy)}::jsonb)::json
@@ -175,7 +175,7 @@ export async function noteRequested(
 }
 
 /** The people who asked for a run, each with the principal. */
-export async function askersOfRun(db: Db, runId: string): Promise<readonly Asker[]> {
+export async function askersOfRun(db: Db, runId: string): Promise<readonly Requester[]> {
   const row = await db.selectFrom('runs').select('requested_by').where('id', '=', runId).executeTakeFirst()
   return row?.requested_by ?? []
 }
@@ -204,7 +204,7 @@ export async function addHeldRun(
     counts: PlanCounts
     guards: Verdict[]
     digest: string
-    requestedBy: readonly Asker[]
+    requestedBy: readonly Requester[]
     expiresAt: Date
     now: Date
   },
@@ -276,7 +276,7 @@ export async function moveRun(
     attempt?: number
   },
 ): Promise<boolean> {
-  const settled = settledStates.includes(run.to)
+  const settled = endStates.includes(run.to)
   let update = db
     .updateTable('runs')
     .set({
@@ -498,7 +498,7 @@ export async function currentRuns(db: Db, connections: readonly string[]): Promi
           order by runs.created_at desc, runs.id desc limit 1) as newest) as of_each
     order by connection, rank is null, rank, created_at desc, id desc)`
   const found = (await runs(db).where('runs.id', 'in', current).execute()).map(toRun)
-  const isSettled = ({ state }: Run): boolean => settledStates.includes(state)
+  const isSettled = ({ state }: Run): boolean => endStates.includes(state)
   return new Map(
     connections.map((connection) => {
       const own = found.filter((run) => run.connection === connection)
@@ -584,7 +584,7 @@ function runs(db: Db) {
 
 type Tally = Record<string, number>
 
-function toRun(row: RunRow & { tally: Tally | null; in_doubt: DoubtTally | null; also: Run['also'] }): Run {
+function toRun(row: RunRow & { tally: Tally | null; in_doubt: InDoubtCounts | null; also: Run['also'] }): Run {
   const tally = row.tally ?? {}
   const sent = (kind: string) => ({ requests: tally[`${kind}Requests`] ?? 0, people: tally[kind] ?? 0 })
   return {
@@ -604,7 +604,7 @@ function toRun(row: RunRow & { tally: Tally | null; in_doubt: DoubtTally | null;
     digest: row.digest,
     configuration: row.configuration,
     moved: row.moved,
-    setAside: row.set_aside,
+    heldPart: row.set_aside,
     also: row.also,
     ridesWith: row.rides_with,
     wentOn: row.went_on,

@@ -206,7 +206,7 @@ async function answeredWithin<T>(ms: number, answer: Promise<T>): Promise<T> {
  * release it. No other process takes it up, since the lease is live. The outcome of the last request of such a batch is not known.
  * Answers the runs that were released: the queue may keep their jobs for a while, as those of a process that is silent.
  */
-export async function releaseStranded(db: Db, lease: Lease): Promise<ReadonlySet<string>> {
+export async function releaseAbandoned(db: Db, lease: Lease): Promise<ReadonlySet<string>> {
   const batches = await db
     .selectFrom('deliveries')
     .select(['run_id', 'batch'])
@@ -253,7 +253,7 @@ export async function releaseStranded(db: Db, lease: Lease): Promise<ReadonlySet
  * True in SQL if no process that moves works on the row: `lease` is null, or belongs to a process that has ended or is stopped. A renewal
  * from the future is as old as one of the past: the database's clock has been set back since.
  */
-export function unleased(column: RawBuilder<unknown>): RawBuilder<boolean> {
+export function withoutLease(column: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`(${column} is null or not ${mayStillMove(column)} or not exists (
     select 1 from leases where leases.id = ${column}
       and abs(extract(epoch from now() - leases.seen_at)) < ${sql.lit(stoppedSeconds)}))`

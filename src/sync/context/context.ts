@@ -15,7 +15,7 @@ import type { StoreSchema } from '../../store/schema.ts'
 import type { Lease } from '../../store/workers/leases.ts'
 import type { Events } from '../../telemetry/events.ts'
 import type { Traces } from '../../telemetry/traces.ts'
-import type { Pace } from '../pace/pace.ts'
+import type { RateLimiter } from '../rate-limit/pace.ts'
 
 /** The operations of the platform that a sync needs. */
 export type PlatformClient = Client<typeof deliveryOperations>
@@ -23,7 +23,7 @@ export type PlatformClient = Client<typeof deliveryOperations>
 export type Platform = {
   readonly client: PlatformClient
   readonly baseUrl: string
-  readonly pace: Pace
+  readonly rateLimiter: RateLimiter
   /** How many requests may be under way at once. */
   readonly inFlight: number
 }
@@ -105,7 +105,7 @@ export type SyncConnection = {
 }
 
 /** Awaited between two pieces of work, so that shorter work of the same process can go first. `rows`: so many were read until now. */
-export type GiveWay = (read?: { readonly rows: number }) => Promise<void>
+export type YieldToShortWork = (read?: { readonly rows: number }) => Promise<void>
 
 /** What the use cases of this folder are given. */
 export type SyncContext = {
@@ -118,7 +118,7 @@ export type SyncContext = {
   readonly now: () => Date
   readonly lease: Lease
   /** Left out where nobody waits. */
-  readonly giveWay?: GiveWay
+  readonly yieldToShortWork?: YieldToShortWork
   /** Is told first when a run is asked for, so that what is under way gives way before it is enqueued. */
   readonly expectShort?: () => void
   /**

@@ -6,7 +6,7 @@ import { enqueueWaiting } from './enqueue.ts'
 /** Adds a run that reads no source, and delivers what is left of the last facts from HR. Starts it too. */
 export async function requestRepair(ctx: SyncContext, connection: string): Promise<void> {
   await addRepair(ctx.store.db, { connection, now: ctx.now() })
-  await tellRepair(ctx, connection)
+  await emitRepair(ctx, connection)
 }
 
 /** Adds such a run without starting it. */
@@ -15,7 +15,7 @@ export async function addRepair(db: Db, { connection, now }: { connection: strin
 }
 
 /** Tells of a run that was added, and starts it. */
-export async function tellRepair(ctx: SyncContext, connection: string): Promise<void> {
+export async function emitRepair(ctx: SyncContext, connection: string): Promise<void> {
   const waiting = await waitingRun(ctx.store.db, { connection, feed: 'roster' })
   if (waiting) ctx.events.runRequested({ runId: waiting.id, connection, trigger: 'repair' })
   await enqueueWaiting(ctx, connection)

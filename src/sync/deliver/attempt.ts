@@ -6,7 +6,7 @@ import { type PersonOutcome, type RequestOutcome, recordOutcomes } from '../../s
 import type { Pending, PendingChange, Step } from '../../store/deliveries/pending.ts'
 import type { SyncContext } from '../context/context.ts'
 import { Overtaken } from '../context/overtaken.ts'
-import { isOfRequest, isUncertain, type Refused, type Stop } from '../pace/classify-answers.ts'
+import { isOfRequest, isUncertain, type Refused, type Stop } from '../rate-limit/classify-answers.ts'
 import { actsOf } from './acts.ts'
 import { type Call, type Endpoint, request } from './endpoint.ts'
 
@@ -105,7 +105,7 @@ export function goesOn({ claim }: Attempt, stop: Stop): boolean {
 }
 
 /** Notes that the platform failed on one person. */
-export function noteFailedAlone({ failedAlone }: Attempt, identityId: string, stop: Stop): void {
+export function recordFailedAlone({ failedAlone }: Attempt, identityId: string, stop: Stop): void {
   if (isOfRequest(stop)) failedAlone.set(identityId, stop)
 }
 
@@ -145,10 +145,10 @@ export async function beginStep(attempt: Attempt, step: Step, identityIds: reado
   const { ctx, claim } = attempt
   if (!(await storeStep(ctx.store.db, claim, { identityIds, step }))) throw new Overtaken()
   attempt.hasCleared ||= step === 'clearing'
-  noteStep(attempt, step, identityIds.length)
+  recordStep(attempt, step, identityIds.length)
 }
 
-export function noteStep(attempt: Attempt, step: Step, people: number): void {
+export function recordStep(attempt: Attempt, step: Step, people: number): void {
   attempt.ctx.events.stepStored({ ...batchRef(attempt), step, people })
 }
 

@@ -2,12 +2,12 @@ import type { IdentityRecord } from '../../identity/record.ts'
 import { setLacksUpdate, targetOf } from '../../store/connections/connections.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import type { PendingChange } from '../../store/deliveries/pending.ts'
-import { decisiveStop, type Stop } from '../pace/classify-answers.ts'
+import { decisiveStop, type Stop } from '../rate-limit/classify-answers.ts'
 import {
   type Attempt,
   beginStep,
   goesOn,
-  noteStep,
+  recordStep,
   problemOf,
   type RecordText,
   type Results,
@@ -129,7 +129,7 @@ async function clearDates(
     ]
   })
   await saveOutcomes(attempt, outcomes, sentAt)
-  if (done.size > 0) noteStep(attempt, 'cleared', done.size)
+  if (done.size > 0) recordStep(attempt, 'cleared', done.size)
   return { done, stop }
 }
 

@@ -38,21 +38,21 @@ import { record, rollcall } from '../../store/audit/trail.ts'
 import {
   blockConnection,
   freeConnection,
-  type StandingBlock,
+  type ConnectionBlock,
   standingBlock,
 } from '../../store/connections/connections.ts'
 import { type ClaimedDelivery, claimDelivery } from '../../store/deliveries/claim.ts'
-import { hasten } from '../../store/deliveries/due.ts'
+import { makeDueNow } from '../../store/deliveries/due.ts'
 import { type AttemptEnd, closeRun, type EndedAttempt, endAttempt, isDue } from '../../store/deliveries/end.ts'
-import { forgetAnsweredOf } from '../../store/deliveries/outcomes.ts'
+import { deleteAnsweredOf } from '../../store/deliveries/outcomes.ts'
 import { type PendingChange, pendingChanges } from '../../store/deliveries/pending.ts'
 import { getRun } from '../../store/runs/runs.ts'
 import { isAtWork, workingOn } from '../../store/workers/leases.ts'
-import { noteSpans } from '../../telemetry/traces.ts'
+import { setInheritedAttributes } from '../../telemetry/traces.ts'
 import type { SyncContext } from '../context/context.ts'
 import { enqueueDeliveries, enqueueWaiting } from '../context/enqueue.ts'
 import { Overtaken } from '../context/overtaken.ts'
-import { leavesUncertain, type Stop } from '../pace/classify-answers.ts'
+import { leavesUncertain, type Stop } from '../rate-limit/classify-answers.ts'
 import { type Attempt, batchRef, newAttempt, reportOutcomes } from './attempt.ts'
 import { upsertOrCorrect } from './correct.ts'
 import { settleUncertain } from './look-up.ts'
@@ -81,7 +81,7 @@ export async function deliver(
   { runId, batch }: Payload<'upsert'>,
   signal: AbortSignal,
 ): Promise<void> {
-  await ctx.giveWay?.()
+  await ctx.yieldToShortWork?.()
   const work = { kind: 'batch', runId, batch } as const
   // While the lock of its lease is taken again, this process would take its own batch for that of a dead one.
   if (isAtWork(ctx.lease, work)) return
@@ -91,7 +91,7 @@ export async function deliver(
 async function deliverBatch(ctx: SyncContext, { runId, batch }: Payload<'upsert'>, signal: AbortSignal): Promise<void> {
   const claim = await claimDelivery(ctx.store.db, { runId, batch, lease: ctx.lease, now: ctx.now() })
   if (!claim) return
-  noteSpans({ 'rollcall.connection': claim.connection, 'rollcall.attempt': claim.attempt })
+  setInheritedAttributes({ 'rollcall.connection': claim.connection, 'rollcall.attempt': claim.attempt })
   const attempt = newAttempt(ctx, claim, signal)
   let stop: Stop | null
   try {
@@ -153,7 +153,7 @@ function inOrder(changes: readonly PendingChange[], failures: number): readonly 
   return first === 0 ? changes : [...changes.slice(first), ...changes.slice(0, first)]
 }
 
-function leftAlone({ until, code, reason }: StandingBlock, now: Date): Stop {
+function leftAlone({ until, code, reason }: ConnectionBlock, now: Date): Stop {
   const delayMs = until.getTime() - now.getTime()
   return { kind: 'wait', code, status: 'blocked', delayMs, message: `the connection is blocked: ${reason}` }
 }
@@ -162,7 +162,7 @@ async function end(attempt: Attempt, stop: Stop | null): Promise<void> {
   const { ctx, claim, batchOutcome } = attempt
   const { db } = ctx.store
   const now = ctx.now()
-  if (stop?.code === 'rate_limited' && stop.kind === 'wait') await ctx.platform.pace.pause(stop.delayMs)
+  if (stop?.code === 'rate_limited' && stop.kind === 'wait') await ctx.platform.rateLimiter.pause(stop.delayMs)
   const pauseMs = pauseAfter(attempt, stop)
   const ended = await endAttempt(db, claim, endOf(attempt, { stop, pauseMs, now }))
   if (!ended) return await markOvertaken(ctx, claim)
@@ -192,7 +192,7 @@ async function free(ctx: SyncContext, { connection, runId }: ClaimedDelivery): P
   if (!(await freeConnection(ctx.store.db, connection))) return
   ctx.events.connectionFreed({ connection })
   // What waited behind the block need not wait for the time of the next probe.
-  if ((await hasten(ctx.store.db, { connection, now: ctx.now() })) > 0) await enqueueDeliveries(ctx, runId)
+  if ((await makeDueNow(ctx.store.db, { connection, now: ctx.now() })) > 0) await enqueueDeliveries(ctx, runId)
 }
 
 function endOf(
@@ -295,6 +295,6 @@ export async function finishRun(
     ctx.traces.ended(run)
   }
   await enqueueWaiting(ctx, connection)
-  await ctx.giveWay?.()
-  await forgetAnsweredOf(db, { runId, connection })
+  await ctx.yieldToShortWork?.()
+  await deleteAnsweredOf(db, { runId, connection })
 }

@@ -30,7 +30,7 @@ export async function request<A extends AnyAnswer>(
   before?: () => Promise<void>,
 ): Promise<A | Unreachable> {
   const { platform, signal } = endpoint
-  return await platform.pace.send(async () => {
+  return await platform.rateLimiter.send(async () => {
     await before?.()
     endpoint.requests++
     return await call(platform.client, { signal })

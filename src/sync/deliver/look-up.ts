@@ -4,7 +4,7 @@ import { type IdentityRecord, type RosterEntry, timedFieldsOf } from '../../iden
 import type { PendingChange } from '../../store/deliveries/pending.ts'
 import { rosterSize } from '../../store/roster/roster.ts'
 import type { Platform } from '../context/context.ts'
-import { asStop, classifyAnswer, classifyRefusal, notOfPlatform, type Stop } from '../pace/classify-answers.ts'
+import { asStop, classifyAnswer, classifyRefusal, notOfPlatform, type Stop } from '../rate-limit/classify-answers.ts'
 import { type Attempt, goesOn, recordOf, saveOutcomes } from './attempt.ts'
 import { type Endpoint, isRemoved, personParams, recordsOf, request } from './endpoint.ts'
 
@@ -52,7 +52,7 @@ export async function settleUncertain(
 }
 
 /** Up to how many people it costs fewer requests to ask for each than to read the list of all. No record can be asked for by itself. */
-export function mostAskedOneByOne({ records }: Pick<Endpoint, 'records'>, people: number): number {
+export function maxSingleLookUps({ records }: Pick<Endpoint, 'records'>, people: number): number {
   if (records !== null) return 0
   return Math.max(mostOneByOne, Math.ceil(people / listSize))
 }

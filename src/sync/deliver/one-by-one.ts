@@ -1,11 +1,11 @@
 import type { AnyAnswer } from '../../http/client/answer.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import { changedFields, type PendingChange } from '../../store/deliveries/pending.ts'
-import { classifyAnswer, decisiveStop, type Stop } from '../pace/classify-answers.ts'
+import { classifyAnswer, decisiveStop, type Stop } from '../rate-limit/classify-answers.ts'
 import {
   type Attempt,
   goesOn,
-  noteFailedAlone,
+  recordFailedAlone,
   type PersonResult,
   problemOf,
   type RecordText,
@@ -152,7 +152,7 @@ async function forEach<P extends { readonly identityId: string }>(
       const result = await task(person)
       if (result.kind === 'wait' || result.kind === 'retry' || result.kind === 'blocked') {
         stop = decisiveStop(stop, result)
-        noteFailedAlone(attempt, person.identityId, result)
+        recordFailedAlone(attempt, person.identityId, result)
         isStopped ||= !goesOn(attempt, result)
       } else results.set(person.identityId, result)
     }

@@ -13,7 +13,7 @@ import {
   classifyRefusal,
   type Refused,
   type Stop,
-} from '../pace/classify-answers.ts'
+} from '../rate-limit/classify-answers.ts'
 import { type Attempt, problemOf, type RecordText, recordOf, saveOutcomes, sendChange } from './attempt.ts'
 import { recordsOf, request } from './endpoint.ts'
 import { deletePeople } from './one-by-one.ts'

@@ -1,9 +1,9 @@
 import { rosterSize } from '../../store/roster/roster.ts'
 import type { Lease } from '../../store/workers/leases.ts'
-import { asStop, classifyAnswer, type Stop } from '../pace/classify-answers.ts'
+import { asStop, classifyAnswer, type Stop } from '../rate-limit/classify-answers.ts'
 import type { Attempt } from './attempt.ts'
 import { request } from './endpoint.ts'
-import { listSize, mostAskedOneByOne, mostOneByOne, readBack } from './look-up.ts'
+import { listSize, maxSingleLookUps, mostOneByOne, readBack } from './look-up.ts'
 
 /**
  * The leaving dates that the platform holds, as the batches of one run read them. All batches of the run in this process share one reading
@@ -53,7 +53,7 @@ async function readingOf({ ctx, claim, records }: Attempt): Promise<Reading> {
   if (known?.runId === claim.runId) return known
   const reading: Reading = {
     runId: claim.runId,
-    mostOneByOne: mostAskedOneByOne({ records }, size),
+    mostOneByOne: maxSingleLookUps({ records }, size),
     asked: 0,
     dates: new Map(),
     cursor: undefined,

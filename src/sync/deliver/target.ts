@@ -19,7 +19,7 @@ import {
   type SyncConnection,
   type SyncContext,
 } from '../context/context.ts'
-import { asStop, blockedBy, classifyAnswer, classifyRefusal, type Stop } from '../pace/classify-answers.ts'
+import { asStop, blockedBy, classifyAnswer, classifyRefusal, type Stop } from '../rate-limit/classify-answers.ts'
 import type { Address, Endpoint } from './endpoint.ts'
 
 /** How long to wait while another worker looks the target up. */
@@ -29,7 +29,7 @@ const lookUpPatienceMs = 1000
  * Notes where a connection goes. If that is another platform than last time, or another of its connections, nothing that was
  * acknowledged there holds here, so all people are sent again.
  */
-export async function noteTarget(ctx: SyncContext, connection: SyncConnection, known?: Target): Promise<Target> {
+export async function saveTarget(ctx: SyncContext, connection: SyncConnection, known?: Target): Promise<Target> {
   const { db } = ctx.store
   const key = targetKey(ctx, connection)
   known ??= await targetOf(db, connection.name)
@@ -59,7 +59,7 @@ export async function openEndpoint(
   connection: SyncConnection,
   signal: AbortSignal,
 ): Promise<Endpoint | Stop> {
-  const { key, id, resource } = await noteTarget(ctx, connection)
+  const { key, id, resource } = await saveTarget(ctx, connection)
   if (id !== null) return endpointAt(ctx, connection, { id, resource, signal })
   const found = await lookUpTarget(ctx, connection, signal)
   if (found === null) return { ...endpointAt(ctx, connection, { ...nowhere, signal }), isMissing: true }
@@ -100,7 +100,7 @@ async function foundTarget(
   connection: SyncConnection,
   { known: noted, signal }: { known: Target | undefined; signal: AbortSignal },
 ): Promise<Found | Stop> {
-  const known = await noteTarget(ctx, connection, noted)
+  const known = await saveTarget(ctx, connection, noted)
   if (known.id !== null) return { id: known.id, resource: known.resource }
   const ours = lookUps.getOrInsertComputed(ctx.lease, () => new Map())
   const underWay = ours.get(connection.name)
@@ -167,10 +167,10 @@ async function findTarget(ctx: SyncContext, connection: SyncConnection, signal: 
   const found = await lookUpTarget(ctx, connection, signal)
   if (found !== null || !('name' in target))
     return found ?? blockedBy('connection_missing', 404, 'the connection does not exist')
-  const { client, pace } = ctx.platform
+  const { client, rateLimiter } = ctx.platform
   const records = recordTarget(target)
   const body = records === null ? { name: target.name, providerTypes: ['HRIS' as const] } : creation(records)
-  const answer = await pace.send(async () => {
+  const answer = await rateLimiter.send(async () => {
     // A process that was stopped during its look-up finds that another one has created the connection since.
     if (!(await holdsTarget(ctx.store.db, { connection: connection.name, lease: ctx.lease }))) throw new TargetLost()
     return await client.createCustomConnection({ body }, { signal })
@@ -197,13 +197,13 @@ function creation({ name, workspaces, displayNameKey, description, schema, sampl
 type Wanted<K> = K & { readonly records: RecordTarget | null }
 
 async function byId(
-  { client, pace }: Platform,
+  { client, rateLimiter }: Platform,
   { id, records }: Wanted<{ readonly id: number }>,
   signal: AbortSignal,
 ): Promise<Found | Stop> {
   const type = records === null ? 'HRIS' : 'CUSTOM'
   const input = { params: { connectionId: id }, query: expanded(records) }
-  const classified = classifyAnswer(await pace.send(() => client.getCustomConnection(input, { signal }), signal))
+  const classified = classifyAnswer(await rateLimiter.send(() => client.getCustomConnection(input, { signal }), signal))
   if (classified.kind === 'missing')
     return blockedBy('connection_missing', 404, `the platform has no custom connection ${id}`)
   if (classified.kind !== 'done') return asStop(classified)
@@ -218,7 +218,7 @@ async function byId(
 }
 
 async function byName(
-  { client, pace }: Platform,
+  { client, rateLimiter }: Platform,
   { name, records }: Wanted<{ readonly name: string }>,
   signal: AbortSignal,
 ): Promise<Found | null | Stop> {
@@ -226,7 +226,7 @@ async function byName(
   const matches: CustomConnection[] = []
   try {
     const list = (input: Parameters<typeof client.listCustomConnections>[0]) =>
-      pace.send(() => client.listCustomConnections(input, { signal }), signal)
+      rateLimiter.send(() => client.listCustomConnections(input, { signal }), signal)
     for await (const connection of walk(list, { query: { size: 500, ...expanded(records) } })) {
       if (connection.clientAlias === name && connection.providerTypes?.includes(type)) matches.push(connection)
     }

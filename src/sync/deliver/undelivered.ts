@@ -6,7 +6,7 @@ import type { AnyAnswer } from '../../http/client/answer.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import { doubtUndelivered, isOverdue, knownUndelivered } from '../../store/deliveries/undelivered.ts'
 import { waitingRunsOf } from '../../store/runs/runs.ts'
-import { classifyAnswer, isOfRequest, type Stop } from '../pace/classify-answers.ts'
+import { classifyAnswer, isOfRequest, type Stop } from '../rate-limit/classify-answers.ts'
 import { type Attempt, type Closable, saveOutcomes } from './attempt.ts'
 import { recordsOf, request } from './endpoint.ts'
 

@@ -7,11 +7,11 @@ import {
   decisiveStop,
   type Refused,
   type Stop,
-} from '../pace/classify-answers.ts'
+} from '../rate-limit/classify-answers.ts'
 import {
   type Attempt,
   goesOn,
-  noteFailedAlone,
+  recordFailedAlone,
   type PersonResult,
   type RecordText,
   type Results,
@@ -89,7 +89,7 @@ async function upsertInto(into: Upserting, people: readonly RecordText[]): Promi
         break
       default:
         failure = decisiveStop(failure, classified)
-        if (group.length === 1) for (const { identityId } of group) noteFailedAlone(attempt, identityId, classified)
+        if (group.length === 1) for (const { identityId } of group) recordFailedAlone(attempt, identityId, classified)
         if (!goesOn(attempt, classified)) return failure
         // After all others: several failures in a row open the circuit.
         if (group.length > 1 && into.splits < mostSplits)
@@ -177,7 +177,7 @@ function matchItems(into: Upserting, people: readonly RecordText[], items: reado
     const { identityId } = person
     if (status >= 500) {
       into.failed++
-      noteFailedAlone(into.attempt, identityId, itemsFailed(1))
+      recordFailedAlone(into.attempt, identityId, itemsFailed(1))
     } else if (status >= 400) {
       const message = error?.message ?? 'the platform gave no reason'
       results.set(identityId, { kind: 'refused', code: 'item_refused', status, message })

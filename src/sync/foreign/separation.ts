@@ -10,7 +10,7 @@ import type { PlanSummary } from '../../store/plans/plans.ts'
 import { headcount, rosterEntries, rosterSize } from '../../store/roster/roster.ts'
 import type { SeparateOptions } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
-import { type Held, mostAskedOneByOne, readBack } from '../deliver/look-up.ts'
+import { type Held, maxSingleLookUps, readBack } from '../deliver/look-up.ts'
 import { openEndpoint } from '../deliver/target.ts'
 import { contextOf } from '../plan/before-reading.ts'
 import { mainRules } from '../plan/feeds.ts'
@@ -29,7 +29,7 @@ export async function prepareSeparation(
   ctx: SyncContext,
   connection: SyncConnection,
   { separate, stage, signal }: { separate: SeparateOptions; stage: Stage; signal: AbortSignal },
-): Promise<Omit<PlanSummary, 'verification' | 'configuration' | 'basis'> & { readonly setAside: null }> {
+): Promise<Omit<PlanSummary, 'verification' | 'configuration' | 'basis'> & { readonly heldPart: null }> {
   const { db } = ctx.store
   const { name } = connection
   const now = ctx.now()
@@ -79,7 +79,7 @@ export async function prepareSeparation(
     warnings,
     rejects: [],
     standing: null,
-    setAside: null,
+    heldPart: null,
   }
 }
 
@@ -131,7 +131,7 @@ async function heldPeople(
 ): Promise<ReadonlyMap<string, Held>> {
   const endpoint = await openEndpoint(ctx, connection, signal)
   if ('kind' in endpoint) throw asFailure(connection, endpoint)
-  const mostOneByOne = mostAskedOneByOne(endpoint, await rosterSize(ctx.store.db, connection.name))
+  const mostOneByOne = maxSingleLookUps(endpoint, await rosterSize(ctx.store.db, connection.name))
   const { found, stop } = await readBack(endpoint, identityIds, { mostOneByOne })
   if (stop) throw asFailure(connection, stop)
   return found

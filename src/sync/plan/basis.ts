@@ -1,5 +1,5 @@
 import { fingerprint } from '../../identity/digest.ts'
-import { classedValues } from '../../store/classed-values.ts'
+import { listClassifiedValues } from '../../store/classified-values.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 
 /**
@@ -10,7 +10,7 @@ export async function basisOf(
   { store, platform }: Pick<SyncContext, 'store' | 'platform'>,
   { name, configuration }: SyncConnection,
 ): Promise<string> {
-  const classed = await classedValues(store.db, name)
+  const classed = await listClassifiedValues(store.db, name)
   const said = classed.map(({ field, value, meaning }) => [field, value, meaning])
   return fingerprint(configuration, platform.baseUrl, said)
 }

@@ -1,16 +1,16 @@
 import type { Reading } from '../../connectors/connector.ts'
 import { withExpressions } from '../../connectors/expressions/expressions.ts'
 import { dateIn, type PlanContext } from '../../identity/decide/decide.ts'
-import { withClassed } from '../../identity/mapping/classed.ts'
+import { withClassified } from '../../identity/mapping/classified.ts'
 import { expressionsOf } from '../../identity/mapping/mapping.ts'
 import { type FieldName, fieldNames } from '../../identity/record.ts'
-import type { KeyAnswers } from '../../identity/rekeyed.ts'
-import { classedValues } from '../../store/classed-values.ts'
+import type { KeyAnswers } from '../../identity/key-change-candidates.ts'
+import { listClassifiedValues } from '../../store/classified-values.ts'
 import { type AcceptedSource, acceptedSource } from '../../store/connections/sources.ts'
 import { keyAnswers } from '../../store/key-answers.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context/context.ts'
 import type { OpenedFeed } from './feeds.ts'
-import { addressDigest, indexKey } from './known/known-records.ts'
+import { addressDigest, indexKey } from './change-filter/known-records.ts'
 import { type MappedRows, mapRows } from './map/map-rows.ts'
 import type { PersonWatch } from './watch-person.ts'
 
@@ -50,9 +50,9 @@ export async function lookUpBefore(
   const reading = withExpressions(feed.reading, expressionsOf(feed.rules.mapping))
   const isSparse = reading.sparse === true && !reading.missingIsBlank
   const accepted = await acceptedSource(db, name)
-  const classed = await classedValues(db, name)
+  const classed = await listClassifiedValues(db, name)
   const answers = await keyAnswers(db, name)
-  const rules = { ...feed.rules, mapping: withClassed(feed.rules.mapping, classed) }
+  const rules = { ...feed.rules, mapping: withClassified(feed.rules.mapping, classed) }
   const addressKey = goesByIndex ? indexKey(db, name) : null
   const mapped = mapRows(reading, rules, {
     now: now(),

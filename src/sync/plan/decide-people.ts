@@ -1,9 +1,9 @@
 import type { Decider } from '../../identity/decide/decider.ts'
-import type { Page, Told } from '../../identity/decide/row-book.ts'
+import type { Page, PersonObservations } from '../../identity/decide/row-book.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import { rosterEntries, rosterKeys, unfinishedKeys } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
-import type { ChangeFilter } from './known/change-filter.ts'
+import type { ChangeFilter } from './change-filter/change-filter.ts'
 import type { Stage } from './stage.ts'
 import type { PersonWatch } from './watch-person.ts'
 
@@ -11,7 +11,7 @@ import type { PersonWatch } from './watch-person.ts'
 const pageSize = 1000
 
 /** Where people are decided about and staged. */
-export type DecidingPlace = {
+export type PlanWorkspace = {
   readonly db: Db
   readonly connection: string
   readonly stage: Stage
@@ -28,7 +28,7 @@ export type DecidingPlace = {
 const nobody: ReadonlyMap<string, RosterEntry> = new Map()
 
 /** Decides about the people of the last page and then about people without a usable row. */
-export async function decideRest(place: DecidingPlace): Promise<void> {
+export async function decideRest(place: PlanWorkspace): Promise<void> {
   const { db, connection, stage, decider, signal, only, filter } = place
   await stagePage(place, decider.book.lastPage())
   if (only) {
@@ -53,7 +53,7 @@ export async function decideRest(place: DecidingPlace): Promise<void> {
 
 /** Decides about the people of a page and stages that. */
 export async function stagePage(
-  { db, connection, stage, decider, isFirst, only, filter }: DecidingPlace,
+  { db, connection, stage, decider, isFirst, only, filter }: PlanWorkspace,
   { withdrawn, told: all }: Page,
 ): Promise<void> {
   decider.takeBack(withdrawn)
@@ -77,8 +77,8 @@ export async function stagePage(
 
 /** A person who is asked for may have got a new key: that shows in the rows of the others. */
 async function compareOthers(
-  { db, connection, decider }: Pick<DecidingPlace, 'db' | 'connection' | 'decider'>,
-  others: readonly Told[],
+  { db, connection, decider }: Pick<PlanWorkspace, 'db' | 'connection' | 'decider'>,
+  others: readonly PersonObservations[],
 ): Promise<void> {
   for (const some of portionsOf(others)) {
     decider.compareTold(some, await entriesOf(db, connection, some))
@@ -89,13 +89,13 @@ async function compareOthers(
 export async function entriesOf(
   db: Db,
   connection: string,
-  told: readonly Told[],
+  told: readonly PersonObservations[],
 ): Promise<ReadonlyMap<string, RosterEntry>> {
   return await rosterEntries(db, { connection, identityIds: told.map(({ identityId }) => identityId) })
 }
 
 /** Decides about the one person who is asked for, if no usable row named them. */
-async function decideOne({ db, connection, stage, decider }: DecidingPlace, only: PersonWatch): Promise<void> {
+async function decideOne({ db, connection, stage, decider }: PlanWorkspace, only: PersonWatch): Promise<void> {
   const identityIds = decider.book.unseen(only.keys())
   const known = await rosterEntries(db, { connection, identityIds })
   for (const entry of known.values()) {

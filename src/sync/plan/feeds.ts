@@ -159,7 +159,7 @@ const settling = new WeakMap<SyncConnection, Promise<void>>()
  * Archives the exports that were decided about, moves them, or whatever their connector does, with those of the connection that this one is
  * linked to. What fails is tried again with the next run.
  */
-export async function settleSources(ctx: SyncContext, connection: SyncConnection): Promise<void> {
+export async function closeSources(ctx: SyncContext, connection: SyncConnection): Promise<void> {
   await settleInTurn(ctx, connection)
   const owner = connection.linkedTo === undefined ? undefined : ctx.connections.get(connection.linkedTo)
   if (owner) await settleInTurn(ctx, owner)
@@ -185,14 +185,14 @@ async function settleNow(ctx: SyncContext, connection: SyncConnection): Promise<
     const undecided = await undecidedOf(db, linked)
     const unread = await unreadBy(db, { connection: connection.name, linked })
     const reason = waitingReason(undecided, unread)
-    if (reason !== null && connector?.settle)
+    if (reason !== null && connector?.closeReading)
       for (const { source } of unsettled)
         ctx.events.sourceUnsettled({ connection: connection.name, source: source.name, reason })
     if (undecided.length > 0 || unread.length > 0) return
   }
   for (const { source, outcome } of unsettled) {
     try {
-      await connector?.settle?.(source, outcome)
+      await connector?.closeReading?.(source, outcome)
       await markSettled(db, { connection: connection.name, version: source.version, now: ctx.now() })
     } catch (error) {
       const { message, type } = describeError(error)

@@ -5,7 +5,7 @@ import { isEmployed } from '../../identity/employment.ts'
 import type { GuardFacts } from '../../identity/guards/facts.ts'
 import { judge } from '../../identity/guards/judge.ts'
 import { withTaints } from '../../identity/guards/taints.ts'
-import type { Pair } from '../../identity/rekeyed.ts'
+import type { KeyChangeCandidate } from '../../identity/key-change-candidates.ts'
 import type { AcceptedSource } from '../../store/connections/sources.ts'
 import { sharedAddresses } from '../../store/key-answers.ts'
 import { type headcount, rosterEntries } from '../../store/roster/roster.ts'
@@ -37,7 +37,7 @@ export type WasRead = {
 }
 
 /** What the guards say of a plan, and the people who seem to have got a new key. */
-export type Judged = { readonly verdicts: readonly Verdict[]; readonly pairs: readonly Pair[] }
+export type Judged = { readonly verdicts: readonly Verdict[]; readonly pairs: readonly KeyChangeCandidate[] }
 
 /** Judges a plan whose people are all decided about. */
 export async function judgePlan(
@@ -47,7 +47,8 @@ export async function judgePlan(
   read: WasRead,
 ): Promise<Judged> {
   const { decider, only } = read
-  const isMeant = ({ former, identityId }: Pair) => !only || only.isAsked(former) || only.isAsked(identityId)
+  const isMeant = ({ former, identityId }: KeyChangeCandidate) =>
+    !only || only.isAsked(former) || only.isAsked(identityId)
   const pairs = (await pairsIn(db, connection.name, decider)).filter(isMeant)
   const facts = await factsOf(db, connection.name, { before, read, pairs })
   const isOfEvents = before.feed.name === 'webhook'
@@ -55,7 +56,7 @@ export async function judgePlan(
   return { verdicts: withTaints([...judged, ...staleExport(before.context)].map(decider.explain)), pairs }
 }
 
-type Facts = { readonly before: BeforeReading; readonly read: WasRead; readonly pairs: readonly Pair[] }
+type Facts = { readonly before: BeforeReading; readonly read: WasRead; readonly pairs: readonly KeyChangeCandidate[] }
 
 async function factsOf(db: Db, connection: string, { before, read, pairs }: Facts): Promise<GuardFacts> {
   const { feed, reading, rules, mapping, context, accepted } = before
@@ -85,7 +86,7 @@ async function factsOf(db: Db, connection: string, { before, read, pairs }: Fact
 }
 
 /** The people who seem to have got a new key, without those who share no more than a mailbox with others. */
-async function pairsIn(db: Db, connection: string, decider: Decider): Promise<readonly Pair[]> {
+async function pairsIn(db: Db, connection: string, decider: Decider): Promise<readonly KeyChangeCandidate[]> {
   const found = decider.pairs()
   const identityIds = found.flatMap(({ former, by }) => (by === 'email' ? [former] : []))
   const shared = await sharedAddresses(db, { connection, identityIds })

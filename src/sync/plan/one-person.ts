@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import type { Verdict } from '../../identity/change.ts'
 import { counted } from '../../identity/counted.ts'
-import type { Seen } from '../../identity/decide/decide.ts'
+import type { PersonInput } from '../../identity/decide/decide.ts'
 import { explain } from '../../identity/decide/explain.ts'
 import { isLater } from '../../identity/decide/row-book.ts'
 import type { RowAccount } from '../../identity/mapping/row-account.ts'
@@ -9,15 +9,15 @@ import type { Reject } from '../../identity/record.ts'
 import { personNamed } from '../../store/key-answers.ts'
 import type { PlanSummary } from '../../store/plans/plans.ts'
 import { keysOfEmail, rosterEntry } from '../../store/roster/roster.ts'
-import type { AskedPerson, Db, PersonAccount } from '../../store/schema.ts'
+import type { RequestedPerson, Db, PersonAccount } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { contextOf } from './before-reading.ts'
 import { openSource } from './feeds.ts'
 import { preparePlan } from './prepare.ts'
 import type { Progress } from './read-rows.ts'
-import { verdictsOnRest } from './set-aside.ts'
+import { verdictsOnRest } from './split-plan.ts'
 import type { Stage } from './stage.ts'
-import { askedPerson, emailTest, watchPerson } from './watch-person.ts'
+import { requestedPerson, emailTest, watchPerson } from './watch-person.ts'
 
 /** A guard that speaks of rows of their own: values in the rows of other people are no reason to stop this one. */
 const ofSingleRows = 'unlistedValues'
@@ -29,10 +29,15 @@ const ofSingleRows = 'unlistedValues'
 export async function preparePerson(
   ctx: Pick<SyncContext, 'store' | 'now'>,
   connection: SyncConnection,
-  { asked, stage, signal, onProgress }: { asked: AskedPerson; stage: Stage; signal: AbortSignal; onProgress: Progress },
+  {
+    asked,
+    stage,
+    signal,
+    onProgress,
+  }: { asked: RequestedPerson; stage: Stage; signal: AbortSignal; onProgress: Progress },
 ): Promise<
   Omit<PlanSummary, 'verification' | 'configuration' | 'basis'> & {
-    readonly setAside: null
+    readonly heldPart: null
     readonly account: { readonly person: PersonAccount }
   }
 > {
@@ -92,7 +97,7 @@ export async function preparePerson(
     rejects,
     endKeys: [],
     standing: null,
-    setAside: null,
+    heldPart: null,
     account: {
       person: {
         identityId,
@@ -112,8 +117,8 @@ export async function preparePerson(
 }
 
 /** A key that a person called another one's is looked for under the first one. */
-async function underFirstKey(db: Db, connection: string, identityId: string): Promise<AskedPerson> {
-  return askedPerson(await personNamed(db, { connection, identityId }))
+async function underFirstKey(db: Db, connection: string, identityId: string): Promise<RequestedPerson> {
+  return requestedPerson(await personNamed(db, { connection, identityId }))
 }
 
 function nowhere(
@@ -136,7 +141,11 @@ function ownRejects(identityId: string, ofAll: readonly Reject[], ofRows: readon
 }
 
 /** Says of each row that does not count why that is so. */
-function withReasons(rows: readonly RowAccount[], rejects: readonly Reject[], seen: Seen | undefined): RowAccount[] {
+function withReasons(
+  rows: readonly RowAccount[],
+  rejects: readonly Reject[],
+  seen: PersonInput | undefined,
+): RowAccount[] {
   const counts = typeof seen === 'object' ? seen.origin.line : null
   return rows.map((row) => {
     const { line } = row.origin

@@ -81,7 +81,7 @@ async function planFrom(
     signal,
     onProgress: () => {},
   })
-  const { setAside: _, standing: __, pairs: ___, known: ____, header: _____, index: ______, ...plan } = prepared
+  const { heldPart: _, standing: __, pairs: ___, known: ____, header: _____, index: ______, ...plan } = prepared
   const changes: StagedChange[] = []
   for await (const staged of stage.changes()) changes.push(...staged)
   const kept = { ...made, digest: plan.digest, version: plan.source?.version ?? null }

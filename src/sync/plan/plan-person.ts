@@ -6,7 +6,7 @@ import { connectionOf, type SyncConnection, type SyncContext } from '../context/
 import { preparePerson } from './one-person.ts'
 import type { PlanDocument } from './plan-only.ts'
 import { memoryStage } from './stage.ts'
-import { askedPerson } from './watch-person.ts'
+import { requestedPerson } from './watch-person.ts'
 
 /** What a run of one person would do now. Stores nothing and sends nothing. */
 export async function planPerson(
@@ -18,12 +18,12 @@ export async function planPerson(
   await ensureConnection(ctx.store.db, connection.name)
   const stage = memoryStage()
   const prepared = await preparePerson(ctx, connection, {
-    asked: askedPerson(request.person),
+    asked: requestedPerson(request.person),
     stage,
     signal: request.signal,
     onProgress: () => {},
   })
-  const { setAside: _, standing: __, account, ...plan } = prepared
+  const { heldPart: _, standing: __, account, ...plan } = prepared
   const changes: StagedChange[] = []
   for await (const staged of stage.changes()) changes.push(...staged)
   return { connection: connection.name, ...plan, changes, person: account.person }

@@ -7,7 +7,7 @@ import { preparePlan } from './prepare.ts'
 import { glanceStage } from './stage.ts'
 
 /** A plan at a glance. */
-export type Glance = Pick<PlanDocument, 'rows' | 'records' | 'counts' | 'guards' | 'warnings' | 'rejects'> & {
+export type Preview = Pick<PlanDocument, 'rows' | 'records' | 'counts' | 'guards' | 'warnings' | 'rejects'> & {
   /** The first of them. */
   readonly changes: readonly StagedChange[]
 }
@@ -20,7 +20,7 @@ export async function planReading(
   ctx: Pick<SyncContext, 'store' | 'now'>,
   connection: SyncConnection,
   { reading, most, signal }: { readonly reading: Reading; readonly most: number; readonly signal: AbortSignal },
-): Promise<Glance> {
+): Promise<Preview> {
   const { source } = connection.feeds
   if (!source) throw new Failure('config_invalid', `connection "${connection.name}" has no source in the configuration`)
   const stage = glanceStage(most)

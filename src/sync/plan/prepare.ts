@@ -1,28 +1,28 @@
 import type { Reading } from '../../connectors/connector.ts'
 import { createDecider, type Decider } from '../../identity/decide/decider.ts'
 import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
-import type { SetAside } from '../../store/plans/set-aside.ts'
-import { knownFaults } from '../../store/rejects/standing.ts'
+import type { HeldPart } from '../../store/plans/held-part.ts'
+import { knownFaults } from '../../store/rejects/known-faults.ts'
 import { hasEmployed, headcount, knowsAnybody, rosterEntries } from '../../store/roster/roster.ts'
 import type { PlannedWaiting } from '../../store/roster/waiting.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
 import { step } from '../../telemetry/traces.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { type BeforeReading, lookUpBefore } from './before-reading.ts'
-import { type DecidingPlace, decideRest, stagePage } from './decide-people.ts'
+import { type PlanWorkspace, decideRest, stagePage } from './decide-people.ts'
 import type { OpenedFeed } from './feeds.ts'
 import { type Judged, judgePlan, type WasRead } from './judge-plan.ts'
-import type { SealedIndex } from './known/index-parts.ts'
-import { type Sparing, spareReading } from './known/known-records.ts'
-import { IndexDoubt } from './known/unchanged-records.ts'
+import type { SealedIndex } from './change-filter/index-parts.ts'
+import { type Sparing, spareReading } from './change-filter/known-records.ts'
+import { UnsafeFilterError } from './change-filter/unchanged-records.ts'
 import { type Progress, readRows } from './read-rows.ts'
-import { setAside, verdictsOnRest } from './set-aside.ts'
+import { splitPlan, verdictsOnRest } from './split-plan.ts'
 import type { Stage } from './stage.ts'
 import { seeDue, waitingAfter, withdrawnWarning } from './waiting-rows.ts'
 import { strayPins, warningsOf } from './warnings.ts'
 import type { PersonWatch } from './watch-person.ts'
 
-type Context = Pick<SyncContext, 'store' | 'now' | 'indexing' | 'giveWay'>
+type Context = Pick<SyncContext, 'store' | 'now' | 'indexing' | 'yieldToShortWork'>
 
 type Preparing = {
   readonly feed: OpenedFeed
@@ -40,7 +40,7 @@ type Preparing = {
 type Leaving = { readonly runId: string; readonly keep: (part: number, data: Buffer) => Promise<void> }
 
 export type PreparedPlan = Omit<PlanSummary, 'verification' | 'configuration' | 'basis'> & {
-  readonly setAside: SetAside | null
+  readonly heldPart: HeldPart | null
   /** What the export leaves behind for the next one; null for nothing. */
   readonly index: SealedIndex | 'same' | null
 }
@@ -65,7 +65,7 @@ export async function preparePlan(
     try {
       return await prepareOnce(ctx, connection, preparing, indexUse)
     } catch (error) {
-      if (!(error instanceof IndexDoubt)) throw error
+      if (!(error instanceof UnsafeFilterError)) throw error
       sparing?.onWhole(error.message)
       indexUse = error.canBuild ? 'leaving an index' : 'whole'
       await stage.clear()
@@ -92,7 +92,7 @@ async function prepareOnce(
 
 type Looked = { readonly before: BeforeReading; readonly preparing: Preparing }
 type Opened = Looked & { readonly spared: Sparing | null }
-type Placed = Opened & { readonly place: DecidingPlace }
+type Placed = Opened & { readonly place: PlanWorkspace }
 
 /** Prepares a reading that leaves out unchanged rows by the index of the last export, or leaves an index itself. Null: it does neither. */
 async function spareUnchanged(
@@ -119,7 +119,7 @@ async function spareUnchanged(
 }
 
 /** Sets up the decider, and where its decisions are staged. */
-async function openPlace(db: Db, connection: SyncConnection, opened: Opened): Promise<DecidingPlace> {
+async function openPlace(db: Db, connection: SyncConnection, opened: Opened): Promise<PlanWorkspace> {
   const { before, preparing, spared } = opened
   const { feed, stage, everybody, only, signal } = preparing
   const { context, rules, answers } = before
@@ -152,7 +152,7 @@ async function openPlace(db: Db, connection: SyncConnection, opened: Opened): Pr
 
 /** Reads the rows to their end, and decides about everybody. `due`: the rows that waited for a day that has come. */
 async function readAndDecide(
-  { store: { db }, now, giveWay }: Context,
+  { store: { db }, now, yieldToShortWork }: Context,
   { name }: SyncConnection,
   { before, preparing, spared, place }: Placed,
 ): Promise<{ readonly read: WasRead; readonly due: PlannedWaiting | null }> {
@@ -166,7 +166,7 @@ async function readAndDecide(
   const onPage = (page: Parameters<typeof stagePage>[1]) => stagePage(place, page)
   const rows = await step(
     'read',
-    () => readRows(decider, { slices, mapping, signal, filter, onPage, onProgress, giveWay }),
+    () => readRows(decider, { slices, mapping, signal, filter, onPage, onProgress, yieldToShortWork }),
     { found: (count) => ({ facts: { 'rollcall.rows': count } }) },
   )
   const due = feed.name === 'roster' ? await seeDue(place, { aliases: answers.aliases, asOf: reading.asOf }) : null
@@ -191,7 +191,7 @@ async function sumUp(db: Db, connection: SyncConnection, decided: Decided): Prom
   const { feed, splits, only, stage, sparing } = preparing
   const { decider, rows, source, fields } = read
   const { verdicts, pairs } = judged
-  const aside = feed.name === 'webhook' && splits ? await setAside(place, { verdicts, pairs, ...splits }) : null
+  const aside = feed.name === 'webhook' && splits ? await splitPlan(place, { verdicts, pairs, ...splits }) : null
   const part = aside && 'part' in aside ? aside.part : null
   const waiting = isExport && !only ? await waitingAfter(place, before.context) : due
   const leaveIndex = async () =>
@@ -220,7 +220,7 @@ async function sumUp(db: Db, connection: SyncConnection, decided: Decided): Prom
       ...(isExport ? await strayPins(db, connection, { decider, answers: before.answers }) : []),
     ],
     rejects: decider.rejects().toSorted((a, b) => a.line - b.line),
-    setAside: part,
+    heldPart: part,
     waiting,
     index,
     standing: isExport ? decider.standing() : null,

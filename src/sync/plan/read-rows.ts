@@ -3,8 +3,8 @@ import type { SourceRow } from '../../connectors/connector.ts'
 import type { Decider } from '../../identity/decide/decider.ts'
 import type { Page } from '../../identity/decide/row-book.ts'
 import { isReject } from '../../identity/mapping/rows.ts'
-import type { GiveWay } from '../context/context.ts'
-import type { ChangeFilter } from './known/change-filter.ts'
+import type { YieldToShortWork } from '../context/context.ts'
+import type { ChangeFilter } from './change-filter/change-filter.ts'
 import type { MappedRows } from './map/map-rows.ts'
 
 /** Is told how far a reading has come after each slice; the next one waits for it. */
@@ -23,7 +23,7 @@ type Reading = {
    * Awaited within a slice, so that it never keeps other work of the process for long. Left out, the slice waits a turn of the event loop
    * all the same: the database's answers about the people before come in there.
    */
-  readonly giveWay?: GiveWay
+  readonly yieldToShortWork?: YieldToShortWork
 }
 
 /** So many rows are read without a pause. */
@@ -35,7 +35,7 @@ const rowsAtOnce = 250
  */
 export async function readRows(
   decider: Decider,
-  { slices, mapping, signal, filter, onPage, onProgress, giveWay = () => nextTurn() }: Reading,
+  { slices, mapping, signal, filter, onPage, onProgress, yieldToShortWork = () => nextTurn() }: Reading,
 ): Promise<number> {
   const reading = slices[Symbol.asyncIterator]()
   let rows = 0
@@ -48,7 +48,7 @@ export async function readRows(
       rows += slice.length
       if (mapping.ok) {
         for (const [at, row] of slice.entries()) {
-          if (at % rowsAtOnce === rowsAtOnce - 1) await giveWay()
+          if (at % rowsAtOnce === rowsAtOnce - 1) await yieldToShortWork()
           filter?.beforeRow(row.origin.line, decider)
           const told = mapping.map(row)
           if (told === null) continue
@@ -71,7 +71,7 @@ export async function readRows(
       next = reading.next()
       // Whatever it fails with shows where it is waited for.
       next.catch(() => {})
-      await giveWay()
+      await yieldToShortWork()
       await onPage?.(decider.book.nextPage())
       await onProgress?.({ rows, rejected: decider.rejected() })
     }

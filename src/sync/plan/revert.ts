@@ -30,7 +30,7 @@ export async function prepareRevert(
   { revert, stage, signal }: { revert: NonNullable<RunOptions['revert']>; stage: Stage; signal: AbortSignal },
 ): Promise<
   Omit<PlanSummary, 'verification' | 'configuration' | 'basis'> & {
-    readonly setAside: null
+    readonly heldPart: null
     readonly account: { readonly revert: RevertAccount }
   }
 > {
@@ -96,7 +96,7 @@ export async function prepareRevert(
     warnings: [],
     rejects: [],
     standing: null,
-    setAside: null,
+    heldPart: null,
     account: { revert: account },
   }
 }

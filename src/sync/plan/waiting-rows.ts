@@ -2,7 +2,7 @@ import { countPeople } from '../../identity/counted.ts'
 import type { PlanContext } from '../../identity/decide/decide.ts'
 import { type Decider, isStale, speaksOfAll } from '../../identity/decide/decider.ts'
 import type { Observation } from '../../identity/record.ts'
-import { type KeyAnswers, underFirstKey } from '../../identity/rekeyed.ts'
+import { type KeyAnswers, underFirstKey } from '../../identity/key-change-candidates.ts'
 import {
   dueWaiting,
   type EndOfWaiting,

@@ -1,7 +1,7 @@
 import type { Reading } from '../../connectors/connector.ts'
 import { counted, countPeople } from '../../identity/counted.ts'
 import type { Decider } from '../../identity/decide/decider.ts'
-import type { KeyAnswers } from '../../identity/rekeyed.ts'
+import type { KeyAnswers } from '../../identity/key-change-candidates.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
 import type { SyncConnection } from '../context/context.ts'

@@ -1,13 +1,13 @@
 import type { SourceRow } from '../../connectors/connector.ts'
 import { Failure } from '../../errors.ts'
-import type { Seen } from '../../identity/decide/decide.ts'
-import type { Decided } from '../../identity/decide/explain.ts'
+import type { PersonInput } from '../../identity/decide/decide.ts'
+import type { ExplainedDecision } from '../../identity/decide/explain.ts'
 import type { PlannedPerson } from '../../identity/decide/planned.ts'
 import { fingerprint } from '../../identity/digest.ts'
 import { type RowAccount, rowAccount } from '../../identity/mapping/row-account.ts'
 import { isReject } from '../../identity/mapping/rows.ts'
 import type { Reject, RosterEntry, Observation } from '../../identity/record.ts'
-import type { AskedPerson } from '../../store/schema.ts'
+import type { RequestedPerson } from '../../store/schema.ts'
 import type { MappedRows, OutOfScope } from './map/map-rows.ts'
 
 /** So many rows of one person are accounted for. */
@@ -16,12 +16,12 @@ const rowsKept = 20
 export type PersonWatch = ReturnType<typeof watchPerson>
 
 /** Who is asked for by this text. Only a digest of an e-mail address is kept, as it is a personal value. A key is none. */
-export function askedPerson(text: string): AskedPerson {
+export function requestedPerson(text: string): RequestedPerson {
   return { digest: addressDigest(text), ...(!text.includes('@') && { identityId: text }) }
 }
 
 /** Tells whether an e-mail address is the one that was asked for. */
-export function emailTest({ digest }: AskedPerson): (email: string) => boolean {
+export function emailTest({ digest }: RequestedPerson): (email: string) => boolean {
   return (email) => addressDigest(email) === digest
 }
 
@@ -35,7 +35,7 @@ function addressDigest(email: string): string {
  * have this address as far as is known. `isLater`: whether a row takes effect on a later day. Of all other people nothing is decided.
  */
 export function watchPerson(
-  asked: AskedPerson,
+  asked: RequestedPerson,
   { known, isLater }: { readonly known: readonly string[]; readonly isLater: (told: Observation) => boolean },
 ) {
   const keys = new Map<string, number | null>(
@@ -46,7 +46,7 @@ export function watchPerson(
   let alike: { readonly key: string; readonly line: number } | null = null
   let named = 0
   let later = 0
-  let decided: Decided | null = null
+  let decided: ExplainedDecision | null = null
 
   function see(row: SourceRow, told: Observation | Reject, mapping: Extract<MappedRows, { ok: true }>): void {
     const { identityId } = told
@@ -146,7 +146,7 @@ export function watchPerson(
      * Takes what was decided. The absences of the person stay as they were, and an absence that is not enough to leave is no fact of
      * this run, so that the runs that read the source for all people count as they would have.
      */
-    take(people: readonly PlannedPerson[], of: { entry: RosterEntry | undefined; seen: Seen }): PlannedPerson[] {
+    take(people: readonly PlannedPerson[], of: { entry: RosterEntry | undefined; seen: PersonInput }): PlannedPerson[] {
       decided = { ...of, side: people[0]?.entry ?? null, change: people[0]?.change ?? null }
       return people.flatMap((person) => {
         const counts = person.change !== null || of.seen !== 'absent'

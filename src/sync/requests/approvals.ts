@@ -15,8 +15,8 @@ import {
   type Run,
   waitingRun,
 } from '../../store/runs/runs.ts'
-import type { Asker, Db } from '../../store/schema.ts'
-import { noteSpans } from '../../telemetry/traces.ts'
+import type { Requester, Db } from '../../store/schema.ts'
+import { setInheritedAttributes } from '../../telemetry/traces.ts'
 import { connectionOf, type SyncContext } from '../context/context.ts'
 import { enqueueWaiting } from '../context/enqueue.ts'
 import { basisOf } from '../plan/basis.ts'
@@ -52,7 +52,7 @@ async function approve(ctx: SyncContext, decision: Decision & { readonly digest:
   const { db } = ctx.store
   const { runId, digest, by, principal = machinePrincipal, reason: because = null } = decision
   const run = await heldRun(ctx, decision)
-  noteSpans({ 'rollcall.connection': run.connection })
+  setInheritedAttributes({ 'rollcall.connection': run.connection })
   if (run.digest !== digest)
     throw new Failure('conflict', `run ${runId} is held with the plan ${run.digest}, not ${digest}`)
   const connection = connectionOf(ctx, run.connection)
@@ -131,7 +131,7 @@ function refuseExpired({ id, connection, expiresAt, options }: Run, now: Date): 
  * Two people are two principals with two names. The account of this machine is one of them, whatever names it states. Names are
  * compared without regard to case and blanks, so that a person is also known who asked in one way and approves in another.
  */
-async function refuseSamePerson(db: Db, run: Run, approver: Asker): Promise<void> {
+async function refuseSamePerson(db: Db, run: Run, approver: Requester): Promise<void> {
   const rule = '"approvals.twoPeople" wants another person to approve it'
   const asked = (await askersOfRun(db, run.id)).find((asker) => isSame(asker, approver))
   if (asked) {
@@ -148,16 +148,16 @@ async function refuseSamePerson(db: Db, run: Run, approver: Asker): Promise<void
   }
 }
 
-function isSame(one: Asker, other: Asker): boolean {
+function isSame(one: Requester, other: Requester): boolean {
   return one.principal === other.principal || isSameName(one, other)
 }
 
-function isSameName(one: Asker, other: Asker): boolean {
+function isSameName(one: Requester, other: Requester): boolean {
   return foldValue(one.by) === foldValue(other.by)
 }
 
 /** Why two names are one person, where that is not seen from them. */
-function alike(one: Asker, other: Asker): string {
+function alike(one: Requester, other: Requester): string {
   if (isSameName(one, other)) return ''
   const why =
     other.principal === machinePrincipal ? 'the account of this machine states both names' : 'by their sign-in'

@@ -2,7 +2,7 @@ import { Failure } from '../../errors.ts'
 import { dateIn } from '../../identity/decide/decide.ts'
 import { record } from '../../store/audit/trail.ts'
 import { addHoldBack, dropHoldBack, type HoldBack, holdBacks, makeDue } from '../../store/hold-backs.ts'
-import { noteKeysMoved, personNamed } from '../../store/key-answers.ts'
+import { recordMovedKeys, personNamed } from '../../store/key-answers.ts'
 import { rosterEntry } from '../../store/roster/roster.ts'
 import { addWaitingRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
@@ -95,7 +95,7 @@ async function lookAgain(
   { connection, identityId }: Person,
   { what, now }: { what: string; now: Date },
 ): Promise<string | null> {
-  await noteKeysMoved(tx, { connection, identityIds: [identityId], what })
+  await recordMovedKeys(tx, { connection, identityIds: [identityId], what })
   if (!(await makeDue(tx, { connection, identityId, now }))) return null
   return await addWaitingRun(tx, { connection, feed: 'roster', trigger: 'operator', options: {}, now })
 }

@@ -1,6 +1,6 @@
 import { Failure } from '../../errors.ts'
 import { counted } from '../../identity/counted.ts'
-import type { Pair } from '../../identity/rekeyed.ts'
+import type { KeyChangeCandidate } from '../../identity/key-change-candidates.ts'
 import { record } from '../../store/audit/trail.ts'
 import {
   dropKeyAnswer,
@@ -8,7 +8,7 @@ import {
   keepKeyAnswers,
   keyAnswers,
   listKeyAnswers,
-  noteKeysMoved,
+  recordMovedKeys,
   openPairs,
   runWithBoth,
 } from '../../store/key-answers.ts'
@@ -18,7 +18,7 @@ import type { Db } from '../../store/schema.ts'
 import { connectionOf, type SyncContext } from '../context/context.ts'
 import { refuseWhilePlanning } from '../context/refuse-while-planning.ts'
 
-type Keys = Pick<Pair, 'former' | 'identityId'>
+type Keys = Pick<KeyChangeCandidate, 'former' | 'identityId'>
 type Said = { readonly connection: string; readonly same: boolean; readonly by: string }
 
 /** What became of answers: how many keys they are about, and how many held plans are made again once they are approved. */
@@ -77,7 +77,7 @@ export async function withdrawAnswer(
     if (dropped === null)
       throw new Failure('not_found', `no one has said what the keys ${former} and ${identityId} name`)
     const what = `an answer about its keys was taken back since, by ${by}`
-    const moved = await noteKeysMoved(tx, { connection, identityIds: [names, identityId], what })
+    const moved = await recordMovedKeys(tx, { connection, identityIds: [names, identityId], what })
     const details = { same: dropped.same, former: names, key: identityId }
     await record(tx, { act: 'keys.withdrawn', connection, by, details, now: ctx.now() })
     ctx.events.keysAnswered({ connection, by, keys: 1, answer: 'withdrawn' })
@@ -141,7 +141,7 @@ async function keep(
     pairs.length === 1
       ? `1 answer about its keys was given since, by ${by}`
       : `${pairs.length} answers about its keys were given since, by ${by}`
-  const moved = await noteKeysMoved(tx, { connection, identityIds, what })
+  const moved = await recordMovedKeys(tx, { connection, identityIds, what })
   const details = {
     same,
     former: pairs.map(({ firstKey }) => firstKey),

@@ -1,11 +1,11 @@
 import { Failure } from '../../errors.ts'
 import { record } from '../../store/audit/trail.ts'
 import { freeConnection } from '../../store/connections/connections.ts'
-import { hasten } from '../../store/deliveries/due.ts'
+import { makeDueNow } from '../../store/deliveries/due.ts'
 import { addOwnRun, ensureConnection, getRun, noteRequested, type Run, waitingRun } from '../../store/runs/runs.ts'
 import { connectionOf, type SyncContext } from '../context/context.ts'
 import { mustHaveSource } from '../plan/plan-person.ts'
-import { askedPerson } from '../plan/watch-person.ts'
+import { requestedPerson } from '../plan/watch-person.ts'
 import { sweep } from '../run/sweep.ts'
 import { askersOf, mustKnowWhoAsks } from './requests.ts'
 
@@ -21,10 +21,10 @@ export async function requestPerson(
   const requestedBy = askersOf(request)
   mustKnowWhoAsks(connection, requestedBy)
   const now = ctx.now()
-  const person = askedPerson(request.person)
+  const person = requestedPerson(request.person)
   await ensureConnection(db, name)
   await freeConnection(db, name)
-  await hasten(db, { connection: name, now })
+  await makeDueNow(db, { connection: name, now })
   const run = { connection: name, feed: 'person', trigger: 'operator', options: { person }, requestedBy, now } as const
   const { by = 'operator' } = request
   const { identityId } = person

@@ -6,13 +6,13 @@ import { type Tally, tally } from '../../identity/decide/tally.ts'
 import { planDigest } from '../../identity/digest.ts'
 import { noPeople } from '../../identity/guards/facts.ts'
 import { judge } from '../../identity/guards/judge.ts'
-import { type Meaning, meanings } from '../../identity/mapping/classed.ts'
+import { type Meaning, meanings } from '../../identity/mapping/classified.ts'
 import { foldValue } from '../../identity/mapping/fold-value.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import { record } from '../../store/audit/trail.ts'
-import { type ClassedEntry, classValue as keepClassedValue } from '../../store/classed-values.ts'
+import { type ClassifiedEntry, classValue as keepClassedValue } from '../../store/classified-values.ts'
 import { connectionStates, forgetTarget, freeConnection } from '../../store/connections/connections.ts'
-import { hasten } from '../../store/deliveries/due.ts'
+import { makeDueNow } from '../../store/deliveries/due.ts'
 import { pendingCount, releaseEvents } from '../../store/inbox/inbox.ts'
 import { laterKeys, personNamed } from '../../store/key-answers.ts'
 import { dropPlan, stagePeople } from '../../store/plans/plans.ts'
@@ -29,10 +29,10 @@ import {
   type Run,
   type Trigger,
 } from '../../store/runs/runs.ts'
-import type { Asker, Db, RunOptions } from '../../store/schema.ts'
+import type { Requester, Db, RunOptions } from '../../store/schema.ts'
 import { connectionOf, type FeedRules, type SyncConnection, type SyncContext } from '../context/context.ts'
 import { enqueueDue, enqueueWaiting } from '../context/enqueue.ts'
-import { mainFeed, settleSources } from '../plan/feeds.ts'
+import { mainFeed, closeSources } from '../plan/feeds.ts'
 import { linkedConnections } from '../plan/linked.ts'
 import { addDueRuns } from '../run/due-runs.ts'
 import { decideSource, expiryOf } from '../run/run.ts'
@@ -61,7 +61,7 @@ export async function requestRun(
   if (request.trigger === 'operator') {
     // A person who asks for a run says that what stood in the way is gone; if not, the next answer tells.
     await freeConnection(db, connection.name)
-    await hasten(db, { connection: connection.name, now })
+    await makeDueNow(db, { connection: connection.name, now })
   }
   const { trigger, feed = mainFeed(connection), options = {}, by = 'operator' } = request
   // Also where the source then turns out to be missing: these departures are known without it.
@@ -103,7 +103,7 @@ export async function requestRun(
 async function requestEventsToo(
   ctx: SyncContext,
   { name, feeds }: SyncConnection,
-  requestedBy: readonly Asker[],
+  requestedBy: readonly Requester[],
 ): Promise<void> {
   const { db } = ctx.store
   // Thin events hold nothing to plan: they have the source read, which is what this run does.
@@ -212,7 +212,7 @@ export async function unblock(
   const [state] = await connectionStates(db, name)
   const { wasBlocked, due } = await db.transaction().execute(async (tx) => {
     // The batches first, as whoever cancels a run locks them.
-    const hastened = await hasten(tx, { connection: name, now: ctx.now() })
+    const hastened = await makeDueNow(tx, { connection: name, now: ctx.now() })
     const freed = await freeConnection(tx, name)
     if (freed && state?.blocked?.status === 404 && 'name' in connection.target) await forgetTarget(tx, name)
     if (freed) await record(tx, { act: 'connection.unblocked', connection: name, by, now: ctx.now() })
@@ -227,7 +227,7 @@ export async function unblock(
 export async function classValue(
   ctx: SyncContext,
   { connection: name, value, meaning, by }: { connection: string; value: string; meaning: Meaning; by: string },
-): Promise<ClassedEntry> {
+): Promise<ClassifiedEntry> {
   const { db } = ctx.store
   const field = meanings[meaning]
   const feeds = Object.values(connectionOf(ctx, name).feeds)
@@ -274,12 +274,12 @@ async function isPinned(db: Db, { name, pinned }: SyncConnection, identityId: st
 }
 
 /** The person who asks for a run, if one does. A name that comes without its principal is one that the account of this machine stated. */
-export function askersOf({ by, principal = machinePrincipal }: { by?: string; principal?: string }): Asker[] {
+export function askersOf({ by, principal = machinePrincipal }: { by?: string; principal?: string }): Requester[] {
   return by === undefined ? [] : [{ by, principal }]
 }
 
 /** A person who asks for a run may not approve it under `twoPeople`, so that it has to be known who asks. */
-export function mustKnowWhoAsks({ approvals }: SyncConnection, requestedBy: readonly Asker[]): void {
+export function mustKnowWhoAsks({ approvals }: SyncConnection, requestedBy: readonly Requester[]): void {
   if (approvals.twoPeople && requestedBy.length === 0)
     throw new Failure('usage', '"approvals.twoPeople" has to know who asks for a run: name the person as "by"')
 }
@@ -302,7 +302,7 @@ export async function endRun(
   })
   ctx.traces.ended({ ...before, state: to })
   const connection = ctx.connections.get(before.connection)
-  if (to === 'rejected' && connection) await settleSources(ctx, connection)
+  if (to === 'rejected' && connection) await closeSources(ctx, connection)
   return await runOf(ctx, runId)
 }
 

@@ -7,8 +7,8 @@ import { record, rollcall } from '../../store/audit/trail.ts'
 import { type SourceOutcome, takeSource } from '../../store/connections/sources.ts'
 import { dropStated } from '../../store/foreign/people.ts'
 import { dropSolvedProblems, rejectedEvents } from '../../store/history/history.ts'
-import { holdAllEvents, refuseEvents, settleEvents } from '../../store/inbox/inbox.ts'
-import { acceptLeavers, noteLeavers, settleLeavers } from '../../store/leavers/clock.ts'
+import { holdAllEvents, refuseEvents, acknowledgeEvents } from '../../store/inbox/inbox.ts'
+import { acceptLeavers, recordLeavers, endLeavers } from '../../store/leavers/clock.ts'
 import type { DeliveredBy } from '../../store/plans/batches.ts'
 import { writeOutEntries } from '../../store/plans/entries.ts'
 import { acceptIndex, keepIndex, keepPart } from '../../store/plans/export-index.ts'
@@ -21,8 +21,8 @@ import {
   refreshStatistics,
   rejectsKept,
 } from '../../store/plans/plans.ts'
-import { storeSetAside } from '../../store/plans/set-aside.ts'
-import { hasNewFaults } from '../../store/rejects/standing.ts'
+import { storeHeldPart } from '../../store/plans/held-part.ts'
+import { hasNewFaults } from '../../store/rejects/known-faults.ts'
 import { keepAccount } from '../../store/runs/accounts.ts'
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../../store/runs/claims.ts'
 import { noteConfiguration } from '../../store/runs/configured.ts'
@@ -39,14 +39,14 @@ import {
 } from '../../store/runs/runs.ts'
 import type { Db, RunAccount, Verification } from '../../store/schema.ts'
 import { workingOn } from '../../store/workers/leases.ts'
-import { noteSpan, noteSpans, step } from '../../telemetry/traces.ts'
+import { noteSpan, setInheritedAttributes, step } from '../../telemetry/traces.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { enqueueDeliveries, enqueueWaiting } from '../context/enqueue.ts'
 import { Overtaken } from '../context/overtaken.ts'
-import { noteTarget } from '../deliver/target.ts'
+import { saveTarget } from '../deliver/target.ts'
 import { prepareSeparation } from '../foreign/separation.ts'
 import { basisOf } from '../plan/basis.ts'
-import { type OpenedFeed, openFeed, openLinked, settleSources } from '../plan/feeds.ts'
+import { type OpenedFeed, openFeed, openLinked, closeSources } from '../plan/feeds.ts'
 import { refuseOtherPlan } from '../plan/kept-plan.ts'
 import { claimLinkedRuns } from '../plan/linked.ts'
 import { preparePerson } from '../plan/one-person.ts'
@@ -55,7 +55,7 @@ import type { Progress } from '../plan/read-rows.ts'
 import { prepareRevert } from '../plan/revert.ts'
 import { storeStage } from '../plan/stage.ts'
 import { readBackLeavers } from '../verify/effective.ts'
-import { readBackInDoubt } from '../verify/in-doubt.ts'
+import { verifyPeopleInDoubt } from '../verify/in-doubt.ts'
 import { asFailure } from '../verify/read-back.ts'
 import { learnAfterRestore } from '../verify/restored.ts'
 import { verifySample } from '../verify/sample.ts'
@@ -97,7 +97,7 @@ type Attempt = {
 
 async function continueRun(ctx: SyncContext, claim: ClaimedRun, attempt: Attempt): Promise<void> {
   const { signal } = attempt
-  noteSpans({ 'rollcall.connection': claim.run.connection, 'rollcall.attempt': claim.attempt })
+  setInheritedAttributes({ 'rollcall.connection': claim.run.connection, 'rollcall.attempt': claim.attempt })
   const connection = ctx.connections.get(claim.run.connection)
   if (!connection) {
     await failRun(
@@ -185,14 +185,14 @@ async function readAndPlan(
     const asked = { feed: feed as FeedName, trigger: trigger as Trigger, options: joined, requestedBy, now: ctx.now() }
     await addWaitingRun(db, { connection: connection.name, ...asked })
   }
-  await noteTarget(ctx, connection)
+  await saveTarget(ctx, connection)
   const learned = await learnAfterRestore(ctx, connection, { claim, signal })
   const verification = learned ?? (await verify(ctx, connection, { claim, signal }))
   const unread = await readBackUncertain(ctx, connection, { claim, signal })
   // What HR says is read all the same; a run that reads nothing else has nothing to go on with.
   if (unread && readsNothing.has(claim.run.feed)) throw asFailure(connection, unread)
-  await readBackInDoubt(ctx, { connections: [connection.name], repairs: 'here', signal })
-  await settleSources(ctx, connection)
+  await verifyPeopleInDoubt(ctx, { connections: [connection.name], repairs: 'here', signal })
+  await closeSources(ctx, connection)
   // A command works no longer than its run does, so that this is when it reads what became of earlier departures.
   await readBackLeavers(ctx, { connections: [connection.name], all: claim.run.options.verify ?? false, signal })
 
@@ -201,7 +201,7 @@ async function readAndPlan(
   const plan = await step('plan', () => planOf(ctx, claim, connection, attempt))
 
   const found = await withoutPlanned(ctx, claim.run, { found: verification, plan })
-  const { setAside } = plan
+  const { heldPart } = plan
   if (kept) {
     const made = { connection: connection.name, basis, digest: plan.digest, version: plan.source?.version ?? null }
     await refuseOtherPlan(db, kept, made)
@@ -221,20 +221,20 @@ async function readAndPlan(
     await record(tx, { ...act, act: 'run.planned', runId: claim.run.id, details })
     const stating = { connection: connection.name, timeZone: timeZoneOf(connection, claim.run), now }
     // A record that is removed is no person who leaves.
-    if (!connection.records) await noteLeavers(tx, { ...stating, runId: claim.run.id })
+    if (!connection.records) await recordLeavers(tx, { ...stating, runId: claim.run.id })
     const expiresAt = expiryOf(connection, now)
-    const aside = setAside && (await storeSetAside(tx, { runId: claim.run.id, setAside, expiresAt, now }))
-    if (setAside && aside !== null) {
-      if (!connection.records) await noteLeavers(tx, { ...stating, runId: aside })
-      const held = { failed: failedGuards(setAside.guards), digest: setAside.digest, of: claim.run.id }
+    const aside = heldPart && (await storeHeldPart(tx, { runId: claim.run.id, heldPart, expiresAt, now }))
+    if (heldPart && aside !== null) {
+      if (!connection.records) await recordLeavers(tx, { ...stating, runId: aside })
+      const held = { failed: failedGuards(heldPart.guards), digest: heldPart.digest, of: claim.run.id }
       await record(tx, { ...act, act: 'run.held', runId: aside, details: held })
     }
     return aside
   }
-  await ctx.giveWay?.()
+  await ctx.yieldToShortWork?.()
   const held = await step('store plan', () => db.transaction().execute(store))
   ctx.events.runPrepared(about)
-  if (setAside && held !== null) ctx.events.runHeld({ ...about, runId: held, reason: heldReason(setAside.guards) })
+  if (heldPart && held !== null) ctx.events.runHeld({ ...about, runId: held, reason: heldReason(heldPart.guards) })
 }
 
 /** Reads back what the platform holds, where the run was asked to; what differs is planned by it. */
@@ -261,7 +261,7 @@ async function planOf(
   const stage = storeStage(ctx.store.db, claim, connection.delivery)
   const onProgress: Progress = async (read) => {
     ctx.events.runRead({ runId, connection: connection.name, ...read })
-    await ctx.giveWay?.(read)
+    await ctx.yieldToShortWork?.(read)
   }
   if (options.separate) return await prepareSeparation(ctx, connection, { separate: options.separate, stage, signal })
   if (options.revert) return await prepareRevert(ctx, connection, { revert: options.revert, stage, signal })
@@ -338,7 +338,7 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
     return
   }
 
-  await ctx.giveWay?.()
+  await ctx.yieldToShortWork?.()
   const committed = await db.transaction().execute(async (tx) => {
     const done = await commit(tx, run, connection, now)
     const moved = await moveRun(tx, {
@@ -423,7 +423,7 @@ export async function commit(tx: Db, run: Run, connection: SyncConnection, now: 
     now,
   }
   const batches = await acceptIndex(tx, committed, () => commitPlan(tx, committed))
-  if (!connection.records) await settleLeavers(tx, stating)
+  if (!connection.records) await endLeavers(tx, stating)
   await dropSolvedProblems(tx, run.connection)
   await dropStated(tx, run.connection)
   await decideSource(tx, run, { outcome: 'accepted', now })
@@ -450,20 +450,20 @@ export async function decideSource(
     if (run.source?.more)
       await addWaitingRun(tx, { connection: run.connection, feed: 'source', trigger: 'file', options: {}, now })
     // Events that had the source read hold nothing that could be read again.
-    await settleEvents(tx, { runId: run.id })
+    await acknowledgeEvents(tx, { runId: run.id })
     return
   }
   if (outcome === 'refused') await refuseEvents(tx, { runId: run.id, reason: 'the plan was rejected' })
-  else await settleEvents(tx, { runId: run.id, rejected: await rejectedEvents(tx, run.id) })
+  else await acknowledgeEvents(tx, { runId: run.id, rejected: await rejectedEvents(tx, run.id) })
 }
 
 /** Tells what follows from a commit, and enqueues it. */
 export async function afterCommit(ctx: SyncContext, run: Run, batches: number): Promise<void> {
   const about = { runId: run.id, connection: run.connection }
   ctx.events.runCommitted({ ...about, batches })
-  if (batches > 1) await refreshStatistics(ctx.store.db, run.id, ctx.giveWay)
+  if (batches > 1) await refreshStatistics(ctx.store.db, run.id, ctx.yieldToShortWork)
   const connection = ctx.connections.get(run.connection)
-  if (connection) await settleSources(ctx, connection)
+  if (connection) await closeSources(ctx, connection)
   // What was accepted may hold a day that has begun by now, and there may be no daemon that would look for it. A run that a person asked for to do
   // one thing does nothing beside it.
   const isAlone = ofNamedPeople.has(run.feed) || run.options.plan !== undefined

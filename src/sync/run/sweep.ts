@@ -2,7 +2,7 @@ import { Failure } from '../../errors.ts'
 import { dueDeliveries } from '../../store/deliveries/due.ts'
 import { runsToClose } from '../../store/deliveries/end.ts'
 import { dueRuns } from '../../store/runs/claims.ts'
-import { releaseStranded } from '../../store/workers/leases.ts'
+import { releaseAbandoned } from '../../store/workers/leases.ts'
 import type { SyncContext } from '../context/context.ts'
 import { eachApart } from '../context/each-apart.ts'
 import { deliveryJob, enqueue, runJobs } from '../context/enqueue.ts'
@@ -21,7 +21,7 @@ export async function sweep(
   { held, retries = true }: { held?: () => Promise<ReadonlySet<string>>; retries?: boolean } = {},
 ): Promise<{ readonly enqueued: number }> {
   const { db } = ctx.store
-  const stranded = await releaseStranded(db, ctx.lease)
+  const stranded = await releaseAbandoned(db, ctx.lease)
   await markEndedTakeovers(ctx)
   await readLeftUncertain(ctx)
   await retryUndelivered(ctx)

@@ -9,7 +9,7 @@ import {
 } from '../../store/leavers/checks.ts'
 import type { Platform, SyncContext } from '../context/context.ts'
 import { type Endpoint, request } from '../deliver/endpoint.ts'
-import { classifyAnswer, classifyRefusal } from '../pace/classify-answers.ts'
+import { classifyAnswer, classifyRefusal } from '../rate-limit/classify-answers.ts'
 
 const formerStatuses = [
   'FORMER_EMPLOYEE',

@@ -2,13 +2,19 @@ import { hash } from 'node:crypto'
 import type { RosterEntry } from '../../identity/record.ts'
 import { targetOf } from '../../store/connections/connections.ts'
 import { restoredOf } from '../../store/connections/installation.ts'
-import { claimDoubted, connectionsInDoubt, type Doubted, noteAnswers, repeatReading } from '../../store/in-doubt.ts'
-import { lockEntries, noteReadBack, rosterEntries, rosterSize } from '../../store/roster/roster.ts'
+import {
+  claimDoubted,
+  connectionsInDoubt,
+  type PersonInDoubt,
+  noteAnswers,
+  repeatReading,
+} from '../../store/in-doubt.ts'
+import { lockEntries, recordVerification, rosterEntries, rosterSize } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
 import type { SyncContext } from '../context/context.ts'
-import { addRepair, tellRepair } from '../context/repair-runs.ts'
+import { addRepair, emitRepair } from '../context/repair-runs.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
-import { type Held, mostAskedOneByOne } from '../deliver/look-up.ts'
+import { type Held, maxSingleLookUps } from '../deliver/look-up.ts'
 import { endpointAt } from '../deliver/target.ts'
 import { compareWith, isAsKnown, portionsOf, readPortions } from './read-back.ts'
 
@@ -23,7 +29,7 @@ type Wanted = {
  * Reads back the people in doubt whose time has come, leavers first, at the pace of deliveries. A late request that undid something is
  * found so, and repaired. Nothing waits for it or fails because of it: what was not read is read later.
  */
-export async function readBackInDoubt(ctx: SyncContext, { connections, repairs, signal }: Wanted): Promise<void> {
+export async function verifyPeopleInDoubt(ctx: SyncContext, { connections, repairs, signal }: Wanted): Promise<void> {
   const due = await connectionsInDoubt(ctx.store.db, ctx.now())
   for (const connection of due.filter((name) => connections.includes(name))) {
     try {
@@ -46,7 +52,7 @@ async function readConnection(
   const people = await claimDoubted(db, { connection, now: ctx.now() })
   if (people.length === 0) return
   const endpoint = endpointAt(ctx, ctx.connections.get(connection), { id, resource, signal })
-  const mostOneByOne = mostAskedOneByOne(endpoint, await rosterSize(db, connection))
+  const mostOneByOne = maxSingleLookUps(endpoint, await rosterSize(db, connection))
   const unread = new Set(people.map(({ identityId }) => identityId))
   const reading = { ctx, endpoint, connection, repairs, before: await factsOf(db, connection, unread) }
   let differing = 0
@@ -62,11 +68,11 @@ async function readConnection(
     break
   }
   ctx.events.doubtsRead({ connection, people: people.length, differing })
-  if (differing > 0 && repairs === 'by a run') await tellRepair(ctx, connection)
+  if (differing > 0 && repairs === 'by a run') await emitRepair(ctx, connection)
 }
 
 /** Leavers before all others, unless the platform's whole list has to be read for the leavers alone. */
-function inOrder(people: readonly Doubted[], mostOneByOne: number): readonly (readonly Doubted[])[] {
+function inOrder(people: readonly PersonInDoubt[], mostOneByOne: number): readonly (readonly PersonInDoubt[])[] {
   const { leavers = [], others = [] } = Object.groupBy(people, ({ isLeaver }) => (isLeaver ? 'leavers' : 'others'))
   const groups = leavers.length > mostOneByOne ? [people] : [leavers, others]
   return groups.filter((group) => group.length > 0)
@@ -101,7 +107,7 @@ async function note(
       const identity = found.get(entry.identityId) ?? null
       return { isSame: isAsKnown(endpoint, entry, identity), ...compareWith(endpoint, entry, identity) }
     })
-    await noteReadBack(tx, { connection, found: read })
+    await recordVerification(tx, { connection, found: read })
     const same = new Set(read.filter(({ isSame }) => isSame).map(({ identityId }) => identityId))
     const answers = identityIds.map((identityId) => ({ identityId, isSame: same.has(identityId) }))
     await noteAnswers(tx, { connection, answers, now })

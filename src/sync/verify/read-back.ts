@@ -5,7 +5,7 @@ import type { ReadBack } from '../../store/roster/roster.ts'
 import type { SyncConnection } from '../context/context.ts'
 import { type Endpoint, isRemoved } from '../deliver/endpoint.ts'
 import { type Held, isHeld, listHeld, readBack } from '../deliver/look-up.ts'
-import type { Stop } from '../pace/classify-answers.ts'
+import type { Stop } from '../rate-limit/classify-answers.ts'
 
 /** So many people are read before what was found is noted. */
 const notedAtOnce = 100

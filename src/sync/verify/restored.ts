@@ -1,6 +1,6 @@
 import type { RosterEntry } from '../../identity/record.ts'
-import { endLearning, type Learned, noteLearned, restoredOf } from '../../store/connections/installation.ts'
-import { noteReadBack, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
+import { endLearning, type Learned, recordLearned, restoredOf } from '../../store/connections/installation.ts'
+import { recordVerification, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
 import type { Db, Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
@@ -68,8 +68,8 @@ export async function learnAfterRestore(
   async function noteFindings(tx: Db, findings: readonly Finding[]): Promise<void> {
     const found = findings.flatMap((finding) => ('note' in finding ? [finding.note] : []))
     const learned = findings.flatMap((finding) => ('learn' in finding ? [finding.learn] : []))
-    await noteReadBack(tx, { connection: connection.name, found })
-    if (restored) await noteLearned(tx, { connection: connection.name, learned, knownUntil: restored.knownUntil })
+    await recordVerification(tx, { connection: connection.name, found })
+    if (restored) await recordLearned(tx, { connection: connection.name, learned, knownUntil: restored.knownUntil })
   }
 }
 

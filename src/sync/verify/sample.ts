@@ -3,7 +3,7 @@ import { sampleKeys } from '../../store/roster/sample.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
 import type { Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
-import { listHeld, listSize, mostAskedOneByOne, readBack } from '../deliver/look-up.ts'
+import { listHeld, listSize, maxSingleLookUps, readBack } from '../deliver/look-up.ts'
 import { openEndpoint } from '../deliver/target.ts'
 import { asFailure, compareWith } from './read-back.ts'
 import { isForeign, openFindings, verifyAgainstPlatform } from './verify.ts'
@@ -30,7 +30,7 @@ export async function verifySample(
   const endpoint = await openEndpoint(ctx, connection, signal)
   if ('kind' in endpoint) throw asFailure(connection, endpoint)
   const size = await rosterSize(db, name)
-  const mostOneByOne = mostAskedOneByOne(endpoint, size)
+  const mostOneByOne = maxSingleLookUps(endpoint, size)
   if (keys.length > mostOneByOne) return await verifyAgainstPlatform(ctx, connection, { claim, signal })
 
   const findings = openFindings(ctx, connection, claim)

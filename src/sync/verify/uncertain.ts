@@ -1,15 +1,15 @@
 import { unlearned } from '../../store/connections/installation.ts'
 import { leftUncertain } from '../../store/deliveries/uncertain.ts'
-import { noteReadBack, rosterEntries, rosterSize, uncertainKeys } from '../../store/roster/roster.ts'
+import { recordVerification, rosterEntries, rosterSize, uncertainKeys } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { eachApart } from '../context/each-apart.ts'
 import { Overtaken } from '../context/overtaken.ts'
 import { requestRepair } from '../context/repair-runs.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
-import { type Held, mostAskedOneByOne } from '../deliver/look-up.ts'
+import { type Held, maxSingleLookUps } from '../deliver/look-up.ts'
 import { openEndpoint } from '../deliver/target.ts'
-import type { Stop } from '../pace/classify-answers.ts'
+import type { Stop } from '../rate-limit/classify-answers.ts'
 import { compareWith, readPortions } from './read-back.ts'
 
 /** A run that could not read people back is asked for again after this time. */
@@ -39,7 +39,7 @@ export async function readBackUncertain(
   if (uncertain.size === 0) return null
   const endpoint = await openEndpoint(ctx, connection, signal)
   if ('kind' in endpoint) return endpoint
-  const mostOneByOne = mostAskedOneByOne(endpoint, await rosterSize(db, connection.name))
+  const mostOneByOne = maxSingleLookUps(endpoint, await rosterSize(db, connection.name))
   const reading = { ctx, connection: connection.name, claim, endpoint }
   return await readPortions(endpoint, uncertain, {
     mostOneByOne,
@@ -66,6 +66,6 @@ async function noteRead(
   const noted = [...entries.values()].map((entry) => compareWith(endpoint, entry, found.get(entry.identityId) ?? null))
   await db.transaction().execute(async (tx) => {
     if (!(await holdsRun(tx, claim))) throw new Overtaken()
-    await noteReadBack(tx, { connection, found: noted })
+    await recordVerification(tx, { connection, found: noted })
   })
 }

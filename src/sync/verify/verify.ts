@@ -1,7 +1,7 @@
 import type { RosterEntry } from '../../identity/record.ts'
 import { foreignToPlan, type Listed, storeForeign } from '../../store/foreign/people.ts'
 import type { PlanSummary } from '../../store/plans/plans.ts'
-import { noteReadBack, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
+import { recordVerification, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { Db, Differences, Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
@@ -122,7 +122,7 @@ export function openFindings({ store: { db }, now }: SyncContext, { name }: Sync
       await keep((tx) => storeForeign(tx, { connection: name, listed: [...foreign.values()], now: now() }))
     },
     async note(noted: readonly ReadBack[]): Promise<void> {
-      await keep((tx) => noteReadBack(tx, { connection: name, found: noted }))
+      await keep((tx) => recordVerification(tx, { connection: name, found: noted }))
     },
   }
 }

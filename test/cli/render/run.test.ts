@@ -126,7 +126,7 @@ describe('a run at its end', () => {
   rollcall problems lists them; they are tried again in every later run`,
     ],
     [
-      runDocument({ state: 'unchanged', setAside: other, counts: counts({ unchanged: 9 }) }),
+      runDocument({ state: 'unchanged', heldPart: other, counts: counts({ unchanged: 9 }) }),
       65,
       `✔ acme: nothing to change (9 unchanged)
 ‖ a guard stopped some of its people, who are held as a run of their own

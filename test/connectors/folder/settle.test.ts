@@ -284,7 +284,7 @@ test('the connector settles by the real clock', async () => {
   const reading = await openIn(folder, archiving)
   await rowsOf(reading)
 
-  await connector.settle?.(identityOf(reading), 'accepted')
+  await connector.closeReading?.(identityOf(reading), 'accepted')
 
   const day = new Date().toISOString().slice(0, 10)
   expect(await readdir(join(folder.path, 'archive'))).toEqual([

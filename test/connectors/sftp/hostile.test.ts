@@ -185,7 +185,9 @@ describe('afterwards, a server', () => {
     if (reading.source === null) throw new Error('nothing was read')
     lies(server, lie)
 
-    const failure = await failureOf(place.connector(settings).settle?.(reading.source, 'accepted') ?? Promise.resolve())
+    const failure = await failureOf(
+      place.connector(settings).closeReading?.(reading.source, 'accepted') ?? Promise.resolve(),
+    )
 
     expect(failure).toMatchObject({ code })
     expect(failure.message).toMatch(expected)

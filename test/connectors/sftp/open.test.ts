@@ -286,7 +286,7 @@ function options(): OpenOptions {
 }
 
 async function readFrom(server: SshServer, spool: ExportFolder, settings: Settings = {}) {
-  const { open, settle } = connect(server, spool, settings)
+  const { open, closeReading: settle } = connect(server, spool, settings)
   const reading = await open(options())
   await allRows(reading)
   if (!reading.source || !settle) throw new Error('expected an export that can be settled')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Run, RunState, restingStates } from '../../../src/contract/control/shapes.ts'
-import { feedNames, moves, settledStates, triggers } from '../../../src/store/runs/runs.ts'
+import { feedNames, moves, endStates, triggers } from '../../../src/store/runs/runs.ts'
 
 test('the control API knows every state of a run', () => {
   const states = [...RunState.options]
@@ -17,5 +17,5 @@ test('the control API knows whatever makes a run happen, and whatever a run read
 test('a run rests where it has ended or waits for a person', () => {
   const resting = [...restingStates]
 
-  expect(resting.sort()).toEqual([...settledStates, 'held'].sort())
+  expect(resting.sort()).toEqual([...endStates, 'held'].sort())
 })

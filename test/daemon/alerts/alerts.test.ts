@@ -33,7 +33,7 @@ function settingsFor(
 
 /** One turn, with all that it sends. */
 async function turnOf(alerting: Alerting): Promise<void> {
-  await alerting.turn()
+  await alerting.recordAndNotify()
   await alerting.idle()
 }
 

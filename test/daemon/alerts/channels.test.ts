@@ -55,7 +55,7 @@ function open(...channels: ChannelSettings[]) {
     /** Looks, so many seconds later, and waits until everything is sent. */
     async look(seconds = 0): Promise<void> {
       clock.now += seconds * 1000
-      await alerting.turn()
+      await alerting.recordAndNotify()
       await alerting.idle()
     },
     [Symbol.asyncDispose]: () => alerting[Symbol.asyncDispose](),
@@ -131,7 +131,7 @@ describe('channels', () => {
     await using hanging = await serveRaw(() => {})
     const opened = open(smtpChannel(Number(hanging.host.split(':')[1])), webhookChannel(receiver.url))
     await block('c1', 'c2')
-    await opened.alerting.turn()
+    await opened.alerting.recordAndNotify()
     await receiver.has(2)
     const before = performance.now()
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nextCursor, RunPlace, readCursor, TextPlace, writeCursor } from '../../../src/daemon/control/cursors.ts'
+import { nextCursor, RunCursor, readCursor, TextPlace, writeCursor } from '../../../src/daemon/control/cursors.ts'
 
 const scope = { list: 'changes', runId: 'r1', kind: 'leave' }
 
@@ -31,5 +31,5 @@ test('a page that is not full has nothing behind it', () => {
 
   expect(nextCursor(scope, { found: [run], limit: 2 }, (last) => last)).toBeNull()
   const next = nextCursor(scope, { found: [run], limit: 1 }, (last) => last)
-  expect(readCursor(scope, next ?? undefined, RunPlace)).toEqual(run)
+  expect(readCursor(scope, next ?? undefined, RunCursor)).toEqual(run)
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { delayOf, platformDelay, troubleText } from '../../../src/daemon/control/delays.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
-import { createPace } from '../../../src/sync/pace/pace.ts'
+import { createRateLimiter } from '../../../src/sync/rate-limit/pace.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
 import { between, change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
 
@@ -44,8 +44,13 @@ async function stuck(answer: typeof refused | typeof limited) {
 /** Another process on the same store, which has sent nothing. */
 function elsewhere({ sync }: World): World['sync'] {
   const { baseUrl } = sync.platform
-  const pace = createPace({ pool: sync.store.pool, platform: baseUrl, requestsPerMinute: 1_000_000, inFlight: 1 })
-  return { ...sync, platform: { ...sync.platform, pace } }
+  const rateLimiter = createRateLimiter({
+    pool: sync.store.pool,
+    platform: baseUrl,
+    requestsPerMinute: 1_000_000,
+    inFlight: 1,
+  })
+  return { ...sync, platform: { ...sync.platform, rateLimiter } }
 }
 
 test('the first failed request is told at once, by every process, and is over with the first answer', async () => {
@@ -89,18 +94,18 @@ test('a run that has spent the requests of the moment says how long it waits for
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { sync } = world
-  const pace = createPace({
+  const rateLimiter = createRateLimiter({
     pool: sync.store.pool,
     platform: 'http://slow.example',
     requestsPerMinute: 10,
     inFlight: 1,
   })
-  Object.assign(sync, { platform: { ...sync.platform, baseUrl: 'http://slow.example', pace } })
+  Object.assign(sync, { platform: { ...sync.platform, baseUrl: 'http://slow.example', rateLimiter } })
   const run = { id: 'r1', connection: 'acme', state: 'delivering' } as const
   const before = await delayOf(sync, run)
 
-  await pace.send(async () => refused, new AbortController().signal)
-  await pace.send(async () => ({ status: 200, headers: {} }), AbortSignal.timeout(1)).catch(() => undefined)
+  await rateLimiter.send(async () => refused, new AbortController().signal)
+  await rateLimiter.send(async () => ({ status: 200, headers: {} }), AbortSignal.timeout(1)).catch(() => undefined)
   await sync.store.pool.query('update rollcall.request_budget set failing_since = null')
 
   expect(before).toBe(null)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { controlHere } from '../../../src/cli/session/here.ts'
+import { controlHere } from '../../../src/cli/session/command-context.ts'
 import { machineCaller } from '../../../src/contract/control/access.ts'
 import { conditionSettings } from '../../../src/daemon/alerts/freshness.ts'
 import { scheduleTasks } from '../../../src/daemon/schedules/scheduled-runs.ts'

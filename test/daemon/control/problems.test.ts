@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { controlHere } from '../../../src/cli/session/here.ts'
+import { controlHere } from '../../../src/cli/session/command-context.ts'
 import { type Caller, machineCaller } from '../../../src/contract/control/access.ts'
-import type { Problem, Unserved } from '../../../src/contract/control/shapes.ts'
+import type { Problem, BlockedPerson } from '../../../src/contract/control/shapes.ts'
 import { deliveryFailures } from '../../../src/contract/failures.ts'
 import type { Scheduled } from '../../../src/daemon/schedules/schedules.ts'
 import { readEntry } from '../../../src/store/audit/trail.ts'
@@ -158,10 +158,10 @@ test('people who are not served come page by page with their age, those first wh
   await world.night(change(people, ...broken))
   world.clock.now = new Date(world.clock.now.getTime() + 90_000)
 
-  const pages: Unserved[][] = []
+  const pages: BlockedPerson[][] = []
   let after: string | null | undefined
   do {
-    const page: { data: Unserved[]; next: string | null } = await control.listUnserved({
+    const page: { data: BlockedPerson[]; next: string | null } = await control.listUnserved({
       query: { connection: 'acme', limit: 1, ...(after && { after }) },
     })
     pages.push(page.data)
@@ -189,7 +189,7 @@ test('a caller who asks for values is told names page by page, and the audit tra
     after = page.next
   }
   for (let after: string | null | undefined; after !== null; ) {
-    const page: Page<Unserved> = await control.listUnserved({ query: { ...query, ...(after && { after }) } })
+    const page: Page<BlockedPerson> = await control.listUnserved({ query: { ...query, ...(after && { after }) } })
     unserved.push(page.data.map(({ identityId, name }) => [identityId, name]))
     after = page.next
   }

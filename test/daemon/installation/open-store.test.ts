@@ -1,12 +1,12 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { keepAudit } from '../../../src/daemon/audit/keeper.ts'
+import { keepAudit } from '../../../src/daemon/audit/service.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
 import { acceptStore } from '../../../src/daemon/installation/accept.ts'
 import { ensureDataDir, openStore } from '../../../src/daemon/installation/open-store.ts'
 import { openDatabase } from '../../../src/database/database.ts'
-import { noteMovedTo } from '../../../src/store/connections/installation.ts'
+import { recordMoveTarget } from '../../../src/store/connections/installation.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection, getRun } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
@@ -68,7 +68,7 @@ test('a store on PostgreSQL belongs to its data folder, and another one or none 
       by: 'ada',
       details: { reason: 'the database was lost', former: installation },
     })
-    await noteMovedTo(store.db, { to: 'PostgreSQL at elsewhere', at: now() })
+    await recordMoveTarget(store.db, { to: 'PostgreSQL at elsewhere', at: now() })
   }
   await expect(opened()).rejects.toMatchObject({
     message: expect.stringContaining('was moved to PostgreSQL at elsewhere'),

@@ -12,7 +12,7 @@ import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { refuse } from '../../../src/http/refusal.ts'
 import { createApp } from '../../../src/http/server/app.ts'
 import { EventStream } from '../../../src/http/server/event-stream.ts'
-import { noteConditions } from '../../../src/store/alerts/alerts.ts'
+import { recordConditions } from '../../../src/store/alerts/alerts.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection, moveRun } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
@@ -91,8 +91,8 @@ describe.each(databases)('what happens on $name', ({ place }) => {
       leavers: 1,
       runId: null,
     } as const
-    const note = (conditions: Parameters<typeof noteConditions>[1], time: Date) =>
-      noteConditions(store.db, conditions, { channels: [], now: time })
+    const note = (conditions: Parameters<typeof recordConditions>[1], time: Date) =>
+      recordConditions(store.db, conditions, { channels: [], now: time })
 
     await note([{ connection: 'acme', ...blocked }], now)
     await until(2)

@@ -6,7 +6,7 @@ import { assumptions } from '../../../src/daemon/probe/assumptions.ts'
 import type { Check } from '../../../src/daemon/probe/check-result.ts'
 import { probePlatform } from '../../../src/daemon/probe/probe.ts'
 import { createClient } from '../../../src/http/client/client.ts'
-import { createPace } from '../../../src/sync/pace/pace.ts'
+import { createRateLimiter } from '../../../src/sync/rate-limit/pace.ts'
 import { faults, resultChanges } from '../../helpers/faults/faults.ts'
 import { type Fault, type FaultProxy, type Seen, startFaultProxy } from '../../helpers/faults/proxy.ts'
 import { postgresPlace } from '../../helpers/servers/databases.ts'
@@ -46,9 +46,9 @@ type Told = {
 async function* probing({ bearer, agrees = true, signal = new AbortController().signal, asked = [] }: Told = {}) {
   const { baseUrl } = proxy
   const client = createClient(deliveryOperations, { baseUrl, bearer: bearer ?? (await keyOf('all')), timeoutMs: 5000 })
-  const pace = createPace({ pool: null, platform: baseUrl, requestsPerMinute: 100_000, inFlight: 2 })
+  const rateLimiter = createRateLimiter({ pool: null, platform: baseUrl, requestsPerMinute: 100_000, inFlight: 2 })
   yield* probePlatform(
-    { client, baseUrl, pace, inFlight: 2 },
+    { client, baseUrl, rateLimiter, inFlight: 2 },
     {
       signal,
       agrees: async (leftovers) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { restedRuns, settle } from '../../../src/cli/session/follow-run.ts'
-import { controlHere } from '../../../src/cli/session/here.ts'
+import { controlHere } from '../../../src/cli/session/command-context.ts'
 import type { Session } from '../../../src/cli/session/session.ts'
 import { assemble, controlContext } from '../../../src/daemon/assembly.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'

@@ -1,7 +1,7 @@
 import type { Control } from '../../../src/cli/session/control-client.ts'
 import type { Identity } from '../../../src/contract/platform/hris-user-identities.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
-import { listUnserved } from '../../../src/store/rejects/unserved.ts'
+import { listBlockedPeople } from '../../../src/store/rejects/blocked-people.ts'
 import type { Db } from '../../../src/store/schema.ts'
 import { hasLeft, isUnlisted, type Untidy } from './untidy.ts'
 
@@ -32,7 +32,7 @@ export async function namedInStore(db: Db): Promise<Named> {
   const now = new Date()
   return {
     problems: keysOf(await listProblems(db, { now })),
-    unserved: keysOf(await listUnserved(db, { now })),
+    unserved: keysOf(await listBlockedPeople(db, { now })),
     held: new Set(),
   }
 }

@@ -11,8 +11,8 @@ import { claimTarget, connectionStates, releaseTarget } from '../../../src/store
 import type { Run } from '../../../src/store/runs/runs.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
 import type { PlatformClient } from '../../../src/sync/context/context.ts'
-import type { CircuitOptions } from '../../../src/sync/pace/circuit.ts'
-import { createPace, type Pace } from '../../../src/sync/pace/pace.ts'
+import type { CircuitOptions } from '../../../src/sync/rate-limit/circuit.ts'
+import { createRateLimiter, type RateLimiter } from '../../../src/sync/rate-limit/pace.ts'
 import { requestRun, sweep } from '../../../src/sync/sync.ts'
 import { judge } from '../crash/judge.ts'
 import { noLimits } from '../guards/no-limits.ts'
@@ -84,15 +84,15 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
   }
 
   // The platform's wishes are waited for by the world's clock, and failures open no circuit unless a test is about that.
-  const plainPace: Pace = {
+  const plainPace: RateLimiter = {
     send: async (request) => await request(),
     pause: async () => {},
-    standing: async () => ({ remaining: 1, msLeft: 0, isOpen: false }),
-    get patient() {
+    readBudget: async () => ({ remaining: 1, msLeft: 0, isOpen: false }),
+    get lowPriority() {
       return plainPace
     },
   }
-  use({ pace: plainPace })
+  use({ rateLimiter: plainPace })
 
   return {
     world,
@@ -148,7 +148,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
     useCircuit(circuit: CircuitOptions): void {
       const { inFlight } = sync.platform
       const budget = { pool: sync.store.pool, platform: 'proxy', requestsPerMinute: 1_000_000, inFlight }
-      use({ pace: createPace({ ...budget, circuit }) })
+      use({ rateLimiter: createRateLimiter({ ...budget, circuit }) })
     },
 
     /** Aborts the work that is under way. */
@@ -168,7 +168,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
     async heal(): Promise<void> {
       stopping = new AbortController()
       meanwhile = () => {}
-      use({ client: clientTo(proxy.baseUrl), pace: plainPace })
+      use({ client: clientTo(proxy.baseUrl), rateLimiter: plainPace })
       this.configure(true)
       await proxy.heal()
       proxy.forget()

@@ -7,7 +7,7 @@ import { compareKeys } from '../../../src/identity/digest.ts'
 import { type GuardFacts, noPeople, type PeopleCounts } from '../../../src/identity/guards/facts.ts'
 import { isReject } from '../../../src/identity/mapping/rows.ts'
 import type { Reject, RosterEntry, Observation } from '../../../src/identity/record.ts'
-import type { Pair } from '../../../src/identity/rekeyed.ts'
+import type { KeyChangeCandidate } from '../../../src/identity/key-change-candidates.ts'
 import { reject } from '../records.ts'
 import type { Roster } from './roster.ts'
 
@@ -25,7 +25,7 @@ export type Plan = {
   readonly records: number
   readonly older: number
   readonly rejects: readonly Reject[]
-  readonly pairs: readonly Pair[]
+  readonly pairs: readonly KeyChangeCandidate[]
   /** The keys of pinned people whom it would take away. */
   readonly pinned: readonly string[]
   /** When it was true, if it speaks of everybody once it is accepted. */

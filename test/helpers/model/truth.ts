@@ -3,7 +3,7 @@ import { plain } from '../../../src/cli/render/text.ts'
 import { exitOf } from '../../../src/cli/session/follow-run.ts'
 import { failures } from '../../../src/errors.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
-import { listUnserved } from '../../../src/store/rejects/unserved.ts'
+import { listBlockedPeople } from '../../../src/store/rejects/blocked-people.ts'
 import { listRuns, type Run } from '../../../src/store/runs/runs.ts'
 import type { Db } from '../../../src/store/schema.ts'
 import { peopleOn } from '../world.ts'
@@ -89,7 +89,7 @@ async function namedBy(run: Run, db: Db, now: Date) {
   const doubted = await db.selectFrom('in_doubt').select('identity_id').execute()
   return {
     problems: new Set((await listProblems(db, { now })).map(({ identityId }) => identityId)),
-    unserved: new Set((await listUnserved(db, { now })).map(({ identityId }) => identityId)),
+    unserved: new Set((await listBlockedPeople(db, { now })).map(({ identityId }) => identityId)),
     inDoubt: new Set(says.includes('in doubt') ? doubted.map(({ identity_id }) => identity_id) : []),
   }
 }

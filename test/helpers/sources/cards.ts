@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import type { ConnectorPlace, OpenOptions, Reading } from '../../../src/connectors/connector.ts'
+import type { ConnectorContext, OpenOptions, Reading } from '../../../src/connectors/connector.ts'
 import { connectorKind } from '../../../src/connectors/kind.ts'
 
 const Cards = z.strictObject({
@@ -36,7 +36,7 @@ export const cardsKind = connectorKind({
 
 async function openDeck(
   { deck, mode }: z.infer<typeof Cards>,
-  { baseDir, secret }: ConnectorPlace,
+  { baseDir, secret }: ConnectorContext,
   { now }: OpenOptions,
 ): Promise<Reading> {
   const text = await readFile(resolve(baseDir, deck), 'utf8')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { z } from 'zod'
 import type {
   Connector,
-  ConnectorPlace,
+  ConnectorContext,
   OpenOptions,
   Reading,
   SourceIdentity,
@@ -81,6 +81,6 @@ export async function folderElsewhere(): Promise<AsyncDisposable & { readonly pa
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
-function placeIn(baseDir: string): ConnectorPlace {
+function placeIn(baseDir: string): ConnectorContext {
   return { baseDir, spoolDir: `${baseDir}/spool`, secret: () => null }
 }

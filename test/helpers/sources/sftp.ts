@@ -1,10 +1,10 @@
-import type { ConnectorPlace } from '../../../src/connectors/connector.ts'
+import type { ConnectorContext } from '../../../src/connectors/connector.ts'
 import { connectSftp, type SftpServer } from '../../../src/connectors/sftp/connect.ts'
 import type { SftpSession } from '../../../src/connectors/sftp/session.ts'
 import { account, type SshServer } from './ssh-server.ts'
 
 /** Secrets of a source by the path of their setting. */
-export function secrets(values: Readonly<Record<string, string>>): ConnectorPlace['secret'] {
+export function secrets(values: Readonly<Record<string, string>>): ConnectorContext['secret'] {
   return (path) => {
     const value = values[path]
     return value === undefined ? null : { read: async () => value }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decide, type PlanContext, retractChange, type Seen } from '../../../src/identity/decide/decide.ts'
+import { decide, type PlanContext, retractChange, type PersonInput } from '../../../src/identity/decide/decide.ts'
 import { tally } from '../../../src/identity/decide/tally.ts'
 import { type News, noPeople } from '../../../src/identity/guards/facts.ts'
 import type { IdentityRecord, RosterEntry, Observation } from '../../../src/identity/record.ts'
@@ -110,7 +110,7 @@ describe('leaving, returning and correcting', () => {
   type Case = {
     readonly name: string
     readonly known: Partial<RosterEntry>
-    readonly seen: Seen
+    readonly seen: PersonInput
     readonly rules?: Partial<PlanContext>
     readonly kind: string | null
     readonly separatedAt: string | null
@@ -505,7 +505,7 @@ describe('absences in a row', () => {
     expect(decision).toMatchObject({ change: null, absent: false, entry: null })
   })
 
-  test.each<[string, Seen]>([
+  test.each<[string, PersonInput]>([
     ['a row', observation('ana')],
     ['a row that cannot be used', 'untouched'],
   ])('%s ends the series', (_, seen) => {
@@ -537,7 +537,7 @@ describe('absences in a row', () => {
 describe('the age of facts', () => {
   const newer = { asOf: '2026-11-20T01:30:00.000Z', desired: record('ana', { separatedAt: june }) }
 
-  test.each<[string, Seen]>([
+  test.each<[string, PersonInput]>([
     ['a row', observation('ana', { fields: { jobTitle: 'Director' } })],
     ['an absence', 'absent'],
   ])('%s older than what is known changes nothing', (_, seen) => {

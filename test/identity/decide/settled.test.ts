@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Decision, decide, type PlanContext, type Seen } from '../../../src/identity/decide/decide.ts'
+import { type Decision, decide, type PlanContext, type PersonInput } from '../../../src/identity/decide/decide.ts'
 import { isSettled } from '../../../src/identity/decide/settled.ts'
 import type { RosterEntry, Observation } from '../../../src/identity/record.ts'
 
@@ -36,7 +36,7 @@ const observation = fc
     }),
   )
 
-const seen: fc.Arbitrary<Seen> = fc.oneof(
+const seen: fc.Arbitrary<PersonInput> = fc.oneof(
   { weight: 6, arbitrary: observation },
   { weight: 1, arbitrary: fc.constantFrom('absent' as const, 'untouched' as const) },
 )

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
-import { type ChannelFilter, noteConditions, openAlerts } from '../../../src/store/alerts/alerts.ts'
+import { type ChannelFilter, recordConditions, openAlerts } from '../../../src/store/alerts/alerts.ts'
 import type { Condition } from '../../../src/store/alerts/conditions.ts'
 import {
   type ClaimedNotification,
   claimNotifications,
   countMessages,
-  hastenNotifications,
-  noteSent,
-  noteUnsent,
+  makeNotificationsDueNow,
+  recordSent,
+  recordUnsent,
 } from '../../../src/store/alerts/notifications.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
@@ -54,9 +54,9 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   const note = (found: readonly Condition[], seconds: number, channels: readonly ChannelFilter[] = [pager]) =>
-    noteConditions(store.db, found, { channels, now: at(seconds) })
+    recordConditions(store.db, found, { channels, now: at(seconds) })
   const told = (claimed: ClaimedNotification, seconds: number) =>
-    noteSent(store.db, {
+    recordSent(store.db, {
       claims: [{ ...claimed, remindAt: new Date(at(seconds).getTime() + 24 * hourMs) }],
       now: at(seconds),
     })
@@ -194,7 +194,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     const dead = await claim(0)
     const early = await claimNotification(59)
     const second = await claim(60)
-    const late = [await told(dead, 61), await noteUnsent(store.db, dead, { failure: 'answers 500', retryAt: at(62) })]
+    const late = [await told(dead, 61), await recordUnsent(store.db, dead, { failure: 'answers 500', retryAt: at(62) })]
 
     const ended = await told(second, 63)
 
@@ -232,10 +232,10 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   test('what could not be told waits for its time, or for another notification to go well', async () => {
     await note([condition()], 0)
     const failing = await claim(0)
-    await noteUnsent(store.db, failing, { failure: 'answers 500', retryAt: at(900) })
+    await recordUnsent(store.db, failing, { failure: 'answers 500', retryAt: at(900) })
     const early = await claimNotification(899)
     const open = await openAlerts(store.db)
-    await hastenNotifications(store.db, { channel: 'pager', now: at(100) })
+    await makeNotificationsDueNow(store.db, { channel: 'pager', now: at(100) })
 
     const hastened = await claim(100)
 
@@ -247,7 +247,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   test('a notification that went well hastens no reminder', async () => {
     await note([condition()], 0)
     await tellAll(0)
-    await hastenNotifications(store.db, { channel: 'pager', now: at(10) })
+    await makeNotificationsDueNow(store.db, { channel: 'pager', now: at(10) })
 
     const early = await claimNotification(10)
 
@@ -259,7 +259,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     const mail: ChannelFilter = { name: 'mail', connections: null, kinds: ['held'] }
     const found = [condition(), condition({ kind: 'held' }), condition({ connection: 'beta' })]
     await note(found, 0, [pager, chat, mail])
-    await noteUnsent(store.db, await claim(0), { failure: 'answers 500', retryAt: at(900) })
+    await recordUnsent(store.db, await claim(0), { failure: 'answers 500', retryAt: at(900) })
 
     const heard = [await tellAll(0, 'chat'), await tellAll(0, 'mail'), await tellAll(0)]
 
@@ -298,7 +298,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     const claims = await claimNotifications(store.db, { channel: 'pager', limit: 10, now: at(0) })
     const late = await claim(60)
 
-    await noteSent(store.db, {
+    await recordSent(store.db, {
       claims: claims.map((one) => ({ ...one, remindAt: at(1000) })),
       now: at(61),
     })
@@ -312,7 +312,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
 
   test('a failure of a message that counts as sent is shown until the next one', async () => {
     await note([condition()], 0)
-    await noteSent(store.db, {
+    await recordSent(store.db, {
       claims: [{ ...(await claim(0)), remindAt: at(100) }],
       failure: 'refuses to[1]',
       now: at(0),

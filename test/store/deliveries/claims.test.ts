@@ -6,7 +6,7 @@ import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { claimDelivery, stillHolds, storeStep } from '../../../src/store/deliveries/claim.ts'
 import { dueDeliveries } from '../../../src/store/deliveries/due.ts'
 import { type AttemptEnd, closeRun, endAttempt, runsToClose } from '../../../src/store/deliveries/end.ts'
-import { forgetAnsweredOf, recordOutcomes } from '../../../src/store/deliveries/outcomes.ts'
+import { deleteAnsweredOf, recordOutcomes } from '../../../src/store/deliveries/outcomes.ts'
 import { pendingChanges } from '../../../src/store/deliveries/pending.ts'
 import { endedTakeovers } from '../../../src/store/deliveries/uncertain.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
@@ -15,7 +15,7 @@ import { uncertainKeys } from '../../../src/store/roster/roster.ts'
 import { claimRun, dueRuns } from '../../../src/store/runs/claims.ts'
 import { addWaitingRun, ensureConnection, getRun, moveRun } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { type Lease, releaseStranded, takeLease, workingOn } from '../../../src/store/workers/leases.ts'
+import { type Lease, releaseAbandoned, takeLease, workingOn } from '../../../src/store/workers/leases.ts'
 import { bothDatabases } from '../../helpers/servers/databases.ts'
 
 const now = new Date('2026-11-20T03:00:00.000Z')
@@ -434,7 +434,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
       )
     const before = await kept()
 
-    await forgetAnsweredOf(db, { runId, connection: 'acme' })
+    await deleteAnsweredOf(db, { runId, connection: 'acme' })
 
     expect(before).toEqual(['E1', 'E1', 'E2', 'E3', 'E4', 'E5', 'E6', 'E7', 'E8'])
     expect(await kept()).toEqual(['E1', 'E3', 'E4', 'E5', 'E6', 'E7', 'E8'])
@@ -479,9 +479,9 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
     const runId = await delivering(opened)
     await claimDelivery(db, { runId, batch: 1, lease: me, now })
 
-    await workingOn(me, { kind: 'batch', runId, batch: 1 }, () => releaseStranded(db, me))
+    await workingOn(me, { kind: 'batch', runId, batch: 1 }, () => releaseAbandoned(db, me))
     const whileAtWork = await claimDelivery(db, { runId, batch: 1, lease: me, now })
-    await releaseStranded(db, me)
+    await releaseAbandoned(db, me)
     const afterwards = await claimDelivery(db, { runId, batch: 1, lease: me, now })
 
     expect(whileAtWork).toBeNull()

@@ -9,7 +9,7 @@ import {
   pendingConnections,
   pendingCount,
   refuseEvents,
-  settleEvents,
+  acknowledgeEvents,
   takeAllPending,
   takeBackEvents,
   takePending,
@@ -161,7 +161,7 @@ describe.each(databases)('the inbox on $name', ({ place }) => {
     await using opened = await open(event('a'), event('b'), event('c', { connection: 'beta' }))
     await takePending(opened.db, { connection: 'acme', runId: run, limit: 10 })
 
-    await settleEvents(opened.db, {
+    await acknowledgeEvents(opened.db, {
       runId: run,
       rejected: [{ id: await idOf(opened.db, 'b'), reason: 'item 1: the cell is blank' }],
     })
@@ -176,7 +176,7 @@ describe.each(databases)('the inbox on $name', ({ place }) => {
   test('an event that was settled is still known when it comes again', async () => {
     await using opened = await open(event('a'))
     await takePending(opened.db, { connection: 'acme', runId: run, limit: 10 })
-    await settleEvents(opened.db, { runId: run })
+    await acknowledgeEvents(opened.db, { runId: run })
 
     const outcomes = await addEvents(opened.db, [event('a')])
 
@@ -226,7 +226,7 @@ describe.each(databases)('the inbox on $name', ({ place }) => {
     await takePending(opened.db, { connection: 'acme', runId: run, limit: 2 })
 
     await takeAllPending(opened.db, { connection: 'acme', runId: otherRun })
-    await settleEvents(opened.db, { runId: otherRun })
+    await acknowledgeEvents(opened.db, { runId: otherRun })
 
     expect(await states(opened.db)).toEqual(['a settled', 'b settled', 'c settled', 'd pending'])
   })
@@ -266,7 +266,7 @@ describe.each(databases)('the inbox on $name', ({ place }) => {
       event('sample', { ...old, isTest: true }),
     )
     await takePending(opened.db, { connection: 'acme', runId: run, limit: 10 })
-    await settleEvents(opened.db, {
+    await acknowledgeEvents(opened.db, {
       runId: run,
       rejected: [{ id: await idOf(opened.db, 'refused'), reason: 'item 1: the cell is blank' }],
     })

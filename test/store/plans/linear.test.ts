@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/database/database.ts'
-import { forgetAnswered, forgetAnsweredOf } from '../../../src/store/deliveries/outcomes.ts'
-import { acceptLeavers, noteLeavers, settleLeavers } from '../../../src/store/leavers/clock.ts'
+import { deleteAnswered, deleteAnsweredOf } from '../../../src/store/deliveries/outcomes.ts'
+import { acceptLeavers, recordLeavers, endLeavers } from '../../../src/store/leavers/clock.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { commitPlan, refreshStatistics } from '../../../src/store/plans/plans.ts'
 import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts'
@@ -53,13 +53,13 @@ describe.each(bothDatabases)('accepting a plan on $name', ({ place }) => {
     await acceptAll(db, runId)
     await sql`update deliveries set state = 'done', answer = '{"status": 200}'`.execute(db)
     await sql`analyze`.execute(db)
-    await forgetAnsweredOf(db, { runId, connection: 'acme' })
+    await deleteAnsweredOf(db, { runId, connection: 'acme' })
     await sql`
       insert into acknowledged (connection, identity_id, run_id)
       select 'acme', identity_id, run_id from changes order by identity_id limit 5`.execute(db)
     const { explained, found } = explaining(db)
 
-    await forgetAnswered(explained, 'acme')
+    await deleteAnswered(explained, 'acme')
 
     const left = await sql`select from acknowledged`.execute(db)
     expect(left.rows).toEqual([])
@@ -95,11 +95,11 @@ describe.each(bothDatabases)('accepting a plan on $name', ({ place }) => {
 
   async function acceptAll(tx: Db, runId: string): Promise<void> {
     const stating = { runId, connection: 'acme', timeZone: 'UTC', now }
-    await noteLeavers(tx, stating)
+    await recordLeavers(tx, stating)
     await acceptLeavers(tx, stating)
     const limits = { batchSize: 50, batchBytes: 1_000_000 }
     await commitPlan(tx, { runId, connection: 'acme', limits, speaksOfAbsent: true, now })
-    await settleLeavers(tx, stating)
+    await endLeavers(tx, stating)
   }
 
   /** A run of an export with a change for so many people, of which their entries follow or not. */

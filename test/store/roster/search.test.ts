@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
-import { type PeoplePlace, searchPeople } from '../../../src/store/roster/search.ts'
+import { type PeopleCursor, searchPeople } from '../../../src/store/roster/search.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
 import { record } from '../../helpers/records.ts'
@@ -55,7 +55,7 @@ describe.each(databases)('the search for people on $name', ({ place }) => {
 
   async function keysOf(search: string | undefined, { connections = ['acme'], limit = 50 } = {}) {
     const keys: string[] = []
-    let next: PeoplePlace | null | undefined
+    let next: PeopleCursor | null | undefined
     do {
       const page = await searchPeople(db, { connections, search, place: next ?? undefined, limit, withinMs: 1000 })
       keys.push(...page.found.map(({ identityId }) => identityId))
@@ -102,7 +102,7 @@ describe.each(databases)('the search for people on $name', ({ place }) => {
     const asked = { connections: ['globex'], search: 'nr44999', limit: 5, withinMs: 0 }
 
     const pages: string[][] = []
-    let next: PeoplePlace | null | undefined
+    let next: PeopleCursor | null | undefined
     do {
       const page = await searchPeople(db, { ...asked, place: next ?? undefined })
       pages.push(page.found.map(({ identityId }) => identityId))

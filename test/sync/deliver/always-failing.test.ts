@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createPace } from '../../../src/sync/pace/pace.ts'
+import { createRateLimiter } from '../../../src/sync/rate-limit/pace.ts'
 import { between, change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 const nextNight = '2026-11-21T01:00:00.000Z'
@@ -80,8 +80,8 @@ test('dates that can never be cleared keep no other departure back, also where t
 function breakLong({ sync }: World): void {
   const { baseUrl, inFlight } = sync.platform
   const circuit = { failures: 5, firstMs: 60_000, mostMs: 60_000 }
-  const pace = createPace({ pool: null, platform: baseUrl, requestsPerMinute: 1_000_000, inFlight, circuit })
-  Object.assign(sync, { platform: { ...sync.platform, pace } })
+  const pace = createRateLimiter({ pool: null, platform: baseUrl, requestsPerMinute: 1_000_000, inFlight, circuit })
+  Object.assign(sync, { platform: { ...sync.platform, rateLimiter: pace } })
 }
 
 test.each([

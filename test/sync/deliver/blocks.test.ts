@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
-import { classifyAnswer } from '../../../src/sync/pace/classify-answers.ts'
+import { classifyAnswer } from '../../../src/sync/rate-limit/classify-answers.ts'
 import { requestRun, syncWorkers } from '../../../src/sync/sync.ts'
 import { between, change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
@@ -84,8 +84,10 @@ test('where no process knows a connection, its batches are looked at more and mo
 test('a platform that asks for patience without end is listed, and no longer once it takes something', async () => {
   await using opened = await open()
   const { world } = opened
-  const { pace } = world.sync.platform
-  Object.assign(world.sync, { platform: { ...world.sync.platform, pace: { ...pace, pause: async () => {} } } })
+  const { rateLimiter } = world.sync.platform
+  Object.assign(world.sync, {
+    platform: { ...world.sync.platform, rateLimiter: { ...rateLimiter, pause: async () => {} } },
+  })
   const line = { isUp: false }
   between(world, (real) => ({
     updateHrisUserIdentity: async (input, options) =>
@@ -153,7 +155,9 @@ test.each([
     const paused: number[] = []
     const pause = async (ms: number) => void paused.push(ms)
     const { platform } = world.sync
-    Object.assign(world.sync, { platform: { ...platform, inFlight: 1, pace: { ...platform.pace, pause } } })
+    Object.assign(world.sync, {
+      platform: { ...platform, inFlight: 1, rateLimiter: { ...platform.rateLimiter, pause } },
+    })
     const answers = new Map([['identity-id:E0002', answering(500)]])
     between(world, (real) => ({
       updateHrisUserIdentity: async (input, options) =>

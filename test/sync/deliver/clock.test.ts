@@ -3,11 +3,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { openDatabase } from '../../../src/database/database.ts'
 import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
-import { doubtTallies } from '../../../src/store/in-doubt.ts'
+import { inDoubtCounts } from '../../../src/store/in-doubt.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { type Budget, ownBudget, sharedBudget } from '../../../src/sync/pace/budget.ts'
-import { createCircuit } from '../../../src/sync/pace/circuit.ts'
+import { type Budget, ownBudget, sharedBudget } from '../../../src/sync/rate-limit/budget.ts'
+import { createCircuit } from '../../../src/sync/rate-limit/circuit.ts'
 import { bothDatabases } from '../../helpers/servers/databases.ts'
 import { between, change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
@@ -117,7 +117,7 @@ describe.each(moves)('a clock that %s', (_name, offsetMs) => {
     world.clock.now = new Date(world.clock.now.getTime() + 60_000)
     await world.minute()
     const { db } = world.sync.store
-    const before = await doubtTallies(db)
+    const before = await inDoubtCounts(db)
     world.clock.now = new Date(trueTime)
 
     for (let minute = 0; minute < 50; minute++) {
@@ -126,7 +126,7 @@ describe.each(moves)('a clock that %s', (_name, offsetMs) => {
     }
 
     expect(before.get('acme')?.people).toBe(1)
-    expect((await doubtTallies(db)).size).toBe(0)
+    expect((await inDoubtCounts(db)).size).toBe(0)
   })
 })
 

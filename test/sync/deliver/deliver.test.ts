@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
-import type { Pace } from '../../../src/sync/pace/pace.ts'
+import type { RateLimiter } from '../../../src/sync/rate-limit/pace.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
 import {
   between,
@@ -56,12 +56,12 @@ test('once one of several requests broke off, no further one begins, and the bat
   }))
   const { platform } = world.sync
   let turns = 0
-  const pace: Pace = {
-    ...platform.pace,
+  const rateLimiter: RateLimiter = {
+    ...platform.rateLimiter,
     async send(request, signal) {
       // The budget lets two requests go, and the others once the second has broken off.
       if (++turns > 2) await brokeOff.promise
-      return await platform.pace.send(request, signal)
+      return await platform.rateLimiter.send(request, signal)
     },
   }
   const leavers = staff(20).map(({ id }) => ({ id, left: '2026-11-05' }))
@@ -71,7 +71,7 @@ test('once one of several requests broke off, no further one begins, and the bat
   if (run) await world.workOn(run)
   const [job] = world.jobs.splice(0)
 
-  const attempt = job && world.workOn(job, undefined, { platform: { ...platform, pace } })
+  const attempt = job && world.workOn(job, undefined, { platform: { ...platform, rateLimiter } })
 
   await expect(attempt).rejects.toThrow('the second request breaks off')
   expect([...begun].sort()).toEqual(['identity-id:E0001', 'identity-id:E0002'])

@@ -10,7 +10,7 @@ import {
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
 import type { PlatformClient } from '../../../src/sync/context/context.ts'
-import { noteTarget, resolveTarget } from '../../../src/sync/deliver/target.ts'
+import { saveTarget, resolveTarget } from '../../../src/sync/deliver/target.ts'
 import { between, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 let host: Host
@@ -36,7 +36,7 @@ async function lookUpOf({ sync }: World) {
   const [connection] = sync.connections.values()
   if (!connection) throw new Error('the world has no connection')
   await ensureConnection(sync.store.db, connection.name)
-  const known = await noteTarget(sync, connection)
+  const known = await saveTarget(sync, connection)
   return () => resolveTarget(sync, connection, { known, signal: new AbortController().signal })
 }
 
@@ -67,10 +67,10 @@ test('a worker that comes late to another target goes by what was found there, a
     db,
   )
 
-  const { key } = await noteTarget(sync, connection, former)
+  const { key } = await saveTarget(sync, connection, former)
   await setTarget(db, name, { key: key ?? '', id: 8, resource: null })
   const forgotten = await db.deleteFrom('acknowledged').returning('identity_id').execute()
-  const late = await noteTarget(sync, connection, former)
+  const late = await saveTarget(sync, connection, former)
 
   expect(forgotten).toEqual([{ identity_id: 'E1' }])
   expect(late).toMatchObject({ key, id: 8 })

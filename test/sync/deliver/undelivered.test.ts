@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listProblems, problemTallies } from '../../../src/store/deliveries/problems.ts'
-import { doubtTallies } from '../../../src/store/in-doubt.ts'
+import { inDoubtCounts } from '../../../src/store/in-doubt.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
 import {
@@ -103,7 +103,7 @@ test('whoever is closed so is listed as undelivered and in doubt, and arrives on
   const problems = await problemsOf(world)
   const closedAt = world.clock.now
   const tallies = await problemTallies(db, { now: closedAt })
-  const doubts = await doubtTallies(db)
+  const doubts = await inDoubtCounts(db)
 
   failing.ids = new Set()
   await minutes(world, 59)
@@ -139,7 +139,7 @@ test('whoever is closed so is in doubt also if the process ends before it ends i
     await minutes(world, 1).catch(() => undefined)
 
   expect(await closed()).toHaveLength(1)
-  expect((await doubtTallies(db)).get('acme')).toMatchObject({ people: 1, leavers: 1 })
+  expect((await inDoubtCounts(db)).get('acme')).toMatchObject({ people: 1, leavers: 1 })
 })
 
 test('the platform is asked again about such a person every hour, and no other run waits longer than minutes for that', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { controlHere } from '../../../src/cli/session/here.ts'
+import { controlHere } from '../../../src/cli/session/command-context.ts'
 import { machineCaller } from '../../../src/contract/control/access.ts'
 import { byIdentityId } from '../../../src/contract/platform/hris-user-identities.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'

@@ -4,7 +4,7 @@ import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { WebhookFeed } from '../../../src/sync/context/context.ts'
-import { settleSources } from '../../../src/sync/plan/feeds.ts'
+import { closeSources } from '../../../src/sync/plan/feeds.ts'
 import { approveRun, planOnly, rejectRun, requestEventRuns, requestRun } from '../../../src/sync/sync.ts'
 import { receive, webhookFeed } from '../../helpers/events.ts'
 import { noLimits } from '../../helpers/guards/no-limits.ts'
@@ -56,7 +56,7 @@ function deltas() {
         file: next.name,
       })
     },
-    async settle({ name }, outcome) {
+    async closeReading({ name }, outcome) {
       settled.push([name, outcome])
     },
   }
@@ -303,11 +303,11 @@ describe.each(databases)('on $name', ({ place }) => {
     const folder = deltas()
     folder.files.push({ name: '01.csv', asOf: '2026-11-19T01:00:00.000Z', rows: [{ id: 'E0001', action: 'J' }] })
     let broken = true
-    const settle: Connector['settle'] = async (source, outcome) => {
+    const settle: Connector['closeReading'] = async (source, outcome) => {
       if (broken) throw new Error('the archive is full')
-      await folder.connector.settle?.(source, outcome)
+      await folder.connector.closeReading?.(source, outcome)
     }
-    await using opened = await open({ connector: { ...folder.connector, settle }, mapping })
+    await using opened = await open({ connector: { ...folder.connector, closeReading: settle }, mapping })
     const { world } = opened
     await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
     await world.drain()
@@ -328,17 +328,17 @@ describe.each(databases)('on $name', ({ place }) => {
     const folder = deltas()
     folder.files.push({ name: '01.csv', asOf: '2026-11-19T01:00:00.000Z', rows: [{ id: 'E0001', action: 'J' }] })
     let broken = true
-    const settle: Connector['settle'] = async (source, outcome) => {
+    const settle: Connector['closeReading'] = async (source, outcome) => {
       if (broken) throw new Error('the archive is full')
-      await folder.connector.settle?.(source, outcome)
+      await folder.connector.closeReading?.(source, outcome)
     }
-    await using opened = await open({ connector: { ...folder.connector, settle }, mapping })
+    await using opened = await open({ connector: { ...folder.connector, closeReading: settle }, mapping })
     const { sync, connection, drain } = opened.world
     await requestRun(sync, { connection: 'acme', trigger: 'operator' })
     await drain()
     broken = false
 
-    await Promise.all([1, 2].map(() => settleSources(sync, connection)))
+    await Promise.all([1, 2].map(() => closeSources(sync, connection)))
 
     expect(folder.settled).toEqual([['01.csv', 'accepted']])
   })

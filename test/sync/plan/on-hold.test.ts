@@ -64,7 +64,7 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
     expect(failed(held)).toEqual(['emailChanges'])
     expect(part).toMatchObject({
       state: 'finished',
-      setAside: held.id,
+      heldPart: held.id,
       source: null,
       counts: { leave: 2, join: 0, update: 0 },
       confirmed: 2,

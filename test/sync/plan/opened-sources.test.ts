@@ -2,7 +2,7 @@ import { readdir, readlink } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { httpConnector } from '../../../src/connectors/http/open.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
-import { askedPerson } from '../../../src/sync/plan/watch-person.ts'
+import { requestedPerson } from '../../../src/sync/plan/watch-person.ts'
 import { planOnly, requestRun } from '../../../src/sync/sync.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { csv, httpSource, json, startHrServer } from '../../helpers/sources/hr-server.ts'
@@ -76,7 +76,7 @@ const readers: readonly (readonly [string, (failing: Failing) => Promise<unknown
   [
     'a run of one person',
     async ({ world }) => {
-      const options = { person: askedPerson('ana@acme.example') }
+      const options = { person: requestedPerson('ana@acme.example') }
       await requestRun(world.sync, { connection: 'acme', trigger: 'operator', options })
       return await world.drain()
     },

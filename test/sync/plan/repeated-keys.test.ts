@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Guards } from '../../../src/identity/guards/limits.ts'
-import { listUnserved } from '../../../src/store/rejects/unserved.ts'
+import { listBlockedPeople } from '../../../src/store/rejects/blocked-people.ts'
 import type { SyncConnection } from '../../../src/sync/context/context.ts'
 import { change, type Host, type HrPerson, openWorld, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
@@ -28,7 +28,7 @@ async function open(connection: Partial<Omit<SyncConnection, 'feeds'>> = {}) {
   return {
     world,
     people: () => peopleOn(client),
-    unserved: () => listUnserved(world.sync.store.db, { now: world.clock.now }),
+    unserved: () => listBlockedPeople(world.sync.store.db, { now: world.clock.now }),
   }
 }
 

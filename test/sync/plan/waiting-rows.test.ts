@@ -4,7 +4,7 @@ import { personView } from '../../../src/daemon/control/views.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { auditKey, newKeyPem, Signing } from '../../../src/store/audit/key.ts'
 import { personOf } from '../../../src/store/history/history.ts'
-import { listUnserved } from '../../../src/store/rejects/unserved.ts'
+import { listBlockedPeople } from '../../../src/store/rejects/blocked-people.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import { waitingKeys, waitingOf } from '../../../src/store/roster/waiting.ts'
 import { addWaitingRun, listRuns } from '../../../src/store/runs/runs.ts'
@@ -235,7 +235,7 @@ describe('a row that takes effect on a later day', () => {
     const held = await night(world, '2026-11-21', [...gone, ...staff(20).slice(8), later, promoted])
     const whileHeld = await waitingKeys(db, 'acme')
     const now = new Date('2026-12-01T00:00:00.000Z')
-    const unserved = await listUnserved(db, { now, connection: 'acme' })
+    const unserved = await listBlockedPeople(db, { now, connection: 'acme' })
     await rejectRun(world.sync, { runId: held.id, by: 'ops' })
 
     expect(held.state).toBe('held')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listUnserved, unservedTallies } from '../../../src/store/rejects/unserved.ts'
+import { listBlockedPeople, countBlockedPeople } from '../../../src/store/rejects/blocked-people.ts'
 import { endHoldBack, holdBack, listHoldBacks } from '../../../src/sync/requests/hold-backs.ts'
 import { approveRun, requestDueRuns, requestRun, retractPerson } from '../../../src/sync/sync.ts'
 import { lastRun } from '../../helpers/events.ts'
@@ -35,8 +35,8 @@ test('a leaver is brought back without an export, is named meanwhile, and leaves
   const back = await world.runOf(runId ?? '')
   const between = await leftOn('E0003')
   const night = await world.night(missing, { asOf: '2026-11-21T01:00:00.000Z' })
-  const named = await listUnserved(db, { now: world.clock.now, limit: 10 })
-  const tally = (await unservedTallies(db, { now: world.clock.now })).get('acme')
+  const named = await listBlockedPeople(db, { now: world.clock.now, limit: 10 })
+  const tally = (await countBlockedPeople(db, { now: world.clock.now })).get('acme')
   await requestDueRuns(world.sync)
   const early = await lastRun(world)
   world.clock.now = new Date('2026-12-01T00:01:00.000Z')
@@ -54,7 +54,7 @@ test('a leaver is brought back without an export, is named meanwhile, and leaves
     { identityId: 'E0003', leaver: true, reason: 'left on 2026-11-20, which is held back until 2026-12-01' },
   ])
   expect(tally).toEqual({ people: 1, leavers: 1, rows: 0 })
-  expect(await listUnserved(db, { now: world.clock.now, limit: 10 })).toEqual([])
+  expect(await listBlockedPeople(db, { now: world.clock.now, limit: 10 })).toEqual([])
   expect(await listHoldBacks(world.sync, 'acme')).toEqual([])
 })
 

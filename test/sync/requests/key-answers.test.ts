@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { laterKeys, listKeyAnswers, openPairs, personNamed } from '../../../src/store/key-answers.ts'
-import { listUnserved } from '../../../src/store/rejects/unserved.ts'
+import { listBlockedPeople } from '../../../src/store/rejects/blocked-people.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'
 import { answerKeys, answerPairs, withdrawAnswer } from '../../../src/sync/requests/key-answers.ts'
 import { approveRun, requestRun, retractPerson } from '../../../src/sync/sync.ts'
@@ -85,7 +85,7 @@ describe('one person under a new key', () => {
     await world.night([...company, { ...company[0], id: 'N1', title: 'Lead' }], { asOf: '2026-11-20T01:00:00.000Z' })
 
     expect((await peopleOn(client)).get('E0001')).toMatchObject({ jobTitle: 'Engineer', separatedAt: null })
-    const found = await listUnserved(world.sync.store.db, { now: world.clock.now, limit: 10 })
+    const found = await listBlockedPeople(world.sync.store.db, { now: world.clock.now, limit: 10 })
     expect(found.map(({ identityId, reason }) => [identityId, reason.split(',')[0]])).toEqual([
       ['E0001', 'the person stands in this file under two keys'],
     ])

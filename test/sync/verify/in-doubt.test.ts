@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changeRoster } from '../../../src/store/connections/connections.ts'
 import { markUncertain } from '../../../src/store/deliveries/uncertain.ts'
-import { doubtTallies } from '../../../src/store/in-doubt.ts'
+import { inDoubtCounts } from '../../../src/store/in-doubt.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import { cancelRun, readBackInDoubt, requestRun, sweep } from '../../../src/sync/sync.ts'
 import { faults } from '../../helpers/faults/faults.ts'
@@ -29,7 +29,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 const isUpsert = ({ operation }: Seen) => operation === 'upsertHrisUserIdentities'
 
 async function inDoubt({ world }: Story) {
-  return (await doubtTallies(world.sync.store.db)).get('acme') ?? null
+  return (await inDoubtCounts(world.sync.store.db)).get('acme') ?? null
 }
 
 /** The keys of the people whom the platform was asked about, one request each, since the last time. */

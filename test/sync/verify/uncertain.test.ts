@@ -6,7 +6,7 @@ import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { claimDelivery } from '../../../src/store/deliveries/claim.ts'
 import { type Lease, takeLease } from '../../../src/store/workers/leases.ts'
 import type { PlatformClient } from '../../../src/sync/context/context.ts'
-import type { Pace } from '../../../src/sync/pace/pace.ts'
+import type { RateLimiter } from '../../../src/sync/rate-limit/pace.ts'
 import { cancelRun, requestRun, sweep, unblock } from '../../../src/sync/sync.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
@@ -183,11 +183,11 @@ describe.each(databases)('on $name', ({ place }) => {
     const brinkOfSending = brink()
     const { platform } = world.sync
     let sent = 0
-    const pace: Pace = {
-      ...platform.pace,
+    const pace: RateLimiter = {
+      ...platform.rateLimiter,
       async send(request, signal) {
         await brinkOfSending.comeBy()
-        return await platform.pace.send(request, signal)
+        return await platform.rateLimiter.send(request, signal)
       },
     }
     const upsert: PlatformClient['upsertHrisUserIdentities'] = async (input, options) => {
@@ -377,11 +377,11 @@ test('people behind an open circuit count as failing since it opened', async () 
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { platform } = world.sync
-  const open: Pace = {
-    ...platform.pace,
+  const open: RateLimiter = {
+    ...platform.rateLimiter,
     send: async () => ({ status: 'unreachable', reason: 'withheld', message: 'no', sent: false, retryAfterMs: 1000 }),
   }
-  Object.assign(world.sync, { platform: { ...platform, pace: open } })
+  Object.assign(world.sync, { platform: { ...platform, rateLimiter: open } })
   const opened = new Date(world.clock.now.getTime() + 60_000)
   await world.night(staff(3))
   world.clock.now = new Date(world.clock.now.getTime() + 20 * 60_000)

@@ -1,5 +1,5 @@
 import { withOptionalPackage } from '../../../system/optional-package.ts'
-import type { ConnectorPlace } from '../../connector.ts'
+import type { ConnectorContext } from '../../connector.ts'
 import { joinChunks, prepend, splitChunks } from '../chunks.ts'
 import { type ExportFile, readBytes } from '../export-file.ts'
 import { unreadable } from '../failures.ts'
@@ -21,7 +21,7 @@ type Kind = 'plain' | 'gzip' | 'zip'
 
 type DecodeFormat = Pick<ExportFormat, 'compression' | 'decrypt' | 'unpackedBytes'>
 
-type DecodeOptions = { readonly signal: AbortSignal; readonly secret: ConnectorPlace['secret'] }
+type DecodeOptions = { readonly signal: AbortSignal; readonly secret: ConnectorContext['secret'] }
 
 type Limits = {
   readonly name: string

@@ -1,6 +1,6 @@
 import { decrypt, decryptKey, type PrivateKey, type PublicKey, readKey, readMessage, readPrivateKey } from 'openpgp'
 import { Failure } from '../../../errors.ts'
-import type { ConnectorPlace } from '../../connector.ts'
+import type { ConnectorContext } from '../../connector.ts'
 import { joinChunks, prepend } from '../chunks.ts'
 import { unreadable } from '../failures.ts'
 import type { ExportFormat } from '../format.ts'
@@ -17,7 +17,7 @@ type Decrypt = NonNullable<ExportFormat['decrypt']>
 type DecryptOptions = {
   readonly name: string
   readonly decrypt: Decrypt
-  readonly secret: ConnectorPlace['secret']
+  readonly secret: ConnectorContext['secret']
   readonly signal: AbortSignal
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
-import { visible } from '../../../text/visible.ts'
+import { escapeText } from '../../../text/escape.ts'
 import { counted } from '../../../web/words.ts'
 import { AccountInput, type AccountListing } from '../../accounts/contract.ts'
 import { Name } from '../../core/input-texts.ts'
@@ -32,7 +32,7 @@ export function accountCommands(platform: Command): void {
       return asOperator(
         options,
         (operator) => operator.createAccount({ body: account }),
-        ({ id, name }) => `account ${id}: ${visible(name)}`,
+        ({ id, name }) => `account ${id}: ${escapeText(name)}`,
       )
     })
   operating(accounts.command('list').description('List all accounts')).action((options: OperatingOptions) =>
@@ -47,7 +47,7 @@ export function accountCommands(platform: Command): void {
       asOperator(
         options,
         (operator) => operator.acceptTerms({ params: { account: nameOf(options) } }),
-        ({ name, termsAcceptedAt }) => `account ${visible(name)} accepted the terms at ${termsAcceptedAt}`,
+        ({ name, termsAcceptedAt }) => `account ${escapeText(name)} accepted the terms at ${termsAcceptedAt}`,
       ),
   )
 }
@@ -79,9 +79,9 @@ function renderAccounts(accounts: readonly AccountListing[]): string {
 
 function renderAccount({ id, name, createdAt, termsAcceptedAt, entitlements, counts }: AccountListing): string {
   return [
-    `account ${id}: ${visible(name)}, opened at ${createdAt}`,
+    `account ${id}: ${escapeText(name)}, opened at ${createdAt}`,
     termsAcceptedAt === null ? 'the terms are not accepted' : `terms accepted at ${termsAcceptedAt}`,
-    `entitlements: ${visible(entitlements.join(', ')) || 'none'}`,
+    `entitlements: ${escapeText(entitlements.join(', ')) || 'none'}`,
     ...Object.entries(counts).map(([what, count]) => `  ${what} ${count}`),
   ].join('\n')
 }

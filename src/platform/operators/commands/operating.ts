@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { Failure } from '../../../errors.ts'
 import { describeIssues } from '../../../http/issues.ts'
 import { printJson, standardOutput } from '../../../text/print.ts'
-import { visible } from '../../../text/visible.ts'
+import { escapeText } from '../../../text/escape.ts'
 import type { Operator } from '../operator.ts'
 
 export type LocatedOptions = { readonly json?: boolean; readonly database: string }
@@ -56,7 +56,7 @@ export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.ou
 
 /** Rows for people, their cells apart by tabs. A name stays in its cell, whatever it holds. */
 export function table(rows: readonly (readonly (string | number)[])[]): string {
-  return rows.map((cells) => cells.map((cell) => visible(String(cell))).join('\t')).join('\n')
+  return rows.map((cells) => cells.map((cell) => escapeText(String(cell))).join('\t')).join('\n')
 }
 
 export function show<T>({ json }: { json?: boolean }, result: T, render: (result: T) => string): void {

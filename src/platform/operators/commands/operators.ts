@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { visible } from '../../../text/visible.ts'
+import { escapeText } from '../../../text/escape.ts'
 import { OperatorInput, type OperatorListing, OperatorPassword } from '../contract.ts'
 import { asOperator, type OperatingOptions, operating, parseInput, table } from './operating.ts'
 import { readPassword } from './read-password.ts'
@@ -20,7 +20,7 @@ export function operatorCommands(platform: Command): void {
       await asOperator(
         options,
         (access) => access.createOperator({ body: operator }),
-        ({ id, name, account }) => `operator ${id}: ${visible(name)}, ${visible(account ?? 'all accounts')}`,
+        ({ id, name, account }) => `operator ${id}: ${escapeText(name)}, ${escapeText(account ?? 'all accounts')}`,
       )
     })
   operating(operators.command('list').description('List who may use the Personnel page')).action(

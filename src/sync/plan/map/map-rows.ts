@@ -10,7 +10,7 @@ import { indexesOf } from '../../../identity/lint/watch.ts'
 import { invisibleIn } from '../../../identity/mapping/cells.ts'
 import { type CompiledMapping, compileMapping } from '../../../identity/mapping/mapping.ts'
 import type { Origin, Reject, Observation } from '../../../identity/record.ts'
-import { type KeyAnswers, noAnswers, underFirstKey } from '../../../identity/rekeyed.ts'
+import { type KeyAnswers, noAnswers, underFirstKey } from '../../../identity/key-change-candidates.ts'
 import type { FeedRules } from '../../context/context.ts'
 
 type Mapped = Extract<CompiledMapping, { readonly ok: true }>

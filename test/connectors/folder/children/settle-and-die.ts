@@ -24,4 +24,4 @@ const source = CsvSource.parse({
 const connector = csvConnector(source, { baseDir, spoolDir: `${baseDir}/spool`, secret: () => null })
 const signal = new AbortController().signal
 const reading = await connector.open({ now: () => new Date(), signal, taken: async () => new Set() })
-if (reading.source) await connector.settle?.(reading.source, 'accepted')
+if (reading.source) await connector.closeReading?.(reading.source, 'accepted')

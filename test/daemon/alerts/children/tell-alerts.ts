@@ -18,6 +18,6 @@ await using alerting = createAlerting({
   events,
   now: () => new Date(),
 })
-await alerting.turn()
+await alerting.recordAndNotify()
 await alerting.idle()
 process.stdout.write('told\n')

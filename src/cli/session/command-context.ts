@@ -1,0 +1,52 @@
+import { planOperations } from '../../contract/control/plans.ts'
+import { assemble, controlContext } from '../../daemon/assembly.ts'
+import type { Config } from '../../daemon/config/config.ts'
+import type { ControlContext } from '../../daemon/control/control.ts'
+import { guarded } from '../../daemon/control/guarded.ts'
+import { planHandlers } from '../../daemon/control/plans.ts'
+import { localCalls } from '../../http/client/calls.ts'
+import { whenUsed } from '../../http/client/when-used.ts'
+import { createEvents } from '../../telemetry/events.ts'
+import { createLogger } from '../../telemetry/log.ts'
+import type { Control } from './control-client.ts'
+
+type Here = { readonly control: Control; [Symbol.asyncDispose](): Promise<void> }
+
+/** What a command does with a store: it only looks, it asks for something, or it works, which does what was asked for. */
+export type CommandContext = { readonly works?: boolean; readonly looks?: boolean }
+
+/** Opens the store in this process, for a command that finds no daemon, and starts workers if the command works. */
+export async function openHere(
+  config: Config,
+  { works = false, looks = false, signal }: CommandContext & { signal: AbortSignal },
+): Promise<Here> {
+  await using opening = new AsyncDisposableStack()
+  // What a run does is told by the command itself; the log is for what was not expected.
+  const events = createEvents(createLogger({ level: 'error' }))
+  const assembly = opening.use(await assemble(config, { events, now: () => new Date(), works, looks }))
+  if (works) {
+    const { startWork, tidyAtTheEnd } = await import('../../daemon/work.ts')
+    opening.defer(() => tidyAtTheEnd(assembly))
+    opening.use(await startWork(assembly))
+  }
+  const opened = opening.move()
+  return {
+    control: controlHere(controlContext(assembly, { daemon: null, signal })),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+/** Does in this process what the daemon would do. Loading all that it can do takes as long as a plan, which needs little of it. */
+export function controlHere(context: ControlContext): Control {
+  const handlers = guarded<typeof planOperations, ControlContext>(planOperations, planHandlers)
+  const plans = localCalls(planOperations, handlers, context)
+  return whenUsed<Control>(async (name) => (Object.hasOwn(plans, name) ? plans : await everything(context)))
+}
+
+async function everything(context: ControlContext): Promise<Control> {
+  const [{ control }, { guardedHandlers }] = await Promise.all([
+    import('../../contract/control/control.ts'),
+    import('../../daemon/control/handlers.ts'),
+  ])
+  return localCalls(control, guardedHandlers, context)
+}

@@ -1,0 +1,183 @@
+import { sql } from 'kysely'
+import type { Database } from '../../database/database.ts'
+import { Failure } from '../../errors.ts'
+import type { Head } from '../../store/audit/chain.ts'
+import { type AuditKey, auditKey, publicKeyOf, publicPem, Signing } from '../../store/audit/key.ts'
+import { lastHead, replaceKey, seal, type Waiting } from '../../store/audit/seal.ts'
+import { readEntry, record, rollcall } from '../../store/audit/trail.ts'
+import { type Verified, verifyTrail } from '../../store/audit/verify.ts'
+import type { Db, StoreSchema } from '../../store/schema.ts'
+import { repeat } from '../../system/repeat.ts'
+import type { Events } from '../../telemetry/events.ts'
+import { version } from '../../version.ts'
+import type { Config } from '../config/config.ts'
+import {
+  makeKeyFile,
+  makeNextKey,
+  readHead,
+  readKeyFile,
+  readPublicKey,
+  takeNextKey,
+  writeHead,
+  writePublicKey,
+} from './key-file.ts'
+
+/** What an installation does for its audit trail, and what people ask of it. */
+export type AuditService = {
+  /** Gives committed acts their place and signs. Never throws because of the trail: what is wrong with it is told, and the work goes on. */
+  seal(): Promise<void>
+  /** Why acts are not signed; null where they are. */
+  trouble(): string | null
+  /** `publicKey`: PEM, instead of the key of this installation. */
+  verify(options: { publicKey?: string }): Promise<Verified>
+  replaceKey(options: { by: string; reason: string }): Promise<{ readonly head: Head; readonly tied: boolean }>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+type KeptStore = { readonly store: Database<StoreSchema>; readonly keeper: AuditService }
+
+const sealMs = 2000
+
+/**
+ * Gives a store the key of this installation: what is recorded through it is known as its own, and is signed every few seconds and
+ * at the end. A key that is missing or does not fit stops no run: acts then wait until `rollcall audit new-key` says what counts.
+ */
+export async function keepAudit(
+  opened: Database<StoreSchema>,
+  { config, events, now }: { config: Config; events: Events; now: () => Date },
+): Promise<KeptStore> {
+  const { dataDir } = config
+  const head = await lastHead(opened.db)
+  const signing = new Signing(await auditKeyFor(config, head))
+  const store = { ...opened, db: opened.db.withPlugin(signing) }
+  const { db } = store
+  let told: string | null = null
+
+  function tell(reason: string): void {
+    if (told !== reason) events.auditUnsealed({ reason })
+    told = reason
+  }
+
+  if (signing.key === null || (head && head.key !== signing.key.publicKey)) {
+    tell(
+      signing.key === null
+        ? `the key that signed the audit trail is not in ${dataDir}; put it back, or let a new one take over with "rollcall audit new-key"`
+        : 'the audit trail was signed by another key than that of this installation; daemons that share a database need the same audit.signingKey',
+    )
+    signing.key = null
+  } else {
+    await writePublicKey(dataDir, signing.key.publicKey)
+    if (!head) {
+      const details = { key: signing.key.publicKey }
+      await record(db, { act: 'audit.key_made', connection: null, by: rollcall, details, now: now() })
+    }
+  }
+  await noteConfiguration(db, config, now())
+
+  let unsigned: Waiting | null = null
+
+  /** One signature after the other, until nothing is left that can be signed. */
+  async function sealNow(): Promise<void> {
+    const { key } = signing
+    if (key === null) return
+    for (;;) {
+      const sealed = await seal(db, { key, kept: await readHead(dataDir), unsigned, now: now() })
+      if (sealed.kind === 'broken') tell(`${sealed.reason}; see "rollcall audit verify"`)
+      if (sealed.kind === 'sealed') unsigned = sealed.waiting
+      if (sealed.kind !== 'sealed' || sealed.head === null) return
+      await writeHead(dataDir, sealed.head)
+      told = null
+      events.auditSealed({ entries: sealed.entries, ordinal: sealed.head.ordinal, hash: sealed.head.hash })
+    }
+  }
+
+  /** What adds to the trail in this process, one after the other: the head kept in the data folder is then always the newest. */
+  let last: Promise<unknown> = Promise.resolve()
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = last.then(work)
+    last = done.catch(() => {})
+    return done
+  }
+
+  /** Seals after what is under way: acts that were committed before the call have their place afterwards. */
+  async function sealOrTell(): Promise<void> {
+    try {
+      await inTurn(sealNow)
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      tell(error.message)
+    }
+  }
+
+  async function replaceKeyNow({ by, reason }: { by: string; reason: string }) {
+    const configured = await configuredKey(config)
+    const former = configured ? signing.key : (signing.key ?? (await readKeyFile(dataDir)))
+    if (configured && configured.publicKey === signing.key?.publicKey)
+      throw new Failure(
+        'conflict',
+        'audit.signingKey is the key that signs already: configure the new one, start again, and repeat this',
+      )
+    const next = configured ?? (await makeNextKey(dataDir))
+    const kept = await readHead(dataDir).catch(() => null)
+    const replaced = await replaceKey(db, { former, next, kept, by, reason, now: now() })
+    if (!configured) await takeNextKey(dataDir)
+    signing.key = next
+    unsigned = null
+    await writePublicKey(dataDir, next.publicKey)
+    await writeHead(dataDir, replaced.head)
+    told = null
+    return replaced
+  }
+
+  await using starting = new AsyncDisposableStack()
+  const failed = (error: unknown) => events.unexpected({ during: 'audit', error })
+  starting.defer(() => sealOrTell().catch(failed))
+  starting.use(repeat(sealOrTell, { pauseMs: sealMs, failed }))
+  const running = starting.move()
+
+  const keeper: AuditService = {
+    seal: sealOrTell,
+    trouble: () => told,
+    async verify({ publicKey }) {
+      await sealOrTell()
+      const pem = publicKey ?? (signing.key ? publicPem(signing.key.publicKey) : await readPublicKey(dataDir))
+      if (pem === null)
+        throw new Failure('conflict', 'there is no key to verify with: name its public half with --public-key')
+      return await verifyTrail(db, { publicKey: publicKeyOf(pem), kept: await readHead(dataDir), key: signing.key })
+    },
+    replaceKey: (asked) => inTurn(() => replaceKeyNow(asked)),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
+  return { store, keeper }
+}
+
+/** The key that may add to a trail with this head; null where there is none. It is made only where nothing was signed before. */
+export async function auditKeyFor(config: Config, head: Head | null): Promise<AuditKey | null> {
+  const configured = await configuredKey(config)
+  if (configured) return configured
+  const key = await readKeyFile(config.dataDir)
+  const next = await readKeyFile(config.dataDir, 'nextKey')
+  // A process that was killed right after the takeover has left the new key beside its place.
+  if (next && next.publicKey === head?.key) {
+    await takeNextKey(config.dataDir)
+    return next
+  }
+  return key ?? (head ? null : await makeKeyFile(config.dataDir))
+}
+
+async function configuredKey({ audit: { signingKey } }: Config): Promise<AuditKey | null> {
+  return signingKey ? auditKey(await signingKey.read(), 'audit.signingKey') : null
+}
+
+/** Records with which configuration this process works, unless the one before it had the same. */
+async function noteConfiguration(db: Db, { digest, platform }: Config, now: Date): Promise<void> {
+  const details = { configuration: digest, platform: platform.baseUrl, apiKey: platform.apiKeyName, version }
+  const { rows } = await sql<{ entry: string }>`
+    (select entry, 1 as place, id as at from audit_pending where entry like '%"act":"config.used"%'
+    union all
+    (select entry, 0, ordinal from audit_trail where entry like '%"act":"config.used"%' order by ordinal desc limit 1))
+    order by place desc, at desc limit 1`.execute(db)
+  const last = readEntry(rows[0]?.entry ?? '')?.details
+  if (last && Object.entries(details).every(([name, value]) => last[name] === value)) return
+  await record(db, { act: 'config.used', connection: null, by: rollcall, details, now })
+}

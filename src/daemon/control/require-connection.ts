@@ -1,0 +1,28 @@
+import type { Run } from '../../contract/control/shapes.ts'
+import { Failure } from '../../errors.ts'
+import { getRun } from '../../store/runs/runs.ts'
+import type { SyncContext } from '../../sync/context/context.ts'
+
+type Known = { readonly sync: Pick<SyncContext, 'connections' | 'store'> }
+
+/** Refuses the name of a connection that is not in the configuration. */
+export function requireConnection({ sync }: { readonly sync: Pick<SyncContext, 'connections'> }, name: string): void {
+  if (sync.connections.has(name)) return
+  if (sync.connections.size === 0)
+    throw new Failure('not_found', `there is no connection "${name}": the configuration has none yet`)
+  const names = [...sync.connections.keys()].join(', ')
+  throw new Failure('not_found', `there is no connection "${name}" in the configuration; it has ${names}`)
+}
+
+/** The named connection, or all of the configuration. */
+export function connectionsMeant(ctx: { readonly sync: Pick<SyncContext, 'connections'> }, name?: string): string[] {
+  if (name === undefined) return [...ctx.sync.connections.keys()].sort()
+  requireConnection(ctx, name)
+  return [name]
+}
+
+export async function existingRun({ sync }: Known, runId: string): Promise<Run> {
+  const run = await getRun(sync.store.db, runId)
+  if (!run) throw new Failure('not_found', `there is no run ${runId}; "rollcall runs" lists them`)
+  return run
+}

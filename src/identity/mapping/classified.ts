@@ -1,0 +1,50 @@
+import type { ListedField } from '../record.ts'
+import { yesAndNo } from './cells.ts'
+import { foldValue } from './fold-value.ts'
+import type { Mapping } from './mapping.ts'
+
+/** What a person may say that a value of a closed list means, and of which field. */
+export const meanings = {
+  employed: 'status',
+  left: 'status',
+  contractor: 'isContractor',
+  employee: 'isContractor',
+} as const satisfies Record<string, ListedField>
+
+export type Meaning = keyof typeof meanings
+
+/** A value that a person has classed; `value` is folded, so that case and blanks around it do not matter. */
+export type ClassifiedValue = { readonly field: ListedField; readonly value: string; readonly meaning: Meaning }
+
+/** Adds what people have classed to the lists of a mapping. A value that the configuration lists itself means what that says. */
+export function withClassified(mapping: Mapping, classed: readonly ClassifiedValue[]): Mapping {
+  const { status, fields } = mapping
+  const ofField = (desired: ListedField) => classed.filter(({ field }) => field === desired)
+  const { isContractor } = fields
+  return {
+    ...mapping,
+    ...(status && { status: withStatuses(status, ofField('status')) }),
+    fields: {
+      ...fields,
+      ...(isContractor && { isContractor: withContractors(isContractor, ofField('isContractor')) }),
+    },
+  }
+}
+
+function withStatuses(status: NonNullable<Mapping['status']>, classed: readonly ClassifiedValue[]) {
+  const listed = new Set([...status.leftWhen, ...status.employedWhen].map(foldValue))
+  const meaning = (desired: Meaning) =>
+    classed.flatMap((one) => (one.meaning === desired && !listed.has(one.value) ? [one.value] : []))
+  return {
+    ...status,
+    leftWhen: [...status.leftWhen, ...meaning('left')],
+    employedWhen: [...status.employedWhen, ...meaning('employed')],
+  }
+}
+
+function withContractors(rule: NonNullable<Mapping['fields']['isContractor']>, classed: readonly ClassifiedValue[]) {
+  const map = rule.map ?? yesAndNo
+  const listed = new Set(Object.keys(map).map(foldValue))
+  const added = classed.flatMap(({ value, meaning }) => (listed.has(value) ? [] : [[value, meaning === 'contractor']]))
+  return { ...rule, map: { ...map, ...Object.fromEntries(added) } }
+}

@@ -1,0 +1,38 @@
+import type { ClassifiedValue, Meaning } from '../identity/mapping/classified.ts'
+import type { ListedField } from '../identity/record.ts'
+import type { Db } from './schema.ts'
+
+/** A value of a closed list with what a person said that it means. */
+export type ClassifiedEntry = ClassifiedValue & { readonly by: string; readonly classedAt: Date }
+
+/** What people have said of a connection's values, in the order of fields and values. */
+export async function listClassifiedValues(db: Db, connection: string): Promise<ClassifiedEntry[]> {
+  const rows = await db
+    .selectFrom('classed_values')
+    .selectAll()
+    .where('connection', '=', connection)
+    .orderBy('field')
+    .orderBy('value')
+    .execute()
+  return rows.map(({ field, value, meaning, classed_by, classed_at }) => ({
+    field: field as ListedField,
+    value,
+    meaning: meaning as Meaning,
+    by: classed_by,
+    classedAt: classed_at,
+  }))
+}
+
+/** Keeps what a value means from now on; what was said of it before is replaced. */
+export async function classValue(
+  db: Db,
+  { connection, field, value, meaning, by, now }: ClassifiedValue & { connection: string; by: string; now: Date },
+): Promise<void> {
+  await db
+    .insertInto('classed_values')
+    .values({ connection, field, value, meaning, classed_by: by, classed_at: now })
+    .onConflict((conflict) =>
+      conflict.columns(['connection', 'field', 'value']).doUpdateSet({ meaning, classed_by: by, classed_at: now }),
+    )
+    .execute()
+}

@@ -1,0 +1,136 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db, BlockedPeopleCounts } from '../schema.ts'
+
+/** What an export says of a person and cannot be read or waits with its plan, or a row that no person can be found for. */
+export type BlockedPerson = {
+  readonly connection: string
+  /** null: the key of the row cannot be read. */
+  readonly identityId: string | null
+  /** The person may have left, and the platform may still take them for employed. */
+  readonly leaver: boolean
+  /** The rest of the row counts. */
+  readonly cellOnly: boolean
+  /** All of the row counts, and its status contradicts its leaving date. */
+  readonly contradicts?: true
+  readonly column: string | null
+  readonly reason: string
+  /** The export that said so last, and the line in it; null where it could be read. */
+  readonly source: string | null
+  readonly line: number | null
+  /** How many rows of the export have this fault. */
+  readonly rows: number
+  /** The run that met it last. */
+  readonly runId: string
+  /** The plan of an export with it was accepted. */
+  readonly accepted: boolean
+  readonly firstAt: string
+  readonly lastAt: string
+}
+
+/** The place after which a page begins: by connection, those who may have left first, then by key. */
+export type BlockedPersonCursor = Pick<BlockedPerson, 'connection' | 'identityId'> & {
+  readonly mayLeave: boolean
+  readonly fingerprint: string
+}
+
+export const noBlockedPeople: BlockedPeopleCounts = { people: 0, leavers: 0, rows: 0 }
+
+/**
+ * What stands against people who are served at all: a person taken back as sent in error is left out on purpose. A leaving date that has
+ * come while the plan that states it is held is no change of that plan, which names the person only here. A leaving that an operator
+ * holds back is no mistake, and is not forgotten.
+ */
+export function unserved(now: Date): RawBuilder<unknown> {
+  return sql`
+    (
+      select connection, identity_id, may_leave, cell_only, column_name, reason, source, line, times, run_id, accepted_times, first_at,
+        last_at, fingerprint, field
+      from standing_rejects where unserved
+      union all
+      select runs.connection, entry.identity_id, true, true, null,
+        'the leaving date ' || entry.deferred_to || ' has come, and the plan that states it is held', null, null, 1, runs.id, 0, entry.due_at,
+        runs.created_at, 'held ' || runs.id, null
+      from runs join plan_entries entry on entry.run_id = runs.id
+      where runs.state = 'held' and entry.due_at <= ${now}
+      union all
+      select runs.connection, later.identity_id, true, true, null,
+        'a row about leaving takes effect on ' || later.effective_on || ', and the plan that states it is held', null, null, 1, runs.id, 0,
+        later.due_at, runs.created_at, 'held row ' || later.seq, null
+      from runs join waiting_rows later on later.run_id = runs.id
+      where runs.state = 'held' and later.due_at <= ${now}
+        and (later.observation ->> 'left' = 'true' or later.observation ->> 'leavingDate' is not null)
+      union all
+      select held.connection, held.identity_id, true, true, null,
+        'left on ' || left(held.held_leaving ->> 'separatedAt', 10) || ', which is held back until ' || (held.held_leaving ->> 'until'),
+        null, null, 1, newest.id, 1, hold_backs.held_at, held.as_of, 'held back', null
+      from hold_backs join roster held on held.connection = hold_backs.connection and held.identity_id = hold_backs.identity_id
+        cross join lateral (select id from runs where runs.connection = held.connection order by created_at desc, id limit 1) newest
+      where held.held_leaving is not null
+    ) standing
+    left join roster on roster.connection = standing.connection and roster.identity_id = standing.identity_id
+    where roster.retracted_at is null`
+}
+
+/** True in SQL where the person may have left, and is not desired as separated by then. */
+export function mayHaveLeft(now: Date): RawBuilder<boolean> {
+  return sql<boolean>`(standing.may_leave
+    and coalesce(roster.desired ->> 'separatedAt', 'none') collate "C" > ${now.toISOString()})`
+}
+
+/** How many people are not served as their source says, by connection; connections without any are left out. */
+export async function countBlockedPeople(
+  db: Db,
+  { connection, now }: { connection?: string; now: Date },
+): Promise<Map<string, BlockedPeopleCounts>> {
+  const { rows } = await sql<BlockedPeopleCounts & { connection: string }>`
+    select standing.connection, count(distinct standing.identity_id)::int as people,
+      (count(distinct standing.identity_id) filter (where ${mayHaveLeft(now)}))::int as leavers,
+      coalesce(sum(times) filter (where standing.identity_id is null), 0)::int as rows
+    from ${unserved(now)} and ${of(connection)}
+    group by standing.connection`.execute(db)
+  return new Map(rows.map(({ connection: name, ...tally }) => [name, tally]))
+}
+
+/** The people of whom the sources speak and who are not served as they say, and the rows whose person is unknown. */
+export async function listBlockedPeople(
+  db: Db,
+  {
+    now,
+    connection,
+    identityId,
+    after,
+    limit,
+  }: { now: Date; connection?: string; identityId?: string; after?: BlockedPersonCursor; limit?: number },
+): Promise<(BlockedPerson & { readonly place: BlockedPersonCursor })[]> {
+  const { rows } = await sql<Row>`
+    select standing.connection, standing.identity_id as "identityId", ${mayHaveLeft(now)} as leaver, cell_only as "cellOnly",
+      column_name as "column", reason, source, line, times as rows, run_id as "runId", accepted_times > 0 as accepted,
+      coalesce(field = 'employment', false) as contradicts, first_at as "firstAt", last_at as "lastAt", may_leave as "mayLeave", fingerprint
+    from ${unserved(now)} and ${of(connection)} and ${identityId === undefined ? sql`true` : sql`standing.identity_id = ${identityId}`}
+      and ${after === undefined ? sql`true` : sql`(${order}) > (${place(after)})`}
+    order by ${order} limit ${limit ?? null}`.execute(db)
+  return rows.map(({ firstAt, lastAt, mayLeave, fingerprint, contradicts, ...row }) => ({
+    ...row,
+    ...(contradicts && { contradicts }),
+    firstAt: firstAt.toISOString(),
+    lastAt: lastAt.toISOString(),
+    place: { connection: row.connection, identityId: row.identityId, mayLeave, fingerprint },
+  }))
+}
+
+type Row = Omit<BlockedPerson, 'firstAt' | 'lastAt' | 'contradicts'> &
+  Pick<BlockedPersonCursor, 'mayLeave' | 'fingerprint'> & {
+    readonly contradicts: boolean
+    readonly firstAt: Date
+    readonly lastAt: Date
+  }
+
+const order = sql`standing.connection collate "C", not may_leave, coalesce(standing.identity_id, ''), fingerprint collate "C"`
+
+function place({ connection, mayLeave, identityId, fingerprint }: BlockedPersonCursor): RawBuilder<unknown> {
+  return sql`${connection}, ${!mayLeave}::boolean, ${identityId ?? ''}, ${fingerprint}`
+}
+
+function of(connection: string | undefined): RawBuilder<boolean> {
+  return connection === undefined ? sql<boolean>`true` : sql<boolean>`standing.connection = ${connection}`
+}

@@ -1,0 +1,157 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { KnownFault } from '../../identity/decide/faults.ts'
+import { type KnownFaults, noKnownFaults, valueName } from '../../identity/guards/facts.ts'
+import type { UnlistedValue } from '../../identity/record.ts'
+import type { Db } from '../schema.ts'
+import { noBlockedPeople, countBlockedPeople } from './blocked-people.ts'
+
+/** So many rejects are written with one statement. */
+const written = 5000
+
+/** What was accepted before, so that the guards do not judge it again. Values are known whatever feed they come by. */
+export async function knownFaults(
+  db: Db,
+  { connection, feed }: { connection: string; feed: string },
+): Promise<KnownFaults> {
+  const values = await db
+    .selectFrom('unlisted_values')
+    .select(['field', 'value'])
+    .where('connection', '=', connection)
+    .execute()
+  const named = new Set(values.map(({ field, value }) => valueName({ field: field as UnlistedValue['field'], value })))
+  if (feed !== 'source') return { ...noKnownFaults, values: named }
+  const rejects = await db
+    .selectFrom('standing_rejects')
+    .select(['fingerprint', 'accepted_times'])
+    .where('connection', '=', connection)
+    .where('accepted_times', '>', 0)
+    .execute()
+  return { rejects: new Map(rejects.map((row) => [row.fingerprint, row.accepted_times])), values: named }
+}
+
+/**
+ * Whether a run found a fault that neither the `approved` run nor any accepted export had, or had less often. True also where there are
+ * more faults than are kept one by one, so that it cannot be known.
+ */
+export async function hasNewFaults(
+  db: Db,
+  { connection, runId, approved, kept }: { connection: string; runId: string; approved: string; kept: number },
+): Promise<boolean> {
+  const { rows } = await sql<{ is_new: boolean }>`
+    with found as (
+      select fingerprint, count(*) as times from rejects
+      where run_id = ${runId} and not exists (
+        select 1 from unlisted_values known
+        where known.connection = ${connection} and known.field = unlisted ->> 'field'
+          and lower(known.value) = lower(unlisted ->> 'value'))
+      group by fingerprint
+    ), seen as (select fingerprint, count(*) as times from rejects where run_id = ${approved} group by fingerprint)
+    select (select count(*) from rejects where run_id = ${runId}) >= ${kept} or exists (
+      select 1 from found left join seen using (fingerprint)
+        left join standing_rejects accepted on accepted.connection = ${connection} and accepted.fingerprint = found.fingerprint
+      where found.times > greatest(seen.times, accepted.accepted_times, 0)) as is_new`.execute(db)
+  return rows[0]?.is_new ?? true
+}
+
+type Noted = {
+  readonly runId: string
+  readonly connection: string
+  /** The name of what was read. */
+  readonly source: string | null
+  readonly rejects: readonly KnownFault[]
+  readonly now: Date
+}
+
+/** Notes what an export holds that cannot be read, whether or not its plan will be accepted. What an older plan alone held is forgotten. */
+export async function noteStanding(tx: Db, { runId, connection, source, rejects, now }: Noted): Promise<void> {
+  for (let start = 0; start < rejects.length; start += written) {
+    await sql`
+      insert into standing_rejects (connection, fingerprint, identity_id, line, column_name, field, reason, source, cell_only, may_leave,
+        unlisted, times, unserved, run_id, first_at, last_at)
+      select ${connection}, fingerprint, "identityId", line, "column", field, reason, ${source}, "cellOnly", "mayLeave",
+        unlisted, times, unserved, ${runId}, ${now}, ${now}
+      from jsonb_to_recordset(${JSON.stringify(rejects.slice(start, start + written))}::jsonb)
+        as r(fingerprint text, "identityId" text, line integer, "column" text, field text, reason text, "cellOnly" boolean, "mayLeave" boolean,
+          unlisted jsonb, times integer, unserved boolean)
+      on conflict (connection, fingerprint) do update set
+        line = excluded.line, reason = excluded.reason, source = excluded.source, may_leave = excluded.may_leave, times = excluded.times,
+        unserved = excluded.unserved, run_id = excluded.run_id, last_at = excluded.last_at`.execute(tx)
+  }
+  await tx
+    .deleteFrom('standing_rejects')
+    .where('connection', '=', connection)
+    .where('accepted_times', '=', 0)
+    .where('run_id', '<>', runId)
+    .execute()
+  await recordBlockedPeople(tx, { runId, connection, now })
+}
+
+/** Forgets what stood in a plan alone that will never be carried out. */
+export async function dropStanding(tx: Db, runId: string): Promise<void> {
+  await tx.deleteFrom('standing_rejects').where('run_id', '=', runId).where('accepted_times', '=', 0).execute()
+}
+
+/**
+ * Makes known what is wrong with an accepted plan. A snapshot says what is wrong with everybody, so that all else has passed. A delta,
+ * or a snapshot older than the last accepted one, says so of its own people: what is wrong with a field passes where it tells that
+ * field, and evidence that a person has left, or a contradiction about that, where it says whether they are employed. Belongs before the
+ * plan's people become the roster. `entries`: in SQL, what the plan would make of the roster.
+ */
+export async function acceptStanding(
+  tx: Db,
+  { runId, connection, entries, now }: { runId: string; connection: string; entries: RawBuilder<unknown>; now: Date },
+): Promise<void> {
+  const run = await tx
+    .selectFrom('runs')
+    .innerJoin('connections', 'connections.name', 'runs.connection')
+    .select([
+      'runs.feed',
+      'runs.mode',
+      'runs.as_of',
+      'runs.unserved',
+      sql<boolean>`coalesce(accepted_as_of > runs.as_of, false)`.as('stale'),
+    ])
+    .where('runs.id', '=', runId)
+    .executeTakeFirst()
+  // What a person approved for one person is not known of the next export.
+  if (run?.feed === 'person') return
+  // Set where the plan was made, if it says what is wrong with its source.
+  if (run?.unserved) {
+    await sql`
+      update standing_rejects set accepted_times = times where connection = ${connection} and run_id = ${runId}`.execute(
+      tx,
+    )
+    const passed =
+      run.mode === 'snapshot' && !run.stale
+        ? sql`true`
+        : sql`identity_id is null or exists (
+            select 1 from ${entries} entry
+            where entry.identity_id = standing_rejects.identity_id
+              and (not (may_leave or coalesce(field, '') = 'employment') or entry.employment_as_of = entry.as_of)
+              and (coalesce(field, 'employment') = 'employment' or (entry.desired ? field
+                and date_trunc('milliseconds', coalesce((entry.field_times ->> field)::timestamptz, entry.as_of)) = ${run.as_of})))`
+    await sql`
+      delete from standing_rejects where connection = ${connection} and run_id <> ${runId} and (${passed})`.execute(tx)
+  }
+  await sql`
+    insert into unlisted_values (connection, field, value, first_at)
+    select ${connection}, unlisted ->> 'field', unlisted ->> 'value', ${now}
+    from (
+      select unlisted from rejects where run_id = ${runId}
+      union select unlisted from standing_rejects where connection = ${connection} and run_id = ${runId}) found
+    where unlisted is not null
+    on conflict do nothing`.execute(tx)
+}
+
+/** Keeps with a run how many people were not served when its plan was made, or since its people are the roster. */
+export async function recordBlockedPeople(
+  tx: Db,
+  { runId, connection, now }: { runId: string; connection: string; now: Date },
+): Promise<void> {
+  const tally = (await countBlockedPeople(tx, { connection, now })).get(connection) ?? noBlockedPeople
+  await tx
+    .updateTable('runs')
+    .set({ unserved: JSON.stringify(tally) })
+    .where('id', '=', runId)
+    .execute()
+}

@@ -1,0 +1,217 @@
+import type { RawRecord, SourceRow } from '../../../connectors/connector.ts'
+import type { PlanContext } from '../../../identity/decide/decide.ts'
+import type { Decided } from '../../../identity/decide/decisions.ts'
+import { isSettled } from '../../../identity/decide/settled.ts'
+import { compareKeys } from '../../../identity/digest.ts'
+import type { RowTraits } from '../../../identity/lint/traits.ts'
+import type { Observation } from '../../../identity/record.ts'
+import type { ReadableRows } from '../map/map-rows.ts'
+import { copyEntries, notKept } from './copy-entries.ts'
+import { type ExportIndex, Kinds, type UnchangedRange, keyAt } from './export-index.ts'
+import { FreshEntries } from './fresh-entries.ts'
+import { Numbers } from './growing.ts'
+import { indexSealer, type SealedIndex } from './index-parts.ts'
+import type { DigestOf } from './record-digest.ts'
+import { StretchMaker } from './stretches.ts'
+
+/** More addresses are kept than the checks need, by this factor: some of their records change each night. */
+const addressesFactor = 1.25
+
+type NextIndexInput = {
+  /** The index of the last export; null if there is none to compare with. */
+  readonly last: ExportIndex | null
+  readonly key: Buffer
+  readonly digestOf: DigestOf
+  readonly context: PlanContext
+  readonly mapping: ReadableRows
+  /** How many people tell checks enough about how the export is made. */
+  readonly telling: number
+}
+
+/** A record whose row is read. */
+type ReadRecord = {
+  readonly digest: string
+  /** Its entry in the last index; -1 for none. */
+  readonly lastEntry: number
+  /** Its number among all records of the export. */
+  readonly slot: number
+  traits?: RowTraits | null
+  address?: string | null
+}
+
+/** Stores a part of an index. */
+export type KeepPart = (part: number, data: Buffer) => Promise<void>
+
+/**
+ * Collects, while an export is read and decided about, what the index for the next export holds: an entry of each record from which nothing
+ * more follows, and the people to look at again whatever the next export says.
+ */
+export class NextIndex {
+  readonly #last: ExportIndex | null
+  readonly #lastSize: number
+  readonly #key: Buffer
+  readonly #context: PlanContext
+  readonly #mapping: ReadableRows
+  readonly #addressesKept: number
+  readonly #kinds: Kinds
+  /** The entry of each record. Entries of the last index come first; fresh entries are numbered on from its size. */
+  readonly #order = new Numbers()
+  readonly #fresh = new FreshEntries()
+  readonly #stretches: StretchMaker
+  /** The people to look at again. */
+  readonly #open = new Set<string>()
+  readonly #withdrawn = new Set<string>()
+  /** The records by line: those of the slice that is read, and those of the slice before it, whose people are decided about. */
+  #reading = new Map<number, ReadRecord>()
+  #deciding = this.#reading
+  #isGivenUp = false
+
+  constructor({ last, key, digestOf, context, mapping, telling }: NextIndexInput) {
+    this.#last = last
+    this.#lastSize = last?.size ?? 0
+    this.#key = key
+    this.#context = context
+    this.#mapping = mapping
+    this.#addressesKept = Math.ceil(addressesFactor * telling)
+    this.#kinds = new Kinds(last?.head.kinds)
+    this.#stretches = new StretchMaker(digestOf)
+  }
+
+  /** Keeps the entries of a stretch of unchanged records. */
+  addStretch(stretch: UnchangedRange): void {
+    this.#stretches.pass(stretch, this.#order.length)
+    for (let entry = stretch.first; entry < stretch.first + stretch.records; entry += 1) this.#order.push(entry)
+  }
+
+  /** Keeps the entry of an unchanged record. */
+  addUnchanged(record: RawRecord, digest: string, entry: number): void {
+    this.#stretches.add(record, this.#order.length, digest)
+    this.#order.push(entry)
+  }
+
+  /** Takes a record whose row is read. It gets an entry later, if nothing more follows from the decision about its person. */
+  addRead(record: RawRecord, digest: string, lastEntry: number): void {
+    const slot = this.#order.length
+    this.#stretches.add(record, slot, digest)
+    this.#reading.set(record.line, { digest, lastEntry, slot })
+    this.#order.push(notKept)
+  }
+
+  /** The entry in the last index of the record that is read in this line; -1 for none. */
+  lastEntryAt(line: number): number {
+    return this.#reading.get(line)?.lastEntry ?? -1
+  }
+
+  /** Records what the checks need to know of a row, once it is mapped. */
+  noteRow(row: SourceRow, observation: Observation): void {
+    const record = this.#reading.get(row.origin.line)
+    if (record === undefined) return
+    record.traits = this.#mapping.traitsOf(row, observation)
+    if (record.slot < this.#addressesKept) record.address = this.#mapping.addressOf(observation)
+  }
+
+  /** Ends a slice. Its people are decided about before the next slice ends. */
+  endSlice(): void {
+    this.#deciding = this.#reading
+    this.#reading = new Map()
+  }
+
+  /** Drops the entries of people whose rows turned out not to apply. */
+  withdraw(identityIds: readonly string[]): void {
+    for (const identityId of identityIds) this.#withdrawn.add(identityId)
+  }
+
+  /** Keeps an entry of a person if nothing more follows from the same row, or has the person looked at again. */
+  addDecision(decided: Decided): void {
+    const { identityId, seen } = decided
+    const isKept = isSettled(decided, this.#context) && (typeof seen === 'string' || this.#keepEntry(seen))
+    if (isKept) this.#open.delete(identityId)
+    else this.#open.add(identityId)
+  }
+
+  /** Records cannot be told apart, so that no index can be made. */
+  giveUp(): void {
+    this.#isGivenUp = true
+    this.#reading.clear()
+  }
+
+  /**
+   * Makes the index and gives its parts to `keep`, each while the next one is made. Returns 'same' if the last index still holds, and null
+   * if none can be made.
+   */
+  async make(rules: string, keep: KeepPart): Promise<SealedIndex | 'same' | null> {
+    if (this.#isGivenUp) return null
+    this.#dropWithdrawn()
+    const open = [...this.#open].sort(compareKeys)
+    if (this.#last !== null && this.#isSameAs(this.#last, open)) return 'same'
+    const sealer = indexSealer(this.#key)
+    let parts = 0
+    let keeping = Promise.resolve()
+    const entries = await this.#copyEntries(async (full) => {
+      for (const data of full) {
+        sealer.add(data)
+        await keeping
+        keeping = keep(parts, data)
+        // The error is thrown where the promise is awaited.
+        keeping.catch(() => {})
+        parts += 1
+      }
+    })
+    await keeping
+    return sealer.seal({ rules, day: this.#context.today, entries, kinds: this.#kinds.traits, open })
+  }
+
+  /** Keeps an entry of a row that was read. Returns false if the row has to be read again next time. */
+  #keepEntry(seen: Observation): boolean {
+    const record = this.#deciding.get(seen.origin.line)
+    if (record?.traits === undefined || record.traits === null) return false
+    const kind = this.#kinds.of(record.traits)
+    if (kind === null) return false
+    const { digest, lastEntry, slot, address = null } = record
+    const { identityId } = seen
+    const isLast =
+      lastEntry >= 0 &&
+      this.#last?.kindOf(lastEntry) === kind &&
+      this.#last.keyOf(lastEntry) === identityId &&
+      (address === null || this.#last.addressOf(lastEntry) === address)
+    const entry = isLast ? lastEntry : this.#lastSize + this.#fresh.add({ digest, kind, identityId, address })
+    this.#order.set(slot, entry)
+    return true
+  }
+
+  #dropWithdrawn(): void {
+    if (this.#withdrawn.size === 0) return
+    const lastEntries = new Set([...this.#withdrawn].map((identityId) => this.#last?.findKey(identityId) ?? -1))
+    const fresh = this.#fresh.all()
+    for (let slot = 0; slot < this.#order.length; slot += 1) {
+      const entry = this.#order.get(slot)
+      if (entry === notKept) continue
+      const isFresh = entry >= this.#lastSize
+      const isDropped = isFresh ? this.#withdrawn.has(keyAt(fresh, entry - this.#lastSize)) : lastEntries.has(entry)
+      if (isDropped) this.#order.set(slot, notKept)
+    }
+  }
+
+  /** Whether the index would hold what the last one holds. */
+  #isSameAs({ head, size }: ExportIndex, open: readonly string[]): boolean {
+    if (open.length !== head.open.length || open.some((identityId, at) => identityId !== head.open[at])) return false
+    let expected = 0
+    for (const entry of this.#order.all) {
+      if (entry === notKept) continue
+      if (entry !== expected) return false
+      expected += 1
+    }
+    return expected === size
+  }
+
+  async #copyEntries(keepParts: (full: readonly Buffer[]) => Promise<void>): Promise<number> {
+    const kept = {
+      order: this.#order,
+      last: this.#last,
+      fresh: this.#fresh.all(),
+      stretches: this.#stretches,
+      addressesKept: this.#addressesKept,
+    }
+    return await copyEntries(kept, keepParts)
+  }
+}

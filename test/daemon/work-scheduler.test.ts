@@ -1,0 +1,205 @@
+import { expect, test } from 'vitest'
+import { type Clock, createWorkScheduler } from '../../src/daemon/work-scheduler.ts'
+
+test('long work waits between two pieces while short work is under way, and for what follows from it', async () => {
+  const { clock, pass } = standingClock()
+  const turns = createWorkScheduler(clock)
+  const told: string[] = []
+  const run = Promise.withResolvers<void>()
+  const batch = Promise.withResolvers<void>()
+
+  const short = turns.short(() => run.promise)
+  const long = turns.long(async (yieldToShortWork) => {
+    await yieldToShortWork()
+    told.push('long')
+  })
+  await pass(1000)
+  told.push('run ends')
+  run.resolve()
+  await short
+  await pass(40)
+  const next = turns.short(() => batch.promise)
+  await pass(500)
+  told.push('batch ends')
+  batch.resolve()
+  await next
+  await pass(50)
+  await long
+
+  expect(told).toEqual(['run ends', 'batch ends', 'long'])
+})
+
+test('what was enqueued goes first before it has begun', async () => {
+  const { clock, pass } = standingClock()
+  const turns = createWorkScheduler(clock)
+  const told: string[] = []
+
+  turns.expectShort()
+  const long = turns.long(async (yieldToShortWork) => {
+    await yieldToShortWork()
+    told.push('long')
+  })
+  await pass(199)
+  await turns.short(async () => void told.push('short'))
+  await pass(50)
+  await long
+
+  expect(told).toEqual(['short', 'long'])
+})
+
+test('short work that never ends leaves a quarter of the time to long work, a piece at a time', async () => {
+  const { clock, pass } = standingClock()
+  const turns = createWorkScheduler(clock)
+  const workedMs = { one: 0, other: 0 }
+  let atOnce = 0
+  let mostAtOnce = 0
+  const works = async (who: keyof typeof workedMs, mayEnd: () => boolean) => {
+    await turns.long(async (yieldToShortWork) => {
+      while (!mayEnd()) {
+        await yieldToShortWork()
+        mostAtOnce = Math.max(mostAtOnce, ++atOnce)
+        await clock.wait(100, new AbortController().signal)
+        workedMs[who] += 100
+        atOnce--
+      }
+    })
+  }
+  let isOver = false
+
+  void turns.short(() => new Promise(() => {}))
+  const long = [works('one', () => isOver), works('other', () => isOver)]
+  await pass(1900)
+  const atFirst = { ...workedMs }
+  for (let elapsedMs = 1900; elapsedMs < 42_000; elapsedMs += 50) await pass(50)
+  const worked = { ...workedMs }
+  isOver = true
+  await pass(10_000)
+  await Promise.all(long)
+
+  expect(atFirst).toEqual({ one: 0, other: 0 })
+  expect(worked.one + worked.other).toBeGreaterThanOrEqual(9000)
+  expect(worked.one + worked.other).toBeLessThanOrEqual(10_500)
+  expect(Math.abs(worked.one - worked.other)).toBeLessThanOrEqual(200)
+  expect(mostAtOnce).toBe(1)
+})
+
+test('a piece that does not end soon keeps no other long work from going on', async () => {
+  const { clock, pass } = standingClock()
+  const turns = createWorkScheduler(clock)
+  const told: string[] = []
+  const commit = Promise.withResolvers<void>()
+
+  void turns.short(() => new Promise(() => {}))
+  const committing = turns.long(async (yieldToShortWork) => {
+    await yieldToShortWork()
+    told.push('commits')
+    await commit.promise
+  })
+  const other = turns.long(async (yieldToShortWork) => {
+    await yieldToShortWork()
+    told.push('leaver')
+  })
+  await pass(2000)
+  await pass(249)
+  const before = [...told]
+  await pass(1)
+  await other
+  commit.resolve()
+  await committing
+
+  expect(before).toEqual(['commits'])
+  expect(told).toEqual(['commits', 'leaver'])
+})
+
+test('a long run that ends makes way for the next one, however often short work comes and goes', async () => {
+  const { clock, pass } = standingClock()
+  const turns = createWorkScheduler(clock)
+  const told: string[] = []
+  const works = (who: string) =>
+    turns.long(async (yieldToShortWork) => {
+      await yieldToShortWork()
+      told.push(who)
+    })
+  const comesAndGoes = async (untilMs: number) => {
+    while (clock.nowMs() < untilMs) await turns.short(() => clock.wait(100, new AbortController().signal))
+  }
+
+  const short = comesAndGoes(5000)
+  const long = [works('one'), works('other')]
+  await pass(2200)
+  const soon = [...told]
+  await pass(10_000)
+  await Promise.all([short, ...long])
+
+  expect(soon).toEqual(['one', 'other'])
+})
+
+test('a run of which nothing was known gives way once it has read as many rows as a long one', async () => {
+  const { clock, pass } = standingClock()
+  const turns = createWorkScheduler(clock)
+  const told: string[] = []
+  const small = Promise.withResolvers<void>()
+
+  const short = turns.short(() => small.promise)
+  const first = turns.short(async (yieldToShortWork) => {
+    await yieldToShortWork({ rows: 4999 })
+    told.push('4999 rows')
+    await yieldToShortWork({ rows: 5000 })
+    told.push('5000 rows')
+  })
+  await pass(1000)
+  told.push('small')
+  small.resolve()
+  await short
+  await pass(50)
+  await first
+
+  expect(told).toEqual(['4999 rows', 'small', '5000 rows'])
+})
+
+test('work that fails makes way all the same', async () => {
+  const { clock, pass } = standingClock()
+  const turns = createWorkScheduler(clock)
+
+  await expect(turns.short(() => Promise.reject(new Error('gone')))).rejects.toThrow('gone')
+  await pass(50)
+  const done = turns.long(async (yieldToShortWork) => await yieldToShortWork())
+
+  await expect(done).resolves.toBeUndefined()
+})
+
+/** A clock that stands until a test lets time pass. */
+function standingClock(): { readonly clock: Clock; pass(ms: number): Promise<void> } {
+  let nowMs = 0
+  const timers = new Set<{ readonly atMs: number; readonly ring: () => void }>()
+  const settled = async () => {
+    for (let round = 0; round < 3; round++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  return {
+    clock: {
+      nowMs: () => nowMs,
+      wait: (ms, signal) =>
+        new Promise((resolve, reject) => {
+          const timer = { atMs: nowMs + ms, ring: resolve }
+          timers.add(timer)
+          signal.addEventListener('abort', () => {
+            timers.delete(timer)
+            reject(signal.reason)
+          })
+        }),
+    },
+    async pass(ms) {
+      const untilMs = nowMs + ms
+      for (;;) {
+        await settled()
+        const [next] = [...timers].filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs)
+        if (next === undefined) break
+        timers.delete(next)
+        nowMs = next.atMs
+        next.ring()
+      }
+      nowMs = untilMs
+      await settled()
+    },
+  }
+}

@@ -1,0 +1,288 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Connector } from '../../../src/connectors/connector.ts'
+import { Mapping } from '../../../src/identity/mapping/mapping.ts'
+import { stagePeople } from '../../../src/store/plans/plans.ts'
+import {
+  listBlockedPeople,
+  noBlockedPeople,
+  type BlockedPersonCursor,
+  countBlockedPeople,
+} from '../../../src/store/rejects/blocked-people.ts'
+import type { SourceFeed } from '../../../src/sync/context/context.ts'
+import { approveRun, retractPerson } from '../../../src/sync/sync.ts'
+import { entry } from '../../helpers/records.ts'
+import { databases } from '../../helpers/servers/databases.ts'
+import { change, type Host, type HrPerson, openWorld, staff, startHost, without } from '../../helpers/world.ts'
+
+/** Neither can be read: a date of leaving that is none, and an address that is none. */
+const leaver = { id: 'E0004', left: '31/02/2025', status: '' }
+const mover = { id: 'E0002', email: 'DISABLED' }
+
+/** The rows of a source as a delta, which speaks of addresses and of leaving or not. */
+function sparseDelta(
+  { open }: Connector,
+  speaks: { readonly ofEmail: boolean; readonly ofLeaving: boolean },
+): Connector {
+  return {
+    async open(ctx) {
+      const reading = await open(ctx)
+      const rows = async function* () {
+        for await (const slice of reading.rows) {
+          yield slice.map((row) => {
+            const values = row.values.slice(0, speaks.ofLeaving ? 7 : 5)
+            return { ...row, values: speaks.ofEmail ? values : values.with(1, undefined) }
+          })
+        }
+      }
+      return { ...reading, mode: 'delta', sparse: true, rows: rows() }
+    },
+  }
+}
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+describe.each(databases)('unserved people on $name', ({ place }) => {
+  async function open({ isDelta = false, feed = {} }: { isDelta?: boolean; feed?: Partial<SourceFeed> } = {}) {
+    const stack = new AsyncDisposableStack()
+    const { client } = await host.tenant()
+    const { at } = stack.use(await place())
+    const world = stack.use(await openWorld({ at, client, feed }))
+    const { db } = world.sync.store
+    const { source } = world.connection.feeds
+    const speaks = { ofEmail: true, ofLeaving: true }
+    if (isDelta && source) Object.assign(source, { connector: sparseDelta(source.connector, speaks) })
+    let nights = 0
+    return {
+      world,
+      speaks,
+      night: (people: readonly HrPerson[]) =>
+        world.night(people, { asOf: new Date(Date.UTC(2026, 10, 20 + nights++, 1)).toISOString() }),
+      unserved: () => listBlockedPeople(db, { now: world.clock.now }),
+      keys: async () => (await listBlockedPeople(db, { now: world.clock.now })).map(({ identityId }) => identityId),
+      tally: async () => (await countBlockedPeople(db, { now: world.clock.now })).get('acme') ?? noBlockedPeople,
+      [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    }
+  }
+
+  test('are those whose leaving date has come while the plan that states it is held', async () => {
+    await using opened = await open()
+    const { world, night, unserved } = opened
+    await night(staff(20))
+    const leaves = change(staff(20), { id: 'E0002', left: '2026-11-22' }, { id: 'E0003', left: '2026-11-23' })
+    const held = await night(leaves.map((person) => ({ ...person, email: `${person.id}@new.example` })))
+    world.clock.now = new Date('2026-11-21T23:59:59.000Z')
+    const dayBefore = await unserved()
+
+    world.clock.now = new Date('2026-11-22T00:00:00.000Z')
+    const found = await unserved()
+    await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+    await world.drain()
+
+    expect(held.state).toBe('held')
+    expect(dayBefore).toEqual([])
+    expect(found).toMatchObject([
+      {
+        identityId: 'E0002',
+        leaver: true,
+        line: null,
+        reason: 'the leaving date 2026-11-22 has come, and the plan that states it is held',
+        runId: held.id,
+        accepted: false,
+      },
+    ])
+    expect(await unserved()).toEqual([])
+  })
+
+  test('are listed with each held plan that states their date, also where a page ends between two of them', async () => {
+    await using opened = await open()
+    const { world, night } = opened
+    const { db } = world.sync.store
+    await night(staff(20))
+    const leaves = change(staff(20), { id: 'E0002', left: '2026-11-22' }, { id: 'E0003', left: '2026-11-23' })
+    const held = await night(leaves.map((person) => ({ ...person, email: `${person.id}@new.example` })))
+    const { id: other } = await retractPerson(world.sync, {
+      connection: 'acme',
+      identityId: 'E0020',
+      reason: 'sent in error',
+      by: 'ana',
+    })
+    const waits = entry('E0002', { deferredTo: '2026-11-22', deferredZone: 'UTC' })
+    await stagePeople(db, other, [{ identityId: 'E0002', entry: waits, change: null, origin: null }])
+    world.clock.now = new Date('2026-11-24T00:00:00.000Z')
+
+    const found: string[][] = []
+    for (let after: BlockedPersonCursor | undefined; found.length < 9; ) {
+      const [one] = await listBlockedPeople(db, { now: world.clock.now, ...(after && { after }), limit: 1 })
+      if (!one) break
+      found.push([one.identityId ?? '', one.runId])
+      after = one.place
+    }
+
+    expect(found).toHaveLength(3)
+    expect(found).toEqual(
+      expect.arrayContaining([
+        ['E0002', held.id],
+        ['E0002', other],
+        ['E0003', held.id],
+      ]),
+    )
+  })
+
+  test('stand with what cannot be read, where and since when, and those first who may have left', async () => {
+    await using opened = await open()
+    const { world, night, unserved, tally } = opened
+
+    await night(staff(5))
+    const first = await night(change(staff(5), leaver, mover))
+    const since = world.clock.now.toISOString()
+    const second = await night([{ id: 'E0000', email: '' }, ...change(staff(5), leaver, mover)])
+
+    expect(await unserved()).toMatchObject([
+      {
+        connection: 'acme',
+        identityId: 'E0004',
+        leaver: true,
+        cellOnly: true,
+        column: 'Leaving Date',
+        reason: expect.stringContaining('date'),
+        source: 'people.csv',
+        line: 6,
+        rows: 1,
+        runId: second.id,
+        accepted: true,
+        firstAt: since,
+        lastAt: world.clock.now.toISOString(),
+      },
+      { identityId: 'E0002', leaver: false, column: 'Email', line: 4, firstAt: since },
+    ])
+    expect(await tally()).toEqual({ people: 2, leavers: 1, rows: 0 })
+    expect([first.unserved, second.unserved]).toEqual([await tally(), await tally()])
+  })
+
+  test('are gone once an accepted export shows them without the fault, or no longer shows them', async () => {
+    await using opened = await open()
+    const { night, keys } = opened
+
+    await night(change(staff(5), leaver, mover))
+    await night(change(staff(5), mover))
+    const mended = await keys()
+    const run = await night(without(change(staff(5), mover), 'E0002'))
+
+    expect(mended).toEqual(['E0002'])
+    expect(await keys()).toEqual([])
+    expect(run.unserved).toEqual({ people: 0, leavers: 0, rows: 0 })
+  })
+
+  test('stay while an export is held that shows them without the fault', async () => {
+    await using opened = await open()
+    const { night, keys } = opened
+
+    await night(change(staff(12), leaver))
+    const held = await night(without(staff(12), 'E0007', 'E0008', 'E0009', 'E0010', 'E0011', 'E0012'))
+
+    expect(held.state).toBe('held')
+    expect(await keys()).toEqual(['E0004'])
+  })
+
+  test('are no leavers any more once the platform is sent their separation, and none at all once they are taken back', async () => {
+    await using opened = await open()
+    const { world, night, unserved, keys } = opened
+
+    await night(staff(5))
+    await night(change(staff(5), { id: 'E0002', left: '2026-11-01' }))
+    await night(change(staff(5), { id: 'E0002', left: '2026-11-01', email: 'DISABLED' }, leaver))
+    await night(change(staff(5), { id: 'E0002', left: '01/11/2026' }, leaver))
+    const found = await unserved()
+    const { id, digest } = await retractPerson(world.sync, {
+      connection: 'acme',
+      identityId: 'E0004',
+      reason: 'sent in error',
+      by: 'ana',
+    })
+    await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ana' })
+
+    expect(found).toMatchObject([
+      { identityId: 'E0002', leaver: false },
+      { identityId: 'E0004', leaver: true },
+    ])
+    expect(await keys()).toEqual(['E0002'])
+  })
+
+  test('of a delta stay until a later one speaks of them, and of leaving where that could not be read', async () => {
+    await using opened = await open({ isDelta: true })
+    const { speaks, night, keys } = opened
+
+    await night(staff(5))
+    await night(change(staff(5), leaver, mover))
+    await night([{ id: 'E0001', email: 'DISABLED' }])
+    const others = await keys()
+    speaks.ofLeaving = false
+    await night(staff(5).slice(1))
+    const titles = await keys()
+    speaks.ofLeaving = true
+    await night(staff(5))
+
+    expect(others).toEqual(['E0004', 'E0001', 'E0002'])
+    expect(titles).toEqual(['E0004', 'E0001'])
+    expect(await keys()).toEqual([])
+  })
+
+  test('of a delta stay until it says again whether a person is employed whose status contradicts the date', async () => {
+    await using opened = await open({ isDelta: true })
+    const { speaks, night, keys, unserved } = opened
+    const contradicted = { id: 'E0003', left: '2026-06-30', status: 'Active' }
+
+    await night(staff(5))
+    await night(change(staff(5), contradicted).slice(2, 3))
+    const found = await unserved()
+    speaks.ofLeaving = false
+    await night(change(staff(5), { id: 'E0003', title: 'Director' }))
+    const others = await keys()
+    speaks.ofLeaving = true
+    await night([{ id: 'E0003', left: '2026-06-30', status: 'Inactive' }])
+
+    expect(found).toMatchObject([{ identityId: 'E0003', leaver: false, contradicts: true }])
+    expect(others).toEqual(['E0003'])
+    expect(await keys()).toEqual([])
+  })
+
+  test('of a delta stay until the field is told that could not be read', async () => {
+    await using opened = await open({ isDelta: true })
+    const { speaks, night, keys } = opened
+
+    await night(staff(5))
+    await night([mover, { id: 'E0006', email: 'DISABLED' }])
+    speaks.ofEmail = false
+    await night(change(staff(6), { id: 'E0002', title: 'Director' }))
+    const others = await keys()
+    speaks.ofEmail = true
+    await night([{ id: 'E0002', email: 'e2@acme.example' }])
+    const told = await keys()
+    await night([{ id: 'E0006', email: '' }])
+
+    expect(others).toEqual(['E0002', 'E0006'])
+    expect(told).toEqual(['E0006'])
+    expect(await keys()).toEqual([])
+  })
+
+  test('are not those of whom a newer row counts', async () => {
+    const mapping = Mapping.parse({
+      fields: { identityId: 'Worker ID', email: 'Email' },
+      severalRows: { latest: { column: 'Job Title' } },
+    })
+    await using opened = await open({ feed: { mapping } })
+    const { night, keys } = opened
+    const rows = (...titles: string[]) => titles.map((title) => ({ ...mover, title }))
+
+    await night([...rows('1'), { ...mover, title: '2', email: 'e2@acme.example' }, { id: 'E0003', title: '1' }])
+    const none = await keys()
+    await night([...rows('3'), { ...mover, title: '2', email: 'e2@acme.example' }, { id: 'E0003', title: '1' }])
+
+    expect(none).toEqual([])
+    expect(await keys()).toEqual(['E0002'])
+  })
+})
