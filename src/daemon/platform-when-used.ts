@@ -1,6 +1,6 @@
 import { whenUsed } from '../http/client/when-used.ts'
 import type { Platform } from '../sync/context/context.ts'
-import type { RateLimiter } from '../sync/rate-limit/pace.ts'
+import type { RateLimiter } from '../sync/rate-limit/rate-limiter.ts'
 import type { Config } from './config/config.ts'
 
 type Opened = Platform & AsyncDisposable

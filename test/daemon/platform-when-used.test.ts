@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { platformWhenUsed } from '../../src/daemon/platform-when-used.ts'
-import type { RateLimiter } from '../../src/sync/rate-limit/pace.ts'
+import type { RateLimiter } from '../../src/sync/rate-limit/rate-limiter.ts'
 
 const platform = { baseUrl: 'http://127.0.0.1:9/public/v2', inFlight: 4 } as Parameters<
   typeof platformWhenUsed

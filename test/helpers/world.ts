@@ -21,7 +21,7 @@ import type {
   SyncContext,
   WebhookFeed,
 } from '../../src/sync/context/context.ts'
-import { createRateLimiter } from '../../src/sync/rate-limit/pace.ts'
+import { createRateLimiter } from '../../src/sync/rate-limit/rate-limiter.ts'
 import { readBackInDoubt, requestRun, sweep, syncWorkers } from '../../src/sync/sync.ts'
 import { createEvents } from '../../src/telemetry/events.ts'
 import { noTraces } from '../../src/telemetry/traces.ts'

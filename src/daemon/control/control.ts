@@ -57,16 +57,16 @@ import type { Live } from '../live/live.ts'
 import type { Scheduled } from '../schedules/schedules.ts'
 import {
   type ListScope,
-  NumberPlace,
+  NumberCursor,
   nextCursor,
   ProblemCursor,
-  problemPlace,
+  problemCursor,
   RunCursor,
   readCursor,
-  SearchPlace,
+  SearchCursor,
   searchWithinMs,
-  TextPlace,
-  UnservedPlace,
+  TextCursor,
+  BlockedPersonCursor,
   writeCursor,
 } from './cursors.ts'
 import { delayOf, platformDelay } from './delays.ts'
@@ -222,7 +222,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   async listRejects(ctx, { params: { runId }, query: { after, limit } }) {
     await existingRun(ctx, runId)
     const scope = { list: 'rejects', runId }
-    const place = readCursor(scope, after, NumberPlace)
+    const place = readCursor(scope, after, NumberCursor)
     const found = await rejectsOf(ctx.sync.store.db, runId, { ...(place !== undefined && { after: place }), limit })
     const next = nextCursor(scope, { found, limit }, (last) => last.place)
     return { status: 200, body: { data: found.map(({ reject }) => rejectView(reject)), next } }
@@ -290,7 +290,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     const data = found.map((problem) =>
       problemView(problem, { now, nextRunAt: nextRuns.get(problem.connection) ?? null }),
     )
-    const next = nextCursor(scope, { found, limit }, problemPlace)
+    const next = nextCursor(scope, { found, limit }, problemCursor)
     return { status: 200, body: { data: await withNames(ctx, data, { values }), next } }
   },
 
@@ -298,7 +298,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     if (connection !== undefined) requireConnection(ctx, connection)
     const now = ctx.sync.now()
     const scope = { list: 'unserved', connection }
-    const place = readCursor(scope, after, UnservedPlace)
+    const place = readCursor(scope, after, BlockedPersonCursor)
     const found = await listBlockedPeople(ctx.sync.store.db, {
       now,
       ...(connection !== undefined && { connection }),
@@ -346,7 +346,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   async listEvents(ctx, { params: { connection }, query: { state, order, after, limit } }) {
     requireConnection(ctx, connection)
     const scope = { list: 'events', connection, state, order }
-    const place = readCursor(scope, after, TextPlace)
+    const place = readCursor(scope, after, TextCursor)
     const narrowed = { ...(state !== undefined && { state }), ...(place !== undefined && { after: place }) }
     const data = await listEvents(ctx.sync.store.db, { connection, order, ...narrowed, limit })
     return { status: 200, body: { data, next: nextCursor(scope, { found: data, limit }, (last) => last.id) } }
@@ -407,7 +407,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
       ...(place !== undefined && { after: place }),
       limit,
     })
-    const next = nextCursor(scope, { found, limit }, problemPlace)
+    const next = nextCursor(scope, { found, limit }, problemCursor)
     return { status: 200, body: { data: found.map((leaver) => leaverView(ctx, leaver, { values })), next } }
   },
 
@@ -485,11 +485,11 @@ async function changesAsked(
 ): Promise<{ readonly changes: AccountedChange[]; readonly next: string | null }> {
   const { db } = sync.store
   if (search !== undefined) {
-    const place = readCursor(scope, after, SearchPlace)
+    const place = readCursor(scope, after, SearchCursor)
     const page = await searchChanges(db, runId, { kind, search, values, place, limit, withinMs: searchWithinMs })
     return { changes: page.found, next: page.next && writeCursor(scope, page.next) }
   }
-  const place = readCursor(scope, after, TextPlace)
+  const place = readCursor(scope, after, TextCursor)
   const narrowed = { ...(kind !== undefined && { kind }), ...(place !== undefined && { after: place }) }
   const changes = await changesOf(db, runId, { ...narrowed, limit })
   return { changes, next: nextCursor(scope, { found: changes, limit }, ({ change }) => change.identityId) }

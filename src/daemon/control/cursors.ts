@@ -43,12 +43,12 @@ export function nextCursor<T>(
   return last === undefined || found.length < limit ? null : writeCursor(scope, placeOf(last))
 }
 
-export const TextPlace = z.string()
-export const NumberPlace = z.int()
-export const SearchPlace = z.strictObject({ step: z.int().min(0), after: z.string() })
+export const TextCursor = z.string()
+export const NumberCursor = z.int()
+export const SearchCursor = z.strictObject({ step: z.int().min(0), after: z.string() })
 export const RunCursor = z.strictObject({ createdAt: z.iso.datetime(), id: z.uuid() })
 export const ProblemCursor = z.strictObject({ connection: z.string(), identityId: z.string() })
-export const UnservedPlace = z.strictObject({
+export const BlockedPersonCursor = z.strictObject({
   connection: z.string(),
   mayLeave: z.boolean(),
   identityId: z.string().nullable(),
@@ -56,7 +56,10 @@ export const UnservedPlace = z.strictObject({
 })
 
 /** A person of a connection, in lists that go by both. */
-export function problemPlace({ connection, identityId }: z.infer<typeof ProblemCursor>): z.infer<typeof ProblemCursor> {
+export function problemCursor({
+  connection,
+  identityId,
+}: z.infer<typeof ProblemCursor>): z.infer<typeof ProblemCursor> {
   return { connection, identityId }
 }
 

@@ -3,7 +3,7 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { listForeign } from '../../store/foreign/people.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { requestSeparation } from '../../sync/sync.ts'
-import { nextCursor, ProblemCursor, problemPlace, readCursor } from './cursors.ts'
+import { nextCursor, ProblemCursor, problemCursor, readCursor } from './cursors.ts'
 import { requireConnection } from './require-connection.ts'
 import type { Acting } from './permitted.ts'
 import { secondsSince } from './views.ts'
@@ -21,7 +21,7 @@ export const foreignHandlers: Handlers<typeof foreignOperations, { readonly sync
       limit,
     })
     const data = found.map((person) => ({ ...person, ageSeconds: secondsSince(person.firstAt, now) }))
-    return { status: 200, body: { data, next: nextCursor(scope, { found, limit }, problemPlace) } }
+    return { status: 200, body: { data, next: nextCursor(scope, { found, limit }, problemCursor) } }
   },
 
   async separateForeign({ sync, actor }, { params, body }) {

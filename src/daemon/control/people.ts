@@ -5,12 +5,12 @@ import type { FieldName } from '../../identity/record.ts'
 import { record } from '../../store/audit/trail.ts'
 import { type RosterSearchResult, searchPeople } from '../../store/roster/search.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
-import { readCursor, SearchPlace, searchWithinMs, writeCursor } from './cursors.ts'
+import { readCursor, SearchCursor, searchWithinMs, writeCursor } from './cursors.ts'
 import { connectionsMeant } from './require-connection.ts'
 import type { Acting } from './permitted.ts'
 import { labelOf, namingFields, shownPerson } from './views.ts'
 
-const PeoplePlace = SearchPlace.extend({ connection: z.string() })
+const PeoplePlace = SearchCursor.extend({ connection: z.string() })
 
 /** The control API's part about finding people. */
 export const peopleHandlers: Handlers<typeof peopleOperations, { readonly sync: SyncContext } & Acting> = {

@@ -5,7 +5,7 @@ import { newestEntries, type PlacedEntry } from '../../store/audit/read.ts'
 import { acts } from '../../store/audit/trail.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import type { AuditService } from '../audit/service.ts'
-import { NumberPlace, readCursor, searchWithinMs, writeCursor } from './cursors.ts'
+import { NumberCursor, readCursor, searchWithinMs, writeCursor } from './cursors.ts'
 
 type TrailContext = { readonly sync: SyncContext; readonly audit: Pick<AuditService, 'seal'> }
 
@@ -13,7 +13,7 @@ type TrailContext = { readonly sync: SyncContext; readonly audit: Pick<AuditServ
 export const trailHandlers: Handlers<typeof trailOperations, TrailContext> = {
   async readAudit({ sync, audit }, { query: { after, limit, ...filter } }) {
     const scope = { list: 'audit', ...filter }
-    const before = readCursor(scope, after, NumberPlace)
+    const before = readCursor(scope, after, NumberCursor)
     // Without a key nothing is added, and what was signed before can be read all the same.
     if (before === undefined) await audit.seal().catch(unlessFailure)
     const { found, next } = await newestEntries(sync.store.db, filter, { before, limit, withinMs: searchWithinMs })

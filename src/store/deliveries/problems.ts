@@ -11,7 +11,7 @@ const leaverKinds: readonly string[] = ['leave', 'correct']
 export type Problem = Omit<ShownProblem, 'name' | 'ageSeconds'>
 
 /** The place after which a page begins: connections come in the order of their names, and keys in order within a connection. */
-export type ProblemPlace = { readonly connection: string; readonly identityId: string }
+export type ProblemCursor = { readonly connection: string; readonly identityId: string }
 
 /**
  * The changes that are desired and do not reach the platform, by connection and key: those that it refuses, and those that have not
@@ -19,7 +19,7 @@ export type ProblemPlace = { readonly connection: string; readonly identityId: s
  */
 export async function listProblems(
   db: Db,
-  { now, connection, after, limit }: { now: Date; connection?: string; after?: ProblemPlace; limit?: number },
+  { now, connection, after, limit }: { now: Date; connection?: string; after?: ProblemCursor; limit?: number },
 ): Promise<Problem[]> {
   const names = connection === undefined ? await connectionNames(db) : [connection]
   const found: Problem[] = []

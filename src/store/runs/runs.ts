@@ -455,13 +455,13 @@ export async function getRun(db: Db, id: string): Promise<Run | null> {
 }
 
 /** Where a list of runs goes on. */
-export type RunPlace = { readonly createdAt: string; readonly id: string }
+export type RunCursor = { readonly createdAt: string; readonly id: string }
 
 export type RunFilter = {
   readonly connection?: string
   readonly states?: readonly RunState[]
   readonly triggers?: readonly Trigger[]
-  readonly after?: RunPlace
+  readonly after?: RunCursor
   readonly limit: number
 }
 
@@ -546,7 +546,7 @@ function newestOfEach({ connection, states, triggers: asked, after, limit }: Run
     order by newest.created_at desc, newest.id desc limit ${limit})`
 }
 
-function isOlder({ createdAt, id }: RunPlace) {
+function isOlder({ createdAt, id }: RunCursor) {
   return sql<boolean>`(runs.created_at, runs.id) < (${new Date(createdAt)}, ${id}::uuid)`
 }
 

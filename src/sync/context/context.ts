@@ -15,7 +15,7 @@ import type { StoreSchema } from '../../store/schema.ts'
 import type { Lease } from '../../store/workers/leases.ts'
 import type { Events } from '../../telemetry/events.ts'
 import type { Traces } from '../../telemetry/traces.ts'
-import type { RateLimiter } from '../rate-limit/pace.ts'
+import type { RateLimiter } from '../rate-limit/rate-limiter.ts'
 
 /** The operations of the platform that a sync needs. */
 export type PlatformClient = Client<typeof deliveryOperations>

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
-import { nextCursor, RunCursor, readCursor, TextPlace, writeCursor } from '../../../src/daemon/control/cursors.ts'
+import { nextCursor, RunCursor, readCursor, TextCursor, writeCursor } from '../../../src/daemon/control/cursors.ts'
 
 const scope = { list: 'changes', runId: 'r1', kind: 'leave' }
 
 test('a cursor is read back by the list that gave it out, whatever the order of its filters', () => {
   const cursor = writeCursor({ ...scope, state: undefined }, 'E0001')
 
-  expect(readCursor({ kind: 'leave', runId: 'r1', list: 'changes' }, cursor, TextPlace)).toBe('E0001')
+  expect(readCursor({ kind: 'leave', runId: 'r1', list: 'changes' }, cursor, TextCursor)).toBe('E0001')
 })
 
 test('a list without a cursor begins at its beginning', () => {
-  expect(readCursor(scope, undefined, TextPlace)).toBeUndefined()
+  expect(readCursor(scope, undefined, TextCursor)).toBeUndefined()
 })
 
 test.each([
@@ -23,7 +23,7 @@ test.each([
   ['that is no cursor', 'E0001'],
   ['that is empty', ''],
 ])('a cursor %s is refused', (_name, cursor) => {
-  expect(() => readCursor(scope, cursor, TextPlace)).toThrow('after: was not given out for this list')
+  expect(() => readCursor(scope, cursor, TextCursor)).toThrow('after: was not given out for this list')
 })
 
 test('a page that is not full has nothing behind it', () => {

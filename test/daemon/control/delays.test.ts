@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { delayOf, platformDelay, troubleText } from '../../../src/daemon/control/delays.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
-import { createRateLimiter } from '../../../src/sync/rate-limit/pace.ts'
+import { createRateLimiter } from '../../../src/sync/rate-limit/rate-limiter.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
 import { between, change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
 

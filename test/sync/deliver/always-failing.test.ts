@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createRateLimiter } from '../../../src/sync/rate-limit/pace.ts'
+import { createRateLimiter } from '../../../src/sync/rate-limit/rate-limiter.ts'
 import { between, change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 const nextNight = '2026-11-21T01:00:00.000Z'

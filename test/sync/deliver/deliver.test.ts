@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
-import type { RateLimiter } from '../../../src/sync/rate-limit/pace.ts'
+import type { RateLimiter } from '../../../src/sync/rate-limit/rate-limiter.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
 import {
   between,

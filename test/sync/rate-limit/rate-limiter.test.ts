@@ -4,7 +4,7 @@ import { openDatabase } from '../../../src/database/database.ts'
 import type { AnyAnswer, Unreachable } from '../../../src/http/client/answer.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { createRateLimiter, type RateLimiterOptions } from '../../../src/sync/rate-limit/pace.ts'
+import { createRateLimiter, type RateLimiterOptions } from '../../../src/sync/rate-limit/rate-limiter.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 
 const never = new AbortController().signal
