@@ -11,20 +11,19 @@ import { moves } from '../src/store/runs/runs.ts'
 import { accessPage } from './helpers/pages/access.ts'
 import { auditPage } from './helpers/pages/audit.ts'
 import { deliveriesPage } from './helpers/pages/deliveries.ts'
-import { designPage } from './helpers/pages/design.ts'
 import { evidencePage } from './helpers/pages/evidence.ts'
 import { guardsPage } from './helpers/pages/guards.ts'
 import { metricsPage } from './helpers/pages/metrics.ts'
 import { securityPage } from './helpers/pages/security.ts'
 import { settingsPage } from './helpers/pages/settings.ts'
-import { Results, testingPage } from './helpers/pages/testing.ts'
+import { Results, resultsPage } from './helpers/pages/results.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 // A path as short as /app says nothing about a machine.
 const shortestTelling = 5
 const registry = /registry\.[a-z]+\.[a-z]+\//
-const pages = ['README.md', 'CHANGELOG.md', 'SECURITY.md', ...(await projectFiles('docs'))].filter((file) =>
-  file.endsWith('.md'),
+const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...(await projectFiles('docs'))].filter(
+  (file) => file.endsWith('.md'),
 )
 
 const Dependencies = z.record(z.string(), z.string()).default({})
@@ -132,12 +131,6 @@ describe('the documentation', () => {
     await expect(page).toMatchFileSnapshot('../docs/deliveries.md')
   })
 
-  test('shows the table of arrows as the boundaries hold it', async () => {
-    const page = designPage(await readPage('docs/design.md'))
-
-    await expect(page).toMatchFileSnapshot('../docs/design.md')
-  })
-
   test('shows what the store keeps as its table has it', async () => {
     const page = securityPage(await readPage('docs/security.md'))
 
@@ -146,9 +139,8 @@ describe('the documentation', () => {
 
   test('shows what was run as the results have it', async () => {
     const results = Results.parse(await json('test/nightly/results.json'))
-    const page = testingPage(await readPage('docs/testing.md'), results)
 
-    await expect(page).toMatchFileSnapshot('../docs/testing.md')
+    await expect(resultsPage(results)).toMatchFileSnapshot('nightly/RESULTS.md')
   })
 
   test('shows the table of acts as the audit trail has it', async () => {

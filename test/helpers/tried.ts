@@ -15,7 +15,7 @@ declare module 'vitest' {
   }
 }
 
-/** Says it on stderr, and leaves it in the report of the run, from which `test/nightly/results.ts` makes the table of docs/testing.md. */
+/** Says it on stderr, and leaves it in the report of the run, from which `test/nightly/results.ts` makes test/nightly/RESULTS.md. */
 export function tell({ meta }: Readonly<RunnerTestCase>, ...tried: readonly Tried[]): void {
   meta.tried = [...(meta.tried ?? []), ...tried]
   for (const { what, times, found } of tried) process.stderr.write(`${what}: ${times}: ${found}\n`)

@@ -1,5 +1,5 @@
 /**
- * `npm run results -- NAME=REPORT …` takes the JSON reports of test runs into `results.json`, and writes the table of docs/testing.md
+ * `npm run results -- NAME=REPORT …` takes the JSON reports of test runs into `results.json`, and writes RESULTS.md
  * from it. A report is a row by its NAME; each of the suites below is one, and each thing that a test tells (`test/helpers/tried.ts`). What is not in
  * a report keeps its row, and so does what a test that failed was to tell: the report's row says that it failed. What a test tried at
  * random also keeps its row where that tells of a greater number of times: a short form is no news of what a long one has found.
@@ -8,7 +8,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { Results, testingPage } from '../helpers/pages/testing.ts'
+import { Results, resultsPage } from '../helpers/pages/results.ts'
 
 const Tried = z.object({ what: z.string(), times: z.string(), found: z.string() })
 const Report = z.object({
@@ -48,7 +48,7 @@ const suites: readonly { readonly what: string; readonly files: RegExp }[] = [
 ]
 
 const kept = fileURLToPath(new URL('results.json', import.meta.url))
-const page = fileURLToPath(new URL('../../docs/testing.md', import.meta.url))
+const page = fileURLToPath(new URL('RESULTS.md', import.meta.url))
 
 const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
 const rows = new Map(
@@ -93,4 +93,4 @@ function countIn(times: string): number {
 
 const results = [...rows.values()]
 writeFileSync(kept, `${JSON.stringify(results, null, 2)}\n`)
-writeFileSync(page, testingPage(readFileSync(page, 'utf8'), results))
+writeFileSync(page, resultsPage(results))

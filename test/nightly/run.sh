@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What takes too long for every change: every test in its larger form, thousands of random kills and of turns of the truth, half an hour of
 # a daemon that is left alone, the README's commands on a minimal machine, two images of one commit, and the signatures of the packages.
-# Chance has a new seed each night; ROLLCALL_SEED repeats one. The table of docs/testing.md is written from what was found.
+# Chance has a new seed each night; ROLLCALL_SEED repeats one. RESULTS.md is written from what was found.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export ROLLCALL_SEED=${ROLLCALL_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}

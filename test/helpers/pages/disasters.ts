@@ -1,16 +1,11 @@
-/** A wrong export, and what becomes of it as a snapshot and as a delta. */
+/** A wrong export, and its outcome as a snapshot and as a delta. */
 export type Outcome = { readonly name: string; readonly file: string; readonly outcomes: readonly string[] }
 
-/** The page docs/disasters.md: what becomes of exports that are wrong in all kinds of ways. */
-export function disastersPage(entries: readonly Outcome[]): string {
-  return `# What becomes of a wrong export?
+/** The snapshot `test/sync/plan/disasters.md`: the outcome of every wrong export. docs/disasters.md shows one of each class. */
+export function disastersTable(entries: readonly Outcome[]): string {
+  return `# The outcome of ${entries.length} wrong exports
 
-Made by \`test/sync/plan/disasters.test.ts\` (\`npx vitest run test/sync/plan/disasters.test.ts -u\`), which reads each of these ${entries.length} files as the daemon does.
-
-A company of 400 people, of whom 360 are employed, has sent the same export twice. Then comes one that is wrong, once as a snapshot and once
-as a delta. \`refused\`: the file cannot be read as an export, the run fails, and the next run reads the next one. \`held\`: the guards that
-stop the plan; nothing of it is sent until a person approves it. Everything else goes on, and says how many people change in which way: never
-more than [the limits](guards.md) allow.
+Written by \`npx vitest run test/sync/plan/disasters.test.ts -u\`. docs/disasters.md explains the words and shows one example of each class.
 
 | The export | Its file | As a snapshot | As a delta |
 |---|---|---|---|
@@ -18,7 +13,7 @@ ${entries.map(disasterRow).join('\n')}
 `
 }
 
-/** The row of that page about one export. */
+/** The row of that table about one export. */
 export function disasterRow({ name, file, outcomes }: Outcome): string {
   return `| ${[name, `\`${file}\``, ...outcomes].join(' | ')} |`
 }
