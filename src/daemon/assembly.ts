@@ -15,27 +15,27 @@ import type { Events } from '../telemetry/events.ts'
 import { withTraces } from '../telemetry/traced-events.ts'
 import { noTraces, type Traces } from '../telemetry/traces.ts'
 import { version } from '../version.ts'
-import type { Watched } from './alerts/freshness.ts'
-import { type AuditService, keepAudit } from './audit/service.ts'
+import type { MonitoredConnections } from './alerts/freshness.ts'
+import { type AuditService, openAudit } from './audit/service.ts'
 import type { Config, ConnectionConfig } from './config/config.ts'
 import type { Reloads } from './config/reload.ts'
 import type { Secret } from './config/secret.ts'
 import type { ControlContext } from './control/control.ts'
 import type { Restorations } from './control/store.ts'
 import { openStore } from './installation/open-store.ts'
-import { platformWhenUsed } from './platform-when-used.ts'
+import { lazyPlatform } from './lazy-platform.ts'
 import type { Scheduled } from './schedules/schedules.ts'
 import { type WorkScheduler, createWorkScheduler } from './work-scheduler.ts'
 import { userName } from './user-name.ts'
 
-/** Everything that work needs, opened: the store, the queue and the way to the platform. */
+/** Everything that runs need, opened: the store, the queue and the platform client. */
 export type Assembly = {
   readonly config: Config
   readonly queue: Queue
   readonly sync: SyncContext
   readonly audit: AuditService
-  /** The order in which this process does its work. */
-  readonly turns: WorkScheduler
+  /** Decides the order in which this process works on its jobs. */
+  readonly scheduler: WorkScheduler
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -44,12 +44,12 @@ type AssemblyOptions = {
   readonly now: () => Date
   /** Who started this process. Default: the user of this machine. */
   readonly startedBy?: string
-  /** What a process of the daemon says of itself. */
+  /** How a daemon process describes itself to the others; left out by commands. */
   readonly card?: ProcessCard
-  /** Whether this process does work that has traces. Default: if it is one of the daemon. */
-  readonly works?: boolean
-  /** Whether this process only looks. Its queue and its way to the platform are opened if they are used after all. */
-  readonly looks?: boolean
+  /** Whether this process traces the runs it works on. Default: true for a daemon process. */
+  readonly tracesRuns?: boolean
+  /** Read-only: takes no lease, and opens the queue and the platform client only when they are used. */
+  readonly isReadOnly?: boolean
 }
 
 /** A long statement of the embedded database blocks this process; its jobs must not be taken for abandoned meanwhile. */
@@ -58,36 +58,44 @@ const embeddedLockSeconds = 600
 /** Opens the parts in order. What was opened is closed in reverse, also when a later one fails to open. */
 export async function assemble(
   config: Config,
-  { events: log, now, startedBy = userName(), card, works = card !== undefined, looks = false }: AssemblyOptions,
+  {
+    events: log,
+    now,
+    startedBy = userName(),
+    card,
+    tracesRuns = card !== undefined,
+    isReadOnly = false,
+  }: AssemblyOptions,
 ): Promise<Assembly> {
   await using opening = new AsyncDisposableStack()
-  const traces = works && config.traces ? opening.use(await openTraces(config.traces, { card, events: log })) : noTraces
+  const traces =
+    tracesRuns && config.traces ? opening.use(await openTraces(config.traces, { card, events: log })) : noTraces
   const events = withTraces(log, traces)
-  const { store, keeper: audit } = await keepAudit(opening.use(await openStore(config, { events, now })), {
+  const { store, keeper: audit } = await openAudit(opening.use(await openStore(config, { events, now })), {
     config,
     events,
     now,
   })
   opening.use(audit)
   const openQueue = () => openJobs(config, { store, events })
-  // A store that was looked at has all its tables, so that a check of it has none to make.
-  const mayWait = looks && (config.queue !== null || (await hasJobTables(store.pool)))
-  const queue = opening.use(mayWait ? queueWhenUsed(await jobsPlace(config, store), openQueue) : await openQueue())
-  const lease = looks ? noLease : opening.use(await takeLease(store, card))
-  const openWay = async () => (await import('./platform.ts')).openPlatform(config, store, { events })
-  const platform = opening.use(looks ? platformWhenUsed(config, openWay) : await openWay())
+  // If the job tables exist, opening the queue creates nothing and can wait.
+  const canWait = isReadOnly && (config.queue !== null || (await hasJobTables(store.pool)))
+  const queue = opening.use(canWait ? queueWhenUsed(await jobsPlace(config, store), openQueue) : await openQueue())
+  const lease = isReadOnly ? noLease : opening.use(await takeLease(store, card))
+  const openClient = async () => (await import('./platform.ts')).openPlatform(config, store, { events })
+  const platform = opening.use(isReadOnly ? lazyPlatform(config, openClient) : await openClient())
   const connections = new Map(
     [...config.connections].map(([name, connection]) => [name, toSyncConnection(config, connection)]),
   )
-  const turns = createWorkScheduler()
+  const scheduler = createWorkScheduler()
   const sync: SyncContext = {
     store,
     connections,
     enqueue: async (jobs) => {
-      if (jobs.some(({ line = 'short' }) => line === 'short')) turns.expectShort()
+      if (jobs.some(({ line = 'short' }) => line === 'short')) scheduler.expectShort()
       await queue.enqueue(jobs)
     },
-    expectShort: turns.expectShort,
+    expectShort: scheduler.expectShort,
     platform,
     events,
     traces,
@@ -98,7 +106,7 @@ export async function assemble(
     startedBy,
   }
   const opened = opening.move()
-  return { config, queue, sync, audit, turns, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { config, queue, sync, audit, scheduler, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 /** What the control API is served from: by the daemon, or by a command that does the work itself. */
@@ -131,16 +139,16 @@ export function controlContext(
     ...(restorations && { restorations }),
     ...(reloads && { reloads }),
     audit,
-    schedules: schedulesOf(config),
+    schedules: connectionSchedules(config),
     alerts: config.alerts,
-    watched: watchedOf(config),
+    monitored: monitoredConnections(config),
     about,
     signal,
   }
 }
 
 /** When each connection is read and read back without a person's asking. */
-export function schedulesOf(config: Config): Scheduled[] {
+export function connectionSchedules(config: Config): Scheduled[] {
   return [...config.connections].flatMap(([connection, { schedule, verify, sample }]): Scheduled[] => [
     ...(schedule ? [{ connection, purpose: 'read', schedule } as const] : []),
     ...(verify ? [{ connection, purpose: 'verify', schedule: verify } as const] : []),
@@ -149,7 +157,7 @@ export function schedulesOf(config: Config): Scheduled[] {
 }
 
 /** What is watched for alerts. */
-export function watchedOf({ connections }: Config): Watched {
+export function monitoredConnections({ connections }: Config): MonitoredConnections {
   const sources = [...connections].flatMap(([connection, { source, schedule }]) => {
     if (source === null) return []
     const { type, mode } = source.settings

@@ -24,22 +24,22 @@ import type { Config, ConnectionConfig, WebhookConfig } from './config/config.ts
 import { markerFile } from './installation/marker.ts'
 import { ensureDataDir, openStore } from './installation/open-store.ts'
 import { openPlatform } from './platform.ts'
-import { type Check, failed, failureOfStop, passed, tested, warned } from './probe/check-result.ts'
-import { type KeyUse, type TriedPermission, tryPermissions } from './probe/key-permissions.ts'
+import { type CheckResult, failed, failureOfStop, passed, tested, warned } from './probe/check-result.ts'
+import { type KeyUse, type PermissionResult, testPermissions } from './probe/key-permissions.ts'
 
 /** What a daemon has open: another process could not open it beside. */
 type OpenedParts = { readonly store: Database<StoreSchema>; readonly queue: Queue }
 
 /** What a check asks of a daemon: the values of a connection that people have classed, and whether an earlier run has made anybody known. */
-export type AskedDaemon = {
-  classed(connection: string): Promise<readonly ClassedView[]>
+export type DaemonQueries = {
+  classifiedValues(connection: string): Promise<readonly ClassedView[]>
   knowsAnybody(connection: string): Promise<boolean>
 }
 
 export type CheckOptions = {
   readonly connection?: string
   /** Finds the daemon, which may be the only process that can use the store; null where none answers. */
-  readonly findDaemon: () => Promise<AskedDaemon | null>
+  readonly findDaemon: () => Promise<DaemonQueries | null>
   /** Given by a daemon that checks itself. */
   readonly opened?: OpenedParts
   readonly events: Events
@@ -48,7 +48,7 @@ export type CheckOptions = {
 }
 
 /** Tests everything that a run needs, one result after the other. Nothing is sent to the platform, and no run is made. */
-export async function* checkAll(config: Config, options: CheckOptions): AsyncGenerator<Check> {
+export async function* checkAll(config: Config, options: CheckOptions): AsyncGenerator<CheckResult> {
   const connections = [...config.connections.values()].filter(
     ({ name }) => options.connection === undefined || name === options.connection,
   )
@@ -80,7 +80,7 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
   for (const channel of config.alerts.channels) {
     yield await tested(`alerts to ${channel.name}`, () => checkChannel(channel, options))
   }
-  const targets: Check[] = []
+  const targets: CheckResult[] = []
   for (const connection of connections) {
     const target = await checkTarget(platform, toSyncConnection(config, connection), options)
     yield target
@@ -101,10 +101,10 @@ async function* checkPermissions(
   platform: Platform,
   uses: readonly KeyUse[],
   { signal }: CheckOptions,
-): AsyncGenerator<Check> {
-  const lacking: TriedPermission[] = []
+): AsyncGenerator<CheckResult> {
+  const lacking: PermissionResult[] = []
   yield await tested('permissions', async () => {
-    const tried = await tryPermissions(platform, signal, uses)
+    const tried = await testPermissions(platform, signal, uses)
     lacking.push(...tried.filter(({ isGranted, isVital }) => isGranted === false && !isVital))
     const vital = tried.filter(({ isGranted, isVital }) => isGranted === false && isVital)
     if (vital.length > 0) throw new Failure('blocked', `the key lacks ${vital.map(namedPermission).join('; ')}`)
@@ -113,7 +113,7 @@ async function* checkPermissions(
   for (const one of lacking) yield warned('permissions', `the key lacks ${namedPermission(one)}`)
 }
 
-function namedPermission({ permissions, purpose }: TriedPermission): string {
+function namedPermission({ permissions, purpose }: PermissionResult): string {
   return `${permissions.join(' or ')} (${purpose})`
 }
 
@@ -180,7 +180,11 @@ async function readKnown(
       await ofStore(opened.store)
     } else if (daemon) {
       for (const { name } of connections) {
-        const classed = (await daemon.classed(name)).map(({ field, value, as }) => ({ field, value, meaning: as }))
+        const classed = (await daemon.classifiedValues(name)).map(({ field, value, as }) => ({
+          field,
+          value,
+          meaning: as,
+        }))
         found.set(name, { classed, hasPeople: await daemon.knowsAnybody(name) })
       }
     } else if (!isTrial || config.database) {
@@ -198,7 +202,7 @@ async function* checkSource(
   connection: SyncConnection,
   known: ReadonlyMap<string, Known> | Failure,
   { now, signal }: CheckOptions,
-): AsyncGenerator<Check> {
+): AsyncGenerator<CheckResult> {
   const feed = connection.feeds.source
   if (!feed) return
   const name = `source of ${connection.name}`
@@ -236,7 +240,7 @@ function heldText({ name, reason, hints = [], people = [] }: Verdict): string {
   return `the first plan would be held by ${name}: ${[reason, ...more].join('; ')}`
 }
 
-async function checkWebhook(connection: string, { secrets }: WebhookConfig): Promise<Check> {
+async function checkWebhook(connection: string, { secrets }: WebhookConfig): Promise<CheckResult> {
   return await tested(`webhook of ${connection}`, async () => {
     for (const secret of secrets) await secret.read()
     return `/webhooks/${connection}, ${counted(secrets.length, 'secret')} can be read`
@@ -249,7 +253,7 @@ function kindOf({ column, reason, cellOnly }: Reject): string {
   return `${cellOnly ? 'with a bad cell' : 'rejected'}: ${column === null ? plain : `${column}: ${plain}`}`
 }
 
-async function* checkState({ config, isTrial, shown }: Place, options: CheckOptions): AsyncGenerator<Check> {
+async function* checkState({ config, isTrial, shown }: Place, options: CheckOptions): AsyncGenerator<CheckResult> {
   const { opened } = options
   if (opened) {
     yield await tested('database', async () => {
@@ -280,7 +284,11 @@ async function* checkState({ config, isTrial, shown }: Place, options: CheckOpti
 }
 
 /** Reaches the platform with the key: finds the target and lists its people, which needs no more than permissions to read. */
-async function checkTarget(platform: Platform, connection: SyncConnection, { signal }: CheckOptions): Promise<Check> {
+async function checkTarget(
+  platform: Platform,
+  connection: SyncConnection,
+  { signal }: CheckOptions,
+): Promise<CheckResult> {
   return await tested(`platform for ${connection.name}`, async () => {
     const target = await lookUpTarget({ platform }, connection, signal)
     if (target === null) return `${platform.baseUrl} answers; the first run will create the connection`

@@ -8,7 +8,7 @@ import type { StoreSchema } from '../store/schema.ts'
 import type { Platform } from '../sync/context/context.ts'
 import { createRateLimiter } from '../sync/rate-limit/rate-limiter.ts'
 import type { Events } from '../telemetry/events.ts'
-import { step } from '../telemetry/traces.ts'
+import { traceStep } from '../telemetry/traces.ts'
 import type { Config } from './config/config.ts'
 
 const connectTimeoutMs = 10_000
@@ -43,19 +43,23 @@ export function openPlatform(
   }
 }
 
-/** Tells of each request to the platform how long it took and what became of it, and makes it a span of its job. */
+/** Emits the outcome and duration of each request to the platform, and traces the request as a step of its job. */
 function timed(events: Events): Around {
   return async ({ operation, method }, request) => {
     const sentMs = performance.now()
-    const facts = { 'rollcall.operation': operation, 'http.request.method': method }
-    const found = (received: AnyAnswer) => {
-      const [kind, status] = [kindOf(received), statusOf(received)]
-      const fault = kind === 'taken' ? null : kind
-      return { facts: { 'http.response.status_code': status, 'rollcall.outcome': kind }, fault }
-    }
-    const answer = await step(`${method} ${operation}`, request, { kind: 'request', facts, found })
+    const answer = await traceStep(`${method} ${operation}`, request, {
+      kind: 'request',
+      attributes: { 'rollcall.operation': operation, 'http.request.method': method },
+      describeResult: describeAnswer,
+    })
     const durationMs = Math.round(performance.now() - sentMs)
     events.requestAnswered({ operation, method, outcome: kindOf(answer), status: statusOf(answer), durationMs })
     return answer
   }
+}
+
+function describeAnswer(answer: AnyAnswer) {
+  const outcome = kindOf(answer)
+  const attributes = { 'http.response.status_code': statusOf(answer), 'rollcall.outcome': outcome }
+  return { attributes, fault: outcome === 'taken' ? null : outcome }
 }

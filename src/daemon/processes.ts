@@ -20,7 +20,7 @@ export function processCard(
 }
 
 /** The roles that a text such as `scheduler,worker` names, in their own order. */
-export function rolesIn(text: string): ProcessRole[] {
+export function parseRoles(text: string): ProcessRole[] {
   const named = text.split(',').map((name) => name.trim())
   const unknown = named.filter((name) => !processRoles.some((role) => role === name))
   if (unknown.length > 0)
@@ -32,7 +32,7 @@ export function rolesIn(text: string): ProcessRole[] {
 }
 
 /** The embedded database is open in one process only, so that this process has to do everything. */
-export function refuseParted({ database }: Pick<Config, 'database'>, roles: readonly ProcessRole[]): void {
+export function requireAllRoles({ database }: Pick<Config, 'database'>, roles: readonly ProcessRole[]): void {
   if (database !== null || roles.length === processRoles.length) return
   const missing = processRoles.filter((role) => !roles.includes(role)).join(', ')
   const help = 'leave out --roles, or name a PostgreSQL database in the configuration'

@@ -11,7 +11,14 @@ import { repeat } from '../system/repeat.ts'
 import type { Events } from '../telemetry/events.ts'
 import { type OpenedAccess, openAccess, openTokens } from './access/open.ts'
 import { type AlertContext, startAlerts } from './alerts/alerts.ts'
-import { type Assembly, assemble, controlContext, schedulesOf, toSyncConnection, watchedOf } from './assembly.ts'
+import {
+  type Assembly,
+  assemble,
+  controlContext,
+  connectionSchedules,
+  toSyncConnection,
+  monitoredConnections,
+} from './assembly.ts'
 import { checkAll } from './check.ts'
 import type { Config } from './config/config.ts'
 import type { Reloads } from './config/reload.ts'
@@ -28,7 +35,7 @@ import type { ReadingContext } from './metrics/readings.ts'
 import { serveMetrics } from './metrics/serve.ts'
 import { withOutages } from './outages.ts'
 import { openPlatform } from './platform.ts'
-import { type TriedPermission, tryPermissions } from './probe/key-permissions.ts'
+import { type PermissionResult, testPermissions } from './probe/key-permissions.ts'
 import { processCard, watchSettings } from './processes.ts'
 import { openFirstVisits } from './proposal/first-visit.ts'
 import { openUploads, type UploadLimits } from './proposal/uploads.ts'
@@ -44,7 +51,7 @@ export type Daemon = {
   /** The Unix socket of the control API; null without the role api. */
   readonly socket: string | null
   /** Ends what the daemon does by itself, while it still answers. */
-  rest(): Promise<void>
+  stopWork(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -91,7 +98,7 @@ export async function startDaemon(
   const card = processCard(config, { roles, since: now() })
   const assembly = opening.use(await assemble(config, { events, now, card }))
   const activity = opening.use(new AsyncDisposableStack())
-  const rest = () => activity.disposeAsync()
+  const stopWork = () => activity.disposeAsync()
   activity.use(watchSettings(assembly.sync, card, { pauseMs: settingsLookMs }))
   activity.use(await startWork(assembly, roles))
   if (roles.includes('scheduler')) {
@@ -113,7 +120,7 @@ export async function startDaemon(
     const { url } = opening.use(await startProbeServer({ ...config.server, hosts: tokens.hosts, checks, alsoServe }))
     events.daemonStarted({ address: url, connections: config.connections.size, roles })
     const running = opening.move()
-    return { url, socket: null, rest, [Symbol.asyncDispose]: () => running.disposeAsync() }
+    return { url, socket: null, stopWork, [Symbol.asyncDispose]: () => running.disposeAsync() }
   }
 
   const uploads = opening.use(
@@ -170,13 +177,13 @@ export async function startDaemon(
   events.daemonStarted({ address: server.url, connections: config.connections.size, roles })
   if (config.connections.size === 0) events.connectionAwaited({ address: server.url, configuration: config.file })
   const running = opening.move()
-  return { url: server.url, socket, rest, [Symbol.asyncDispose]: () => running.disposeAsync() }
+  return { url: server.url, socket, stopWork, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }
 
-async function tryGivenKey(config: Config, key: string, signal: AbortSignal): Promise<readonly TriedPermission[]> {
+async function tryGivenKey(config: Config, key: string, signal: AbortSignal): Promise<readonly PermissionResult[]> {
   const given = { ...config, platform: { ...config.platform, apiKey: new Secret([{ text: key }]) } }
   await using platform = openPlatform(given, null)
-  return await tryPermissions(platform, signal)
+  return await testPermissions(platform, signal)
 }
 
 function configuredOf({ config, sync, queue }: Assembly): Configured {
@@ -192,18 +199,18 @@ function configuredOf({ config, sync, queue }: Assembly): Configured {
 }
 
 function readingContext({ config, sync, queue, audit }: Assembly): ReadingContext {
-  const { leaverBounds } = watchedOf(config)
-  return { sync, queue, schedules: schedulesOf(config), leaverBounds, audit }
+  const { leaverBounds } = monitoredConnections(config)
+  return { sync, queue, schedules: connectionSchedules(config), leaverBounds, audit }
 }
 
 function alertContext({ config, sync }: Assembly): AlertContext {
   const { store, events, now } = sync
-  return { db: store.db, settings: config.alerts, watched: watchedOf(config), events, now }
+  return { db: store.db, settings: config.alerts, monitored: monitoredConnections(config), events, now }
 }
 
 async function startSchedules(assembly: Assembly): Promise<AsyncDisposable> {
   const { sync, config } = assembly
-  const takeDueSlots = createSchedules(schedulesOf(config), scheduleTasks(sync))
+  const takeDueSlots = createSchedules(connectionSchedules(config), scheduleTasks(sync))
   const takeDue = async (): Promise<void> => {
     // First the leaving dates whose day has come: a source that is due as well may be missing.
     await requestDueRuns(sync)

@@ -15,7 +15,7 @@ import {
   syncWorkers,
 } from '../sync/sync.ts'
 import { repeat } from '../system/repeat.ts'
-import type { Facts } from '../telemetry/traces.ts'
+import type { SpanAttributes } from '../telemetry/traces.ts'
 import type { Assembly } from './assembly.ts'
 import type { WorkScheduler } from './work-scheduler.ts'
 
@@ -46,14 +46,14 @@ const stopWithinMs = 12_000
  * looks after. All of it may run in several processes: the store decides who does what.
  */
 export async function startWork(
-  { queue, sync, config, turns }: Assembly,
+  { queue, sync, config, scheduler }: Assembly,
   roles: readonly ProcessRole[] = processRoles,
 ): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack()
   const works = roles.includes('worker')
   if (works) {
     const working = await Promise.all(
-      lines.map((line) => queue.work(boundTo(sync, line, turns), { concurrency: concurrency[line], line })),
+      lines.map((line) => queue.work(boundTo(sync, line, scheduler), { concurrency: concurrency[line], line })),
     )
     starting.defer(async () => {
       await Promise.all(working.map((one) => one.stop({ withinMs: stopWithinMs })))
@@ -123,7 +123,7 @@ async function removeOld(
  * Removes some of it at the end of a command that works, and vacuums an embedded database where that is due. What goes wrong is told, and
  * does not concern the command.
  */
-export async function tidyAtTheEnd(assembly: Pick<Assembly, 'sync' | 'config'>): Promise<void> {
+export async function tidyUp(assembly: Pick<Assembly, 'sync' | 'config'>): Promise<void> {
   const { store, events } = assembly.sync
   try {
     await removeOld(assembly, { portions: portionsAtTheEnd })
@@ -134,13 +134,15 @@ export async function tidyAtTheEnd(assembly: Pick<Assembly, 'sync' | 'config'>):
 }
 
 /** The workers of a line. */
-function boundTo(sync: SyncContext, line: Line, turns: WorkScheduler): BoundWorkers {
+function boundTo(sync: SyncContext, line: Line, scheduler: WorkScheduler): BoundWorkers {
   const isExpected = (error: unknown): boolean => error instanceof Postponed
-  type Job = { readonly job: JobName; readonly runId: string; readonly facts: Facts; readonly isLong: boolean }
+  type Job = { readonly job: JobName; readonly runId: string; readonly facts: SpanAttributes; readonly isLong: boolean }
   const inTurn = ({ job, runId, facts, isLong }: Job, work: (ctx: SyncContext) => Promise<void>) =>
-    turns[isLong ? 'long' : 'short']((yieldToShortWork) => {
+    scheduler[isLong ? 'long' : 'short']((yieldToShortWork) => {
       const ctx = { ...sync, yieldToShortWork, ...(isLong && { platform: lowPriority(sync.platform) }) }
-      return sync.traces.ofRun({ runId, name: `job ${job}`, kind: 'job', facts, isExpected }, () => work(ctx))
+      return sync.traces.ofRun({ runId, name: `job ${job}`, kind: 'job', attributes: facts, isExpected }, () =>
+        work(ctx),
+      )
     })
   const batchWorker = (job: Exclude<JobName, 'run'>): BoundWorkers['upsert'] => {
     return ({ runId, batch }, signal) => {

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 /** Runs a task again and again, a pause after each end, until disposed. What it throws goes to `failed` and the next turn comes anyway. */
 export function repeat(
   task: () => Promise<unknown>,
-  { pauseMs, failed }: { pauseMs: number; failed: (error: unknown) => void },
+  { pauseMs, failed: onError }: { pauseMs: number; failed: (error: unknown) => void },
 ): AsyncDisposable {
   const ending = new AbortController()
   const turning = turn()
@@ -19,7 +19,7 @@ export function repeat(
       try {
         await task()
       } catch (error) {
-        failed(error)
+        onError(error)
       }
     }
   }

@@ -8,7 +8,7 @@ type EventFields = {
   'run.requested': RunRef & { readonly trigger: string }
   'run.started': RunRef & { readonly trigger: string }
   'run.read': RunRef & { readonly rows: number; readonly rejected: number }
-  'run.reads_whole': RunRef & { readonly reason: string }
+  'run.full_read': RunRef & { readonly reason: string }
   'run.planned': RunRef & { readonly counts: Readonly<Record<string, number>>; readonly batches: number }
   'run.prepared': RunRef
   'run.committed': RunRef & { readonly batches: number }
@@ -37,29 +37,29 @@ type EventFields = {
   'person.undelivered': RunRef & { readonly identityId: string; readonly status: number }
   'person.restored': { readonly connection: string; readonly identityId: string; readonly by: string }
   'connection.blocked': { readonly connection: string; readonly status: string; readonly reason: string }
-  'connection.freed': { readonly connection: string }
+  'connection.recovered': { readonly connection: string }
   'connection.unblocked': { readonly connection: string; readonly by: string }
   'connection.paused': { readonly connection: string; readonly by: string; readonly until: string | null }
   'connection.resumed': { readonly connection: string; readonly by: string }
-  'leaving.held_back': {
+  'departure.held_back': {
     readonly connection: string
     readonly identityId: string
     readonly until: string | null
     readonly by: string
   }
-  'keys.answered': {
+  'keys.decided': {
     readonly connection: string
     readonly keys: number
     readonly answer: 'one person' | 'two people' | 'withdrawn'
     readonly by: string
   }
-  'value.classed': {
+  'value.classified': {
     readonly connection: string
     readonly field: string
     readonly meaning: string
     readonly by: string
   }
-  'source.unsettled': { readonly connection: string; readonly source: string; readonly reason: string }
+  'source.not_archived': { readonly connection: string; readonly source: string; readonly reason: string }
   'source.watch_failed': { readonly connection: string; readonly reason: string }
   'webhook.stored': { readonly connection: string; readonly stored: number; readonly duplicates: number }
   'webhook.refused': {
@@ -115,9 +115,9 @@ type EventFields = {
   'queue.unreachable': { readonly place: string; readonly code: string }
   'queue.reachable': { readonly place: string }
   'queue.lost_job': { readonly place: string }
-  'audit.sealed': { readonly entries: number; readonly ordinal: number; readonly hash: string }
-  'audit.unsealed': { readonly reason: string }
-  'doubts.read': { readonly connection: string; readonly people: number; readonly differing: number }
+  'audit.signed': { readonly entries: number; readonly ordinal: number; readonly hash: string }
+  'audit.unsigned': { readonly reason: string }
+  'in_doubt.verified': { readonly connection: string; readonly people: number; readonly differing: number }
   'store.marked': { readonly place: string }
   'store.restored': { readonly madeAt: string; readonly people: number; readonly by: string }
   'values.removed': { readonly runs: number; readonly values: number; readonly events: number }
@@ -165,7 +165,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     runRequested: tells('info', 'run.requested', 'run requested'),
     runStarted: tells('info', 'run.started', 'run started reading its source'),
     runRead: tells('debug', 'run.read', 'run read a part of its source'),
-    runReadsWhole: tells('info', 'run.reads_whole', 'run reads every row of its export'),
+    runFullRead: tells('info', 'run.full_read', 'run reads every row of its export'),
     runPlanned: tells('info', 'run.planned', 'run planned'),
     runPrepared: tells('debug', 'run.prepared', 'plan stored'),
     runCommitted: tells('debug', 'run.committed', 'plan accepted'),
@@ -188,14 +188,18 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     personUndelivered: tells('warn', 'person.undelivered', 'platform fails on a person, who is tried again every hour'),
     personRestored: tells('info', 'person.restored', 'retraction taken back'),
     connectionBlocked: tells('warn', 'connection.blocked', 'connection blocked until an operator helps'),
-    connectionFreed: tells('info', 'connection.freed', 'connection works again'),
+    connectionRecovered: tells('info', 'connection.recovered', 'connection works again'),
     connectionUnblocked: tells('info', 'connection.unblocked', 'block lifted by an operator'),
     connectionPaused: tells('info', 'connection.paused', 'connection paused by an operator'),
     connectionResumed: tells('info', 'connection.resumed', 'pause ended by an operator'),
-    leavingHeldBack: tells('info', 'leaving.held_back', 'an operator holds leavings of a person back, or no longer'),
-    keysAnswered: tells('info', 'keys.answered', 'keys were said to name one person or two'),
-    valueClassed: tells('info', 'value.classed', 'a value was classed by an operator'),
-    sourceUnsettled: tells('warn', 'source.unsettled', 'export could not be moved or deleted after its run'),
+    departureHeldBack: tells(
+      'info',
+      'departure.held_back',
+      'an operator holds leavings of a person back, or no longer',
+    ),
+    keysDecided: tells('info', 'keys.decided', 'keys were said to name one person or two'),
+    valueClassified: tells('info', 'value.classified', 'a value was classed by an operator'),
+    sourceNotArchived: tells('warn', 'source.not_archived', 'export could not be moved or deleted after its run'),
     sourceWatchFailed: tells('warn', 'source.watch_failed', 'folder cannot be watched'),
     webhookStored: tells('debug', 'webhook.stored', 'events stored'),
     webhookRefused: tells('warn', 'webhook.refused', 'event refused'),
@@ -254,7 +258,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     daemonCutOff: tells('warn', 'daemon.cut_off', 'daemon ended before everything was closed; the next one goes on'),
     daemonStopped: tells('info', 'daemon.stopped', 'daemon stopped'),
     scheduleMissed: tells('warn', 'schedule.missed', 'scheduled run did not begin at its time, caught up now'),
-    doubtsRead: tells('info', 'doubts.read', 'people in doubt read back'),
+    inDoubtVerified: tells('info', 'in_doubt.verified', 'people in doubt read back'),
     storeMarked: tells(
       'warn',
       'store.marked',
@@ -262,8 +266,8 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     ),
     storeRestored: tells('warn', 'store.restored', 'the store was put back from a backup'),
     valuesRemoved: tells('info', 'values.removed', 'values removed whose time is over'),
-    auditSealed: tells('info', 'audit.sealed', 'audit trail signed'),
-    auditUnsealed: tells('error', 'audit.unsealed', 'audit trail cannot be signed'),
+    auditSigned: tells('info', 'audit.signed', 'audit trail signed'),
+    auditUnsigned: tells('error', 'audit.unsigned', 'audit trail cannot be signed'),
     unexpected: tells('error', 'unexpected', 'unexpected error'),
   }
 }

@@ -6,7 +6,15 @@ import { errorCode } from '../errors.ts'
 import { withOptionalPackage } from '../system/optional-package.ts'
 import { escapeText } from '../text/escape.ts'
 import type { Events } from './events.ts'
-import { type EndedRun, type Facts, type OpenSpan, type SpanKind, type Traces, traceIdOf, within } from './traces.ts'
+import {
+  type TracedRun,
+  type SpanAttributes,
+  type OpenSpan,
+  type SpanKind,
+  type Traces,
+  traceIdOf,
+  runInSpan,
+} from './traces.ts'
 
 type OtlpSettings = {
   /** Below which the collector takes traces at `/v1/traces`. */
@@ -15,7 +23,7 @@ type OtlpSettings = {
   readonly serviceName: string
   readonly version: string
   /** What else is said of the process. */
-  readonly process: Facts
+  readonly process: SpanAttributes
   /** Read for each request. */
   readonly headers: () => Promise<Record<string, string>>
 }
@@ -138,7 +146,7 @@ function createTraces(tracer: Tracer, api: Packages['api'], ids: Ids): Traces {
   const { ROOT_CONTEXT, SpanKind: kinds, SpanStatusCode, TraceFlags, trace } = api
   const kindOf = { internal: kinds.INTERNAL, job: kinds.CONSUMER, request: kinds.CLIENT } as const
 
-  function open(above: Context, name: string, kind: SpanKind, facts: Facts): OpenSpan {
+  function open(above: Context, name: string, kind: SpanKind, facts: SpanAttributes): OpenSpan {
     return opened(tracer.startSpan(name, { kind: kindOf[kind], attributes: shown(facts) }, above), above)
   }
 
@@ -146,7 +154,7 @@ function createTraces(tracer: Tracer, api: Packages['api'], ids: Ids): Traces {
     const here = trace.setSpan(above, span)
     return {
       traceId: span.spanContext().traceId,
-      below: (name, kind, facts) => open(here, name, kind, facts),
+      startChild: (name, kind, facts) => open(here, name, kind, facts),
       setAttributes: (facts) => span.setAttributes(shown(facts)),
       end(fault = null) {
         if (fault !== null) span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute('error.type', fault)
@@ -162,15 +170,15 @@ function createTraces(tracer: Tracer, api: Packages['api'], ids: Ids): Traces {
 
   return {
     isOn: true,
-    ofRun({ runId, name, kind = 'internal', facts, isExpected }, work) {
+    ofRun({ runId, name, kind = 'internal', attributes: facts, isExpected }, work) {
       const told = { 'rollcall.run': runId, ...facts }
       const span = open(belowRun(runId), name, kind, told)
-      return within(span, told, async () => ({ result: await work(), fault: null }), isExpected)
+      return runInSpan(span, told, async () => ({ result: await work(), fault: null }), isExpected)
     },
-    mark(runId, name, facts) {
+    addEvent(runId, name, facts) {
       open(belowRun(runId), name, 'internal', { 'rollcall.run': runId, ...facts }).end()
     },
-    ended(run) {
+    recordRun(run) {
       const { traceId, spanId } = rootOf(run.id)
       ids.once(traceId, spanId)
       const startTime = new Date(run.createdAt)
@@ -181,7 +189,7 @@ function createTraces(tracer: Tracer, api: Packages['api'], ids: Ids): Traces {
   }
 }
 
-function shown(facts: Facts): Facts {
+function shown(facts: SpanAttributes): SpanAttributes {
   const visibly = ([name, value]: [string, string | number]) =>
     [name, typeof value === 'string' ? escapeText(value) : value] as const
   return Object.fromEntries(Object.entries(facts).map(visibly))
@@ -192,7 +200,7 @@ function rootOf(runId: string): { readonly traceId: string; readonly spanId: str
   return { traceId, spanId: traceId.slice(0, 16) }
 }
 
-function factsOf({ id, connection, trigger, feed, state }: EndedRun): Facts {
+function factsOf({ id, connection, trigger, feed, state }: TracedRun): SpanAttributes {
   return {
     'rollcall.run': id,
     'rollcall.connection': connection,

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { errorCode } from '../errors.ts'
 
 /** What a span says: ids, names of connections and closed words. Never a key, a value or a name of a person. */
-export type Facts = Readonly<Record<string, string | number>>
+export type SpanAttributes = Readonly<Record<string, string | number>>
 
 export type SpanKind = 'internal' | 'job' | 'request'
 
@@ -10,14 +10,14 @@ export type SpanKind = 'internal' | 'job' | 'request'
 export type OpenSpan = {
   readonly traceId: string
   /** A span below this one. */
-  below(name: string, kind: SpanKind, facts: Facts): OpenSpan
-  setAttributes(facts: Facts): void
+  startChild(name: string, kind: SpanKind, attributes: SpanAttributes): OpenSpan
+  setAttributes(attributes: SpanAttributes): void
   /** `fault`: the code of what went wrong; null: nothing did. */
   end(fault?: string | null): void
 }
 
 /** A run that is over, as its trace knows it. */
-export type EndedRun = {
+export type TracedRun = {
   readonly id: string
   readonly connection: string
   readonly trigger: string
@@ -32,27 +32,27 @@ export type Traces = {
   /** Does a part of the work on a run. What is done meanwhile is part of it. `isExpected`: errors that mean that nothing is wrong. */
   ofRun<T>(part: PartOfRun, work: () => Promise<T>): Promise<T>
   /** Notes something that happened to a run, and takes no time. */
-  mark(runId: string, name: string, facts: Facts): void
+  addEvent(runId: string, name: string, attributes: SpanAttributes): void
   /** Gives the run's trace its first span, below which all others stand. */
-  ended(run: EndedRun): void
+  recordRun(run: TracedRun): void
 }
 
 type PartOfRun = {
   readonly runId: string
   readonly name: string
   readonly kind?: SpanKind
-  readonly facts: Facts
+  readonly attributes: SpanAttributes
   readonly isExpected?: (error: unknown) => boolean
 }
 
 export const noTraces: Traces = {
   isOn: false,
   ofRun: (_part, work) => work(),
-  mark() {},
-  ended() {},
+  addEvent() {},
+  recordRun() {},
 }
 
-type Current = { readonly span: OpenSpan; told: Facts }
+type Current = { readonly span: OpenSpan; inherited: SpanAttributes }
 
 const current = new AsyncLocalStorage<Current>()
 
@@ -67,53 +67,53 @@ export function traceIdOf(runId: string): string {
 }
 
 /** Says something of the span under way. */
-export function noteSpan(facts: Facts): void {
-  current.getStore()?.span.setAttributes(facts)
+export function setAttributes(attributes: SpanAttributes): void {
+  current.getStore()?.span.setAttributes(attributes)
 }
 
 /** Says something of the span under way and of all that will stand below it. */
-export function setInheritedAttributes(facts: Facts): void {
+export function setInheritedAttributes(attributes: SpanAttributes): void {
   const store = current.getStore()
   if (store === undefined) return
-  store.told = { ...store.told, ...facts }
-  store.span.setAttributes(facts)
+  store.inherited = { ...store.inherited, ...attributes }
+  store.span.setAttributes(attributes)
 }
 
 /** Does a step of work that belongs to a trace. Outside of one, it is just done. */
-export async function step<T>(
+export async function traceStep<T>(
   name: string,
   work: () => Promise<T>,
   {
     kind = 'internal',
-    facts = {},
-    found,
+    attributes = {},
+    describeResult: found,
   }: {
     readonly kind?: SpanKind
-    readonly facts?: Facts
+    readonly attributes?: SpanAttributes
     /** What a result says; `fault` where it is none that was hoped for. */
-    readonly found?: (result: T) => { readonly facts: Facts; readonly fault?: string | null }
+    readonly describeResult?: (result: T) => { readonly attributes: SpanAttributes; readonly fault?: string | null }
   } = {},
 ): Promise<T> {
   const above = current.getStore()
   if (above === undefined) return await work()
-  const span = above.span.below(name, kind, { ...above.told, ...facts })
-  return await within(span, above.told, async () => {
+  const span = above.span.startChild(name, kind, { ...above.inherited, ...attributes })
+  return await runInSpan(span, above.inherited, async () => {
     const result = await work()
     const told = found?.(result)
-    if (told) span.setAttributes(told.facts)
+    if (told) span.setAttributes(told.attributes)
     return { result, fault: told?.fault ?? null }
   })
 }
 
 /** Does the work as that of a span, and ends the span with it. */
-export async function within<T>(
+export async function runInSpan<T>(
   span: OpenSpan,
-  told: Facts,
+  told: SpanAttributes,
   work: () => Promise<{ readonly result: T; readonly fault: string | null }>,
   isExpected: (error: unknown) => boolean = () => false,
 ): Promise<T> {
   try {
-    const { result, fault } = await current.run({ span, told }, work)
+    const { result, fault } = await current.run({ span, inherited: told }, work)
     span.end(fault)
     return result
   } catch (error) {

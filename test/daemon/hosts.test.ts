@@ -6,7 +6,7 @@ import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { createProgram } from '../../src/cli/program.ts'
 import { type Config, loadConfig } from '../../src/daemon/config/config.ts'
-import { refuseParted, rolesIn } from '../../src/daemon/processes.ts'
+import { requireAllRoles, parseRoles } from '../../src/daemon/processes.ts'
 import { tool } from '../helpers/servers/tools.ts'
 import { type ExportFolder, exportFolder } from '../helpers/sources/exports.ts'
 
@@ -205,8 +205,8 @@ async function configIn(documents: readonly unknown[], folder: ExportFolder): Pr
 
 function rolesOf({ containers: [{ args }] }: Pod, config: Config) {
   expect(unknownOptions(args)).toEqual([])
-  const roles = rolesIn(args.find((word) => word.startsWith('--roles='))?.slice('--roles='.length) ?? '')
-  expect(() => refuseParted(config, roles)).not.toThrow()
+  const roles = parseRoles(args.find((word) => word.startsWith('--roles='))?.slice('--roles='.length) ?? '')
+  expect(() => requireAllRoles(config, roles)).not.toThrow()
   return roles
 }
 

@@ -3,7 +3,7 @@ import { controlOverSocket } from '../../src/cli/session/control-client.ts'
 import type { ProcessRole } from '../../src/contract/control/processes.ts'
 import { type ConnectionConfig, loadConfig } from '../../src/daemon/config/config.ts'
 import { settingsDigests } from '../../src/daemon/config/settings-digests.ts'
-import { refuseParted, rolesIn } from '../../src/daemon/processes.ts'
+import { requireAllRoles, parseRoles } from '../../src/daemon/processes.ts'
 import { type DaemonOptions, startDaemon } from '../../src/daemon/start.ts'
 import type { Shape } from '../../src/identity/shape/shape.ts'
 import { conditions } from '../../src/store/alerts/conditions.ts'
@@ -159,17 +159,17 @@ test.each([
   [' api , worker ', ['api', 'worker']],
   ['api,scheduler,worker', ['api', 'scheduler', 'worker']],
 ])('--roles %s names roles', (text, expected) => {
-  expect(rolesIn(text)).toEqual(expected)
+  expect(parseRoles(text)).toEqual(expected)
 })
 
 test.each(['all', '', 'api;worker'])('--roles %s is refused with the roles that there are', (text) => {
-  expect(() => rolesIn(text)).toThrow(
+  expect(() => parseRoles(text)).toThrow(
     `there is no role "${text}" for --roles: name one or more of api, scheduler, worker`,
   )
 })
 
 test('the embedded database is refused to a process that has not every role', () => {
-  expect(() => refuseParted({ database: null }, ['api', 'worker'])).toThrow(
+  expect(() => requireAllRoles({ database: null }, ['api', 'worker'])).toThrow(
     'the embedded database allows one process, which needs all roles; scheduler would be missing: leave out --roles, or name a PostgreSQL database in the configuration',
   )
 })

@@ -34,7 +34,7 @@ const stages: Readonly<Record<string, string>> = {
   'run.finished': 'at rest',
   'run.unchanged': 'at rest',
   'run.held': 'at rest',
-  'value.classed': 'classing a status',
+  'value.classified': 'classing a status',
   'run.approved': 'enqueueing',
 }
 

@@ -31,7 +31,7 @@ const operations = ['updateHrisUserIdentity', 'upsertHrisUserIdentities'] as con
 const decisions: readonly { when: string; step: string; act: (story: Story, daemon: CrashDaemon) => Promise<void> }[] =
   [
     { when: 'the plan is held', step: 'run.held', act: (story, daemon) => story.ask(daemon) },
-    { when: 'a status is classed', step: 'value.classed', act: (story, daemon) => story.classStatuses(daemon) },
+    { when: 'a status is classed', step: 'value.classified', act: (story, daemon) => story.classStatuses(daemon) },
     { when: 'a held plan is approved', step: 'run.approved', act: (story, daemon) => story.approve(daemon) },
   ]
 

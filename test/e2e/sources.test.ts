@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Check } from '../../src/daemon/probe/check-result.ts'
+import type { CheckResult } from '../../src/daemon/probe/check-result.ts'
 import type { Ended } from '../helpers/cli.ts'
 import { keepSecret, worldMapping } from '../helpers/connected.ts'
 import { fixtures } from '../helpers/presets/fixtures.ts'
@@ -206,7 +206,7 @@ test('pages of JSON from an HTTP server bring their leavers; the token is never 
   const [first, second] = await twice(work, async () => {
     months.people = afterwards
   })
-  const checked = await work.json<{ checks: readonly Check[] }>('check')
+  const checked = await work.json<{ checks: readonly CheckResult[] }>('check')
   const shown = await work.run('run', 'last')
   const { document: run } = await work.json<{ source: { end: string } }>('run', 'last')
   await keepSecret(work, 'token', 'tok_other')

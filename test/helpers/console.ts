@@ -45,7 +45,7 @@ export async function openConsole(
     configured,
     checkWithinMs,
     alerts: quietAlerts,
-    watched: { connections: ['acme'], sources: [], leaverBounds: new Map([['acme', 24]]) },
+    monitored: { connections: ['acme'], sources: [], leaverBounds: new Map([['acme', 24]]) },
     about: {
       version: '1.2.3',
       daemon: null,

@@ -16,7 +16,7 @@ const adminToken = 'token-of-the-one-who-sets-it-up'
 /** A daemon whose configuration has no connection yet, with a store of its own. */
 export async function openEmptyDaemon({
   baseUrl = 'http://127.0.0.1:9/public/v2',
-  limits = { mostBytes: 1024 * 1024, mostUploads: 4, keptMs: 60_000 },
+  limits = { maxBytes: 1024 * 1024, maxUploads: 4, maxIdleMs: 60_000 },
 }: {
   baseUrl?: string
   limits?: UploadLimits

@@ -32,10 +32,10 @@ test('a listener hears of every event with its fields', () => {
   const events = silentEvents((event) => heard.push(event))
 
   events.sweepEnqueued({ jobs: 3 })
-  events.connectionFreed({ connection: 'acme' })
+  events.connectionRecovered({ connection: 'acme' })
 
   expect(heard).toEqual([
     { event: 'sweep.enqueued', jobs: 3 },
-    { event: 'connection.freed', connection: 'acme' },
+    { event: 'connection.recovered', connection: 'acme' },
   ])
 })

@@ -13,12 +13,12 @@ function loggerTo({ level = 'debug', pretty = false }: { level?: LogLevel; prett
 test('every line is one JSON document with time, level, message and fields', () => {
   const { log, written } = loggerTo()
 
-  createEvents(log).connectionFreed({ connection: 'acme' })
+  createEvents(log).connectionRecovered({ connection: 'acme' })
 
   expect(JSON.parse(written())).toEqual({
     level: 'info',
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-    event: 'connection.freed',
+    event: 'connection.recovered',
     connection: 'acme',
     msg: 'connection works again',
   })
@@ -27,7 +27,7 @@ test('every line is one JSON document with time, level, message and fields', () 
 test('what is below the level is not written', () => {
   const { log, written } = loggerTo({ level: 'warn' })
 
-  createEvents(log).connectionFreed({ connection: 'acme' })
+  createEvents(log).connectionRecovered({ connection: 'acme' })
 
   expect(written()).toBe('')
 })

@@ -84,7 +84,7 @@ const outlets: Readonly<Record<string, (text: string) => string | Promise<string
     const about = { endpoint: collector.url, sampleRatio: 1, serviceName: 'rollcall', version: '1', process }
     {
       await using traces = await startTraces({ ...about, headers: async () => ({}) }, silentEvents())
-      await traces.ofRun({ runId: randomUUID(), name: 'job', facts: { text } }, async () =>
+      await traces.ofRun({ runId: randomUUID(), name: 'job', attributes: { text } }, async () =>
         setInheritedAttributes({ more: text }),
       )
     }

@@ -41,7 +41,7 @@ const Proposed = z.object({
     ...{ name: text, encoding: text, delimiter: text, headers: z.array(text), rows: z.array(z.array(text)) },
     ...{ headerLine: z.number(), linesAfterHeader: z.number() },
   }),
-  ...{ preset: text, title: text, why: text, leftBehind: z.array(text), notes: z.array(text) },
+  ...{ preset: text, title: text, why: text, unreadColumns: z.array(text), notes: z.array(text) },
   fields: z.array(z.object({ field: text, column: text, examples: z.array(text), why: text })),
   dates: z.array(z.object({ column: text, format: text, why: text })),
   statuses: z.object({ column: text, left: seen, employed: seen, open: seen }),

@@ -1,6 +1,6 @@
 import type { Config } from '../../daemon/config/config.ts'
 import { openPlatform } from '../../daemon/platform.ts'
-import type { Check } from '../../daemon/probe/check-result.ts'
+import type { CheckResult } from '../../daemon/probe/check-result.ts'
 import { probePlatform } from '../../daemon/probe/probe.ts'
 import { Failure } from '../../errors.ts'
 import { ask, standardError } from '../../text/print.ts'
@@ -27,9 +27,9 @@ export function refuseUnasked({ yes, json }: ProbeOptions & { readonly json?: bo
 /** The results of a probe, unless the checks before it show that the platform cannot be asked. */
 export async function* probed(
   config: Config,
-  checks: readonly Check[],
+  checks: readonly CheckResult[],
   { options, output, signal }: Probing,
-): AsyncGenerator<Check> {
+): AsyncGenerator<CheckResult> {
   if (checks.some(({ code }) => code === 'blocked' || code === 'platform_unreachable')) {
     output.note('- there is no probe: the platform has to accept the key and answer first')
     return

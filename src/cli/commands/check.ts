@@ -1,5 +1,5 @@
 import { checkAll } from '../../daemon/check.ts'
-import type { Check } from '../../daemon/probe/check-result.ts'
+import type { CheckResult } from '../../daemon/probe/check-result.ts'
 import { failures } from '../../errors.ts'
 import { silentEvents } from '../../telemetry/events.ts'
 import { levelMark, type Paint, shown } from '../render/text.ts'
@@ -18,8 +18,8 @@ export async function check(options: CheckOptions): Promise<number> {
   const config = await configOf(options, { secrets: 'when needed' })
   const connection = options.connection === undefined ? undefined : connectionNamed(options, config)
   using stop = listenForStop()
-  const checks: Check[] = []
-  const add = (result: Check): void => {
+  const checks: CheckResult[] = []
+  const add = (result: CheckResult): void => {
     checks.push(result)
     if (!output.json) output.result(result, renderCheck)
   }
@@ -39,6 +39,6 @@ export async function check(options: CheckOptions): Promise<number> {
   return firstFailed?.code ? failures[firstFailed.code].exit : 0
 }
 
-export function renderCheck({ name, message, level }: Check, paint: Paint): string {
+export function renderCheck({ name, message, level }: CheckResult, paint: Paint): string {
   return `${levelMark(level, paint)} ${shown(name)}: ${shown(message)}`
 }

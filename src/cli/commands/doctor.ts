@@ -5,7 +5,7 @@ import { ZipFile } from 'yazl'
 import { checkAll } from '../../daemon/check.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import { Secret } from '../../daemon/config/secret.ts'
-import type { Check } from '../../daemon/probe/check-result.ts'
+import type { CheckResult } from '../../daemon/probe/check-result.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { silentEvents } from '../../telemetry/events.ts'
 import { escapeJson, escapeLines } from '../../text/escape.ts'
@@ -125,7 +125,10 @@ async function checks(config: Config, scrub: Scrub, signal: AbortSignal) {
 }
 
 /** A warning, and what fails about a source, is told in words that stand in the source, its name or its address; its code says what it is. */
-function checkText({ name, level, message }: Pick<Check, 'name' | 'level' | 'message'>, scrub: Scrub): string | null {
+function checkText(
+  { name, level, message }: Pick<CheckResult, 'name' | 'level' | 'message'>,
+  scrub: Scrub,
+): string | null {
   if (level === 'warning') return null
   if (!name.startsWith('source of ') || level === 'rejected') return scrub.text(message)
   return level === 'ok' ? (/\d+ rows, .*$/.exec(message)?.[0] ?? null) : null

@@ -1,8 +1,8 @@
 import { access, writeFile } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
 import { loadConfig } from '../../daemon/config/config.ts'
-import { configurationOf, connectionNamed, timeZoneNamed } from '../../daemon/proposal/configuration.ts'
-import { type ExportPreview, lookAt, sourceForms } from '../../daemon/proposal/look.ts'
+import { configurationText, toConnectionName, requireTimeZone } from '../../daemon/proposal/configuration.ts'
+import { type ExportPreview, previewSource, sourceForms } from '../../daemon/proposal/preview-source.ts'
 import type { Proposal } from '../../daemon/proposal/proposal.ts'
 import { readTable } from '../../daemon/proposal/table.ts'
 import { errorCode, Failure, failures } from '../../errors.ts'
@@ -85,8 +85,8 @@ export async function write(options: InitOptions, asking: Asking): Promise<Writt
   const tried = await tryKey({ platform, key, signal })
   signal.throwIfAborted()
   const apiKey = `\${file:${pathFrom(folder, resolve(keyFile))}}`
-  const place = { name: connectionNamed(name), target: name, timeZone, source }
-  await writeConfiguration(file, configurationOf(proposal, { platform, apiKey, ...place }), options)
+  const place = { name: toConnectionName(name), target: name, timeZone, source }
+  await writeConfiguration(file, configurationText(proposal, { platform, apiKey, ...place }), options)
   await loadConfig(file, process.env)
   return { file, proposal: shownProposal(proposal, options, output), source, ...tried }
 }
@@ -116,7 +116,7 @@ async function sourceOf(options: InitOptions, asking: Asking & { readonly folder
       const question = `Where is the export? ${forms.charAt(0).toUpperCase()}${forms.slice(1)}`
       const at = source ?? (await prompts?.text(question, 'exports'))
       if (at === undefined) throw new Failure('usage', `name the export with --source: ${forms}`)
-      return await lookAt({ at, secretFile, hostKey }, { workingDirectory: process.cwd(), folder, signal })
+      return await previewSource({ at, secretFile, hostKey }, { workingDirectory: process.cwd(), folder, signal })
     },
     asking,
     source,
@@ -204,7 +204,7 @@ async function writeConfiguration(file: string, text: string, { replace = false,
 async function timeZoneOf(proposal: Proposal, { timeZone }: InitOptions, prompts: Prompts | null): Promise<string> {
   const usual = proposal.timeZone?.name ?? Temporal.Now.timeZoneId()
   const named = timeZone ?? (await prompts?.text('In which time zone are the dates of the export?', usual)) ?? usual
-  return timeZoneNamed(named)
+  return requireTimeZone(named)
 }
 
 /** Examples are cells of people: they are shown on a terminal, and to who asks for values. */

@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { ProcessRole, Reload } from '../../contract/control/processes.ts'
 import type { Restoration } from '../../contract/control/store.ts'
 import type { Config } from '../../daemon/config/config.ts'
-import { type Reloads, reasonOf, refuseFixed } from '../../daemon/config/reload.ts'
+import { type Reloads, refusalReason, refuseFixed } from '../../daemon/config/reload.ts'
 import { checkRestore, type RestoreRequest, restoreStore } from '../../daemon/installation/restore.ts'
 import { createMetrics } from '../../daemon/metrics/metrics.ts'
-import { refuseParted, rolesIn } from '../../daemon/processes.ts'
+import { requireAllRoles, parseRoles } from '../../daemon/processes.ts'
 import { type Daemon, startDaemon } from '../../daemon/start.ts'
 import { Failure, type FailureCode } from '../../errors.ts'
 import { createEvents, type Events } from '../../telemetry/events.ts'
@@ -36,8 +36,8 @@ export async function serve(options: ServeOptions): Promise<number> {
   const log = createLogger({ level: 'info', ...(options.json && { pretty: false }) })
   onErrorOutputLost(reportLogLost)
   const metrics = createMetrics({ ofProcess: true })
-  const events = createEvents(log, metrics.note)
-  const roles = rolesIn(options.roles ?? 'api,scheduler,worker')
+  const events = createEvents(log, metrics.record)
+  const roles = parseRoles(options.roles ?? 'api,scheduler,worker')
   let config = await configToServe(options, roles)
   using stop = listenForStop()
   // Also in the middle of a reload or a restore. The store is the truth: ending hard loses nothing.
@@ -77,7 +77,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     if (next === null) return await ended(daemon, { events, reason: stop.received() ?? 'stopped' })
     events.daemonStopping({ reason: 'config' in next ? 'reload' : 'restore' })
     // While what is under way comes to rest, requests are still answered.
-    await daemon.rest()
+    await daemon.stopWork()
     await daemon[Symbol.asyncDispose]()
     if ('config' in next) config = next.config
     else restoration = await restored(config, next, events)
@@ -99,7 +99,7 @@ export async function serve(options: ServeOptions): Promise<number> {
 
   function refused(error: unknown): void {
     if (!(error instanceof Failure)) events.unexpected({ during: 'reload', error })
-    const reason = reasonOf(error)
+    const reason = refusalReason(error)
     reloads.last = { at: new Date().toISOString(), refused: reason }
     events.configRefused({ reason })
   }
@@ -111,7 +111,7 @@ function reportLogLost(code: string): void {
 
 async function configToServe(options: ServeOptions, roles: readonly ProcessRole[]): Promise<Config> {
   const config = await configOf(options)
-  refuseParted(config, roles)
+  requireAllRoles(config, roles)
   return options.port === undefined ? config : { ...config, server: { ...config.server, port: options.port } }
 }
 
@@ -200,13 +200,13 @@ export function endWithin(stop: AbortSignal, limitMs: number, cutOff: () => void
 
 /** Stops the daemon: first its work, then what answers others. */
 export async function ended(
-  daemon: Pick<Daemon, 'rest' | typeof Symbol.asyncDispose>,
+  daemon: Pick<Daemon, 'stopWork' | typeof Symbol.asyncDispose>,
   { events, reason }: { events: Events; reason: string },
 ): Promise<number> {
   const stoppingAt = performance.now()
   events.daemonStopping({ reason })
   // While what is under way comes to rest, webhooks, probes and commands are still answered.
-  await daemon.rest()
+  await daemon.stopWork()
   await daemon[Symbol.asyncDispose]()
   events.daemonStopped({ durationMs: Math.round(performance.now() - stoppingAt) })
   return 0

@@ -1,11 +1,11 @@
 import { readPresets } from '../../daemon/config/presets.ts'
 import { type Answers, type Proposal, type ReadField, readFields } from '../../daemon/proposal/proposal.ts'
-import type { SaidForm } from '../../daemon/proposal/table.ts'
+import type { FormChoice } from '../../daemon/proposal/table.ts'
 import { type Prompts, Stopped } from '../session/prompts.ts'
 import { answerTo } from './questions.ts'
 
 /** What a person says is different: how the file is written, or how its columns are read. */
-type Change = { readonly form?: SaidForm; readonly answers?: Answers }
+type Change = { readonly form?: FormChoice; readonly answers?: Answers }
 
 const kinds = [
   { value: 'column', label: 'a field comes from another column, or from none' },
@@ -67,7 +67,7 @@ async function statusAnswer({ statuses }: Proposal, prompts: Prompts): Promise<A
   return await answerTo({ about: 'status', column, value, rows }, prompts)
 }
 
-async function formAnswer({ table }: Proposal, prompts: Prompts): Promise<SaidForm> {
+async function formAnswer({ table }: Proposal, prompts: Prompts): Promise<FormChoice> {
   const encoding = await prompts.text('In which encoding? Such as utf-8 or windows-1252', table.encoding)
   const delimiter = await prompts.text('What stands between two cells? A sign, or the word tab', table.delimiter)
   const line = Number(await prompts.text('Which line names the columns?', String(table.headerLine)))

@@ -1,4 +1,4 @@
-import { type Head, readTable, type SaidForm, type Table, UnclearEncoding } from '../../daemon/proposal/table.ts'
+import { type Head, readTable, type FormChoice, type Table, UnclearEncoding } from '../../daemon/proposal/table.ts'
 import { Failure } from '../../errors.ts'
 import type { Output } from '../session/output.ts'
 import type { Prompts } from '../session/prompts.ts'
@@ -6,10 +6,10 @@ import type { Prompts } from '../session/prompts.ts'
 const another = 'another encoding'
 
 type Asking = { readonly prompts: Prompts | null; readonly output: Pick<Output, 'note'> }
-type Read = { readonly form: SaidForm; readonly table: Table }
+type Read = { readonly form: FormChoice; readonly table: Table }
 
 /** The table of an export. Asks in which encoding it is where the export does not tell; `prompts`: null asks nothing. */
-export async function tableOf(head: Head, form: SaidForm, { prompts, output }: Asking): Promise<Read> {
+export async function tableOf(head: Head, form: FormChoice, { prompts, output }: Asking): Promise<Read> {
   try {
     return { form, table: await readTable(head, form) }
   } catch (error) {

@@ -1,6 +1,6 @@
 import { deliveryOperations } from '../../contract/platform/delivery-operations.ts'
 import { regions } from '../../daemon/config/schema.ts'
-import { type TriedPermission, tryPermissions } from '../../daemon/probe/key-permissions.ts'
+import { type PermissionResult, testPermissions } from '../../daemon/probe/key-permissions.ts'
 import { Failure, type FailureCode } from '../../errors.ts'
 import { createClient } from '../../http/client/client.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
@@ -11,7 +11,7 @@ type PlatformPlace = { readonly region: keyof typeof regions } | { readonly base
 /** What a key may do, as far as the platform could be asked. */
 export type TriedKey = {
   /** null: the platform could not be asked. */
-  readonly permissions: readonly TriedPermission[] | null
+  readonly permissions: readonly PermissionResult[] | null
   /** What keeps runs from working, though the configuration is written. */
   readonly trouble: { readonly code: FailureCode; readonly message: string } | null
 }
@@ -70,7 +70,7 @@ export async function tryKey({
   const baseUrl = ('baseUrl' in platform ? platform.baseUrl : regions[platform.region]).replace(/\/+$/, '')
   try {
     const client = createClient(deliveryOperations, { baseUrl, bearer: key, timeoutMs: 10_000 })
-    const permissions = await tryPermissions({ client, baseUrl }, signal)
+    const permissions = await testPermissions({ client, baseUrl }, signal)
     const missing = permissions.filter(({ isGranted, isVital }) => isGranted === false && isVital)
     if (missing.length === 0) return { permissions, trouble: null }
     const names = missing.map(({ permissions: any }) => any.join(' or ')).join(', ')

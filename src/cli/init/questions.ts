@@ -1,13 +1,13 @@
 import { readPresets } from '../../daemon/config/presets.ts'
-import { headerNamed } from '../../daemon/proposal/cells.ts'
+import { findHeader } from '../../daemon/proposal/cells.ts'
 import {
   type Answers,
   type Proposal,
   type Question,
   type ReadField,
   readFields,
-  type StoppingQuestion,
-  stopsPlans,
+  type BlockingQuestion,
+  isBlocking,
 } from '../../daemon/proposal/proposal.ts'
 import { propose } from '../../daemon/proposal/propose.ts'
 import type { Table } from '../../daemon/proposal/table.ts'
@@ -33,7 +33,7 @@ export async function settle(table: Table, said: Answers, prompts: Prompts | nul
   let answers = said
   for (;;) {
     const proposal = propose(table, presets, answers)
-    const stopping = proposal.questions.find(stopsPlans)
+    const stopping = proposal.questions.find(isBlocking)
     if (prompts === null && stopping !== undefined) throw unanswered(stopping)
     const [question] = prompts === null ? [] : proposal.questions
     if (prompts === null || question === undefined) return { proposal, answers }
@@ -41,7 +41,7 @@ export async function settle(table: Table, said: Answers, prompts: Prompts | nul
   }
 }
 
-function unanswered(question: StoppingQuestion): Failure {
+function unanswered(question: BlockingQuestion): Failure {
   switch (question.about) {
     case 'dateFormat':
       return new Failure(
@@ -146,7 +146,7 @@ export async function answersOf(table: Table, options: ReadingOptions): Promise<
     const known = readFields.find((one) => one === name.trim())
     if (known === undefined)
       throw new Failure('usage', `--field takes FIELD=COLUMN, with one of ${readFields.join(', ')}; not "${text}"`)
-    const header = column === '' ? null : headerNamed(table, column)
+    const header = column === '' ? null : findHeader(table, column)
     if (column !== '' && header === null)
       throw new Failure('usage', `the export has no column "${column}"; it has ${table.headers.join(', ')}`)
     return [known, header]

@@ -1,12 +1,12 @@
-import type { TriedPermission } from '../../daemon/probe/key-permissions.ts'
-import type { Proposal, SeenValue } from '../../daemon/proposal/proposal.ts'
+import type { PermissionResult } from '../../daemon/probe/key-permissions.ts'
+import type { Proposal, ValueCount } from '../../daemon/proposal/proposal.ts'
 import { aligned, counted, type Paint, short, shown } from './text.ts'
 
 const maxExampleLength = 24
 
 /** How an export would be read: form, preset, fields with examples, values and dates, and what stays in the file. */
 export function renderProposal(proposal: Proposal, paint: Paint): string {
-  const { table, fields, leftBehind, dates, statuses, contractors, timeZone, notes } = proposal
+  const { table, fields, unreadColumns, dates, statuses, contractors, timeZone, notes } = proposal
   const rows = fields.map(({ field, column, examples, why }) => [
     field,
     `${shown(column)}${why === null ? '' : ` (${shown(why)})`}`,
@@ -20,7 +20,7 @@ export function renderProposal(proposal: Proposal, paint: Paint): string {
       [['FIELD', 'COLUMN', ...(rows.some(([, , examples]) => examples) ? ['EXAMPLES'] : [])], ...rows],
       (cell, row) => (row === 0 ? paint('bold', cell) : cell),
     ).map((line) => `  ${line}`),
-    `  ${paint('dim', 'stays in the file')}  ${leftBehind.map(shown).join(', ') || 'nothing'}`,
+    `  ${paint('dim', 'stays in the file')}  ${unreadColumns.map(shown).join(', ') || 'nothing'}`,
     '',
     ...dates.map(({ column, format, why }) => `  dates in ${shown(column)}: ${shown(format)} (${shown(why)})`),
     ...(statuses === null
@@ -43,7 +43,7 @@ export function renderProposal(proposal: Proposal, paint: Paint): string {
 }
 
 /** What a key may do, a line for each purpose. */
-export function renderPermissions(tried: readonly TriedPermission[], paint: Paint): string {
+export function renderPermissions(tried: readonly PermissionResult[], paint: Paint): string {
   const lines = tried.map(({ permissions, purpose, isGranted, isVital }) => {
     const mark = isGranted === true ? paint('green', '✔') : isVital ? paint('red', '✖') : paint('yellow', '!')
     const found = isGranted === true ? '' : isGranted === null ? ' could not be tried' : ' is missing'
@@ -61,7 +61,7 @@ function formText(table: Proposal['table']): string {
   return `${counted(headers.length, 'column')} split by "${shown(delimiter)}", ${shown(encoding)}${above}${below}; ${isWhole ? `${counted(rows.length, 'row')} looked at` : `only the first ${counted(rows.length, 'row')} looked at`}`
 }
 
-function valueLines(column: string, groups: readonly (readonly [string, readonly SeenValue[]])[]): string[] {
+function valueLines(column: string, groups: readonly (readonly [string, readonly ValueCount[]])[]): string[] {
   return groups.flatMap(([meaning, values]) =>
     values.length === 0
       ? []

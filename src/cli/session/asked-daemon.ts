@@ -1,15 +1,15 @@
-import type { AskedDaemon } from '../../daemon/check.ts'
+import type { DaemonQueries } from '../../daemon/check.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import { controlOverSocket } from './control-client.ts'
 import { findDaemon } from './find-daemon.ts'
 
 /** The daemon of this configuration, as far as a check asks it; null where none answers. */
-export async function askedDaemon(config: Config): Promise<AskedDaemon | null> {
+export async function askedDaemon(config: Config): Promise<DaemonQueries | null> {
   const found = await findDaemon(config)
   if (found === null) return null
   const control = controlOverSocket(found)
   return {
-    classed: async (connection) => (await control.listValues({ params: { connection } })).data,
+    classifiedValues: async (connection) => (await control.listValues({ params: { connection } })).data,
     knowsAnybody: async (connection) => {
       const { connections } = await control.status({})
       return connections.some(({ name, people }) => name === connection && people.desired > 0)

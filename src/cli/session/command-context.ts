@@ -23,9 +23,11 @@ export async function openHere(
   await using opening = new AsyncDisposableStack()
   // What a run does is told by the command itself; the log is for what was not expected.
   const events = createEvents(createLogger({ level: 'error' }))
-  const assembly = opening.use(await assemble(config, { events, now: () => new Date(), works, looks }))
+  const assembly = opening.use(
+    await assemble(config, { events, now: () => new Date(), tracesRuns: works, isReadOnly: looks }),
+  )
   if (works) {
-    const { startWork, tidyAtTheEnd } = await import('../../daemon/work.ts')
+    const { startWork, tidyUp: tidyAtTheEnd } = await import('../../daemon/work.ts')
     opening.defer(() => tidyAtTheEnd(assembly))
     opening.use(await startWork(assembly))
   }

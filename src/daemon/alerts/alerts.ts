@@ -22,14 +22,14 @@ import {
   type Sender,
   type Unsent,
 } from '../config/channel.ts'
-import { conditionSettings, type Watched } from './freshness.ts'
+import { conditionSettings, type MonitoredConnections } from './freshness.ts'
 import { alertLinks } from './links.ts'
 import { createSender, sendBy } from './senders.ts'
 
 export type AlertContext = {
   readonly db: Db
   readonly settings: AlertSettings
-  readonly watched: Watched
+  readonly monitored: MonitoredConnections
   readonly events: Events
   readonly now: () => Date
 }
@@ -77,7 +77,7 @@ export type Alerting = AsyncDisposable & {
  * waits for another one.
  */
 export function createAlerting(context: AlertContext, { timeoutMs }: { timeoutMs?: number } = {}): Alerting {
-  const { db, settings, watched, events, now } = context
+  const { db, settings, monitored, events, now } = context
   const stopping = new AbortController()
   const channels = [
     { ...logChannel, sender: logSender(events) },
@@ -92,7 +92,7 @@ export function createAlerting(context: AlertContext, { timeoutMs }: { timeoutMs
   return {
     async recordAndNotify() {
       const at = now()
-      const { found, failures } = await findConditions(db, conditionSettings(watched, settings, at))
+      const { found, failures } = await findConditions(db, conditionSettings(monitored, settings, at))
       // A store that does not answer is one failure and not one of each kind.
       if (failures.length === conditionKinds.length) throw failures[0]?.error
       for (const { error } of failures) events.unexpected({ during: 'alerts', error })

@@ -3,13 +3,13 @@ import type { AlertSettings } from '../config/channel.ts'
 import { latestSlot, nextSlotAt, type Schedule, type Slot } from '../schedules/schedules.ts'
 
 /** What is watched: the connections of the configuration, the sources among them, and how many hours their departures may take. */
-export type Watched = {
+export type MonitoredConnections = {
   readonly connections: readonly string[]
-  readonly sources: readonly WatchedSource[]
+  readonly sources: readonly MonitoredSource[]
   readonly leaverBounds: ReadonlyMap<string, number>
 }
 
-export type WatchedSource = {
+export type MonitoredSource = {
   readonly connection: string
   readonly mode: 'snapshot' | 'delta'
   /** An export that someone has to write. A list that is asked for over HTTP is as fresh as the answer. */
@@ -27,7 +27,7 @@ const exportLagMs = 24 * hourMs
 
 /** By what the conditions are found at this time. */
 export function conditionSettings(
-  { connections, sources, leaverBounds }: Watched,
+  { connections, sources, leaverBounds }: MonitoredConnections,
   { overdueMinutes, pausedHours, freshHours }: Pick<AlertSettings, 'overdueMinutes' | 'pausedHours' | 'freshHours'>,
   now: Date,
 ): ConditionSettings {
@@ -36,7 +36,7 @@ export function conditionSettings(
 }
 
 /** How fresh a source has to be by now; null if nothing says that it is read at all. */
-export function freshnessOf(source: WatchedSource, freshHours: number | null, now: Date): Freshness | null {
+export function freshnessOf(source: MonitoredSource, freshHours: number | null, now: Date): Freshness | null {
   const { connection, mode, isFile, schedule } = source
   // A delta names only those who changed: none at all is nothing unusual.
   const isRenewed = isFile && mode === 'snapshot'

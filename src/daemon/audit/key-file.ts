@@ -88,7 +88,7 @@ export async function writeHead(dataDir: string, head: Head): Promise<void> {
 }
 
 /** Puts the head aside: the trail that it stands for is not continued. */
-export async function putHeadAside(dataDir: string): Promise<void> {
+export async function moveHeadAside(dataDir: string): Promise<void> {
   await rename(join(dataDir, files.head), join(dataDir, files.formerHead)).catch((error: unknown) => {
     if (errorCode(error) !== 'ENOENT') throw error
   })

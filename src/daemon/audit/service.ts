@@ -42,7 +42,7 @@ const sealMs = 2000
  * Gives a store the key of this installation: what is recorded through it is known as its own, and is signed every few seconds and
  * at the end. A key that is missing or does not fit stops no run: acts then wait until `rollcall audit new-key` says what counts.
  */
-export async function keepAudit(
+export async function openAudit(
   opened: Database<StoreSchema>,
   { config, events, now }: { config: Config; events: Events; now: () => Date },
 ): Promise<KeptStore> {
@@ -54,7 +54,7 @@ export async function keepAudit(
   let told: string | null = null
 
   function tell(reason: string): void {
-    if (told !== reason) events.auditUnsealed({ reason })
+    if (told !== reason) events.auditUnsigned({ reason })
     told = reason
   }
 
@@ -87,7 +87,7 @@ export async function keepAudit(
       if (sealed.kind !== 'sealed' || sealed.head === null) return
       await writeHead(dataDir, sealed.head)
       told = null
-      events.auditSealed({ entries: sealed.entries, ordinal: sealed.head.ordinal, hash: sealed.head.hash })
+      events.auditSigned({ entries: sealed.entries, ordinal: sealed.head.ordinal, hash: sealed.head.hash })
     }
   }
 

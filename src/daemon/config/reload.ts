@@ -37,6 +37,6 @@ async function placeOf(address: Secret | null): Promise<string | null> {
 }
 
 /** Why a configuration is not taken up. An error that nobody expected refuses it as well: what works goes on. */
-export function reasonOf(error: unknown): string {
+export function refusalReason(error: unknown): string {
   return error instanceof Failure ? error.message : 'an unexpected error; the log has it'
 }

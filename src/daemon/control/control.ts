@@ -47,7 +47,7 @@ import {
   retractPerson,
   unblock,
 } from '../../sync/sync.ts'
-import { conditionSettings, type Watched } from '../alerts/freshness.ts'
+import { conditionSettings, type MonitoredConnections } from '../alerts/freshness.ts'
 import { alertLinks } from '../alerts/links.ts'
 import { alertViews, channelViews } from '../alerts/message.ts'
 import type { AuditService } from '../audit/service.ts'
@@ -110,7 +110,7 @@ export type ControlContext = StoreContext &
     readonly audit: Pick<AuditService, 'seal' | 'trouble' | 'verify' | 'replaceKey'>
     readonly schedules: readonly Scheduled[]
     readonly alerts: AlertSettings
-    readonly watched: Watched
+    readonly monitored: MonitoredConnections
     /** What happens, for those who watch it; left out where no daemon runs. */
     readonly live?: Live
     readonly reloads?: Reloads
@@ -462,9 +462,9 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   },
 }
 
-async function listAlerts({ sync, alerts, watched }: ControlContext): Promise<Alert[]> {
+async function listAlerts({ sync, alerts, monitored }: ControlContext): Promise<Alert[]> {
   return await alertViews(sync.store.db, {
-    ...conditionSettings(watched, alerts, sync.now()),
+    ...conditionSettings(monitored, alerts, sync.now()),
     linkOf: alertLinks(alerts),
   })
 }

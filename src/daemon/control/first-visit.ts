@@ -2,7 +2,7 @@ import type { firstVisitOperations, ReadingAnswers, Upload as UploadView } from 
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { readPresets } from '../config/presets.ts'
-import type { FirstVisits, Planned, Said } from '../proposal/first-visit.ts'
+import type { FirstVisits, FirstPlan, FirstVisitAnswers } from '../proposal/first-visit.ts'
 import { type Proposal, readFields } from '../proposal/proposal.ts'
 import type { Upload } from '../proposal/uploads.ts'
 import type { Acting } from './permitted.ts'
@@ -22,7 +22,7 @@ const shown = { values: true } as const
 export const firstVisitHandlers: Handlers<typeof firstVisitOperations, FirstVisitContext & Acting> = {
   async getFirstVisit(ctx) {
     const { file, limits, trouble } = visitsIn(ctx)
-    const { mostBytes, keptMs } = limits
+    const { maxBytes: mostBytes, maxIdleMs: keptMs } = limits
     return { status: 200, body: { trouble: trouble(), file, mostBytes, keptMinutes: Math.floor(keptMs / minuteMs) } }
   },
 
@@ -70,7 +70,7 @@ function saidIn({
   fields,
   statuses,
   contractors,
-}: ReadingAnswers): Said {
+}: ReadingAnswers): FirstVisitAnswers {
   return { encoding, delimiter, headerLine, preset, dateFormat, fields, statuses, contractors }
 }
 
@@ -81,7 +81,7 @@ function uploadView({ id, name, file }: Upload): UploadView {
 async function readingView(upload: Upload, { table, form: _, mapping: __, ...proposal }: Proposal) {
   const { encoding, delimiter, headerLine, linesAfterHeader, rows, headers, isWhole } = table
   const presets = [...(await readPresets())].map(([name, one]) => ({ name, title: one.title }))
-  const { preset, title, why, fields, leftBehind, dates, statuses, contractors, questions, notes } = proposal
+  const { preset, title, why, fields, unreadColumns, dates, statuses, contractors, questions, notes } = proposal
   return {
     upload: uploadView(upload),
     form: { encoding, delimiter, headerLine, linesAfterHeader, rows: rows.length, isWhole },
@@ -89,7 +89,7 @@ async function readingView(upload: Upload, { table, form: _, mapping: __, ...pro
     ...{ preset, title, why, presets },
     fields: fields.map(({ examples, ...field }) => ({ ...field, examples: [...examples] })),
     otherFields: readFields.filter((name) => !fields.some(({ field }) => field === name)),
-    left: [...leftBehind],
+    left: [...unreadColumns],
     dates: dates.map(({ column, format, why: because }) => ({ column, format, why: because })),
     statuses: statuses && {
       column: statuses.column,
@@ -114,7 +114,7 @@ async function readingView(upload: Upload, { table, form: _, mapping: __, ...pro
   }
 }
 
-function planView({ upload, glance, key, ...planned }: Planned) {
+function planView({ upload, glance, key, ...planned }: FirstPlan) {
   const { rows, records, counts, changes, guards, rejects, warnings } = glance
   return {
     ...planned,

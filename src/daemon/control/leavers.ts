@@ -13,14 +13,14 @@ import { listLeavers, type StoredLeaver } from '../../store/leavers/list.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { escapeJson } from '../../text/escape.ts'
 import { version } from '../../version.ts'
-import type { Watched } from '../alerts/freshness.ts'
+import type { MonitoredConnections } from '../alerts/freshness.ts'
 import type { AuditService } from '../audit/service.ts'
 import { leaversPack } from '../reports/leavers-pack.ts'
 
 /** What is known of departures, and by what they are judged. */
 type LeaverContext = {
   readonly sync: Pick<SyncContext, 'store' | 'connections' | 'now'>
-  readonly watched: Pick<Watched, 'leaverBounds'>
+  readonly monitored: Pick<MonitoredConnections, 'leaverBounds'>
 }
 
 type ReportWanted = {
@@ -36,11 +36,11 @@ const undone: ReadonlySet<string> = new Set(['returned', 'withdrawn', 'retracted
 
 /** The clock of a departure as the control API shows it. */
 export function leaverView(
-  { sync, watched }: LeaverContext,
+  { sync, monitored }: LeaverContext,
   { name, email, ...leaver }: StoredLeaver,
   { values }: { readonly values: boolean },
 ): Leaver {
-  const boundHours = watched.leaverBounds.get(leaver.connection) ?? defaultBoundHours
+  const boundHours = monitored.leaverBounds.get(leaver.connection) ?? defaultBoundHours
   const clock = clockOf(leaver, { boundHours, now: sync.now() })
   const finding = leaver.finding === null ? null : leaverFindings[leaver.finding]
   return {
@@ -102,7 +102,7 @@ export async function leaverPack(
 }
 
 function summaryOf(
-  { sync, watched }: LeaverContext,
+  { sync, monitored }: LeaverContext,
   connection: string,
   leavers: readonly Leaver[],
 ): Omit<LeaverSummary, 'held'> {
@@ -114,7 +114,7 @@ function summaryOf(
   return {
     connection,
     timeZone: (source ?? webhook)?.timeZone ?? 'UTC',
-    boundHours: watched.leaverBounds.get(connection) ?? defaultBoundHours,
+    boundHours: monitored.leaverBounds.get(connection) ?? defaultBoundHours,
     people: standing.length,
     acknowledged: count(({ acknowledgedAt }) => acknowledgedAt !== null),
     effective: count(({ visibleAt }) => visibleAt !== null),

@@ -3,7 +3,7 @@ import type { Operation } from '../../contract/operation.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
-import { tellTrail } from '../access/told.ts'
+import { recordAccess } from '../access/record-access.ts'
 
 /** Who is recorded for an act: the name, and who that is for the rule of two people. */
 type Actor = { readonly by: string; readonly principal: string }
@@ -39,13 +39,13 @@ export function permitted<T extends Permitted, Ctx extends Asking>(
       const concerned = { ...about, runId: input.params?.runId }
       const refusal = refusalOf(caller, permission, input)
       if (refusal !== null) {
-        await tellTrail(sync.store.db, caller, { act: 'access.refused', ...about }, sync.now())
+        await recordAccess(sync.store.db, caller, { act: 'access.refused', ...about }, sync.now())
         throw refusal
       }
       const reply = await handler({ ...context, actor: actorOf(caller, input.body?.by) }, input)
       if (input.query?.values) {
         const seen = { act: 'values.seen', ...concerned, identityId: keyIn(reply) } as const
-        await tellTrail(sync.store.db, caller, seen, sync.now())
+        await recordAccess(sync.store.db, caller, seen, sync.now())
       }
       return reply
     }

@@ -6,8 +6,8 @@ import { knownUntil, settleRestored } from '../../store/backup/settle.ts'
 import { beginInstallation, installationOf, recordMoveTarget, hasPeople } from '../../store/connections/installation.ts'
 import { refuseOthersAtWork } from '../../store/workers/leases.ts'
 import type { Events } from '../../telemetry/events.ts'
-import { auditKeyFor, keepAudit } from '../audit/service.ts'
-import { putHeadAside, readHead } from '../audit/key-file.ts'
+import { auditKeyFor, openAudit } from '../audit/service.ts'
+import { moveHeadAside, readHead } from '../audit/key-file.ts'
 import type { Config } from '../config/config.ts'
 import { readMarker, writeMarker } from './marker.ts'
 import { openAnyStore, openStore } from './open-store.ts'
@@ -48,10 +48,10 @@ export async function acceptStore(config: Config, { by, reason, events, now }: O
     }
     await record(tx.withPlugin(signing), { act: 'store.accepted', connection: null, by, details, now: now() })
   })
-  await putHeadAside(dataDir)
+  await moveHeadAside(dataDir)
   await writeMarker(dataDir, { installation: id })
   // What was recorded gets its place and its signature.
-  const { keeper } = await keepAudit(opened, { config, events, now })
+  const { keeper } = await openAudit(opened, { config, events, now })
   await keeper[Symbol.asyncDispose]()
   return { installation: id, former, people }
 }

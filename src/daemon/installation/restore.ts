@@ -12,8 +12,8 @@ import { settleRestored } from '../../store/backup/settle.ts'
 import { recordMoveTarget, hasPeople } from '../../store/connections/installation.ts'
 import type { StoreSchema } from '../../store/schema.ts'
 import type { Events } from '../../telemetry/events.ts'
-import { auditKeyFor, keepAudit } from '../audit/service.ts'
-import { putHeadAside, readHead } from '../audit/key-file.ts'
+import { auditKeyFor, openAudit } from '../audit/service.ts'
+import { moveHeadAside, readHead } from '../audit/key-file.ts'
 import type { Config } from '../config/config.ts'
 import { readMarker, writeMarker } from './marker.ts'
 import { ensureDataDir, openAnyStore } from './open-store.ts'
@@ -101,10 +101,10 @@ export async function restoreStore(
     return { file, madeAt: header.madeAt, rows, people, runsEnded, entriesLost }
   })
   // Only now: the head of a trail that stays, because the store could not be put back, must not be lost.
-  await putHeadAside(dataDir)
+  await moveHeadAside(dataDir)
   await writeMarker(dataDir, { installation: header.installation })
   // What was recorded gets its place and its signature.
-  const { keeper } = await keepAudit(opened, { config, events, now })
+  const { keeper } = await openAudit(opened, { config, events, now })
   await keeper[Symbol.asyncDispose]()
   return restored
 }

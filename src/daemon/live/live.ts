@@ -14,7 +14,7 @@ const unsettled: readonly RunState[] = ['reading', 'planned', 'delivering', 'hel
 export type Listener = {
   /** Only what is about this connection; left out: everything. */
   readonly connection?: string
-  readonly heard: (event: LiveEvent) => void
+  readonly onEvent: (event: LiveEvent) => void
 }
 
 export type Live = {
@@ -68,7 +68,7 @@ export function startLive(db: Db): Live {
   }
 
   function tell(event: Exclude<LiveEvent, { event: 'snapshot' }>): void {
-    for (const { connection, heard } of listeners) {
+    for (const { connection, onEvent: heard } of listeners) {
       if (connection === undefined || connection === event.data.connection) heard(event)
     }
   }
@@ -103,7 +103,7 @@ export function startLive(db: Db): Live {
       const runs = [...(seen?.runs.values() ?? [])].filter(isMeant)
       const alerts = [...(seen?.alerts.values() ?? [])].filter(isMeant)
       listeners.add(listener)
-      listener.heard({ event: 'snapshot', data: { runs, alerts } })
+      listener.onEvent({ event: 'snapshot', data: { runs, alerts } })
       lookAgain()
       return () => {
         listeners.delete(listener)

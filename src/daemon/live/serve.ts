@@ -48,7 +48,7 @@ export function serveLive(
       else listening.delete(principal)
     })
     const leave = await live
-      .listen({ connection, heard: ({ event, data }) => stream.say(event, data) })
+      .listen({ connection, onEvent: ({ event, data }) => stream.say(event, data) })
       .catch((error) => {
         stream.destroy()
         const failure = databaseFailure(error) ?? error

@@ -11,7 +11,7 @@ export type Reading = { readonly name: MetricName; readonly labels?: Labels; rea
 /** The metrics of one process. They outlive the lives of its daemon. */
 export type Metrics = {
   /** Counts what an event tells. */
-  note(event: Event): void
+  record(event: Event): void
   /** The text of a scrape, with these readings. */
   text(readings: readonly Reading[]): Promise<string>
   readonly contentType: string
@@ -43,7 +43,7 @@ export function createMetrics({ ofProcess = false } = {}): Metrics {
   const rejected: Rejected = new Map()
 
   return {
-    note: (event) => count(event, { counted, took, rejected }),
+    record: (event) => count(event, { counted, took, rejected }),
     async text(readings) {
       for (const gauge of gauges.values()) gauge.reset()
       gauges.get('rollcall_info')?.set({ version }, 1)

@@ -3,7 +3,7 @@ import { Failure, type FailureCode } from '../../errors.ts'
 import type { Stop } from '../../sync/rate-limit/classify-answers.ts'
 
 /** One thing that was tested. `code` says which failure it would be. */
-export type Check = {
+export type CheckResult = {
   readonly name: string
   readonly message: string
   readonly code: FailureCode | null
@@ -12,7 +12,7 @@ export type Check = {
 }
 
 /** Runs a test, whose answer says what was found. A failure is a result like any other. */
-export async function tested(name: string, test: () => Promise<string>): Promise<Check> {
+export async function tested(name: string, test: () => Promise<string>): Promise<CheckResult> {
   try {
     return passed(name, await test())
   } catch (error) {
@@ -22,15 +22,15 @@ export async function tested(name: string, test: () => Promise<string>): Promise
   }
 }
 
-export function passed(name: string, message: string, level: Check['level'] = 'ok'): Check {
+export function passed(name: string, message: string, level: CheckResult['level'] = 'ok'): CheckResult {
   return { name, message, code: null, level }
 }
 
-export function warned(name: string, text: string): Check {
+export function warned(name: string, text: string): CheckResult {
   return { name, message: `warning: ${text}`, code: null, level: 'warning' }
 }
 
-export function failed(name: string, { message, code }: Failure): Check {
+export function failed(name: string, { message, code }: Failure): CheckResult {
   return { name, message, code, level: 'failed' }
 }
 

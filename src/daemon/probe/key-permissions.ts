@@ -15,7 +15,7 @@ type NeededPermission = {
   readonly isVital: boolean
 }
 
-export type TriedPermission = Omit<NeededPermission, 'name'> & {
+export type PermissionResult = Omit<NeededPermission, 'name'> & {
   /** null: the answer does not tell. */
   readonly isGranted: boolean | null
 }
@@ -132,12 +132,12 @@ export function neededPermissions(uses: readonly KeyUse[]): readonly NeededPermi
  * Tries what a key may do, the writing as well, and changes nothing: the requests that write name no connection and no person that
  * there is, and hold nothing that could be stored. Throws `blocked` where the key is refused as such.
  */
-export async function tryPermissions(
+export async function testPermissions(
   { client, baseUrl }: { readonly client: Client<typeof deliveryOperations>; readonly baseUrl: string },
   signal: AbortSignal,
   uses: readonly KeyUse[] = ['people'],
-): Promise<TriedPermission[]> {
-  const tried: TriedPermission[] = []
+): Promise<PermissionResult[]> {
+  const tried: PermissionResult[] = []
   for (const { name, ...needed } of neededPermissions(uses)) {
     const { input = {}, bodyJson }: Probe = probes[name]
     // A request that is meant to be refused does not fit the types of its operation.

@@ -2,8 +2,8 @@ import { Failure } from '../../errors.ts'
 import type { Platform } from '../../sync/context/context.ts'
 import type { Asking } from './asking.ts'
 import { type Assumption, assumptions, Differs, type Probe } from './assumptions.ts'
-import { type Check, failed, passed, tested, warned } from './check-result.ts'
-import { tryPermissions } from './key-permissions.ts'
+import { type CheckResult, failed, passed, tested, warned } from './check-result.ts'
+import { testPermissions } from './key-permissions.ts'
 import { createProbeConnection, findProbeConnections, removeProbeConnections } from './probe-connection.ts'
 
 export type ProbeOptions = {
@@ -23,7 +23,7 @@ const removeWithinMs = 60_000
 export async function* probePlatform(
   platform: Platform,
   { agrees, signal }: ProbeOptions,
-): AsyncGenerator<Check, void, undefined> {
+): AsyncGenerator<CheckResult, void, undefined> {
   const asking = { platform, signal }
   const leftovers: number[] = []
   const prepared = await tested(name, async () => {
@@ -41,15 +41,18 @@ export async function* probePlatform(
 }
 
 async function requirePermissions({ platform, signal }: Asking): Promise<void> {
-  const tried = await tryPermissions(platform, signal, ['probe'])
+  const tried = await testPermissions(platform, signal, ['probe'])
   const lacking = tried.filter(({ isGranted }) => isGranted === false)
   if (lacking.length === 0) return
   const named = lacking.map(({ permissions, purpose }) => `${permissions.join(' or ')} (${purpose})`)
   throw new Failure('blocked', `the key lacks ${named.join('; ')}: the probe needs it, and has changed nothing`)
 }
 
-async function* onOwnConnection(asking: Asking, leftovers: readonly number[]): AsyncGenerator<Check, void, undefined> {
-  let removed: Check | null = null
+async function* onOwnConnection(
+  asking: Asking,
+  leftovers: readonly number[],
+): AsyncGenerator<CheckResult, void, undefined> {
+  let removed: CheckResult | null = null
   let stop: unknown = null
   try {
     const isCleared = yield* removeLeftovers(asking, leftovers)
@@ -67,7 +70,7 @@ async function* onOwnConnection(asking: Asking, leftovers: readonly number[]): A
 async function* removeLeftovers(
   asking: Asking,
   leftovers: readonly number[],
-): AsyncGenerator<Check, boolean, undefined> {
+): AsyncGenerator<CheckResult, boolean, undefined> {
   if (leftovers.length === 0) return true
   const result = await tested(name, async () => {
     await removeProbeConnections(asking, leftovers)
@@ -92,7 +95,7 @@ async function removeAll(platform: Platform): Promise<string> {
   }
 }
 
-async function* tryAssumptions(asking: Asking): AsyncGenerator<Check, void, undefined> {
+async function* tryAssumptions(asking: Asking): AsyncGenerator<CheckResult, void, undefined> {
   let connectionId = 0
   const made = await tested(name, async () => {
     connectionId = await createProbeConnection(asking)
@@ -108,7 +111,7 @@ async function* tryAssumptions(asking: Asking): AsyncGenerator<Check, void, unde
   }
 }
 
-async function tryOne(probe: Probe, { name: assumed, otherwise, isOptional, look }: Assumption): Promise<Check> {
+async function tryOne(probe: Probe, { name: assumed, otherwise, isOptional, look }: Assumption): Promise<CheckResult> {
   try {
     return passed(assumed, await look(probe))
   } catch (error) {

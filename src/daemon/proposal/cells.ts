@@ -2,7 +2,7 @@ import { foldValue } from '../../identity/mapping/fold-value.ts'
 import { normaliseHeader } from '../../identity/mapping/headers.ts'
 import { compileMapping, Mapping, type MappingPatch, mergePreset } from '../../identity/mapping/mapping.ts'
 import type { Preset } from '../config/presets.ts'
-import type { SeenValue } from './proposal.ts'
+import type { ValueCount } from './proposal.ts'
 import type { Table } from './table.ts'
 
 const valuesKept = 40
@@ -17,7 +17,7 @@ export function cellsOf(table: Table, header: string): string[] {
 }
 
 /** The header that a person means by a name; null: there is none. Blanks around it, case and the form of accents do not matter. */
-export function headerNamed({ headers }: Pick<Table, 'headers'>, name: string): string | null {
+export function findHeader({ headers }: Pick<Table, 'headers'>, name: string): string | null {
   const same = (header: string) => normaliseHeader(header) === normaliseHeader(name)
   return headers.find((header) => header === name) ?? headers.find(same) ?? null
 }
@@ -27,7 +27,7 @@ export function share(cells: readonly string[], test: (cell: string) => boolean)
 }
 
 /** The values of a column with the number of their rows, the most frequent first. */
-export function countValues(texts: readonly string[]): SeenValue[] {
+export function countValues(texts: readonly string[]): ValueCount[] {
   const rows = new Map<string, number>()
   for (const text of texts) rows.set(text, (rows.get(text) ?? 0) + 1)
   const filled = [...rows].filter(([text]) => text.trim() !== '')

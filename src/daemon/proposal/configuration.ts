@@ -2,7 +2,7 @@ import { Document, isMap, isNode, isScalar, type Pair, parseDocument, type Scala
 import { Failure } from '../../errors.ts'
 import { isTimeZone } from '../../identity/mapping/zones.ts'
 import { escapeText } from '../../text/escape.ts'
-import type { Proposal, SeenValue } from './proposal.ts'
+import type { Proposal, ValueCount } from './proposal.ts'
 
 /** What a configuration says besides how the export is read. */
 type Place = ConnectionPlace & {
@@ -25,7 +25,7 @@ type ConnectionPlace = {
 type Comments = Readonly<Record<string, string>>
 
 /** A configuration with comments, in YAML. Secrets stand in it as references only. */
-export function configurationOf(proposal: Proposal, { platform, apiKey, ...place }: Place): string {
+export function configurationText(proposal: Proposal, { platform, apiKey, ...place }: Place): string {
   const values = { platform: { ...platform, apiKey }, dataDir: './data', connections: connectionsOf(proposal, place) }
   const comments: Comments = {
     platform: 'Where changes go. The key is read from its file each time, so that it can be replaced.',
@@ -49,7 +49,7 @@ export function withConnection(text: string, proposal: Proposal, place: Connecti
 }
 
 /** A name as the configuration takes it for a connection. */
-export function connectionNamed(name: string): string {
+export function toConnectionName(name: string): string {
   const plain = name.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase()
   return (
     plain
@@ -103,7 +103,7 @@ function commentsOn(proposal: Proposal, { name }: ConnectionPlace): Comments {
       `${proposal.title}: ${proposal.why}.`,
       'Read from the export:',
       ...proposal.fields.map(({ field, column }) => `  ${field} ← ${escapeText(column)}`),
-      `Left in the file: ${proposal.leftBehind.map(escapeText).join(', ') || 'nothing'}.`,
+      `Left in the file: ${proposal.unreadColumns.map(escapeText).join(', ') || 'nothing'}.`,
     ].join('\n'),
     [`${at}.source.fields`]: 'On top of the preset.',
     ...(proposal.statuses !== null && {
@@ -140,7 +140,7 @@ const usualForm = {
 } as const
 
 /** The IANA time zone of that name; refuses what is none. */
-export function timeZoneNamed(name: string): string {
+export function requireTimeZone(name: string): string {
   if (isTimeZone(name)) return name
   throw new Failure('usage', `unknown time zone "${name}": write an IANA name such as Europe/Berlin`)
 }
@@ -161,7 +161,7 @@ function statusOf(
   return { ...(column !== undefined && { column: statuses?.column ?? column }), ...rule }
 }
 
-function seen(meaning: string, values: readonly SeenValue[]): string[] {
+function seen(meaning: string, values: readonly ValueCount[]): string[] {
   if (values.length === 0) return []
   return [`  ${meaning}: ${values.map(({ value, rows }) => `${escapeText(value)} (${rows})`).join(', ')}`]
 }

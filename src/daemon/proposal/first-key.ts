@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { Failure } from '../../errors.ts'
 import type { Config } from '../config/config.ts'
-import type { TriedPermission } from '../probe/key-permissions.ts'
+import type { PermissionResult } from '../probe/key-permissions.ts'
 
 /** The platform's API key at a first visit. */
 export type PlatformKey = {
@@ -13,7 +13,7 @@ export type PlatformKey = {
 }
 
 /** Tries what a key may do, and changes nothing. */
-export type KeyTrial = (key: string, signal: AbortSignal) => Promise<readonly TriedPermission[]>
+export type KeyTrial = (key: string, signal: AbortSignal) => Promise<readonly PermissionResult[]>
 
 const trialMs = 20_000
 

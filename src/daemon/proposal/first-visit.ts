@@ -14,21 +14,22 @@ import { replaceFile } from '../../system/replace-file.ts'
 import { type Config, type ConnectionConfig, configOfText } from '../config/config.ts'
 import { readPresets } from '../config/presets.ts'
 import type { SourceSettings } from '../config/schema.ts'
-import { headerNamed } from './cells.ts'
-import { connectionNamed, timeZoneNamed, withConnection } from './configuration.ts'
+import { findHeader } from './cells.ts'
+import { toConnectionName, requireTimeZone, withConnection } from './configuration.ts'
 import { firstKey, type KeyTrial, type PlatformKey } from './first-key.ts'
-import { lookAtFile } from './look.ts'
-import { type Answers, type Proposal, readFields, type StoppingQuestion, stopsPlans } from './proposal.ts'
+import { previewFile } from './preview-source.ts'
+import { type Answers, type Proposal, readFields, type BlockingQuestion, isBlocking } from './proposal.ts'
 import { propose } from './propose.ts'
-import { type FormHelp, readTable, type SaidForm, type Table } from './table.ts'
+import { type FormHelp, readTable, type FormChoice, type Table } from './table.ts'
 import type { Upload, UploadLimits, Uploads } from './uploads.ts'
 
 /** What a person says of a connection. */
 type FirstPlace = { readonly name: string; readonly folder: string; readonly timeZone: string }
 /** By what a person has said, as it arrives: names of fields and columns are not proven yet. */
-export type Said = SaidForm & Omit<Answers, 'fields'> & { readonly fields?: Readonly<Record<string, string | null>> }
+export type FirstVisitAnswers = FormChoice &
+  Omit<Answers, 'fields'> & { readonly fields?: Readonly<Record<string, string | null>> }
 
-export type Planned = {
+export type FirstPlan = {
   readonly upload: Upload
   readonly connection: string
   readonly glance: Glance
@@ -50,14 +51,17 @@ export type FirstVisits = {
   readonly limits: UploadLimits
   /** Why no first connection can be made here; null: it can. */
   trouble(): string | null
-  take(bytes: AsyncIterable<Uint8Array>, given: { name: string; principal: string; form: SaidForm }): Promise<Upload>
+  take(bytes: AsyncIterable<Uint8Array>, given: { name: string; principal: string; form: FormChoice }): Promise<Upload>
   drop(id: string, principal: string): Promise<void>
-  propose(id: string, asked: { principal: string; said: Said }): Promise<{ upload: Upload; proposal: Proposal }>
-  plan(id: string, asked: Asked): Promise<Planned>
-  connect(id: string, asked: Asked & Confirmed): Promise<Connected>
+  propose(
+    id: string,
+    asked: { principal: string; said: FirstVisitAnswers },
+  ): Promise<{ upload: Upload; proposal: Proposal }>
+  plan(id: string, asked: VisitRequest): Promise<FirstPlan>
+  connect(id: string, asked: VisitRequest & Confirmed): Promise<Connected>
 }
 
-type Asked = { readonly principal: string; readonly said: Said; readonly place: FirstPlace }
+type VisitRequest = { readonly principal: string; readonly said: FirstVisitAnswers; readonly place: FirstPlace }
 type Confirmed = { readonly digest: string; readonly apiKey: string | undefined; readonly by: string }
 
 type FirstVisitParts = {
@@ -72,7 +76,7 @@ type FirstVisitParts = {
   readonly signal: AbortSignal
 }
 
-const whatToSay: Readonly<Record<StoppingQuestion['about'], string>> = {
+const whatToSay: Readonly<Record<BlockingQuestion['about'], string>> = {
   identityId: 'say which column is the key of a person: several could be it',
   dateFormat: 'say how the dates of the export are written: it can be read in more than one way',
   leavers: 'say which column tells who has left, or that none does',
@@ -100,14 +104,14 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
     const why = trouble()
     if (why !== null) throw new Failure('conflict', why)
   }
-  async function proposed({ file }: Upload, said: Said): Promise<Proposal> {
+  async function proposed({ file }: Upload, said: FirstVisitAnswers): Promise<Proposal> {
     const table = await tableOf(file, said, signal)
     const presets = await readPresets()
     if (said.preset !== undefined && !presets.has(said.preset))
       throw new Failure('usage', `unknown preset "${said.preset}"; there are ${[...presets.keys()].join(', ')}`)
     return propose(table, presets, provenAnswers(said, table))
   }
-  async function drafted(id: string, { principal, said, place }: Asked): Promise<Drafted> {
+  async function drafted(id: string, { principal, said, place }: VisitRequest): Promise<Drafted> {
     refuseSecond()
     const upload = uploads.find(id, principal)
     return await draft(config, { upload, proposal: await proposed(upload, said), place, env: parts.env })
@@ -146,7 +150,7 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
     },
   }
 
-  async function connectNow(id: string, asked: Asked & Confirmed): Promise<Connected> {
+  async function connectNow(id: string, asked: VisitRequest & Confirmed): Promise<Connected> {
     const { connection, digest, before, text, source, makesFolder } = await drafted(id, asked)
     if (digest !== asked.digest)
       throw new Failure(
@@ -179,20 +183,20 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
 
 async function tableOf(
   file: ExportFile,
-  { encoding, delimiter, headerLine }: SaidForm,
+  { encoding, delimiter, headerLine }: FormChoice,
   signal: AbortSignal,
   { whole = false } = {},
 ): Promise<Table> {
-  const head = await lookAtFile(file, { whole, signal })
+  const head = await previewFile(file, { whole, signal })
   return await readTable(head, { encoding, delimiter, headerLine }, helpOfPage)
 }
 
-function provenAnswers({ fields = {}, ...said }: Said, table: Table): Answers {
+function provenAnswers({ fields = {}, ...said }: FirstVisitAnswers, table: Table): Answers {
   const proven = Object.entries(fields).map(([name, column]) => {
     const field = readFields.find((one) => one === name)
     if (field === undefined)
       throw new Failure('usage', `there is no field "${name}"; there are ${readFields.join(', ')}`)
-    const header = column === null ? null : headerNamed(table, column)
+    const header = column === null ? null : findHeader(table, column)
     if (column !== null && header === null)
       throw new Failure('usage', `the export has no column "${column}"; it has ${table.headers.join(', ')}`)
     return [field, header] as const
@@ -200,7 +204,7 @@ function provenAnswers({ fields = {}, ...said }: Said, table: Table): Answers {
   return { ...said, fields: Object.fromEntries(proven) }
 }
 
-type Drafted = Pick<Planned, 'upload' | 'digest' | 'text' | 'source' | 'makesFolder'> & {
+type Drafted = Pick<FirstPlan, 'upload' | 'digest' | 'text' | 'source' | 'makesFolder'> & {
   /** The text of the configuration as it is now. */
   readonly before: string
   readonly next: Config
@@ -212,7 +216,7 @@ async function draft(
   config: Config,
   { upload, proposal, place, env }: { upload: Upload; proposal: Proposal; place: FirstPlace; env: NodeJS.ProcessEnv },
 ): Promise<Drafted> {
-  const open = proposal.questions.find(stopsPlans)
+  const open = proposal.questions.find(isBlocking)
   if (open !== undefined) throw new Failure('usage', whatToSay[open.about])
   const { file, folder } = config
   const before = await readFile(file, 'utf8').catch((error: unknown) => {
@@ -226,8 +230,8 @@ async function draft(
     )
   const arrivals = resolve(folder, place.folder)
   const source = { type: 'csv', path: pathFrom(folder, join(arrivals, `*${suffixOf(upload.name)}`)) }
-  const name = connectionNamed(place.name)
-  const timeZone = timeZoneNamed(place.timeZone)
+  const name = toConnectionName(place.name)
+  const timeZone = requireTimeZone(place.timeZone)
   const text = withConnection(before, proposal, { name, target: place.name, timeZone, source })
   const next = await configOfText({ file, text, changedMs: 0 }, env, { secrets: 'when needed' })
   const connection = next.connections.get(name)

@@ -29,7 +29,7 @@ export type ProposedField = {
   readonly why: string | null
 }
 
-export type SeenValue = { readonly value: string; readonly rows: number }
+export type ValueCount = { readonly value: string; readonly rows: number }
 
 /** Something that only a person knows. */
 export type Question =
@@ -41,26 +41,26 @@ export type Question =
   | { readonly about: 'contractor'; readonly column: string; readonly value: string; readonly rows: number }
 
 /** A value that no list holds holds the plan; a wrong key, a day for a month or unseen leavers would send nonsense. */
-export function stopsPlans(question: Question): question is StoppingQuestion {
+export function isBlocking(question: Question): question is BlockingQuestion {
   return question.about === 'identityId' || question.about === 'dateFormat' || question.about === 'leavers'
 }
 
-export type StoppingQuestion = Extract<Question, { about: 'identityId' | 'dateFormat' | 'leavers' }>
+export type BlockingQuestion = Extract<Question, { about: 'identityId' | 'dateFormat' | 'leavers' }>
 
 /** What the values of the status column mean. */
-export type SeenStatuses = {
+export type StatusValues = {
   readonly column: string
-  readonly left: readonly SeenValue[]
-  readonly employed: readonly SeenValue[]
-  readonly open: readonly SeenValue[]
+  readonly left: readonly ValueCount[]
+  readonly employed: readonly ValueCount[]
+  readonly open: readonly ValueCount[]
 }
 
 /** What the values of the contractor column mean. */
-export type SeenContractors = {
+export type ContractorValues = {
   readonly column: string
-  readonly contractor: readonly SeenValue[]
-  readonly employee: readonly SeenValue[]
-  readonly open: readonly SeenValue[]
+  readonly contractor: readonly ValueCount[]
+  readonly employee: readonly ValueCount[]
+  readonly open: readonly ValueCount[]
 }
 
 export type ProposedDates = {
@@ -81,11 +81,11 @@ export type Proposal = {
   readonly why: string
   readonly fields: readonly ProposedField[]
   /** The columns that are not read. */
-  readonly leftBehind: readonly string[]
+  readonly unreadColumns: readonly string[]
   /** The mapping on top of the preset. */
   readonly mapping: MappingPatch
-  readonly statuses: SeenStatuses | null
-  readonly contractors: SeenContractors | null
+  readonly statuses: StatusValues | null
+  readonly contractors: ContractorValues | null
   readonly dates: readonly ProposedDates[]
   readonly timeZone: { readonly name: string; readonly column: string } | null
   readonly questions: readonly Question[]

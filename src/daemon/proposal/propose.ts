@@ -38,11 +38,11 @@ export function propose(table: Table, presets: Presets, answers: Answers = {}): 
   const read = fieldsRead(texts, { table, why: columns.why })
   const fields = inOrder([...read, ...(names?.fields ?? [])])
   const has = (field: ReadField) => fields.some((one) => one.field === field)
-  const leftBehind = columnsLeft(table, fields, values.patch)
+  const unreadColumns = columnsLeft(table, fields, values.patch)
   const leavers = leaverColumns(table, {
     isCertain: chosen.isCertain,
     has: { leavingDate: has('separatedAt'), dates: holdsText(texts, 'separatedAt'), status: values.statuses !== null },
-    unread: leftBehind,
+    unread: unreadColumns,
     words,
     answers,
   })
@@ -53,7 +53,7 @@ export function propose(table: Table, presets: Presets, answers: Answers = {}): 
     form: preset.format,
     why: chosen.why,
     fields,
-    leftBehind,
+    unreadColumns,
     mapping: { ...values.patch, fields: { ...values.patch.fields, ...names?.patch, ...managers?.patch } },
     statuses: values.statuses,
     contractors: values.contractors,

@@ -10,7 +10,7 @@ import { normaliseHeader } from '../../identity/mapping/headers.ts'
 export type { Head }
 
 /** What a person says about the form of an export, in place of what is detected. */
-export type SaidForm = {
+export type FormChoice = {
   readonly encoding?: string
   readonly delimiter?: string
   readonly headerLine?: number
@@ -66,7 +66,7 @@ const likeData = /@|^[+-]?\d+(?:[.,]\d+)*$|^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}/
 const total = /^(?:grand )?(?:total|sum|summe|gesamt|count|anzahl)\b/i
 
 /** Finds out how an export is written, from its beginning. Refuses what is no table with names of columns, in a sentence. */
-export async function readTable(head: Head, said: SaidForm = {}, help: FormHelp = helpOfOptions): Promise<Table> {
+export async function readTable(head: Head, said: FormChoice = {}, help: FormHelp = helpOfOptions): Promise<Table> {
   const { name } = head
   const encoding = encodingSaid(said) ?? encodingInBytes(head) ?? encodingGuessed(head, help)
   const text = await textOf(head, encoding)
@@ -128,7 +128,7 @@ function cellCount(count: number): string {
   return count === 1 ? '1 cell' : `${count} cells`
 }
 
-function encodingSaid({ encoding }: SaidForm): string | undefined {
+function encodingSaid({ encoding }: FormChoice): string | undefined {
   const { error } = Encoding.optional().safeParse(encoding)
   if (error === undefined) return encoding
   throw new Failure('usage', `${encoding}: ${error.issues.map(({ message }) => message).join('; ')}`)
@@ -180,7 +180,7 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
 async function delimiterOf(
   head: Head,
   text: Buffer,
-  { delimiter, help }: Pick<SaidForm, 'delimiter'> & { readonly help: FormHelp },
+  { delimiter, help }: Pick<FormChoice, 'delimiter'> & { readonly help: FormHelp },
 ): Promise<string> {
   const { name } = head
   const splits: { readonly delimiter: string; readonly width: number; readonly share: number }[] = []

@@ -16,11 +16,11 @@ export type Upload = {
 }
 
 export type UploadLimits = {
-  readonly mostBytes: number
+  readonly maxBytes: number
   /** So many are kept at a time, of all people together. */
-  readonly mostUploads: number
+  readonly maxUploads: number
   /** So long one is kept that nobody looks at. */
-  readonly keptMs: number
+  readonly maxIdleMs: number
 }
 
 export type Uploads = AsyncDisposable & {
@@ -36,7 +36,7 @@ type Given = { readonly name: string; readonly principal: string; readonly check
 type Kept = Upload & { readonly folder: string; readonly timer: NodeJS.Timeout }
 
 const mebibyte = 1024 * 1024
-const defaults: UploadLimits = { mostBytes: 256 * mebibyte, mostUploads: 4, keptMs: 30 * 60_000 }
+const defaults: UploadLimits = { maxBytes: 256 * mebibyte, maxUploads: 4, maxIdleMs: 30 * 60_000 }
 const retryAfterSeconds = 60
 
 /** Keeps exports that people give in files of their own below `folder`. What a former process left there is removed. */
@@ -68,7 +68,7 @@ export async function openUploads(
     limits,
     async take(bytes, { name, principal, check }) {
       await dropOthers(principal)
-      if (kept.size + arriving >= limits.mostUploads) throw tooMany()
+      if (kept.size + arriving >= limits.maxUploads) throw tooMany()
       const id = randomUUID()
       const own = join(folder, id)
       arriving += 1
@@ -76,11 +76,11 @@ export async function openUploads(
         // Each has a folder, so that what is left of it can be removed as a whole.
         await mkdir(own, { recursive: true, mode: 0o700 })
         const path = join(own, 'export')
-        await write(path, bytes, limits.mostBytes)
+        await write(path, bytes, limits.maxBytes)
         const file = await exportFileAt(path, shortName(name))
         await check(file)
         // What cannot be removed now is removed with the folder, when this process ends or the next one starts.
-        const timer = setTimeout(() => drop(id).catch(failed), limits.keptMs).unref()
+        const timer = setTimeout(() => drop(id).catch(failed), limits.maxIdleMs).unref()
         const upload = { id, principal, name: file.name, at: now(), file }
         kept.set(id, { ...upload, folder: own, timer })
         // Another upload of the same person may have ended meanwhile.

@@ -2,7 +2,7 @@ import { foldValue } from '../../identity/mapping/fold-value.ts'
 import { type MappingPatch, mergePreset } from '../../identity/mapping/mapping.ts'
 import { asRule, countValues, type Texts } from './cells.ts'
 import type { ChosenPreset } from './choose-preset.ts'
-import type { Answers, Question, SeenContractors, SeenStatuses, SeenValue } from './proposal.ts'
+import type { Answers, Question, ContractorValues, StatusValues, ValueCount } from './proposal.ts'
 import type { Thesaurus } from './thesaurus.ts'
 
 type StatusRule = NonNullable<MappingPatch['status']>
@@ -10,8 +10,8 @@ type ValueContext = { readonly patch: MappingPatch; readonly words: Thesaurus; r
 
 /** What the values of columns mean, what is still to be asked of them, and the mapping that says it. */
 type Values = {
-  readonly statuses: SeenStatuses | null
-  readonly contractors: SeenContractors | null
+  readonly statuses: StatusValues | null
+  readonly contractors: ContractorValues | null
   readonly questions: readonly Question[]
   readonly patch: MappingPatch
 }
@@ -43,13 +43,13 @@ function seenStatuses(
   texts: Texts,
   { preset, isCertain }: ChosenPreset,
   { patch, words, said }: ValueContext & { readonly said: Said },
-): SeenStatuses | null {
+): StatusValues | null {
   const found = texts.get('status')
   const rule = mergePreset(preset.mapping, patch).status as StatusRule | undefined
   if (found === undefined || rule === undefined) return null
   const left = new Set(rule.leftWhen.map(foldValue))
   const employed = new Set((rule.employedWhen ?? []).map(foldValue))
-  const meaning = ({ value }: SeenValue) => {
+  const meaning = ({ value }: ValueCount) => {
     const folded = foldValue(value)
     const answer = said.get(folded)
     if (answer !== undefined) return answer
@@ -63,7 +63,7 @@ function seenStatuses(
 /** Adds what statuses mean that the preset does not list. A list of the configuration takes the place of the preset's. */
 function withStatuses(
   { preset, isCertain }: ChosenPreset,
-  { patch, words, statuses, said }: ValueContext & { readonly statuses: SeenStatuses | null; readonly said: Said },
+  { patch, words, statuses, said }: ValueContext & { readonly statuses: StatusValues | null; readonly said: Said },
 ): Pick<MappingPatch, 'status'> {
   const rule = mergePreset(preset.mapping, patch).status as StatusRule | undefined
   if (statuses === null || rule === undefined) return {}
@@ -83,7 +83,7 @@ function withStatuses(
   }
 }
 
-function valuesOf(seen: readonly SeenValue[]): string[] {
+function valuesOf(seen: readonly ValueCount[]): string[] {
   return seen.map(({ value }) => value)
 }
 
@@ -91,14 +91,14 @@ function seenContractors(
   texts: Texts,
   { preset }: ChosenPreset,
   { patch, words, answers }: ValueContext,
-): SeenContractors | null {
+): ContractorValues | null {
   const found = texts.get('isContractor')
   const rule = mergePreset(preset.mapping, patch).fields.isContractor
   if (found === undefined) return null
   const { map } = asRule(rule) as { map?: Readonly<Record<string, boolean | null>> }
   const plain = map ?? { yes: true, no: false, true: true, false: false, 1: true, 0: false }
   const known = new Map(Object.entries(plain).map(([value, means]) => [foldValue(value), means]))
-  const meaning = ({ value }: SeenValue) => {
+  const meaning = ({ value }: ValueCount) => {
     const said = answers.contractors?.[value]
     const means =
       said !== undefined ? said : (known.get(foldValue(value)) ?? words.contractors.get(foldValue(value)) ?? null)
@@ -117,7 +117,7 @@ function seenContractors(
 function withContractors(
   { preset }: ChosenPreset,
   patch: MappingPatch,
-  contractors: SeenContractors | null,
+  contractors: ContractorValues | null,
 ): MappingPatch {
   const merged = mergePreset(preset.mapping, patch)
   const { map } = asRule(merged.fields.isContractor) as { map?: Record<string, boolean | null> }

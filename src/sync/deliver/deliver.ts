@@ -190,7 +190,7 @@ async function block(
 
 async function free(ctx: SyncContext, { connection, runId }: ClaimedDelivery): Promise<void> {
   if (!(await freeConnection(ctx.store.db, connection))) return
-  ctx.events.connectionFreed({ connection })
+  ctx.events.connectionRecovered({ connection })
   // What waited behind the block need not wait for the time of the next probe.
   if ((await makeDueNow(ctx.store.db, { connection, now: ctx.now() })) > 0) await enqueueDeliveries(ctx, runId)
 }
@@ -292,7 +292,7 @@ export async function finishRun(
   if (run) {
     const { confirmed, problems, durationMs } = run
     ctx.events.runFinished({ runId, connection, confirmed, problems, durationMs: durationMs ?? 0 })
-    ctx.traces.ended(run)
+    ctx.traces.recordRun(run)
   }
   await enqueueWaiting(ctx, connection)
   await ctx.yieldToShortWork?.()

@@ -187,7 +187,7 @@ async function settleNow(ctx: SyncContext, connection: SyncConnection): Promise<
     const reason = waitingReason(undecided, unread)
     if (reason !== null && connector?.closeReading)
       for (const { source } of unsettled)
-        ctx.events.sourceUnsettled({ connection: connection.name, source: source.name, reason })
+        ctx.events.sourceNotArchived({ connection: connection.name, source: source.name, reason })
     if (undecided.length > 0 || unread.length > 0) return
   }
   for (const { source, outcome } of unsettled) {
@@ -196,7 +196,7 @@ async function settleNow(ctx: SyncContext, connection: SyncConnection): Promise<
       await markSettled(db, { connection: connection.name, version: source.version, now: ctx.now() })
     } catch (error) {
       const { message, type } = describeError(error)
-      ctx.events.sourceUnsettled({ connection: connection.name, source: source.name, reason: message ?? type })
+      ctx.events.sourceNotArchived({ connection: connection.name, source: source.name, reason: message ?? type })
     }
   }
 }

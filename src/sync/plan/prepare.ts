@@ -6,7 +6,7 @@ import { knownFaults } from '../../store/rejects/known-faults.ts'
 import { hasEmployed, headcount, knowsAnybody, rosterEntries } from '../../store/roster/roster.ts'
 import type { PlannedWaiting } from '../../store/roster/waiting.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
-import { step } from '../../telemetry/traces.ts'
+import { traceStep } from '../../telemetry/traces.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { type BeforeReading, lookUpBefore } from './before-reading.ts'
 import { type PlanWorkspace, decideRest, stagePage } from './decide-people.ts'
@@ -164,10 +164,10 @@ async function readAndDecide(
   counting.catch(() => {})
   const slices = spared ? spared.filtered.rows(spared.filter.records) : reading.rows
   const onPage = (page: Parameters<typeof stagePage>[1]) => stagePage(place, page)
-  const rows = await step(
+  const rows = await traceStep(
     'read',
     () => readRows(decider, { slices, mapping, signal, filter, onPage, onProgress, yieldToShortWork }),
-    { found: (count) => ({ facts: { 'rollcall.rows': count } }) },
+    { describeResult: (count) => ({ attributes: { 'rollcall.rows': count } }) },
   )
   const due = feed.name === 'roster' ? await seeDue(place, { aliases: answers.aliases, asOf: reading.asOf }) : null
   const source = sourceRead(reading)

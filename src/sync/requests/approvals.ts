@@ -44,7 +44,7 @@ type Decision = {
  */
 export async function approveRun(ctx: SyncContext, decision: Decision & { readonly digest: string }): Promise<Run> {
   const { runId } = decision
-  const part = { runId, name: 'approve', facts: {}, isExpected: (error: unknown) => error instanceof Failure }
+  const part = { runId, name: 'approve', attributes: {}, isExpected: (error: unknown) => error instanceof Failure }
   return await ctx.traces.ofRun(part, () => approve(ctx, decision))
 }
 

@@ -53,7 +53,7 @@ export async function holdBack(
     await record(tx, { act: 'hold_back.placed', ...named, by, details: { until: day, reason }, now })
     return await lookAgain(tx, named, { what: `1 person of it is held back until ${day} since, by ${by}`, now })
   })
-  ctx.events.leavingHeldBack({ ...person, by, until: day })
+  ctx.events.departureHeldBack({ ...person, by, until: day })
   if (runId !== null) await sweep(ctx)
   return { identityId: person.identityId, until: day, runId }
 }
@@ -71,7 +71,7 @@ export async function endHoldBack(ctx: SyncContext, { by, ...person }: Person & 
     await record(tx, { act: 'hold_back.ended', ...named, by, now })
     return await lookAgain(tx, named, { what: `1 person of it is no longer held back, by ${by}`, now })
   })
-  ctx.events.leavingHeldBack({ ...person, by, until: null })
+  ctx.events.departureHeldBack({ ...person, by, until: null })
   if (runId !== null) await sweep(ctx)
   return { identityId: person.identityId, until: null, runId }
 }

@@ -80,7 +80,7 @@ export async function withdrawAnswer(
     const moved = await recordMovedKeys(tx, { connection, identityIds: [names, identityId], what })
     const details = { same: dropped.same, former: names, key: identityId }
     await record(tx, { act: 'keys.withdrawn', connection, by, details, now: ctx.now() })
-    ctx.events.keysAnswered({ connection, by, keys: 1, answer: 'withdrawn' })
+    ctx.events.keysDecided({ connection, by, keys: 1, answer: 'withdrawn' })
     return { answered: 1, unclear: 0, moved }
   })
 }
@@ -148,6 +148,6 @@ async function keep(
     keys: pairs.map(({ identityId }) => identityId),
   }
   await record(tx, { act: 'keys.answered', connection, by, details, now })
-  ctx.events.keysAnswered({ connection, by, keys: pairs.length, answer: same ? 'one person' : 'two people' })
+  ctx.events.keysDecided({ connection, by, keys: pairs.length, answer: same ? 'one person' : 'two people' })
   return { answered: pairs.length, moved }
 }

@@ -243,7 +243,7 @@ export async function classValue(
     const details = { field, value: classed.value, meaning }
     await record(tx, { act: 'value.classed', connection: name, by, details, now })
   })
-  ctx.events.valueClassed({ connection: name, field, meaning, by })
+  ctx.events.valueClassified({ connection: name, field, meaning, by })
   return { ...classed, classedAt: now }
 }
 
@@ -300,7 +300,7 @@ export async function endRun(
     if (to === 'rejected') await decideSource(tx, before, { outcome: 'refused', now: ctx.now() })
     else await releaseEvents(tx, runId)
   })
-  ctx.traces.ended({ ...before, state: to })
+  ctx.traces.recordRun({ ...before, state: to })
   const connection = ctx.connections.get(before.connection)
   if (to === 'rejected' && connection) await closeSources(ctx, connection)
   return await runOf(ctx, runId)

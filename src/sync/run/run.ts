@@ -39,7 +39,7 @@ import {
 } from '../../store/runs/runs.ts'
 import type { Db, RunAccount, Verification } from '../../store/schema.ts'
 import { workingOn } from '../../store/workers/leases.ts'
-import { noteSpan, setInheritedAttributes, step } from '../../telemetry/traces.ts'
+import { setAttributes, setInheritedAttributes, traceStep } from '../../telemetry/traces.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { enqueueDeliveries, enqueueWaiting } from '../context/enqueue.ts'
 import { Overtaken } from '../context/overtaken.ts'
@@ -110,7 +110,7 @@ async function continueRun(ctx: SyncContext, claim: ClaimedRun, attempt: Attempt
 
   try {
     if (claim.run.state === 'reading') await readAndPlan(ctx, claim, connection, attempt)
-    await step('guard', () => accept(ctx, claim, connection))
+    await traceStep('guard', () => accept(ctx, claim, connection))
   } catch (error) {
     if (error instanceof Overtaken) return
     const final = finalFailure(error, claim, signal)
@@ -198,7 +198,7 @@ async function readAndPlan(
 
   // Before anything is read by it: what is said meanwhile makes it another one.
   const basis = await basisOf(ctx, connection)
-  const plan = await step('plan', () => planOf(ctx, claim, connection, attempt))
+  const plan = await traceStep('plan', () => planOf(ctx, claim, connection, attempt))
 
   const found = await withoutPlanned(ctx, claim.run, { found: verification, plan })
   const { heldPart } = plan
@@ -232,7 +232,7 @@ async function readAndPlan(
     return aside
   }
   await ctx.yieldToShortWork?.()
-  const held = await step('store plan', () => db.transaction().execute(store))
+  const held = await traceStep('store plan', () => db.transaction().execute(store))
   ctx.events.runPrepared(about)
   if (heldPart && held !== null) ctx.events.runHeld({ ...about, runId: held, reason: heldReason(heldPart.guards) })
 }
@@ -267,7 +267,7 @@ async function planOf(
   if (options.revert) return await prepareRevert(ctx, connection, { revert: options.revert, stage, signal })
   if (options.person) return await preparePerson(ctx, connection, { asked: options.person, stage, signal, onProgress })
 
-  const feed = await step('open source', () =>
+  const feed = await traceStep('open source', () =>
     fetched
       ? openLinked(ctx, connection, { fetched, claim, signal })
       : openFeed(ctx, connection, { name: name as FeedName, claim, signal }),
@@ -289,7 +289,7 @@ async function planOf(
     splits: options.plan || (again && !replaces) ? null : { behindHeld: !replaces },
     sparing: {
       leaving: { runId, keep },
-      onWhole: (reason) => ctx.events.runReadsWhole({ runId, connection: connection.name, reason }),
+      onWhole: (reason) => ctx.events.runFullRead({ runId, connection: connection.name, reason }),
     },
     signal,
     onProgress,
@@ -331,7 +331,7 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
       await record(tx, { ...about, act: 'run.held', by: rollcall, details, now })
       return part
     })
-    noteSpan({ 'rollcall.state': 'held' })
+    setAttributes({ 'rollcall.state': 'held' })
     ctx.events.runHeld({ ...about, reason })
     if (wentOn) await afterCommit(ctx, wentOn.run, wentOn.batches)
     else await enqueueWaiting(ctx, run.connection)
@@ -353,7 +353,7 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
     await record(tx, { ...about, act: 'run.passed', by: rollcall, details, now })
     return done
   })
-  noteSpan({ 'rollcall.state': committed > 0 ? 'delivering' : 'unchanged' })
+  setAttributes({ 'rollcall.state': committed > 0 ? 'delivering' : 'unchanged' })
   if (by !== null) ctx.events.runApproved({ ...about, by, digest: run.digest ?? '' })
   await afterCommit(ctx, run, committed)
 }
@@ -470,13 +470,13 @@ export async function afterCommit(ctx: SyncContext, run: Run, batches: number): 
   if (!isAlone) await addDueRuns(ctx, { connection: run.connection })
   if (batches === 0) {
     ctx.events.runUnchanged({ ...about, people: run.records ?? 0 })
-    ctx.traces.ended({ ...run, state: 'unchanged' })
+    ctx.traces.recordRun({ ...run, state: 'unchanged' })
     await enqueueWaiting(ctx, run.connection)
     return
   }
   ctx.events.runPlanned({ ...about, counts: run.counts ?? {}, batches })
-  const jobs = await step('enqueue', () => enqueueDeliveries(ctx, run.id), {
-    found: (enqueued) => ({ facts: { 'rollcall.jobs': enqueued } }),
+  const jobs = await traceStep('enqueue', () => enqueueDeliveries(ctx, run.id), {
+    describeResult: (enqueued) => ({ attributes: { 'rollcall.jobs': enqueued } }),
   })
   ctx.events.deliveriesEnqueued({ ...about, jobs })
 }
@@ -499,6 +499,6 @@ async function failRun(ctx: SyncContext, claim: ClaimedRun, failure: Failure): P
   })
   ctx.events.runFailed({ runId: id, connection, code: failure.code, reason: failure.message })
   const { trigger, feed, created_at: createdAt } = claim.run
-  ctx.traces.ended({ id, connection, trigger, feed, state: 'failed', createdAt: createdAt.toISOString() })
+  ctx.traces.recordRun({ id, connection, trigger, feed, state: 'failed', createdAt: createdAt.toISOString() })
   await enqueueWaiting(ctx, connection)
 }

@@ -67,7 +67,7 @@ async function readConnection(
     await repeatReading(db, { connection, identityIds: [...unread], now: ctx.now() })
     break
   }
-  ctx.events.doubtsRead({ connection, people: people.length, differing })
+  ctx.events.inDoubtVerified({ connection, people: people.length, differing })
   if (differing > 0 && repairs === 'by a run') await emitRepair(ctx, connection)
 }
 

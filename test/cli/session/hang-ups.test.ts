@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { askedOnce, ended, endWithin, nextLife } from '../../../src/cli/commands/serve.ts'
 import { listenForHangUp } from '../../../src/cli/session/hang-ups.ts'
 import type { Config } from '../../../src/daemon/config/config.ts'
-import { reasonOf } from '../../../src/daemon/config/reload.ts'
+import { refusalReason } from '../../../src/daemon/config/reload.ts'
 import { Failure } from '../../../src/errors.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
 
@@ -37,14 +37,14 @@ test('a second restore in the same life is refused, and the first is done', asyn
 })
 
 test('an error that nobody expected refuses a reload, and does not end what works', () => {
-  expect(reasonOf(new TypeError('x of undefined'))).toBe('an unexpected error; the log has it')
-  expect(reasonOf(new Failure('config_invalid', 'database cannot change'))).toBe('database cannot change')
+  expect(refusalReason(new TypeError('x of undefined'))).toBe('an unexpected error; the log has it')
+  expect(refusalReason(new Failure('config_invalid', 'database cannot change'))).toBe('database cannot change')
 })
 
 test('a daemon that stops answers others until its work has come to rest', async () => {
   const steps: string[] = []
   const daemon = {
-    rest: async () => void steps.push('its work rests'),
+    stopWork: async () => void steps.push('its work rests'),
     [Symbol.asyncDispose]: async () => void steps.push('its servers close'),
   }
   const events = silentEvents(({ event }) => steps.push(event))

@@ -66,7 +66,7 @@ async function open(
   const context = {
     db: store.db,
     settings,
-    watched: { connections, sources: [], leaverBounds: new Map<string, number>() },
+    monitored: { connections, sources: [], leaverBounds: new Map<string, number>() },
     events: silentEvents((event) => told.push(event)),
     now: () => new Date(clock.now),
   }

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { freshnessOf, type WatchedSource } from '../../../src/daemon/alerts/freshness.ts'
+import { freshnessOf, type MonitoredSource } from '../../../src/daemon/alerts/freshness.ts'
 
 const schedule = (cron: string, timeZone = 'UTC') => ({ cron, timeZone })
 
-function source(given: Partial<WatchedSource> = {}): WatchedSource {
+function source(given: Partial<MonitoredSource> = {}): MonitoredSource {
   return { connection: 'acme', mode: 'snapshot', isFile: true, schedule: schedule('0 2 * * *'), ...given }
 }
 
 /** Since when it has to have been read, as minutes of UTC. */
-function readSince(given: Partial<WatchedSource>, now: string): string | null {
+function readSince(given: Partial<MonitoredSource>, now: string): string | null {
   const found = freshnessOf(source(given), null, new Date(`${now}Z`))
   return found?.readSince.toISOString().slice(0, 16) ?? null
 }

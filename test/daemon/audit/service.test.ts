@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
-import { keepAudit } from '../../../src/daemon/audit/service.ts'
+import { openAudit } from '../../../src/daemon/audit/service.ts'
 import { makeNextKey } from '../../../src/daemon/audit/key-file.ts'
 import type { Config } from '../../../src/daemon/config/config.ts'
 import { Secret } from '../../../src/daemon/config/secret.ts'
@@ -52,7 +52,7 @@ async function start(
 ) {
   const told: string[] = []
   const events = silentEvents((event: Event) => {
-    if (event.event === 'audit.unsealed') told.push(event.reason)
+    if (event.event === 'audit.unsigned') told.push(event.reason)
   })
   const config = {
     dataDir,
@@ -60,7 +60,7 @@ async function start(
     platform: { baseUrl: 'http://platform.example', apiKeyName: '${file:key}' },
     audit: { signingKey: signingKey === undefined ? null : new Secret([{ text: signingKey }]) },
   } as Config
-  const { store, keeper } = await keepAudit(database, { config, events, now })
+  const { store, keeper } = await openAudit(database, { config, events, now })
   return {
     told,
     ...keeper,

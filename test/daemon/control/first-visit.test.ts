@@ -111,7 +111,7 @@ describe('a visit', () => {
   })
 
   test('loses its export after a while', async () => {
-    await using own = await openEmptyDaemon({ limits: { mostBytes: mebibyte, mostUploads: 4, keptMs: 300 } })
+    await using own = await openEmptyDaemon({ limits: { maxBytes: mebibyte, maxUploads: 4, maxIdleMs: 300 } })
     await own.upload('people.csv', exportOf(2))
 
     await expect.poll(own.uploads).toEqual([])

@@ -26,7 +26,7 @@ test('the report lists the departures of accepted plans, and adds up: who left, 
   })
 
   const period = { from: '2026-11-01', to: '2026-11-30', values: false }
-  const report = await leaverReport({ sync: world.sync, watched: { leaverBounds: new Map() } }, period)
+  const report = await leaverReport({ sync: world.sync, monitored: { leaverBounds: new Map() } }, period)
 
   expect([worse.state, held.state]).toEqual(['held', 'held'])
   expect(report.leavers.map(({ identityId, state }) => [identityId, state])).toEqual([

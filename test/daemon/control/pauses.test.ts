@@ -30,14 +30,14 @@ async function open() {
   const { db } = world.sync.store
   const unable = () => Promise.reject(new Error('no key here'))
   const source = { connection: 'acme', mode: 'snapshot', isFile: true, schedule } as const
-  const watched = { connections: ['acme'], sources: [source], leaverBounds: new Map<string, number>() }
+  const monitored = { connections: ['acme'], sources: [source], leaverBounds: new Map<string, number>() }
   const control = controlHere({
     sync: world.sync,
     caller: machineCaller('ana'),
     audit: { trouble: () => null, seal: unable, verify: unable, replaceKey: unable },
     schedules: [nightly],
     alerts: quietAlerts,
-    watched,
+    monitored,
     about: { version: '1.2.3', daemon: null, configuration: '', database: '', queue: '', platform: '' },
     signal: new AbortController().signal,
   })
@@ -58,7 +58,7 @@ async function open() {
       await world.drain()
       return (await listRuns(db, { limit: 100 })).filter(({ trigger }) => trigger === 'schedule').length
     },
-    alerts: () => conditions(db, conditionSettings(watched, quietAlerts, world.clock.now)),
+    alerts: () => conditions(db, conditionSettings(monitored, quietAlerts, world.clock.now)),
     [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
   }
 }

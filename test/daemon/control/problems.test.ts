@@ -36,8 +36,8 @@ async function openWith({ schedules = [], ...more }: Opening) {
     verify: () => Promise.reject(new Error('no key here')),
     replaceKey: () => Promise.reject(new Error('no key here')),
   }
-  const watched = { connections: ['acme'], sources: [], leaverBounds: new Map<string, number>() }
-  const around = { schedules, alerts: quietAlerts, watched }
+  const monitored = { connections: ['acme'], sources: [], leaverBounds: new Map<string, number>() }
+  const around = { schedules, alerts: quietAlerts, monitored }
   const controlOf = (caller: Caller) => controlHere({ sync: world.sync, caller, audit, ...around, about, signal })
   const control = controlOf(machineCaller('ana'))
   return {

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { keepAudit } from '../../../src/daemon/audit/service.ts'
+import { openAudit } from '../../../src/daemon/audit/service.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
 import { acceptStore } from '../../../src/daemon/installation/accept.ts'
 import { ensureDataDir, openStore } from '../../../src/daemon/installation/open-store.ts'
@@ -86,7 +86,7 @@ test('a store that processes work on is not accepted, and one that cannot be tak
   const config = await loadConfig(work.configFile, process.env)
   const accept = () => acceptStore(config, { by: 'ada', reason: 'moved', events, now })
   {
-    const { keeper } = await keepAudit(await openStore(config, { events, now }), { config, events, now })
+    const { keeper } = await openAudit(await openStore(config, { events, now }), { config, events, now })
     await keeper[Symbol.asyncDispose]()
   }
   const head = await readFile(join(config.dataDir, 'audit-head.json'), 'utf8')

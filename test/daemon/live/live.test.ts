@@ -40,7 +40,7 @@ describe.each(databases)('what happens on $name', ({ place }) => {
   /** Listens, and waits for what is expected to be heard. */
   async function listen(live: Live, connection?: string) {
     const heard: LiveEvent[] = []
-    const leave = await live.listen({ connection, heard: (event) => heard.push(LiveEvent.parse(event)) })
+    const leave = await live.listen({ connection, onEvent: (event) => heard.push(LiveEvent.parse(event)) })
     return { heard, leave, until: (length: number) => vi.waitUntil(() => heard.length >= length, { timeout: 60_000 }) }
   }
 
@@ -185,13 +185,13 @@ test('there is one next look, however often listeners come and go while the stor
   const store = gatedStore()
   using live = startLive(store.db)
   store.open()
-  let leave = await live.listen({ heard: () => {} })
+  let leave = await live.listen({ onEvent: () => {} })
 
   for (let visit = 0; visit < 3; visit++) {
     store.close()
     vi.advanceTimersToNextTimer()
     leave()
-    const next = live.listen({ heard: () => {} })
+    const next = live.listen({ onEvent: () => {} })
     store.open()
     leave = await next
     await setImmediate()
@@ -271,7 +271,7 @@ test('a reader who takes nothing from the connection is left, and what was meant
   let said = 0
 
   while (served.listeners.size > 0) {
-    for (let part = 0; part < 16; part += 1) listener?.heard({ event: 'snapshot', data })
+    for (let part = 0; part < 16; part += 1) listener?.onEvent({ event: 'snapshot', data })
     said += 16 * data.filler.length
     if (said > 2 ** 30) break
     await setImmediate()

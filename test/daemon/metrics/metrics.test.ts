@@ -42,10 +42,10 @@ test('a run that changes nothing is not remembered once it has ended', async () 
   const metrics = createMetrics()
   const run = { runId: 'r1', connection: 'acme' }
   const read = { event: 'run.read', ...run, rejected: 2 } as Event
-  metrics.note(read)
-  metrics.note({ event: 'run.unchanged', ...run, people: 4 } as Event)
+  metrics.record(read)
+  metrics.record({ event: 'run.unchanged', ...run, people: 4 } as Event)
 
-  metrics.note(read)
+  metrics.record(read)
 
   expect(await metrics.text([])).toContain('rollcall_rows_rejected_total{connection="acme"} 4')
 })
@@ -62,7 +62,7 @@ describe('two processes on one store', () => {
     const scraped = { ...config, server: { ...config.server, metrics: 'open' as const } }
     const start = async (roles: readonly ('api' | 'scheduler' | 'worker')[]) => {
       const metrics = createMetrics({ ofProcess: true })
-      return stack.use(await startDaemon(scraped, { events: silentEvents(metrics.note), metrics, roles }))
+      return stack.use(await startDaemon(scraped, { events: silentEvents(metrics.record), metrics, roles }))
     }
     const worker = await start(['worker', 'api'])
     const scheduler = await start(['scheduler'])

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deliveryOperations } from '../../../src/contract/platform/delivery-operations.ts'
 import { checkAll } from '../../../src/daemon/check.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
-import { neededPermissions, tryPermissions } from '../../../src/daemon/probe/key-permissions.ts'
+import { neededPermissions, testPermissions } from '../../../src/daemon/probe/key-permissions.ts'
 import { createClient } from '../../../src/http/client/client.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
 import { postgresPlace } from '../../helpers/servers/databases.ts'
@@ -30,7 +30,7 @@ function tried(bearer: string) {
 
 function triedAt(baseUrl: string, bearer: string) {
   const client = createClient(deliveryOperations, { baseUrl, bearer })
-  return tryPermissions({ client, baseUrl }, new AbortController().signal)
+  return testPermissions({ client, baseUrl }, new AbortController().signal)
 }
 
 /** How many rows each table of the platform holds, and which they are. */
@@ -109,7 +109,7 @@ test('of a connection of records, each permission that a key lacks is named, and
     )
     const client = createClient(deliveryOperations, { baseUrl: at.platform.baseUrl, bearer: key })
     const platform = { client, baseUrl: at.platform.baseUrl }
-    const found = await tryPermissions(platform, new AbortController().signal, ['records'])
+    const found = await testPermissions(platform, new AbortController().signal, ['records'])
     expect(found.filter(({ isGranted }) => isGranted !== true).map(({ permissions: [first] }) => first)).toEqual([
       lacking,
     ])

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { deliveryOperations } from '../../../src/contract/platform/delivery-operations.ts'
 import type { IdentityRecord, ItemResult } from '../../../src/contract/platform/hris-user-identities.ts'
 import { assumptions } from '../../../src/daemon/probe/assumptions.ts'
-import type { Check } from '../../../src/daemon/probe/check-result.ts'
+import type { CheckResult } from '../../../src/daemon/probe/check-result.ts'
 import { probePlatform } from '../../../src/daemon/probe/probe.ts'
 import { createClient } from '../../../src/http/client/client.ts'
 import { createRateLimiter } from '../../../src/sync/rate-limit/rate-limiter.ts'
@@ -59,7 +59,7 @@ async function* probing({ bearer, agrees = true, signal = new AbortController().
   )
 }
 
-async function probed(settings: Told = {}): Promise<Check[]> {
+async function probed(settings: Told = {}): Promise<CheckResult[]> {
   return await Array.fromAsync(probing(settings))
 }
 
@@ -68,7 +68,7 @@ async function connections() {
   return bodyOf(await account.client.listCustomConnections({ query: {} }), 200).data
 }
 
-function unmet(checks: readonly Check[]): string[] {
+function unmet(checks: readonly CheckResult[]): string[] {
   return checks.flatMap(({ level, name, message }) => (level === 'ok' ? [] : [`${level} ${name}: ${message}`]))
 }
 
@@ -251,7 +251,7 @@ test('a connection is removed also if the answer to its creation was lost', asyn
 test('a stop in the middle lets the change under way end, removes what was made, and is thrown', async () => {
   const controller = new AbortController()
   const held = proxy.hold((request) => isBatch(request) && request.identityIds.length === 2)
-  const seen: Check[] = []
+  const seen: CheckResult[] = []
   const probe = (async () => {
     for await (const check of probing({ signal: controller.signal })) seen.push(check)
   })()
@@ -317,7 +317,7 @@ test('the command asks for a yes where no terminal is, and ends with 0, or with 
   const unasked = await work.run('check', '--probe')
   const good = await work.run('check', '--probe', '--yes')
   proxy.fault((seen) => (isBatch(seen) ? faults.results('reversed', resultChanges.reversed) : faults.pass))
-  const bad = await work.json<{ ok: boolean; checks: Check[] }>('check', '--probe', '--yes')
+  const bad = await work.json<{ ok: boolean; checks: CheckResult[] }>('check', '--probe', '--yes')
 
   expect(unasked).toEqual({ exit: 2, stdout: '', stderr: expect.stringContaining('say --yes to that') })
   expect(good).toMatchObject({ exit: 0, stderr: '' })

@@ -28,7 +28,7 @@ describe.each([...presets.keys()])('the sample of %s', (name) => {
       expect.arrayContaining(['identityId', 'email', 'firstName', 'startedAt', 'separatedAt']),
     )
     expect(proposal.fields.every(({ examples }) => examples.length > 0)).toBe(true)
-    expect(proposal.leftBehind.length).toBeGreaterThan(0)
+    expect(proposal.unreadColumns.length).toBeGreaterThan(0)
     expect(proposal.why).toMatch(/^\d+ of \d+ of its fields are in the export; the next, [\w-]+, has \d+ of \d+$/)
   })
 })
@@ -39,7 +39,7 @@ test('a preset that leaves a status out on purpose gets none: it does not tell l
   )
 
   expect(proposal.statuses).toBeNull()
-  expect(proposal.leftBehind).toContain('STATUS')
+  expect(proposal.unreadColumns).toContain('STATUS')
   expect(proposal.timeZone).toEqual({ name: 'Europe/Berlin', column: 'TIMEZONE' })
 })
 

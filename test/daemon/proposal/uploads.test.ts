@@ -9,7 +9,7 @@ test('an upload that cannot be removed when its time is over is reported, and en
   const place = await mkdtemp(join(tmpdir(), 'uploads-'))
   const folder = join(place, 'uploads')
   const reported = Promise.withResolvers<unknown>()
-  const limits = { mostBytes: 1000, mostUploads: 1, keptMs: 1 }
+  const limits = { maxBytes: 1000, maxUploads: 1, maxIdleMs: 1 }
   const uploads = await openUploads(folder, { now: () => new Date(), failed: reported.resolve, limits })
 
   await uploads.take(Readable.from([Buffer.from('id\n1\n')]), {
@@ -28,7 +28,7 @@ test('an upload that cannot be removed when its time is over is reported, and en
 
 test('of two uploads of one person that arrive at the same time the last one is kept alone', async () => {
   const folder = join(await mkdtemp(join(tmpdir(), 'uploads-')), 'uploads')
-  const limits = { mostBytes: 1000, mostUploads: 2, keptMs: 60_000 }
+  const limits = { maxBytes: 1000, maxUploads: 2, maxIdleMs: 60_000 }
   await using uploads = await openUploads(folder, { now: () => new Date(), failed: () => {}, limits })
   const [begun, isOver] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const give = (check: () => Promise<void>) =>

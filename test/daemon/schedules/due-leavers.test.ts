@@ -49,7 +49,7 @@ const later = () => new Date(Date.now() + 2 * dayMs)
 test('without a daemon, a command waits for the leaving dates that are due, also of linked connections, though the export is missing', async () => {
   await using opened = await openWithDueLeaver(linked)
   const { config, first, leavingDate, tomorrow } = opened
-  await using assembly = await assemble(config, { events: silentEvents(() => {}), now: later, works: true })
+  await using assembly = await assemble(config, { events: silentEvents(() => {}), now: later, tracesRuns: true })
   await using _work = await startWork(assembly)
   const { signal } = new AbortController()
   const control = controlHere(controlContext(assembly, { daemon: null, signal }))

@@ -50,14 +50,14 @@ async function open(connection: Partial<SyncConnection> = { guards: noLimits }) 
   }
   const world = await openWorld({ client, connection })
   const about = { version: '1.2.3', daemon: null, configuration: '', database: '', queue: '', platform: '' }
-  const watched = { connections: ['acme'], sources: [], leaverBounds: new Map<string, number>() }
+  const monitored = { connections: ['acme'], sources: [], leaverBounds: new Map<string, number>() }
   const audit = {
     trouble: () => null,
     seal: () => Promise.reject(new Error('no key here')),
     verify: () => Promise.reject(new Error('no key here')),
     replaceKey: () => Promise.reject(new Error('no key here')),
   }
-  const around = { schedules: [], alerts: quietAlerts, watched, about, signal: new AbortController().signal }
+  const around = { schedules: [], alerts: quietAlerts, monitored, about, signal: new AbortController().signal }
   const control = controlHere({ sync: world.sync, caller: machineCaller('ana'), audit, ...around })
   const opened = {
     world,

@@ -217,7 +217,7 @@ describe('an export beside what the last one left behind', () => {
           told.leftOut += sparing.counted.leftOut
           told.together += sparing.counted.together
           told.whole += sparing.world.events.filter(
-            (event) => 'event' in event && event.event === 'run.reads_whole',
+            (event) => 'event' in event && event.event === 'run.full_read',
           ).length
         },
       ),

@@ -320,7 +320,7 @@ describe.each(databases)('on $name', ({ place }) => {
     expect(before).toEqual([])
     expect(folder.settled).toEqual([['01.csv', 'accepted']])
     expect(world.events).toContainEqual(
-      expect.objectContaining({ event: 'source.unsettled', source: '01.csv', reason: 'the archive is full' }),
+      expect.objectContaining({ event: 'source.not_archived', source: '01.csv', reason: 'the archive is full' }),
     )
   })
 

@@ -264,7 +264,7 @@ describe('a failing run of a linked connection', () => {
     expect([run.state, failed.state]).toEqual(['finished', 'failed'])
     expect(world.events).toContainEqual(
       expect.objectContaining({
-        event: 'source.unsettled',
+        event: 'source.not_archived',
         connection: 'acme',
         reason: expect.stringMatching(
           /the last run of records failed.*"rollcall sync --connection records" repeats it/,
@@ -320,7 +320,7 @@ test('an export whose kept plan was delivered stays where it is until linked con
   expect(between).toEqual([['E0001.csv'], 1])
   expect(world.events).toContainEqual(
     expect.objectContaining({
-      event: 'source.unsettled',
+      event: 'source.not_archived',
       reason: expect.stringMatching(/records has not read it yet.*"rollcall sync --connection records"/),
     }),
   )

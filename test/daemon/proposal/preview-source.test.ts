@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { exportPattern, findMatches } from '../../../src/connectors/folder/matches.ts'
-import { lookAt } from '../../../src/daemon/proposal/look.ts'
+import { previewSource } from '../../../src/daemon/proposal/preview-source.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { gzipOfZeros } from '../../helpers/sources/hostile-files.ts'
 import { account, sshServer } from '../../helpers/sources/ssh-server.ts'
@@ -19,7 +19,7 @@ async function place(files: Readonly<Record<string, string | Uint8Array>>) {
   await mkdir(join(path, 'exports'))
   for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content)
   const look = (at: string, more: object = {}) =>
-    lookAt({ at, ...more }, { workingDirectory: path, folder: path, signal: new AbortController().signal })
+    previewSource({ at, ...more }, { workingDirectory: path, folder: path, signal: new AbortController().signal })
   return { path, look, ...rest }
 }
 

@@ -9,7 +9,7 @@ import { Failure } from '../../errors.ts'
 export type { ExportPreview }
 
 /** Reads the beginning of the newest export of a source, and nothing else of it. */
-export async function lookAt(named: NamedSource, options: DiscoveryOptions): Promise<ExportPreview> {
+export async function previewSource(named: NamedSource, options: DiscoveryOptions): Promise<ExportPreview> {
   const url = /^[a-z][a-z0-9+.-]*:\/\//.test(named.at) ? URL.parse(named.at) : null
   const kind = connectorKinds.find(({ discovery: { schemes } }) =>
     url === null ? schemes.length === 0 : schemes.includes(url.protocol),
@@ -36,7 +36,7 @@ function alternatives(words: readonly string[]): string {
 const unpackedBytes = 1024 ** 3
 
 /** The beginning of an export that was given as a file. With `whole` it is read to its end, which refuses what is cut or unpacks to too much. */
-export async function lookAtFile(
+export async function previewFile(
   file: ExportFile,
   { whole = false, signal }: { readonly whole?: boolean; readonly signal: AbortSignal },
 ): Promise<Head> {

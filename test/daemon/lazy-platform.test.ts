@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest'
-import { platformWhenUsed } from '../../src/daemon/platform-when-used.ts'
+import { lazyPlatform } from '../../src/daemon/lazy-platform.ts'
 import type { RateLimiter } from '../../src/sync/rate-limit/rate-limiter.ts'
 
 const platform = { baseUrl: 'http://127.0.0.1:9/public/v2', inFlight: 4 } as Parameters<
-  typeof platformWhenUsed
+  typeof lazyPlatform
 >[0]['platform']
 
 function opened() {
@@ -18,13 +18,13 @@ function opened() {
   })
   const client = { listConnections: async () => ({ status: 200 }) }
   const way = { ...platform, client, pace: paceOf(9, paceOf(1)), [Symbol.asyncDispose]: closed }
-  return { way: way as unknown as Awaited<ReturnType<Parameters<typeof platformWhenUsed>[1]>>, closed }
+  return { way: way as unknown as Awaited<ReturnType<Parameters<typeof lazyPlatform>[1]>>, closed }
 }
 
 test('a way to the platform that nobody takes is neither opened nor closed', async () => {
   const open = vi.fn()
 
-  const way = platformWhenUsed({ platform }, open)
+  const way = lazyPlatform({ platform }, open)
   await way[Symbol.asyncDispose]()
 
   expect(way).toMatchObject({ baseUrl: platform.baseUrl, inFlight: 4 })
@@ -35,7 +35,7 @@ test('a way to the platform is opened once, with its pace and its patient one, a
   const { way: real, closed } = opened()
   const open = vi.fn(async () => real)
 
-  const way = platformWhenUsed({ platform }, open)
+  const way = lazyPlatform({ platform }, open)
   const standings = await Promise.all([way.rateLimiter.readBudget(), way.rateLimiter.lowPriority.readBudget()])
   const sent = await way.rateLimiter.send(
     async () => ({ status: 'unreachable' }) as never,

@@ -6,7 +6,7 @@ import type { Config } from './config/config.ts'
 type Opened = Platform & AsyncDisposable
 
 /** Opens the way to the platform when the first request is sent. A command that only looks sends none. */
-export function platformWhenUsed(
+export function lazyPlatform(
   { platform: { baseUrl, inFlight } }: Pick<Config, 'platform'>,
   open: () => Promise<Opened>,
 ): Opened {

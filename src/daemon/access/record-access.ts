@@ -17,7 +17,7 @@ const mostRemembered = 10_000
 const told = new WeakMap<Db, Map<string, number>>()
 
 /** Tells the audit trail of a deed; the same one of the same caller at most once a minute in each process, so that it is not flooded. */
-export async function tellTrail(
+export async function recordAccess(
   db: Db,
   { name, role, principal }: Caller,
   { act, operation, connection, runId, identityId }: Deed,
