@@ -3,14 +3,14 @@ import type { Platform } from '../sync/context/context.ts'
 import type { RateLimiter } from '../sync/rate-limit/rate-limiter.ts'
 import type { Config } from './config/config.ts'
 
-type Opened = Platform & AsyncDisposable
+type OpenedPlatform = Platform & AsyncDisposable
 
-/** Opens the way to the platform when the first request is sent. A command that only looks sends none. */
+/** A platform client that opens with its first request: read-only commands mostly send none. */
 export function lazyPlatform(
   { platform: { baseUrl, inFlight } }: Pick<Config, 'platform'>,
-  open: () => Promise<Opened>,
-): Opened {
-  let opening: Promise<Opened> | null = null
+  open: () => Promise<OpenedPlatform>,
+): OpenedPlatform {
+  let opening: Promise<OpenedPlatform> | null = null
   const opened = () => {
     opening ??= open()
     return opening
@@ -29,7 +29,7 @@ export function lazyPlatform(
     rateLimiter: lazyRateLimiter((platform) => platform.rateLimiter),
     inFlight,
     async [Symbol.asyncDispose]() {
-      // If it could not be opened, the request that needed it has failed with the reason.
+      // If it could not be opened, the request that needed it has already failed with the reason.
       const platform = await opening?.catch(() => null)
       await platform?.[Symbol.asyncDispose]()
     },

@@ -2,49 +2,49 @@ import { expect, test, vi } from 'vitest'
 import { lazyPlatform } from '../../src/daemon/lazy-platform.ts'
 import type { RateLimiter } from '../../src/sync/rate-limit/rate-limiter.ts'
 
+type OpenPlatform = Parameters<typeof lazyPlatform>[1]
+
 const platform = { baseUrl: 'http://127.0.0.1:9/public/v2', inFlight: 4 } as Parameters<
   typeof lazyPlatform
 >[0]['platform']
 
-function opened() {
-  const closed = vi.fn(async () => {})
-  const paceOf = (remaining: number, lowPriority?: RateLimiter): RateLimiter => ({
+function rateLimiter(remaining: number, lowPriority?: RateLimiter): RateLimiter {
+  return {
     send: async (request) => await request(),
     pause: async () => {},
     readBudget: async () => ({ remaining, msLeft: 0, isOpen: false }),
     get lowPriority() {
       return lowPriority ?? this
     },
-  })
-  const client = { listConnections: async () => ({ status: 200 }) }
-  const way = { ...platform, client, pace: paceOf(9, paceOf(1)), [Symbol.asyncDispose]: closed }
-  return { way: way as unknown as Awaited<ReturnType<Parameters<typeof lazyPlatform>[1]>>, closed }
+  }
 }
 
-test('a way to the platform that nobody takes is neither opened nor closed', async () => {
+test('a platform client that nobody uses is neither opened nor closed', async () => {
   const open = vi.fn()
 
-  const way = lazyPlatform({ platform }, open)
-  await way[Symbol.asyncDispose]()
+  const lazy = lazyPlatform({ platform }, open)
+  await lazy[Symbol.asyncDispose]()
 
-  expect(way).toMatchObject({ baseUrl: platform.baseUrl, inFlight: 4 })
+  expect(lazy).toMatchObject({ baseUrl: platform.baseUrl, inFlight: 4 })
   expect(open).not.toHaveBeenCalled()
 })
 
-test('a way to the platform is opened once, with its pace and its patient one, and is closed', async () => {
-  const { way: real, closed } = opened()
-  const open = vi.fn(async () => real)
+test('a platform client is opened once for all of its rate limiters, and is closed', async () => {
+  const close = vi.fn(async () => {})
+  const client = { listConnections: async () => ({ status: 200 }) }
+  const opened = { ...platform, client, rateLimiter: rateLimiter(9, rateLimiter(1)), [Symbol.asyncDispose]: close }
+  const open = vi.fn(async () => opened as unknown as Awaited<ReturnType<OpenPlatform>>)
 
-  const way = lazyPlatform({ platform }, open)
-  const standings = await Promise.all([way.rateLimiter.readBudget(), way.rateLimiter.lowPriority.readBudget()])
-  const sent = await way.rateLimiter.send(
+  const lazy = lazyPlatform({ platform }, open)
+  const budgets = await Promise.all([lazy.rateLimiter.readBudget(), lazy.rateLimiter.lowPriority.readBudget()])
+  const sent = await lazy.rateLimiter.send(
     async () => ({ status: 'unreachable' }) as never,
     new AbortController().signal,
   )
-  await way[Symbol.asyncDispose]()
+  await lazy[Symbol.asyncDispose]()
 
   expect(open).toHaveBeenCalledTimes(1)
-  expect(standings.map(({ remaining }) => remaining)).toEqual([9, 1])
+  expect(budgets.map(({ remaining }) => remaining)).toEqual([9, 1])
   expect(sent).toEqual({ status: 'unreachable' })
-  expect(closed).toHaveBeenCalledTimes(1)
+  expect(close).toHaveBeenCalledTimes(1)
 })
