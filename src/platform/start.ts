@@ -11,14 +11,14 @@ import { referencePath, serveReferencePage } from '../http/server/reference-page
 import { limitRequests } from '../http/server/request-limit.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import { findCaller } from './accounts/api-keys.ts'
-import { admit, bearerToken } from './accounts/authorize.ts'
+import { authorize, bearerToken } from './accounts/authorize.ts'
 import type { PlatformContext } from './core/context.ts'
 import { cursorSecret } from './core/cursors.ts'
 import { openPlatformDatabase } from './core/database.ts'
 import { platformDocument } from './core/document.ts'
-import { SchemaJudge } from './core/json-schema/judge.ts'
+import { SchemaValidator } from './core/json-schema/validator.ts'
 import type { PlatformSchema } from './core/schema.ts'
-import { refusalOfUnknown } from './core/unserved.ts'
+import { refusalOfUnknown } from './core/unimplemented.ts'
 import { mountAreas } from './handlers.ts'
 import { type SyncSchedule, startNightlySync } from './identity-sync/nightly.ts'
 import { operatorPrefix } from './operators/contract.ts'
@@ -73,8 +73,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     options.logger?.error({ event: 'maintenance.failed', failure: describeError(error) }, 'vacuum failed')
   if (database.kind === 'pglite') opening.use(maintainRegularly(database.pool, { pauseMs: maintainMs, failed }))
   await options.prepare?.(database.db)
-  if (sync) opening.use(startNightlySync(database.db, { schedule: sync, report: reportTo(options.logger), now }))
-  const schemaJudge = opening.use(new SchemaJudge())
+  if (sync) opening.use(startNightlySync(database.db, { schedule: sync, report: logSyncs(options.logger), now }))
+  const schemaValidator = opening.use(new SchemaValidator())
   const app = await createApp({
     ...(options.logger && { logger: options.logger }),
     ...(options.trustedProxies && { trustedProxies: options.trustedProxies }),
@@ -82,11 +82,11 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   })
   opening.defer(() => app.close())
   serveHealth(app, database.db)
-  await servePublic(app, { db: database.db, schemaJudge }, options)
+  await servePublic(app, { db: database.db, schemaValidator: schemaValidator }, options)
   await servePersonnelPage(app, {
     db: database.db,
     now,
-    report: reportTo(options.logger),
+    listener: logSyncs(options.logger),
     isSecure: options.isBehindHttps ?? false,
   })
   if (options.operatorToken) serveOperator(app, { db: database.db, now }, options.operatorToken)
@@ -103,19 +103,19 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 
 async function servePublic(
   app: FastifyInstance,
-  { db, schemaJudge }: Pick<PlatformContext, 'db' | 'schemaJudge'>,
+  { db, schemaValidator }: Pick<PlatformContext, 'db' | 'schemaValidator'>,
   options: PlatformOptions,
 ): Promise<void> {
   const { now = () => new Date(), validateResponses = false, requestsPerMinute } = options
   if (requestsPerMinute) limitRequests(app, { prefix: platformPrefix, requestsPerMinute })
-  const shared = { db, schemaJudge, now, cursorSecret: await cursorSecret(db) }
+  const shared = { db, schemaValidator, now, cursorSecret: await cursorSecret(db) }
   const mounting: MountOptions<PlatformContext> = {
     prefix: platformPrefix,
     validateResponses,
     authorize: async (request, operation) => {
       const key = bearerToken(request.headers.authorization)
       const caller = key === null ? null : await findCaller(db, { key, address: request.ip, now: now() })
-      return { ...shared, operation, ...admit(caller, operation) }
+      return { ...shared, operation, ...authorize(caller, operation) }
     },
   }
   mountAreas(app, mounting)
@@ -151,11 +151,11 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
   }
 }
 
-function reportTo(logger: FastifyBaseLogger | undefined) {
+function logSyncs(logger: FastifyBaseLogger | undefined) {
   return {
-    done: (accountId: number, changed: number) =>
+    onFinished: (accountId: number, changed: number) =>
       logger?.info({ event: 'identity_sync.finished', accountId, changed }, 'identity sync finished'),
-    failed: (accountId: number | null, error: unknown) =>
+    onFailed: (accountId: number | null, error: unknown) =>
       logger?.error(
         { event: 'identity_sync.failed', accountId, failure: describeError(error) },
         'identity sync failed',

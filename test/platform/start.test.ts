@@ -130,7 +130,7 @@ describe.each(databases)('the nightly sync on $name', ({ place }) => {
 
     await using _nightly = startNightlySync(db, {
       schedule: { cron: '* * * * * *', timeZone: 'UTC' },
-      report: { done: (account) => hear(account, 'done'), failed: (account) => hear(account, 'failed') },
+      report: { onFinished: (account) => hear(account, 'done'), onFailed: (account) => hear(account, 'failed') },
       now: opened.clock.now,
     })
     await ended.promise
@@ -144,7 +144,7 @@ describe.each(databases)('the nightly sync on $name', ({ place }) => {
     expect(kept[0]).toEqual({ trigger: 'schedule' })
   })
 
-  const silent = { done: () => {}, failed: () => {} }
+  const silent = { onFinished: () => {}, onFailed: () => {} }
   const nightly = { cron: '0 3 * * *', timeZone: 'Europe/Berlin' }
 
   /** Two starts and ends of a process that syncs every night, at this time. */
@@ -192,7 +192,7 @@ describe.each(databases)('the nightly sync on $name', ({ place }) => {
     const killedAt = new Date('2026-10-28T02:00:00.000Z')
     await beginAttempt(db, { accountId: id, trigger: 'schedule', now: () => killedAt })
     const failures: unknown[] = []
-    const report = { done: () => {}, failed: (_account: number | null, error: unknown) => failures.push(error) }
+    const report = { onFinished: () => {}, onFailed: (_account: number | null, error: unknown) => failures.push(error) }
     const now = () => new Date('2026-10-28T02:00:10.000Z')
 
     const processes = [1, 2].map(() => startNightlySync(db, { schedule: nightly, report, now }))
@@ -213,11 +213,11 @@ describe.each(databases)('the nightly sync on $name', ({ place }) => {
       for (const { resolve } of waiting.filter((one) => one.how === how)) resolve()
     }
     const report = {
-      done: (account: number) => hear(account, 'done'),
-      failed: (account: number | null) => hear(account, 'failed'),
+      onFinished: (account: number) => hear(account, 'done'),
+      onFailed: (account: number | null) => hear(account, 'failed'),
     }
     const until = (how: Heard['how']) => new Promise<void>((resolve) => waiting.push({ how, resolve }))
-    return { heard, until, sync: startNightlySync(db, { schedule: nightly, report, now, lookMs: 1 }) }
+    return { heard, until, sync: startNightlySync(db, { schedule: nightly, report, now, maxPauseMs: 1 }) }
   }
 
   test('is tried again in the same night after it failed', async () => {
@@ -248,11 +248,11 @@ describe.each(databases)('the nightly sync on $name', ({ place }) => {
     const synced: number[] = []
     const stopping = Promise.withResolvers<void>()
     const report = {
-      done: (account: number) => {
+      onFinished: (account: number) => {
         synced.push(account)
         stopping.resolve(sync[Symbol.asyncDispose]())
       },
-      failed: (_account: number | null, error: unknown) => stopping.reject(error),
+      onFailed: (_account: number | null, error: unknown) => stopping.reject(error),
     }
 
     const sync = startNightlySync(db, { schedule: nightly, report, now })
@@ -315,7 +315,7 @@ describe.each(databases)('the nightly sync on $name', ({ place }) => {
       await endAttempt(db, attempt, { at: now() })
     }
     const failures: unknown[] = []
-    const report = { done: () => {}, failed: (_account: number | null, error: unknown) => failures.push(error) }
+    const report = { onFinished: () => {}, onFailed: (_account: number | null, error: unknown) => failures.push(error) }
 
     await startNightlySync(db, { schedule: nightly, report, now })[Symbol.asyncDispose]()
 
@@ -347,8 +347,8 @@ test('the nightly sync of an account that something else holds follows as soon a
   const [held, done] = [Promise.withResolvers<unknown>(), Promise.withResolvers<number>()]
   const schedule = { cron: '0 3 * * *', timeZone: 'UTC' }
   const report = {
-    done: (account: number) => done.resolve(account),
-    failed: (_: unknown, why: unknown) => held.resolve(why),
+    onFinished: (account: number) => done.resolve(account),
+    onFailed: (_: unknown, why: unknown) => held.resolve(why),
   }
 
   await using _sync = await outside.db.transaction().execute(async (trx) => {
@@ -357,7 +357,7 @@ test('the nightly sync of an account that something else holds follows as soon a
       schedule,
       report,
       now: () => new Date('2026-10-28T03:00:00.000Z'),
-      lookMs: 1,
+      maxPauseMs: 1,
     })
     expect(await held.promise).toMatchObject({ code: 'conflict' })
     return started

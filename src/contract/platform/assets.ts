@@ -8,7 +8,7 @@ import {
   listQuery,
   page,
   SubmittedTimestamp,
-  shortTextLimit,
+  maxShortTextLength,
   Timestamp,
   text,
 } from './common.ts'
@@ -16,7 +16,7 @@ import { Device } from './devices.ts'
 import { EmploymentStatus } from './personnel.ts'
 import { User } from './users.ts'
 
-const largestUserId = 1_000_000_000
+const maxUserId = 1_000_000_000
 
 export const AssetExpand = z
   .enum(['device', 'assetClassTypes', 'complianceChecks', 'customFields', 'identifiers', 'owner'])
@@ -82,11 +82,11 @@ export const AssetProvider = z
   .meta({ id: 'AssetProviderEnum' })
 export type AssetProvider = z.infer<typeof AssetProvider>
 
-const name = text(shortTextLimit)
+const name = text(maxShortTextLength)
   .min(1)
   .refine((value) => value.trim() !== '', { error: 'must not be blank' })
 const classTypes = z.array(AssetClassType).min(1)
-const shortText = text(shortTextLimit)
+const shortText = text(maxShortTextLength)
 
 export const AssetCreate = z
   .object({
@@ -169,7 +169,7 @@ export const assets = operations({
       ),
       assetType: AssetType.optional(),
       assetProvider: AssetProvider.optional(),
-      userId: Id.max(largestUserId).optional().describe('Only assets of this owner.'),
+      userId: Id.max(maxUserId).optional().describe('Only assets of this owner.'),
       employmentStatus: EmploymentStatus.optional().describe('Only assets whose owner has this status.'),
     }),
     success: { 200: AssetPage },

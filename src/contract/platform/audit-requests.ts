@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { AuditControl, AuditId } from './audits.ts'
-import { AnsweredEmail, expandQuery, Id, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
+import { ResponseEmail, expandQuery, Id, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
 
 export const AuditRequestStatus = z
   .enum(['OUTSTANDING', 'IN_REVIEW', 'ACCEPTED', 'CHANGES_REQUESTED'])
@@ -15,7 +15,7 @@ export const AuditRequestMessage = z
   .object({
     id: Id,
     message: z.string(),
-    sentByEmail: AnsweredEmail.nullable().describe('Null: the system wrote it.'),
+    sentByEmail: ResponseEmail.nullable().describe('Null: the system wrote it.'),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { AnsweredEmail, expandQuery, Id, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
+import { ResponseEmail, expandQuery, Id, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
 
 export const AuditFramework = z
   .enum([
@@ -69,7 +69,7 @@ const AuditExpand = z.enum(['auditors', 'internalAuditors', 'controls']).meta({ 
 export const AuditId = z.guid({ error: 'must be a UUID' })
 
 export const Auditor = z
-  .object({ id: z.guid(), name: z.string(), email: AnsweredEmail })
+  .object({ id: z.guid(), name: z.string(), email: ResponseEmail })
   .meta({ id: 'AuditorCompactResponsePublicV2Dto', description: 'A person from outside who audits.' })
 export type Auditor = z.infer<typeof Auditor>
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { Id, Timestamp, text, urlLimit } from './common.ts'
+import { Id, Timestamp, text, maxUrlLength } from './common.ts'
 import { BackgroundCheckType } from './company-choices.ts'
 import { EmploymentStatus } from './personnel.ts'
 
@@ -48,7 +48,7 @@ export const BackgroundCheckCreate = z
   .object({
     userId: Id.describe('Who the check is about: a user, not a personnel entry.'),
     filedAt: FiledDate.describe('The day on which the check was completed.'),
-    url: text(urlLimit)
+    url: text(maxUrlLength)
       .check(z.url({ protocol: /^https?$/, error: 'must be a web address' }))
       .describe('Where the report is. It is kept as it is and never opened.'),
     fileKey: z

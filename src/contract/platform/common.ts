@@ -1,11 +1,11 @@
 import { z } from 'zod'
 
 /** The longest text that fits the platform's short columns, in characters: one beyond the first plane counts as one. */
-export const shortTextLimit = 191
+export const maxShortTextLength = 191
 
 /** The longest address of a page, and the longest of longer texts. */
-export const urlLimit = 768
-export const longTextLimit = 30_000
+export const maxUrlLength = 768
+export const maxLongTextLength = 30_000
 
 /** A text that every part of the platform can store: databases refuse NUL, and half of a surrogate pair is no character. */
 export function text(maxLength: number) {
@@ -16,18 +16,18 @@ export function text(maxLength: number) {
 }
 
 /** An address as callers may submit it. */
-export const Email = z.email({ error: 'must be an e-mail address' }).max(shortTextLimit)
+export const Email = z.email({ error: 'must be an e-mail address' }).max(maxShortTextLength)
 
 /** A moment as callers may submit it: ISO 8601 with `Z` or an offset. */
 export const SubmittedTimestamp = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 date and time with Z or an offset' })
-  .refine(isStorableMoment, { error: 'must lie between the years 1000 and 9998' })
+  .refine(hasStorableYear, { error: 'must lie between the years 1000 and 9998' })
 
 /** A moment as the platform answers it: ISO 8601 in UTC with milliseconds. */
 export const Timestamp = z.iso.datetime({ offset: true })
 
 /** An address as the platform answers it; one that an older rule let in must not make a whole page unreadable. */
-export const AnsweredEmail = z.string().meta({ format: 'email' })
+export const ResponseEmail = z.string().meta({ format: 'email' })
 
 export const Id = z.int().min(1)
 
@@ -174,8 +174,8 @@ export const OwnersSubcollection = z
 export const CustomFieldSubmit = z
   .object({
     id: Id.optional(),
-    name: text(shortTextLimit).optional(),
-    value: text(longTextLimit).nullable().describe('Null removes the value.'),
+    name: text(maxShortTextLength).optional(),
+    value: text(maxLongTextLength).nullable().describe('Null removes the value.'),
   })
   .meta({ id: 'CustomFieldSubmitRequestPublicV2Dto' })
 export type CustomFieldSubmit = z.infer<typeof CustomFieldSubmit>
@@ -190,7 +190,7 @@ function isStorable(value: string): boolean {
 }
 
 // Offsets can move a moment into the year before or after, so the outermost years that fit four digits are left out.
-function isStorableMoment(value: string): boolean {
+function hasStorableYear(value: string): boolean {
   const year = Number(value.slice(0, 4))
   return year >= 1000 && year <= 9998
 }

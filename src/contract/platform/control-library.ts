@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { expandQuery, FrameworkTag, Id, listQuery, page, shortTextLimit, text } from './common.ts'
+import { expandQuery, FrameworkTag, Id, listQuery, page, maxShortTextLength, text } from './common.ts'
 import { ControlCategory, ControlDomain } from './control-classes.ts'
 
 const entitlement = 'CUSTOM_FRAMEWORKS'
@@ -114,8 +114,8 @@ export const controlLibrary = operations({
     query: z.object({
       ...listQuery,
       sort: ControlLibrarySort.optional().describe('What the list is ordered by; `createdAt` where it is left out.'),
-      search: text(shortTextLimit).optional().describe('How the name or the code begins, in any case.'),
-      'codes[]': z.array(text(shortTextLimit)).optional().describe('Only templates with one of these codes.'),
+      search: text(maxShortTextLength).optional().describe('How the name or the code begins, in any case.'),
+      'codes[]': z.array(text(maxShortTextLength)).optional().describe('Only templates with one of these codes.'),
       'ids[]': z.array(Id).optional().describe('Only these templates.'),
       'excludeIds[]': z.array(Id).optional().describe('Leaves these templates out.'),
       domain: ControlDomain.optional(),

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { expandQuery, Id, listQuery, page, shortTextLimit, Timestamp, text, UserCompact } from './common.ts'
+import { expandQuery, Id, listQuery, page, maxShortTextLength, Timestamp, text, UserCompact } from './common.ts'
 
 const ControlNotesExpand = z.enum(['owner']).meta({ id: 'ControlNotesExpandEnum' })
 
 const NoteId = z.guid({ error: 'must be a UUID' })
 
-const comment = text(shortTextLimit).min(1)
+const comment = text(maxShortTextLength).min(1)
 
 const ControlNoteCreate = z.object({ comment }).meta({ id: 'ControlNoteCreateRequestPublicV2Dto' })
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { Id, listQuery, page, shortTextLimit, text, UserCompact } from './common.ts'
+import { Id, listQuery, page, maxShortTextLength, text, UserCompact } from './common.ts'
 
-const includedUsersLimit = 300
+const maxIncludedUsers = 300
 
 const ControlOwnerCreate = z
   .object({ ownerId: Id.describe('A user of the account.') })
@@ -31,13 +31,13 @@ export const controlOwners = operations({
     params,
     query: z.object({
       ...listQuery,
-      frameworkSlug: text(shortTextLimit)
+      frameworkSlug: text(maxShortTextLength)
         .optional()
         .describe('Only users who own a control of the workspace that serves this framework.'),
       'includeUserIds[]': z
         .array(Id)
         .min(1)
-        .max(includedUsersLimit)
+        .max(maxIncludedUsers)
         .optional()
         .describe('Only these users. Left out, all of them; a blank or `null` names no one and is refused.'),
       excludeUserIds: z.array(Id).optional().describe('Leaves these users out.'),

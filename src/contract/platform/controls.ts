@@ -7,17 +7,17 @@ import {
   FrameworkTag,
   Id,
   listQuery,
-  longTextLimit,
+  maxLongTextLength,
   OwnersSubcollection,
   page,
-  shortTextLimit,
+  maxShortTextLength,
   Timestamp,
   text,
-  urlLimit,
+  maxUrlLength,
 } from './common.ts'
 import { TrustServiceCriterion } from './control-classes.ts'
 
-const codeLimit = 20
+const maxCodeLength = 20
 
 const expansions = [
   'customFields',
@@ -132,11 +132,11 @@ const jsonText = z.string().refine(isJsonList, { error: 'must be a list, written
 
 export const ControlCreate = z
   .object({
-    name: text(shortTextLimit).min(1),
-    description: text(longTextLimit),
-    code: text(codeLimit).min(1).describe('Not that of another control of the workspace.'),
-    question: text(urlLimit).optional(),
-    activity: text(urlLimit).optional(),
+    name: text(maxShortTextLength).min(1),
+    description: text(maxLongTextLength),
+    code: text(maxCodeLength).min(1).describe('Not that of another control of the workspace.'),
+    question: text(maxUrlLength).optional(),
+    activity: text(maxUrlLength).optional(),
     reportIds: z.array(Id).optional().describe('Evidence of the workspace that is a report.'),
     policyIds: z.array(Id).optional(),
     requirementIds: z.array(Id).optional(),

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { expandQuery, Id, listQuery, page, shortTextLimit, Timestamp, text, UserCompact } from './common.ts'
+import { expandQuery, Id, listQuery, page, maxShortTextLength, Timestamp, text, UserCompact } from './common.ts'
 
 const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
-const descriptionLimit = 768
+const maxDescriptionLength = 768
 
 const CreatableProviderType = z.enum(['CUSTOM', 'MDM', 'HRIS'])
 
@@ -45,7 +45,7 @@ const JsonObject = z.record(z.string(), z.unknown())
 
 export const CustomConnectionCreate = z
   .object({
-    name: text(shortTextLimit).min(1).describe('What people see; answers carry it as `clientAlias`.'),
+    name: text(maxShortTextLength).min(1).describe('What people see; answers carry it as `clientAlias`.'),
     providerTypes: z
       .array(CreatableProviderType)
       .length(1, { error: 'must hold exactly one of CUSTOM, MDM and HRIS' })
@@ -60,8 +60,8 @@ export const CustomConnectionCreate = z
     sampleData: JsonObject.optional().describe(
       'One typical record, in place of `schema`: the schema is inferred from it.',
     ),
-    description: text(descriptionLimit).nullish().describe('What the connection is for.'),
-    displayNameKey: text(shortTextLimit)
+    description: text(maxDescriptionLength).nullish().describe('What the connection is for.'),
+    displayNameKey: text(maxShortTextLength)
       .min(1)
       .optional()
       .describe('The property of the schema whose value labels a record. Only for `CUSTOM`, and required there.'),
@@ -71,8 +71,8 @@ export type CustomConnectionCreate = z.infer<typeof CustomConnectionCreate>
 
 export const CustomConnectionUpdate = z
   .object({
-    clientAlias: text(shortTextLimit).nullish().describe('The name that people see. Null removes it.'),
-    description: text(descriptionLimit).optional(),
+    clientAlias: text(maxShortTextLength).nullish().describe('The name that people see. Null removes it.'),
+    description: text(maxDescriptionLength).optional(),
   })
   .meta({ id: 'CustomConnectionUpdateRequestPublicV2Dto', description: 'What is left out stays as it is.' })
 export type CustomConnectionUpdate = z.infer<typeof CustomConnectionUpdate>

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { Id, listQuery, page, shortTextLimit, Timestamp, text } from './common.ts'
+import { Id, listQuery, page, maxShortTextLength, Timestamp, text } from './common.ts'
 
 const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
 
 /** How many records one request may hold. */
-const recordBatchLimit = 10_000
+const maxRecordsPerRequest = 10_000
 
 const sessionKeyPattern = /^[A-Za-z0-9_-]*$/
 
@@ -13,7 +13,7 @@ export const DataRecord = z.record(z.string(), z.unknown())
 export type DataRecord = z.infer<typeof DataRecord>
 
 /** The key of a record, as the caller chose it or as the platform generated it. */
-export const RecordKey = text(shortTextLimit).min(1)
+export const RecordKey = text(maxShortTextLength).min(1)
 
 /** The key that the caller chooses for a session. */
 export const SessionKey = z
@@ -23,8 +23,8 @@ export const SessionKey = z
   .regex(sessionKeyPattern, { error: 'must consist of letters, digits, hyphens and underscores' })
 
 const data = z
-  .union([z.array(DataRecord).max(recordBatchLimit), DataRecord], {
-    error: `must be a record, or a list of at most ${recordBatchLimit} records`,
+  .union([z.array(DataRecord).max(maxRecordsPerRequest), DataRecord], {
+    error: `must be a record, or a list of at most ${maxRecordsPerRequest} records`,
   })
   .describe(
     'One record or several. The key of a record is its `id`: a known one replaces that record, a new one creates, and a record without one gets a UUID.',
@@ -76,8 +76,8 @@ export const uploadResults = { 200: z.union([SingleResult, z.array(BulkResult)])
 /** Which resource of which connection a path names. */
 export const resourceParams = { connectionId: Id, resourceId: Id }
 
-const ofResource = z.object(resourceParams)
-const ofRecord = z.object({ ...resourceParams, recordId: RecordKey })
+const resourcePath = z.object(resourceParams)
+const recordPath = z.object({ ...resourceParams, recordId: RecordKey })
 
 /** The records of a `CUSTOM` connection. */
 export const customDataRecords = operations({
@@ -88,7 +88,7 @@ export const customDataRecords = operations({
     description: 'The live records of a resource, or those of one session.',
     permission: 'custom-connections-get',
     entitlement,
-    params: ofResource,
+    params: resourcePath,
     query: z.object({
       ...listQuery,
       sessionId: SessionKey.optional().describe('Only the records of this session, also while it is in progress.'),
@@ -104,7 +104,7 @@ export const customDataRecords = operations({
       'Create or replace live records. Of a list every record is judged by itself, so a bad one does not stop the others. Where a session is active, the records join it.',
     permission: 'custom-connections-data-post',
     entitlement,
-    params: ofResource,
+    params: resourcePath,
     body: RecordUpload,
     success: uploadResults,
     errors: [400, 401, 402, 403, 404, 412, 500],
@@ -116,7 +116,7 @@ export const customDataRecords = operations({
     description: 'Change properties of one live record.',
     permission: 'custom-connections-data-put',
     entitlement,
-    params: ofRecord,
+    params: recordPath,
     body: RecordUpdate,
     success: { 200: CustomDataRecord },
     errors: [400, 401, 402, 403, 404, 412, 413, 500],
@@ -128,7 +128,7 @@ export const customDataRecords = operations({
     description: 'Delete one live record.',
     permission: 'custom-connections-data-delete',
     entitlement,
-    params: ofRecord,
+    params: recordPath,
     success: { 204: null },
     errors: [400, 401, 402, 403, 404, 412, 500],
   },

@@ -46,8 +46,8 @@ export type CustomDataSession = z.infer<typeof CustomDataSession>
 
 const CustomDataSessionPage = page(CustomDataSession).meta({ id: 'SessionsResponsePublicV2Dto' })
 
-const ofResource = z.object(resourceParams)
-const ofSession = z.object({ ...resourceParams, sessionId: SessionKey })
+const resourcePath = z.object(resourceParams)
+const sessionPath = z.object({ ...resourceParams, sessionId: SessionKey })
 
 /** Uploads of a `CUSTOM` connection that replace all of its records at once. */
 export const customDataSessions = operations({
@@ -58,7 +58,7 @@ export const customDataSessions = operations({
     description: 'The sessions of a resource.',
     permission: 'custom-connections-get',
     entitlement,
-    params: ofResource,
+    params: resourcePath,
     query: z.object({ ...listQuery, status: SessionStatus.optional() }),
     success: { 200: CustomDataSessionPage },
     errors: [400, 401, 402, 403, 404, 412, 500],
@@ -71,7 +71,7 @@ export const customDataSessions = operations({
       'Create or replace records that become live together once the session is completed. The first upload under a new key begins the session. A resource has one session in progress at most.',
     permission: 'custom-connections-data-post',
     entitlement,
-    params: ofSession,
+    params: sessionPath,
     body: SessionUpload,
     success: uploadResults,
     errors: [400, 401, 402, 403, 404, 412, 500],
@@ -83,7 +83,7 @@ export const customDataSessions = operations({
     description: 'Complete or cancel a session.',
     permission: 'custom-connections-data-post',
     entitlement,
-    params: ofSession,
+    params: sessionPath,
     body: SessionActionRequest,
     success: {
       200: SessionActionResult,

@@ -22,7 +22,7 @@ const RecordOutcomes = z.union([z.array(RecordOutcome), RecordOutcome.transform(
 const recordOutcomes = { 200: RecordOutcomes, 201: RecordOutcomes }
 
 /** What tells whether a departure has taken effect. A status that is not known yet is one that is not known to mean it. */
-const PersonSeen = z.object({
+const PersonStatus = z.object({
   employmentStatus: z.string(),
   statusUpdatedAt: z
     .string()
@@ -52,6 +52,6 @@ export const deliveryOperations = operations({
   listCustomDataSessions: customDataSessions.listCustomDataSessions,
   uploadSessionRecords: { ...customDataSessions.uploadSessionRecords, success: recordOutcomes },
   performSessionAction: customDataSessions.performSessionAction,
-  listPersonnel: { ...personnel.listPersonnel, success: { 200: page(PersonSeen) } },
-  getPersonnel: { ...personnel.getPersonnel, success: { 200: PersonSeen } },
+  listPersonnel: { ...personnel.listPersonnel, success: { 200: page(PersonStatus) } },
+  getPersonnel: { ...personnel.getPersonnel, success: { 200: PersonStatus } },
 })

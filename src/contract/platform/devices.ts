@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { expandQuery, Id, listQuery, longTextLimit, page, shortTextLimit, Timestamp, text } from './common.ts'
+import { expandQuery, Id, listQuery, maxLongTextLength, page, maxShortTextLength, Timestamp, text } from './common.ts'
 import { CheckFrequency, ComplianceCheckStatus, ComplianceCheckType, PersonRef } from './personnel.ts'
 import { SignedUrl } from './users.ts'
 
@@ -34,28 +34,28 @@ export type DeviceSource = z.infer<typeof DeviceSource>
 export const DevicePlatform = z.enum(['MACOS', 'WINDOWS', 'LINUX', 'UNIX', 'ANDROID']).meta({ id: 'AgentPlatformEnum' })
 export type DevicePlatform = z.infer<typeof DevicePlatform>
 
-const key = text(shortTextLimit).min(1)
+const key = text(maxShortTextLength).min(1)
 
 /** Why a setting is as it is: in words, or as whatever object the source has. */
-export const Explanation = z.union([text(longTextLimit), z.record(z.string(), z.unknown())])
-const AnsweredExplanation = z.record(z.string(), z.unknown()).describe('Words that were sent stand in `text`.')
+export const Explanation = z.union([text(maxLongTextLength), z.record(z.string(), z.unknown())])
+const ResponseExplanation = z.record(z.string(), z.unknown()).describe('Words that were sent stand in `text`.')
 export type Explanation = z.infer<typeof Explanation>
 
 export const InstalledApp = z
   .object({
-    name: text(shortTextLimit),
-    version: text(shortTextLimit),
-    description: text(longTextLimit).nullish(),
+    name: text(maxShortTextLength),
+    version: text(maxShortTextLength),
+    description: text(maxLongTextLength).nullish(),
   })
   .meta({ id: 'AppTypeRequestPublicV2Dto' })
 export type InstalledApp = z.infer<typeof InstalledApp>
 
 export const WindowsService = z
   .object({
-    name: text(shortTextLimit),
-    description: text(shortTextLimit),
-    startType: text(shortTextLimit),
-    status: text(shortTextLimit),
+    name: text(maxShortTextLength),
+    description: text(maxShortTextLength),
+    startType: text(maxShortTextLength),
+    status: text(maxShortTextLength),
   })
   .meta({ id: 'WindowsServiceRequestPublicV2Dto' })
 export type WindowsService = z.infer<typeof WindowsService>
@@ -64,9 +64,9 @@ export const DeviceUpload = z
   .object({
     personnelId: PersonRef.describe('Whose device it is: a number, or an address behind `email:`.'),
     platformName: DevicePlatform,
-    platformVersion: text(shortTextLimit),
-    alias: text(shortTextLimit).optional().describe('What people call the device.'),
-    model: text(shortTextLimit).optional(),
+    platformVersion: text(maxShortTextLength),
+    alias: text(maxShortTextLength).optional().describe('What people call the device.'),
+    model: text(maxShortTextLength).optional(),
     serialNumber: key.optional(),
     macAddress: key.nullish(),
     externalId: key.optional().describe('The key of the device in the system that reports it.'),
@@ -147,7 +147,7 @@ export const AssetCompact = z
 export type AssetCompact = z.infer<typeof AssetCompact>
 
 const setting = z.boolean().nullable()
-const explanation = AnsweredExplanation.nullable()
+const explanation = ResponseExplanation.nullable()
 
 export const Device = z
   .object({
@@ -182,7 +182,7 @@ export const Device = z
     asset: AssetCompact.nullish().describe('On request (`expand[]`).'),
     userId: Id.nullish(),
     personnelId: Id,
-    externalId: z.string().max(shortTextLimit).nullable(),
+    externalId: z.string().max(maxShortTextLength).nullable(),
   })
   .meta({ id: 'DeviceResponsePublicV2Dto', description: 'A workstation of a person.' })
 export type Device = z.infer<typeof Device>
@@ -200,14 +200,14 @@ const DeviceWithApps = Device.extend({
   apps: z.array(DeviceApp).optional().describe('On request (`expand[]=deviceApps`).'),
 }).meta({ id: 'DeviceResponseIdPublicV2Dto', description: 'A workstation of a person, with its apps on request.' })
 
-const ofConnection = z.object({ connectionId: Id })
-const ofDevice = z.object({ deviceId: Id })
+const connectionPath = z.object({ connectionId: Id })
+const devicePath = z.object({ deviceId: Id })
 const commonQuery = {
   ...listQuery,
   ...expandQuery(DeviceExpand),
-  externalId: text(shortTextLimit).optional(),
-  macAddress: text(shortTextLimit).optional(),
-  serialNumber: text(shortTextLimit).optional(),
+  externalId: text(maxShortTextLength).optional(),
+  macAddress: text(maxShortTextLength).optional(),
+  serialNumber: text(maxShortTextLength).optional(),
 }
 const sourceType = DeviceSource.optional().describe('Only devices that this kind of system reports.')
 const personnelId = Id.optional().describe('Only devices of this person.')
@@ -241,7 +241,7 @@ export const devices = operations({
     summary: 'Get Device',
     description: 'One device.',
     permission: 'devices-get',
-    params: ofDevice,
+    params: devicePath,
     query: z.object(expandQuery(DeviceDetailExpand)),
     success: { 200: DeviceWithApps },
     errors: [400, 401, 403, 404, 412, 500],
@@ -252,7 +252,7 @@ export const devices = operations({
     summary: 'List Devices for Connection',
     description: 'The devices that a connection reports.',
     permission: 'devices-get',
-    params: ofConnection,
+    params: connectionPath,
     query: z.object({ ...commonQuery, personnelId }),
     success: { 200: DevicePage },
     errors: [400, 401, 403, 404, 412, 500],
@@ -263,7 +263,7 @@ export const devices = operations({
     summary: 'List Apps for Device',
     description: 'The apps on a device.',
     permission: 'devices-get',
-    params: ofDevice,
+    params: devicePath,
     query: z.object(listQuery),
     success: { 200: DeviceAppPage },
     errors: [400, 401, 403, 404, 412, 500],
@@ -275,7 +275,7 @@ export const devices = operations({
     description:
       'Report a device of a custom connection. A device of the connection with the same serial number, MAC address or external id is updated; otherwise there is a new one.',
     permission: 'devices-post',
-    params: ofConnection,
+    params: connectionPath,
     body: DeviceUpload,
     success: { 201: Device },
     errors: [400, 401, 403, 404, 412, 413, 500, 503],

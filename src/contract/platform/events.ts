@@ -6,7 +6,7 @@ import {
   listQuery,
   page,
   SubmittedTimestamp,
-  shortTextLimit,
+  maxShortTextLength,
   Timestamp,
   text,
   UserCompact,
@@ -117,7 +117,7 @@ export type Event = z.infer<typeof Event>
 
 const EventPage = page(Event).meta({ id: 'EventsResponsePublicV2Dto' })
 
-const EventType = text(shortTextLimit).regex(/^[A-Z0-9_]+$/, {
+const EventType = text(maxShortTextLength).regex(/^[A-Z0-9_]+$/, {
   error: 'must be a name of upper-case letters, digits and underscores',
 })
 

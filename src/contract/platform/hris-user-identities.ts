@@ -1,22 +1,22 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import {
-  AnsweredEmail,
+  ResponseEmail,
   Email,
   Id,
   listQuery,
   page,
   SubmittedTimestamp,
-  shortTextLimit,
+  maxShortTextLength,
   Timestamp,
   text,
 } from './common.ts'
 
 const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
-const batchLimit = 1000
+const maxBatchSize = 1000
 const identityKeyPrefix = 'identity-id:'
 
-const shortText = text(shortTextLimit).nullish()
+const shortText = text(maxShortTextLength).nullish()
 
 const identityFields = {
   email: Email.nullish().describe('The main address; identity sync finds the person by it.'),
@@ -38,7 +38,7 @@ const identityFields = {
 
 export const IdentityRecord = z
   .object({
-    identityId: text(shortTextLimit)
+    identityId: text(maxShortTextLength)
       .min(1)
       .describe('The stable key that HR has for the person, unique within the connection.'),
     ...identityFields,
@@ -51,7 +51,7 @@ export type IdentityRecord = z.infer<typeof IdentityRecord>
 
 export const IdentityUpdate = z
   .object({
-    identityId: text(shortTextLimit).min(1).optional().describe('When given, it must be the key of the record.'),
+    identityId: text(maxShortTextLength).min(1).optional().describe('When given, it must be the key of the record.'),
     ...identityFields,
   })
   .refine(namesAField, { error: 'must name at least one field to update' })
@@ -65,8 +65,8 @@ export const Identity = z
   .object({
     id: Id.describe('The key that the platform gave.'),
     identityId: z.string().describe('The key that HR gave.'),
-    email: AnsweredEmail.nullable(),
-    secondaryEmail: AnsweredEmail.nullable(),
+    email: ResponseEmail.nullable(),
+    secondaryEmail: ResponseEmail.nullable(),
     firstName: z.string().nullable(),
     lastName: z.string().nullable(),
     jobTitle: z.string().nullable(),
@@ -110,8 +110,8 @@ export function identityIdOf(reference: IdentityRef): string | null {
   return typeof reference === 'number' ? null : reference.slice(identityKeyPrefix.length)
 }
 
-const ofConnection = z.object({ connectionId: Id })
-const ofIdentity = z.object({ connectionId: Id, userIdentityId: IdentityRef })
+const connectionPath = z.object({ connectionId: Id })
+const identityPath = z.object({ connectionId: Id, userIdentityId: IdentityRef })
 
 /** The people that an HRIS connection holds. */
 export const hrisUserIdentities = operations({
@@ -122,7 +122,7 @@ export const hrisUserIdentities = operations({
     description: 'The people of a connection, leavers included, deleted ones left out.',
     permission: 'user-identities-hris-get',
     entitlement,
-    params: ofConnection,
+    params: connectionPath,
     query: z.object(listQuery),
     success: { 200: IdentityPage },
     errors: [400, 401, 402, 403, 404, 412, 500],
@@ -135,8 +135,8 @@ export const hrisUserIdentities = operations({
       'Create or update up to 1000 people. Every item is judged by itself, so a bad one does not stop the others. The answer is 201 when all were created, 200 when none failed, 207 otherwise.',
     permission: 'user-identity-hris-post',
     entitlement,
-    params: ofConnection,
-    body: z.array(z.unknown()).min(1).max(batchLimit),
+    params: connectionPath,
+    body: z.array(z.unknown()).min(1).max(maxBatchSize),
     item: IdentityRecord,
     success: { 200: ItemResults, 201: ItemResults, 207: ItemResults },
     errors: [400, 401, 402, 403, 404, 412, 500],
@@ -148,7 +148,7 @@ export const hrisUserIdentities = operations({
     description: 'One person of a connection.',
     permission: 'user-identity-hris-get',
     entitlement,
-    params: ofIdentity,
+    params: identityPath,
     success: { 200: Identity },
     errors: [400, 401, 402, 403, 404, 412, 500],
   },
@@ -159,7 +159,7 @@ export const hrisUserIdentities = operations({
     description: 'Update one person, for example to record that they left.',
     permission: 'user-identity-hris-put',
     entitlement,
-    params: ofIdentity,
+    params: identityPath,
     body: IdentityUpdate,
     success: { 200: Identity },
     errors: [400, 401, 402, 403, 404, 412, 500],
@@ -172,7 +172,7 @@ export const hrisUserIdentities = operations({
       'Take back a person who was sent in error. For wrong data, never for leavers. Sending the same key again brings the record back.',
     permission: 'user-identity-hris-delete',
     entitlement,
-    params: ofIdentity,
+    params: identityPath,
     success: { 204: null },
     errors: [400, 401, 402, 403, 404, 412, 500],
   },

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { BackgroundCheck } from './background-checks.ts'
-import { expandQuery, Id, listQuery, page, shortTextLimit, Timestamp, text } from './common.ts'
+import { expandQuery, Id, listQuery, page, maxShortTextLength, Timestamp, text } from './common.ts'
 import { PersonRef } from './personnel.ts'
 
 export const UserExpand = z
@@ -110,7 +110,7 @@ export type User = z.infer<typeof User>
 const UserPage = page(User).meta({ id: 'UsersResponsePublicV2Dto' })
 
 const expand = expandQuery(UserExpand)
-const prefix = text(shortTextLimit).optional()
+const prefix = text(maxShortTextLength).optional()
 
 /** The users of the account: people, and those who stand for API keys. */
 export const users = operations({

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { operatorWith, storeEvent } from '../events/events.ts'
+import { operatorActor, storeEvent } from '../events/store-events.ts'
 import type { AccountInput, AccountListing, AccountSummary } from './contract.ts'
-import { addEntitlements, dropEntitlements } from './entitlements.ts'
+import { addEntitlements, removeEntitlements } from './entitlements.ts'
 
 type AccountRow = Pick<AccountListing, 'id' | 'name' | 'entitlements'> &
   AccountListing['counts'] & { readonly created_at: Date; readonly terms_accepted_at: Date | null }
@@ -37,7 +37,7 @@ export async function listAccounts(db: Kysely<PlatformSchema>, now: Date): Promi
 /** One account as `listAccounts` shows it, or the failure of `findAccount`. */
 export async function showAccount(db: Kysely<PlatformSchema>, name: string, now: Date): Promise<AccountListing> {
   const [account] = await readAccounts(db, { name, now })
-  return account ?? noAccount(name)
+  return account ?? refuseUnknownAccount(name)
 }
 
 /** Records that an account has accepted the terms. The moment of the first acceptance stays. */
@@ -76,7 +76,7 @@ export async function revokeEntitlements(
 ): Promise<AccountListing> {
   await db.transaction().execute(async (trx) => {
     const { id } = await findAccount(trx, account)
-    await dropEntitlements(trx, { accountId: id, names, command: 'entitlements revoke', now })
+    await removeEntitlements(trx, { accountId: id, names, command: 'entitlements revoke', now })
   })
   return showAccount(db, account, now)
 }
@@ -84,7 +84,7 @@ export async function revokeEntitlements(
 /** The account of that name, or the failure that tells the operator so. */
 export async function findAccount(db: Kysely<PlatformSchema>, name: string): Promise<{ id: number }> {
   const account = await db.selectFrom('accounts').select('id').where('name', '=', name).executeTakeFirst()
-  return account ?? noAccount(name)
+  return account ?? refuseUnknownAccount(name)
 }
 
 type Opening = { readonly accountId: number; readonly command: string; readonly now: Date }
@@ -97,7 +97,7 @@ export async function recordOpening(
   const { accountId, command, now } = opening
   await storeEvent(
     trx,
-    { accountId, actor: operatorWith(command), at: now },
+    { accountId, actor: operatorActor(command), at: now },
     {
       type: 'COMPANY_DATA_UPDATED',
       description: 'The account was opened',
@@ -110,7 +110,7 @@ export async function recordOpening(
 async function recordAcceptance(trx: Kysely<PlatformSchema>, { accountId, command, now }: Opening): Promise<void> {
   await storeEvent(
     trx,
-    { accountId, actor: operatorWith(command), at: now },
+    { accountId, actor: operatorActor(command), at: now },
     {
       type: 'TERMS_AGREED',
       description: 'The terms and conditions were accepted for the account',
@@ -119,7 +119,7 @@ async function recordAcceptance(trx: Kysely<PlatformSchema>, { accountId, comman
   )
 }
 
-function noAccount(name: string): never {
+function refuseUnknownAccount(name: string): never {
   throw new Failure('not_found', `the platform has no account "${name}"; \`platform accounts create\` makes one`)
 }
 

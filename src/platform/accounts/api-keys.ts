@@ -4,12 +4,12 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import { prepared } from '../../database/prepared.ts'
 import { Failure } from '../../errors.ts'
 import type { KeyAccess, PlatformSchema } from '../core/schema.ts'
-import { operatorWith, storeEvent } from '../events/events.ts'
+import { operatorActor, storeEvent } from '../events/store-events.ts'
 import { findAccount } from './accounts.ts'
 import type { CreatedKey, KeyInput, KeyListing } from './contract.ts'
 
 const secretBytes = 32
-const soonMs = 30 * 24 * 60 * 60 * 1000
+const expiryWarningMs = 30 * 24 * 60 * 60 * 1000
 
 /** The holder of a key that is neither expired nor revoked, with what the account and the key allow. */
 export type Caller = {
@@ -27,35 +27,35 @@ type KeyRow = Pick<
 > & { readonly terms_accepted_at: Date | null; readonly entitlements: readonly string[] }
 
 /** Makes a key and the user who stands for it. The key itself is in the answer and nowhere else. */
-export async function createKey(db: Kysely<PlatformSchema>, wanted: KeyInput, now: Date): Promise<CreatedKey> {
-  if (wanted.expiresAt && new Date(wanted.expiresAt) <= now)
+export async function createKey(db: Kysely<PlatformSchema>, input: KeyInput, now: Date): Promise<CreatedKey> {
+  if (input.expiresAt && new Date(input.expiresAt) <= now)
     throw new Failure(
       'usage',
-      `a key that ends at ${wanted.expiresAt} would never work; name a later moment, or "never"`,
+      `a key that ends at ${input.expiresAt} would never work; name a later moment, or "never"`,
     )
   const key = `rck_${randomBytes(secretBytes).toString('base64url')}`
   const id = await db.transaction().execute(async (trx) => {
-    const account = await findAccount(trx, wanted.account)
-    const user = await insertKeyUser(trx, account.id, wanted.name, now)
+    const account = await findAccount(trx, input.account)
+    const user = await insertKeyUser(trx, account.id, input.name, now)
     const row = await trx
       .insertInto('api_keys')
       .values({
         account_id: account.id,
         user_id: user,
-        name: wanted.name,
+        name: input.name,
         hash: hashKey(key),
-        access: typeof wanted.permissions === 'string' ? wanted.permissions : 'custom',
-        permissions: typeof wanted.permissions === 'string' ? [] : [...wanted.permissions],
-        expires_at: wanted.expiresAt === undefined ? twelveMonthsAfter(now) : wanted.expiresAt,
+        access: typeof input.permissions === 'string' ? input.permissions : 'custom',
+        permissions: typeof input.permissions === 'string' ? [] : [...input.permissions],
+        expires_at: input.expiresAt === undefined ? twelveMonthsAfter(now) : input.expiresAt,
         revoked_at: null,
-        allowed_addresses: [...new Set(wanted.allowedAddresses)],
+        allowed_addresses: [...new Set(input.allowedAddresses)],
         created_at: now,
       })
       .returning('id')
       .executeTakeFirstOrThrow()
     await storeEvent(
       trx,
-      { accountId: account.id, actor: operatorWith('keys create'), at: now },
+      { accountId: account.id, actor: operatorActor('keys create'), at: now },
       {
         type: 'PUBLIC_API_KEY_CREATED',
         description: `The API key ${row.id} was made`,
@@ -76,7 +76,7 @@ export async function revokeKey(db: Kysely<PlatformSchema>, id: number, now: Dat
     await trx.updateTable('api_keys').set({ revoked_at: now }).where('id', '=', id).execute()
     await storeEvent(
       trx,
-      { accountId: key.account_id, actor: operatorWith('keys revoke'), at: now },
+      { accountId: key.account_id, actor: operatorActor('keys revoke'), at: now },
       { type: 'PUBLIC_API_KEY_REVOKED', description: `The API key ${id} was revoked`, target: { kind: 'apiKey', id } },
     )
   })
@@ -117,7 +117,7 @@ export async function findCaller(
     where key.hash = ${hashKey(key)}
   `.execute(db)
   const [row] = rows
-  if (!row || !works(keyState(row, now))) return null
+  if (!row || !isUsable(keyState(row, now))) return null
   if (address !== null && !isWithin(row.allowed_addresses, address)) return null
   return {
     accountId: row.account_id,
@@ -175,12 +175,12 @@ async function insertKeyUser(db: Kysely<PlatformSchema>, accountId: number, name
 function keyState(key: { expires_at: Date | null; revoked_at: Date | null }, now: Date): KeyListing['state'] {
   if (key.revoked_at) return 'revoked'
   if (!key.expires_at) return 'active'
-  const leftMs = key.expires_at.getTime() - now.getTime()
-  if (leftMs <= 0) return 'expired'
-  return leftMs <= soonMs ? 'expires-soon' : 'active'
+  const remainingMs = key.expires_at.getTime() - now.getTime()
+  if (remainingMs <= 0) return 'expired'
+  return remainingMs <= expiryWarningMs ? 'expires-soon' : 'active'
 }
 
-function works(state: KeyListing['state']): boolean {
+function isUsable(state: KeyListing['state']): boolean {
   return state === 'active' || state === 'expires-soon'
 }
 

@@ -10,7 +10,7 @@ export function bearerToken(header: string | undefined): string | null {
 }
 
 /** Refuses a caller who may not run `operation`: unknown (401), terms open (412), feature not in the plan (402), permission missing (403). */
-export function admit(caller: Caller | null, operation: Operation): Caller {
+export function authorize(caller: Caller | null, operation: Operation): Caller {
   if (!caller)
     throw new Refusal(
       401,
@@ -27,10 +27,10 @@ export function admit(caller: Caller | null, operation: Operation): Caller {
 }
 
 function isPermitted(caller: Caller, operation: Operation): boolean {
-  const wanted = permissionsOf(operation)
-  if (caller.access === 'all' || wanted.length === 0) return true
+  const required = permissionsOf(operation)
+  if (caller.access === 'all' || required.length === 0) return true
   if (caller.access === 'all-read') return operation.method === 'GET'
-  return wanted.some((permission) => caller.permissions.has(permission))
+  return required.some((permission) => caller.permissions.has(permission))
 }
 
 function permissionsOf({ permission = [] }: Operation): readonly string[] {

@@ -3,7 +3,7 @@ import { Id, SubmittedTimestamp, Timestamp } from '../../contract/platform/commo
 import { Name } from '../core/input-texts.ts'
 import { refuseUnknownPermissions } from './permissions.ts'
 
-const mostAddresses = 100
+const maxAddresses = 100
 
 export const AccountInput = z.strictObject({
   name: Name.describe('How the operator names the account; unique on this platform.'),
@@ -47,7 +47,7 @@ export const KeyInput = z.strictObject({
   expiresAt: SubmittedTimestamp.nullish().describe('Null: never. Left out: twelve months from now.'),
   allowedAddresses: z
     .array(AddressRange)
-    .max(mostAddresses)
+    .max(maxAddresses)
     .optional()
     .describe('From where the key may be used. None, or left out: from everywhere.'),
 })

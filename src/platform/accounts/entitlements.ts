@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { operatorWith, storeEvent } from '../events/events.ts'
+import { operatorActor, storeEvent } from '../events/store-events.ts'
 
 type Features = {
   readonly accountId: number
@@ -21,7 +21,7 @@ export async function addEntitlements(
   for (const { name } of granted) {
     await storeEvent(
       trx,
-      { accountId, actor: operatorWith(command), at: now },
+      { accountId, actor: operatorActor(command), at: now },
       {
         type: 'ENTITLEMENT_ENABLED',
         description: `${name} was added to the plan`,
@@ -32,7 +32,7 @@ export async function addEntitlements(
 }
 
 /** Takes features away by the account's number. */
-export async function dropEntitlements(
+export async function removeEntitlements(
   trx: Kysely<PlatformSchema>,
   { accountId, names, command, now }: Features,
 ): Promise<void> {
@@ -45,7 +45,7 @@ export async function dropEntitlements(
   for (const { name } of revoked) {
     await storeEvent(
       trx,
-      { accountId, actor: operatorWith(command), at: now },
+      { accountId, actor: operatorActor(command), at: now },
       {
         type: 'ENTITLEMENT_DISABLED',
         description: `${name} was taken from the plan`,

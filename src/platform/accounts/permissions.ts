@@ -4,10 +4,10 @@ import type { Operation } from '../../contract/operation.ts'
 import { platformAreas } from '../../contract/platform/platform.ts'
 
 /** Every permission that an operation of the platform asks for, in alphabetical order, with the operations that it opens. */
-export const knownPermissions: ReadonlyMap<string, readonly string[]> = collect()
+export const knownPermissions: ReadonlyMap<string, readonly string[]> = collectPermissions()
 
 /** The share of a name's letters that may be wrong for it to count as a typing error. */
-const slipShare = 1 / 3
+const maxTypoShare = 1 / 3
 
 /** For a schema: an issue for each name that no operation asks for, with the one that was probably meant. */
 export function refuseUnknownPermissions(names: readonly string[], ctx: z.RefinementCtx): void {
@@ -25,10 +25,10 @@ function describeUnknown(name: string): string {
 function nearMatches(name: string): string[] {
   const known = [...knownPermissions.keys()]
   const best = distance(name, closest(name, known))
-  return best > name.length * slipShare ? [] : known.filter((candidate) => distance(name, candidate) === best)
+  return best > name.length * maxTypoShare ? [] : known.filter((candidate) => distance(name, candidate) === best)
 }
 
-function collect(): ReadonlyMap<string, readonly string[]> {
+function collectPermissions(): ReadonlyMap<string, readonly string[]> {
   const operations: readonly Operation[] = platformAreas.flatMap((area) => Object.values<Operation>(area.operations))
   const pairs = operations.flatMap(({ method, path, permission = [] }) =>
     [permission].flat().map((name) => ({ name, operation: `${method} ${path}` })),

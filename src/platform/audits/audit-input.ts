@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AuditRequestStatus } from '../../contract/platform/audit-requests.ts'
 import { AuditFramework, AuditStatus, AuditType } from '../../contract/platform/audits.ts'
 import { Email, SubmittedTimestamp } from '../../contract/platform/common.ts'
-import { type Checking, checkUnique, complain } from '../core/document-checks.ts'
+import { type DocumentCheck, checkUnique, addIssue } from '../core/document-checks.ts'
 import { Code, Day, LongText, Name } from '../core/input-texts.ts'
 
 export const NewAuditMessage = z.strictObject({
@@ -43,23 +43,23 @@ export const NewAudit = z
 export type NewAudit = z.infer<typeof NewAudit>
 
 /** Complains about an audit whose dates or lists contradict themselves. */
-function checkAudit(checking: Checking<NewAudit>): void {
+function checkAudit(checking: DocumentCheck<NewAudit>): void {
   const { startDate, endDate, status, completedAt, auditors, internalAuditors, controls, requests } = checking.value
-  if (endDate < startDate) complain(checking, ['endDate'], 'lies before startDate')
+  if (endDate < startDate) addIssue(checking, ['endDate'], 'lies before startDate')
   if ((status === 'COMPLETED') !== (completedAt !== null)) {
-    complain(checking, ['completedAt'], 'belongs to audits that are COMPLETED, and to each of them')
+    addIssue(checking, ['completedAt'], 'belongs to audits that are COMPLETED, and to each of them')
   }
-  checkUnique(checking, { path: ['auditors'], what: 'auditor', values: auditors.map(({ email }) => lower(email)) })
-  checkUnique(checking, { path: ['internalAuditors'], what: 'person', values: internalAuditors.map(lower) })
-  checkUnique(checking, { path: ['controls'], what: 'control', values: controls })
-  checkUnique(checking, { path: ['requests'], what: 'request', values: requests.map(({ code }) => code) })
+  checkUnique(checking, { path: ['auditors'], noun: 'auditor', values: auditors.map(({ email }) => lower(email)) })
+  checkUnique(checking, { path: ['internalAuditors'], noun: 'person', values: internalAuditors.map(lower) })
+  checkUnique(checking, { path: ['controls'], noun: 'control', values: controls })
+  checkUnique(checking, { path: ['requests'], noun: 'request', values: requests.map(({ code }) => code) })
 }
 
 /** Complains about a request that lists a person or a control twice. */
-function checkRequest(checking: Checking<NewAuditRequest>): void {
+function checkRequest(checking: DocumentCheck<NewAuditRequest>): void {
   const { owners, controls } = checking.value
-  checkUnique(checking, { path: ['owners'], what: 'person', values: owners.map(lower) })
-  checkUnique(checking, { path: ['controls'], what: 'control', values: controls })
+  checkUnique(checking, { path: ['owners'], noun: 'person', values: owners.map(lower) })
+  checkUnique(checking, { path: ['controls'], noun: 'control', values: controls })
 }
 
 function lower(email: string): string {

@@ -110,11 +110,11 @@ async function usersBehind(
     ctx.accountId,
     links.map((link) => link.user_id),
   )
-  const found = links.flatMap(({ at, user_id }) => {
+  const linkedUsers = links.flatMap(({ at, user_id }) => {
     const user = users.get(user_id)
     return user ? [{ at, user }] : []
   })
-  return grouped(found, ({ user }) => user)
+  return grouped(linkedUsers, ({ user }) => user)
 }
 
 function controlsWithNumbers(db: Kysely<PlatformSchema>) {

@@ -3,9 +3,9 @@ import { z } from 'zod'
 import {
   type CustomFieldSubmit,
   type CustomFieldValue,
-  longTextLimit,
-  shortTextLimit,
-  urlLimit,
+  maxLongTextLength,
+  maxShortTextLength,
+  maxUrlLength,
 } from '../../contract/platform/common.ts'
 import type { CustomFieldEntity, CustomFieldType } from '../../contract/platform/custom-field-kinds.ts'
 import { Refusal } from '../../http/refusal.ts'
@@ -21,17 +21,17 @@ type CustomFieldChange = { readonly definitionId: number; readonly value: string
 const entitlement = 'CUSTOM_FIELDS_AND_FORMULAS'
 
 const Decimal = z.string().regex(/^-?\d{1,30}(?:\.\d{1,30})?$/, { error: 'must be a decimal number' })
-const ShortText = z.string().max(shortTextLimit)
+const ShortText = z.string().max(maxShortTextLength)
 
 /** What a value must look like; null for fields that are not written. The choices of OPTIONS are not kept here, so any short text is one. */
 const valueSchemas: Readonly<Record<CustomFieldType, z.ZodType<string> | null>> = {
   TEXT: ShortText,
-  LONG_TEXT: z.string().max(longTextLimit),
+  LONG_TEXT: z.string().max(maxLongTextLength),
   NUMBER: Decimal,
   CURRENCY: Decimal,
   OPTIONS: ShortText,
   OPTIONS_NUMERIC: Decimal,
-  URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(urlLimit),
+  URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(maxUrlLength),
   FORMULA: null,
 }
 
@@ -78,16 +78,16 @@ export async function checkCustomFields(
   if (submitted.length > 0) requireCustomFields(ctx)
   if (submitted.length === 0 && !(isNew && ctx.entitlements.has(entitlement))) return []
   const definitions = await definitionsFor(db, ctx.accountId, entityType)
-  const found = submitted.map((field) => ({ field, definition: findDefinition(ctx, definitions, field) }))
-  const given = new Set<number>()
-  for (const { field, definition } of found) {
-    if (given.has(definition.id)) throw refuseField(ctx, definition, 'is given twice')
-    given.add(definition.id)
+  const matches = submitted.map((field) => ({ field, definition: findDefinition(ctx, definitions, field) }))
+  const submittedIds = new Set<number>()
+  for (const { field, definition } of matches) {
+    if (submittedIds.has(definition.id)) throw refuseField(ctx, definition, 'is given twice')
+    submittedIds.add(definition.id)
     checkValue(ctx, definition, field.value)
   }
-  const missing = definitions.find((definition) => isNew && isDemanded(definition) && !given.has(definition.id))
+  const missing = definitions.find((definition) => isNew && isRequired(definition) && !submittedIds.has(definition.id))
   if (missing) throw refuseField(ctx, missing, 'is required')
-  return found.map(({ field, definition }) => ({ definitionId: definition.id, value: field.value }))
+  return matches.map(({ field, definition }) => ({ definitionId: definition.id, value: field.value }))
 }
 
 /** Stores checked values and says whether any of them was another one before. The caller's transaction holds the entity's row. */
@@ -155,13 +155,13 @@ function findDefinition(
 function checkValue(ctx: PlatformContext, definition: Definition, value: string | null): void {
   const schema = valueSchemas[definition.type]
   if (schema === null) throw refuseField(ctx, definition, 'is computed and cannot be written')
-  if (isDemanded(definition) && !value) throw refuseField(ctx, definition, 'is required and cannot be emptied')
+  if (isRequired(definition) && !value) throw refuseField(ctx, definition, 'is required and cannot be emptied')
   const parsed = value === null ? null : schema.safeParse(value)
   if (parsed?.error) throw refuseField(ctx, definition, parsed.error.issues[0]?.message ?? 'is not valid')
 }
 
 // A formula computes itself, so it cannot be required.
-function isDemanded({ is_required, type }: Definition): boolean {
+function isRequired({ is_required, type }: Definition): boolean {
   return is_required && type !== 'FORMULA'
 }
 

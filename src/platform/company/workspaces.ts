@@ -32,7 +32,7 @@ export async function requireWorkspace(
 }
 
 /** As `requireWorkspace`, and keeps the workspace from being deleted until the transaction ends. */
-export async function keepWorkspace(
+export async function lockWorkspaceForShare(
   trx: Kysely<PlatformSchema>,
   accountId: number,
   workspaceId: number,

@@ -10,12 +10,12 @@ const holdings = { HRIS: 'identities', MDM: 'devices', CUSTOM: 'records' } as co
   string
 >
 
-type Wanted = { readonly connectionId: number; readonly type: ProviderType }
-export type WantedResource = { readonly connectionId: number; readonly resourceId: number }
+type ConnectionRef = { readonly connectionId: number; readonly type: ProviderType }
+export type ResourceRef = { readonly connectionId: number; readonly resourceId: number }
 export type Resource = { readonly id: number; readonly schema: Record<string, unknown> }
 
 /** Refuses a connection that the caller's account does not have, or that is of another type. */
-export async function requireConnection(ctx: PlatformContext, wanted: Wanted): Promise<void> {
+export async function requireConnection(ctx: PlatformContext, wanted: ConnectionRef): Promise<void> {
   checkConnection(wanted, await connectionOf(ctx, ctx.db, wanted).executeTakeFirst())
 }
 
@@ -23,18 +23,22 @@ export async function requireConnection(ctx: PlatformContext, wanted: Wanted): P
  * As `requireConnection`, and holds the connection until the transaction ends, so that no request deletes it while something is
  * written into it. Writers do not wait for one another.
  */
-export async function holdConnection(trx: Kysely<PlatformSchema>, ctx: Caller, wanted: Wanted): Promise<void> {
-  checkConnection(wanted, await heldConnection(trx, ctx, wanted).executeTakeFirst())
+export async function lockConnectionForShare(
+  trx: Kysely<PlatformSchema>,
+  ctx: Caller,
+  wanted: ConnectionRef,
+): Promise<void> {
+  checkConnection(wanted, await connectionForShare(trx, ctx, wanted).executeTakeFirst())
 }
 
 /** The query with which `holdConnection` finds and holds it, for statements that go on from there. */
-export function heldConnection(db: Kysely<PlatformSchema>, ctx: Caller, wanted: Wanted) {
+export function connectionForShare(db: Kysely<PlatformSchema>, ctx: Caller, wanted: ConnectionRef) {
   return connectionOf(ctx, db, wanted).forKeyShare()
 }
 
 /** Refuses what such a query found, where it is not what was wanted. */
 export function checkConnection(
-  { connectionId, type }: Wanted,
+  { connectionId, type }: ConnectionRef,
   connection: { readonly provider_type: ProviderType } | undefined,
 ): void {
   if (!connection) throw new Refusal(404, `There is no custom connection ${connectionId}`)
@@ -46,16 +50,16 @@ export function checkConnection(
 }
 
 /** The resource of a connection of type CUSTOM; one of another connection is as absent as one that never was. */
-export async function findResource(ctx: PlatformContext, wanted: WantedResource): Promise<Resource> {
+export async function findResource(ctx: PlatformContext, wanted: ResourceRef): Promise<Resource> {
   await requireConnection(ctx, { connectionId: wanted.connectionId, type: 'CUSTOM' })
   const resource = await resourceOf(ctx.db, wanted).select(['id', 'schema']).executeTakeFirst()
   return resource ?? refuseResource(wanted)
 }
 
 /** Holds a resource that `findResource` found: together with other writers of its records, or alone. */
-export async function holdResource(
+export async function lockResource(
   trx: Kysely<PlatformSchema>,
-  wanted: WantedResource,
+  wanted: ResourceRef,
   strength: 'shared' | 'alone',
 ): Promise<void> {
   const query = resourceOf(trx, wanted).select('id')
@@ -63,7 +67,7 @@ export async function holdResource(
   if (!held) refuseResource(wanted)
 }
 
-function connectionOf(ctx: Caller, db: Kysely<PlatformSchema>, { connectionId }: Wanted) {
+function connectionOf(ctx: Caller, db: Kysely<PlatformSchema>, { connectionId }: ConnectionRef) {
   return db
     .selectFrom('custom_connections')
     .modifyFront(sql.raw(prepared))
@@ -72,10 +76,10 @@ function connectionOf(ctx: Caller, db: Kysely<PlatformSchema>, { connectionId }:
     .where('id', '=', connectionId)
 }
 
-function resourceOf(db: Kysely<PlatformSchema>, { connectionId, resourceId }: WantedResource) {
+function resourceOf(db: Kysely<PlatformSchema>, { connectionId, resourceId }: ResourceRef) {
   return db.selectFrom('custom_resources').where('connection_id', '=', connectionId).where('id', '=', resourceId)
 }
 
-function refuseResource({ connectionId, resourceId }: WantedResource): never {
+function refuseResource({ connectionId, resourceId }: ResourceRef): never {
   throw new Refusal(404, `Custom connection ${connectionId} has no resource ${resourceId}`)
 }

@@ -12,8 +12,8 @@ import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { type NewEvent, recordEvent } from '../events/events.ts'
-import { type AllowedConnection, allowedConnection, requireUsableSchema } from './rules.ts'
+import { type NewEvent, recordEvent } from '../events/store-events.ts'
+import { type AllowedConnection, checkConnectionRules, requireUsableSchema } from './rules.ts'
 
 type Row = Selectable<PlatformSchema['custom_connections']>
 type Expansions = readonly ('createdByUser' | 'customResources')[]
@@ -29,7 +29,7 @@ export const customConnectionHandlers: Handlers<typeof customConnections, Platfo
   },
 
   async createCustomConnection(ctx, { body }) {
-    const allowed = allowedConnection(body)
+    const allowed = checkConnectionRules(body)
     await requireUsableSchema(ctx, allowed)
     const row = await ctx.db.transaction().execute(async (trx) => {
       const inserted = await insertConnection(trx, ctx, body, allowed)
@@ -153,15 +153,15 @@ async function updateConnection(
     .forNoKeyUpdate()
     .executeTakeFirst()
   if (!row) return refuseUnknown(id)
-  const wanted = {
+  const columns = {
     client_alias: clientAlias === undefined ? row.client_alias : clientAlias,
     description: description ?? row.description,
   }
-  if (wanted.client_alias === row.client_alias && wanted.description === row.description) return row
+  if (columns.client_alias === row.client_alias && columns.description === row.description) return row
   const updated = await trx
     .updateTable('custom_connections')
     .set({
-      ...wanted,
+      ...columns,
       updated_at: sql`greatest(updated_at, ${ctx.now()}::timestamptz)`,
       changed_in: sql`pg_current_xact_id()`,
     })
@@ -172,10 +172,10 @@ async function updateConnection(
   return updated
 }
 
-function connectionEvent(what: 'CREATED' | 'UPDATED' | 'REMOVED', id: number): NewEvent {
+function connectionEvent(change: 'CREATED' | 'UPDATED' | 'REMOVED', id: number): NewEvent {
   return {
-    type: `PROVIDER_CONNECTION_${what}`,
-    description: `Custom connection ${id} was ${what.toLowerCase()}`,
+    type: `PROVIDER_CONNECTION_${change}`,
+    description: `Custom connection ${id} was ${change.toLowerCase()}`,
     target: { kind: 'customConnection', id },
     connectionId: id,
   }

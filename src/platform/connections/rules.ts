@@ -17,16 +17,16 @@ export type AllowedConnection =
       readonly workspaceIds: readonly number[]
     }
 
-const schemaLimitBytes = 64 * 1024
+const maxSchemaBytes = 64 * 1024
 
 const onlyForCustom = ['workspaceIds', 'schema', 'sampleData', 'displayNameKey'] as const
 
 /** Checks a wanted connection against the rules of its type; a violation is a refusal that names the field. */
-export function allowedConnection(wanted: CustomConnectionCreate): AllowedConnection {
-  const [providerType] = wanted.providerTypes
+export function checkConnectionRules(input: CustomConnectionCreate): AllowedConnection {
+  const [providerType] = input.providerTypes
   if (!providerType) throw new Error('a connection without a type has passed its schema')
-  if (providerType === 'CUSTOM') return customConnection(wanted)
-  const surplus = onlyForCustom.find((field) => wanted[field] !== undefined)
+  if (providerType === 'CUSTOM') return customConnection(input)
+  const surplus = onlyForCustom.find((field) => input[field] !== undefined)
   if (surplus)
     throw new Refusal(400, `${surplus} belongs to connections of type CUSTOM and must be left out for ${providerType}`)
   return { providerType }
@@ -36,18 +36,18 @@ export function allowedConnection(wanted: CustomConnectionCreate): AllowedConnec
 export async function requireUsableSchema(ctx: PlatformContext, allowed: AllowedConnection): Promise<void> {
   if (allowed.providerType !== 'CUSTOM') return
   const { schema } = allowed
-  if (Buffer.byteLength(JSON.stringify(schema)) > schemaLimitBytes) {
-    throw new Refusal(400, `the schema is larger than ${schemaLimitBytes / 1024} KiB`)
+  if (Buffer.byteLength(JSON.stringify(schema)) > maxSchemaBytes) {
+    throw new Refusal(400, `the schema is larger than ${maxSchemaBytes / 1024} KiB`)
   }
-  const verdict = await ctx.schemaJudge.judge(ctx.accountId, { schema, cacheKey: null, records: [{}] })
+  const verdict = await ctx.schemaValidator.validate(ctx.accountId, { schema, cacheKey: null, records: [{}] })
   if ('refusal' in verdict) throw new Refusal(400, `the schema cannot be used: ${verdict.refusal}`)
 }
 
-function customConnection(wanted: CustomConnectionCreate): AllowedConnection {
-  const { workspaceIds = [], displayNameKey } = wanted
+function customConnection(input: CustomConnectionCreate): AllowedConnection {
+  const { workspaceIds = [], displayNameKey } = input
   if (workspaceIds.length === 0) throw new Refusal(400, 'workspaceIds must name at least one workspace for type CUSTOM')
   if (displayNameKey === undefined) throw new Refusal(400, 'displayNameKey is required for type CUSTOM')
-  const schema = recordSchema(wanted)
+  const schema = recordSchema(input)
   if (!allowsObjects(schema)) throw new Refusal(400, 'schema must describe an object, so its type must be "object"')
   if (!hasProperty(schema, displayNameKey)) {
     throw new Refusal(400, 'displayNameKey must name a property at the top level of the schema')
@@ -57,15 +57,15 @@ function customConnection(wanted: CustomConnectionCreate): AllowedConnection {
 
 function recordSchema({ schema, sampleData }: CustomConnectionCreate): JsonObject {
   if (schema && sampleData) throw new Refusal(400, 'schema and sampleData exclude each other; give one of them')
-  const given = schema ?? sampleData
-  if (!given) throw new Refusal(400, 'schema or sampleData is required for type CUSTOM')
-  if (!isStorableJson(given)) {
+  const source = schema ?? sampleData
+  if (!source) throw new Refusal(400, 'schema or sampleData is required for type CUSTOM')
+  if (!isStorableJson(source)) {
     throw new Refusal(
       400,
       `${schema ? 'schema' : 'sampleData'} holds text or numbers that cannot be stored, or is nested too deeply`,
     )
   }
-  return schema ?? inferSchema(given)
+  return schema ?? inferSchema(source)
 }
 
 function allowsObjects({ type = 'object' }: JsonObject): boolean {

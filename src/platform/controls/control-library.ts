@@ -36,7 +36,7 @@ export const controlLibraryHandlers: Handlers<typeof controlLibrary, PlatformCon
     const { cursor, size, sort, sortDir, includeTotalCount, ...filters } = query
     const { rows, pagination } = await listPage(ctx, {
       table: 'control_templates',
-      where: matching(filters),
+      where: filterConditions(filters),
       filter: filters,
       query: { cursor, size, sort, sortDir, includeTotalCount },
     })
@@ -56,7 +56,7 @@ export const controlLibraryHandlers: Handlers<typeof controlLibrary, PlatformCon
   },
 }
 
-function matching(filters: LibraryFilters): RawBuilder<unknown> {
+function filterConditions(filters: LibraryFilters): RawBuilder<unknown> {
   const { search, 'codes[]': codes, 'ids[]': ids, 'excludeIds[]': excluded, domain, category, frameworkTag } = filters
   const conditions: RawBuilder<unknown>[] = [sql`true`]
   if (search !== undefined) conditions.push(sql`(${beginsWith('name', search)} or ${beginsWith('code', search)})`)

@@ -6,8 +6,8 @@ import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { type EventType, recordEvent } from '../events/events.ts'
-import { findControl, keepControl } from './find.ts'
+import { type EventType, recordEvent } from '../events/store-events.ts'
+import { findControl, lockControlForShare } from './find-control.ts'
 
 type Row = Selectable<PlatformSchema['control_notes']>
 type Expansions = readonly 'owner'[]
@@ -28,7 +28,7 @@ export const controlNoteHandlers: Handlers<typeof controlNotes, PlatformContext>
 
   async createControlNote(ctx, { params, body }) {
     const row = await ctx.db.transaction().execute(async (trx) => {
-      const { id } = await keepControl(trx, ctx, params)
+      const { id } = await lockControlForShare(trx, ctx, params)
       const created = await insertNote(trx, ctx, { controlId: id, comment: body.comment })
       await record(trx, ctx, { type: 'CONTROL_NOTE_ADDED', done: 'Added', note: created, ...params })
       return created
@@ -47,10 +47,10 @@ export const controlNoteHandlers: Handlers<typeof controlNotes, PlatformContext>
   async updateControlNote(ctx, { params, body }) {
     const row = await ctx.db.transaction().execute(async (trx) => {
       const { id } = await findControl(trx, ctx, params)
-      const found = await noteAt(trx, id, params.noteId).forUpdate().executeTakeFirst()
-      if (!found) return refuseUnknown(params)
-      if (found.comment === body.comment) return found
-      const updated = await updateNote(trx, ctx, found, body.comment)
+      const known = await noteAt(trx, id, params.noteId).forUpdate().executeTakeFirst()
+      if (!known) return refuseUnknown(params)
+      if (known.comment === body.comment) return known
+      const updated = await updateNote(trx, ctx, known, body.comment)
       await record(trx, ctx, { type: 'CONTROL_NOTE_EDITED', done: 'Edited', note: updated, ...params })
       return updated
     })

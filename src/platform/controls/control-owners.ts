@@ -7,8 +7,8 @@ import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { type ListQuery, listPage, type Pagination } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { recordEvent } from '../events/events.ts'
-import { type ControlRow, findControl, lockControl } from './find.ts'
+import { recordEvent } from '../events/store-events.ts'
+import { type ControlRow, findControl, lockControl } from './find-control.ts'
 
 type Trx = Kysely<PlatformSchema>
 type OwnerFilters = {
@@ -29,7 +29,7 @@ export const controlOwnerHandlers: Handlers<typeof controlOwners, PlatformContex
   async addControlOwner(ctx, { params, body }) {
     const user = await ctx.db.transaction().execute(async (trx) => {
       const control = await lockControl(trx, ctx, params)
-      await keepUsers(trx, ctx, [body.ownerId])
+      await lockUsersForShare(trx, ctx, [body.ownerId])
       await insertOwners(trx, ctx, control, [body.ownerId])
       return compactUsers(trx, ctx.accountId, [body.ownerId])
     })
@@ -40,7 +40,7 @@ export const controlOwnerHandlers: Handlers<typeof controlOwners, PlatformContex
     const ownerIds = [...new Set(body.ownerUserIds)]
     await ctx.db.transaction().execute(async (trx) => {
       const control = await lockControl(trx, ctx, params)
-      await keepUsers(trx, ctx, ownerIds)
+      await lockUsersForShare(trx, ctx, ownerIds)
       await deleteOwners(trx, ctx, control, sql<boolean>`user_id <> all(${ownerIds}::bigint[])`)
       await insertOwners(trx, ctx, control, ownerIds)
     })
@@ -100,7 +100,7 @@ function serves(frameworkSlug: string, workspaceId: number) {
 }
 
 // In the order of their ids, so that two requests never wait for each other in a circle.
-async function keepUsers(trx: Trx, ctx: PlatformContext, ids: readonly number[]): Promise<void> {
+async function lockUsersForShare(trx: Trx, ctx: PlatformContext, ids: readonly number[]): Promise<void> {
   const users = await trx
     .selectFrom('users')
     .select('id')

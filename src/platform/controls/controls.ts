@@ -4,10 +4,10 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { requireWorkspace } from '../company/workspaces.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
-import { createControl } from './create.ts'
+import { createControl } from './create-control.ts'
 import { expandControls } from './expansions.ts'
-import { matching } from './filters.ts'
-import { type ControlRow, findControl } from './find.ts'
+import { filterConditions } from './filters.ts'
+import { type ControlRow, findControl } from './find-control.ts'
 
 export const controlHandlers: Handlers<typeof controls, PlatformContext> = {
   async listControls(ctx, { params: { workspaceId }, query }) {
@@ -15,7 +15,7 @@ export const controlHandlers: Handlers<typeof controls, PlatformContext> = {
     await requireWorkspace(ctx.db, ctx.accountId, workspaceId)
     const { rows, pagination } = await listPage(ctx, {
       table: 'controls',
-      where: sql`account_id = ${ctx.accountId} and workspace_id = ${workspaceId}${matching(filters, today(ctx))}`,
+      where: sql`account_id = ${ctx.accountId} and workspace_id = ${workspaceId}${filterConditions(filters, today(ctx))}`,
       filter: { workspaceId, ...filters },
       query: { cursor, size, sort, sortDir, includeTotalCount },
     })

@@ -5,7 +5,7 @@ import { describeIssues } from '../../http/issues.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { Day, LongText, Name } from '../core/input-texts.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import type { ControlRow } from './find.ts'
+import type { ControlRow } from './find-control.ts'
 
 type UploadedFile = { readonly filename: string; readonly mediaType: string; readonly content: Buffer }
 
@@ -19,7 +19,7 @@ type EvidenceFile = UploadedFile & {
   readonly validUntil: string | null
 }
 
-const mostFiles = 20
+const maxFiles = 20
 const dayLength = 10
 /** Four digits hold no later year. */
 const lastYear = 9999
@@ -57,10 +57,10 @@ export async function evidenceFilesOf(
   { externalEvidence = [], base64Files, externalEvidenceMetadata }: ControlCreate,
   today: string,
 ): Promise<EvidenceFile[]> {
-  const sent = await Promise.all(externalEvidence.map(readFile))
+  const uploaded = await Promise.all(externalEvidence.map(readFile))
   const encoded = parseList('base64Files', EncodedFile, base64Files).map(decode)
-  const files = [...sent, ...encoded]
-  if (files.length > mostFiles) throw new Refusal(400, `a control takes at most ${mostFiles} files of evidence at once`)
+  const files = [...uploaded, ...encoded]
+  if (files.length > maxFiles) throw new Refusal(400, `a control takes at most ${maxFiles} files of evidence at once`)
   const empty = files.find(({ content }) => content.length === 0)
   if (empty) throw new Refusal(400, `the file ${empty.filename} is empty`)
   const metadata = parseList('externalEvidenceMetadata', Metadata, externalEvidenceMetadata)

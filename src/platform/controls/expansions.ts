@@ -14,12 +14,12 @@ import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { controlFlags } from './filters.ts'
-import type { ControlRow } from './find.ts'
+import type { ControlRow } from './find-control.ts'
 
 type Db = Kysely<PlatformSchema>
 type Extras = Partial<Control>
 
-const shownOwners = 10
+const maxOwners = 10
 
 /** What was asked for besides the controls of a page, as a function of a row; one query for each kind, whatever the size of the page. */
 export async function expandControls(
@@ -113,7 +113,7 @@ async function ownersOf(
         row_number() over (partition by control_id order by created_at, user_id) as place
       from control_owners where control_id = any(${ids}::bigint[])
     ) as ranked
-    where place <= ${shownOwners}
+    where place <= ${maxOwners}
     order by control_id, place
   `.execute(ctx.db)
   const users = await compactUsers(

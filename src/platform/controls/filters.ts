@@ -17,8 +17,8 @@ type Condition = RawBuilder<boolean>
 // Both turn `from … where …` into the condition that there is such a row. What stands behind `exists` may be joined, which suits
 // a filter of a long list, but may also be read as a whole before the first control. A subquery with `limit` is a look into an
 // index for one control, also while statistics lag behind a first load.
-const joined = (from: RawBuilder<unknown>): Condition => sql`exists (select ${from})`
-const probed = (from: RawBuilder<unknown>): Condition => sql`(select true ${from} limit 1) is not null`
+const existsByJoin = (from: RawBuilder<unknown>): Condition => sql`exists (select ${from})`
+const existsByLookup = (from: RawBuilder<unknown>): Condition => sql`(select true ${from} limit 1) is not null`
 
 const owners = sql`from control_owners where control_owners.control_id = controls.id`
 const policies = sql`from control_policies where control_policies.control_id = controls.id`
@@ -33,35 +33,35 @@ const isMonitored = sql`(select tests.is_monitored from tests where tests.id = c
 /** What is true of a row of `controls` on a day, as columns of a query over that table. */
 export function controlFlags(day: string) {
   return {
-    hasEvidence: probed(evidence),
-    hasPolicy: probed(policies),
-    hasOwner: probed(owners),
+    hasEvidence: existsByLookup(evidence),
+    hasPolicy: existsByLookup(policies),
+    hasOwner: existsByLookup(owners),
     hasTicket: sql<boolean>`controls.ticket_status is not null`,
-    isMonitored: probed(sql`${tests} and ${isMonitored}`),
+    isMonitored: existsByLookup(sql`${tests} and ${isMonitored}`),
     isReady: readiness(day),
   }
 }
 
 /** The filters of a list of controls, as further conditions that begin with `and`. */
-export function matching(filters: ControlFilters, day: string): RawBuilder<unknown> {
+export function filterConditions(filters: ControlFilters, day: string): RawBuilder<unknown> {
   const { ticketStatus, policyId } = filters
   const flags: readonly (readonly [boolean | undefined, Condition])[] = [
-    [filters.isMonitored, joined(sql`${joinedTests} and tests.is_monitored`)],
-    [filters.hasEvidence, joined(evidence)],
-    [filters.hasPolicy, joined(policies)],
-    [filters.hasPassingTest, joined(sql`${joinedTests} and tests.status = 'PASSED'`)],
+    [filters.isMonitored, existsByJoin(sql`${joinedTests} and tests.is_monitored`)],
+    [filters.hasEvidence, existsByJoin(evidence)],
+    [filters.hasPolicy, existsByJoin(policies)],
+    [filters.hasPassingTest, existsByJoin(sql`${joinedTests} and tests.status = 'PASSED'`)],
     [filters.isEnabled, sql`controls.is_enabled`],
     [filters.isArchived, sql`controls.archived_at is not null`],
     [filters.isReady, readiness(day)],
   ]
-  const wanted = flags.flatMap(([value, condition]) =>
+  const conditions = flags.flatMap(([value, condition]) =>
     value === undefined ? [] : [value ? sql` and ${condition}` : sql` and not ${condition}`],
   )
-  if (ticketStatus !== undefined) wanted.push(sql` and controls.ticket_status = ${ticketStatus}`)
+  if (ticketStatus !== undefined) conditions.push(sql` and controls.ticket_status = ${ticketStatus}`)
   if (policyId !== undefined) {
-    wanted.push(sql` and ${joined(sql`${policies} and control_policies.policy_id = ${policyId}::bigint`)}`)
+    conditions.push(sql` and ${existsByJoin(sql`${policies} and control_policies.policy_id = ${policyId}::bigint`)}`)
   }
-  return sql.join(wanted, sql``)
+  return sql.join(conditions, sql``)
 }
 
 /** An owner, something that proves the control, and nothing that speaks against it. */
@@ -69,7 +69,7 @@ function readiness(day: string): Condition {
   const isValid = sql`(
     select coalesce(evidence.valid_until >= ${day}::date, true) from evidence where evidence.id = control_evidence.evidence_id
   )`
-  const isProven = [policies, sql`${tests} and ${passes}`, sql`${evidence} and ${isValid}`].map(probed)
-  const isRefuted = [sql`${tests} and not ${passes}`, sql`${evidence} and not ${isValid}`].map(probed)
-  return sql`(${probed(owners)} and (${sql.join(isProven, sql` or `)}) and not (${sql.join(isRefuted, sql` or `)}))`
+  const isProven = [policies, sql`${tests} and ${passes}`, sql`${evidence} and ${isValid}`].map(existsByLookup)
+  const isRefuted = [sql`${tests} and not ${passes}`, sql`${evidence} and not ${isValid}`].map(existsByLookup)
+  return sql`(${existsByLookup(owners)} and (${sql.join(isProven, sql` or `)}) and not (${sql.join(isRefuted, sql` or `)}))`
 }

@@ -23,9 +23,9 @@ export async function userRows(
   accountId: number,
   ids: readonly (number | null)[],
 ): Promise<UserRow[]> {
-  const wanted = [...new Set(ids.filter((id) => id !== null))]
-  if (wanted.length === 0) return []
-  return db.selectFrom('users').selectAll().where('account_id', '=', accountId).where('id', 'in', wanted).execute()
+  const distinctIds = [...new Set(ids.filter((id) => id !== null))]
+  if (distinctIds.length === 0) return []
+  return db.selectFrom('users').selectAll().where('account_id', '=', accountId).where('id', 'in', distinctIds).execute()
 }
 
 export function compactUser(row: UserRow): UserCompact {

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Operation } from '../../contract/operation.ts'
-import type { SchemaJudge } from './json-schema/judge.ts'
+import type { SchemaValidator } from './json-schema/validator.ts'
 import type { PlatformSchema } from './schema.ts'
 
 /** What a handler of the public interface knows of its caller. Every query it makes must keep to `accountId`. */
@@ -12,7 +12,7 @@ export type PlatformContext = {
   readonly callerId: number
   readonly entitlements: ReadonlySet<string>
   readonly cursorSecret: string
-  readonly schemaJudge: SchemaJudge
+  readonly schemaValidator: SchemaValidator
   readonly now: () => Date
 }
 

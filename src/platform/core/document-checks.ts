@@ -1,65 +1,51 @@
 import type { z } from 'zod'
 
-/** What a check on a whole document gets from zod: the document, and where complaints go. */
-export type Checking<T> = z.core.ParsePayload<T>
+/** What zod hands to a check of a whole document: the document, and the list of its issues. */
+export type DocumentCheck<T> = z.core.ParsePayload<T>
 
 type Path = readonly (string | number)[]
+type Names = { has(name: string): boolean }
+type UniqueValues = { readonly path: Path; readonly noun: string; readonly values: readonly (string | number)[] }
+type KnownValues = {
+  readonly path: Path
+  readonly noun: string
+  readonly values: readonly string[]
+  readonly known: Names
+}
+type KnownValue = {
+  readonly path: Path
+  readonly noun: string
+  readonly value: string | null | undefined
+  readonly known: Names
+}
+type KnownKeys = { readonly path: Path; readonly noun: string; readonly keys: readonly string[]; readonly known: Names }
 
-/** Complains about a value that stands twice in the list, at the place of the second one. */
-export function checkUnique(
-  checking: Checking<unknown>,
-  { path, what, values }: { path: Path; what: string; values: readonly (string | number)[] },
-): void {
+/** Adds an issue for each value that the list has already, at the position of the repetition. */
+export function checkUnique(checking: DocumentCheck<unknown>, { path, noun, values }: UniqueValues): void {
   const seen = new Set<string | number>()
   for (const [index, value] of values.entries()) {
-    if (seen.has(value)) complain(checking, [...path, index], `the ${what} ${JSON.stringify(value)} is there twice`)
+    if (seen.has(value)) addIssue(checking, [...path, index], `the ${noun} ${JSON.stringify(value)} is there twice`)
     seen.add(value)
   }
 }
 
-/** Complains about a value that names nothing, at its place in the list. */
-export function checkKnown(
-  checking: Checking<unknown>,
-  {
-    path,
-    what,
-    values,
-    known,
-  }: { path: Path; what: string; values: readonly string[]; known: { has(value: string): boolean } },
-): void {
-  for (const [index, value] of values.entries()) {
-    if (!known.has(value)) complain(checking, [...path, index], `there is no ${what} ${JSON.stringify(value)}`)
-  }
+/** Adds an issue for each value that is not `known`, at its position in the list. */
+export function checkKnown(checking: DocumentCheck<unknown>, { path, values, ...rest }: KnownValues): void {
+  for (const [index, value] of values.entries()) checkKnownOne(checking, { path: [...path, index], value, ...rest })
 }
 
-/** The same for a single value that may be missing. */
-export function checkKnownOne(
-  checking: Checking<unknown>,
-  {
-    path,
-    what,
-    value,
-    known,
-  }: { path: Path; what: string; value: string | null | undefined; known: { has(value: string): boolean } },
-): void {
+/** Adds an issue at `path` if the value is there and not `known`. */
+export function checkKnownOne(checking: DocumentCheck<unknown>, { path, noun, value, known }: KnownValue): void {
   if (value == null || known.has(value)) return
-  complain(checking, path, `there is no ${what} ${JSON.stringify(value)}`)
+  addIssue(checking, path, `there is no ${noun} ${JSON.stringify(value)}`)
 }
 
-/** The same for the keys of an object, each at its own place. */
-export function checkKnownKeys(
-  checking: Checking<unknown>,
-  {
-    path,
-    what,
-    keys,
-    known,
-  }: { path: Path; what: string; keys: readonly string[]; known: { has(value: string): boolean } },
-): void {
-  for (const key of keys) checkKnownOne(checking, { path: [...path, key], what, value: key, known })
+/** Adds an issue for each key of an object that is not `known`, at that key. */
+export function checkKnownKeys(checking: DocumentCheck<unknown>, { path, keys, ...rest }: KnownKeys): void {
+  for (const key of keys) checkKnownOne(checking, { path: [...path, key], value: key, ...rest })
 }
 
-/** Adds a complaint about the place. */
-export function complain({ issues, value }: Checking<unknown>, path: Path, message: string): void {
+/** Adds an issue at `path` of the document. */
+export function addIssue({ issues, value }: DocumentCheck<unknown>, path: Path, message: string): void {
   issues.push({ code: 'custom', input: value, path: [...path], message })
 }

@@ -52,15 +52,15 @@ export async function listPage<T extends Listed>(
 ): Promise<{ rows: Row<T>[]; pagination: Pagination }> {
   const order: Order = { column: columns[query.sort ?? 'createdAt'], dir: query.sortDir ?? 'ASC' }
   const scope = JSON.stringify([ctx.accountId, ctx.operation.method, ctx.operation.path, filter, order])
-  const from = query.cursor === undefined ? null : knownPosition(ctx, scope, query.cursor)
+  const from = query.cursor === undefined ? null : readPosition(ctx, scope, query.cursor)
   const snapshot = from ? from.snapshot : await snapshotFor(ctx, order)
 
   const step = { table, where, order, from, snapshot, limit: query.size + 1 }
   const size = byteLimit ? await fittingRows(ctx, step, byteLimit) : query.size
-  const found = await rowsAfter<T>(ctx, { ...step, limit: size + 1 })
-  const given = found.slice(0, size)
+  const rows = await rowsAfter<T>(ctx, { ...step, limit: size + 1 })
+  const given = rows.slice(0, size)
   const last = given.at(-1)
-  const next = found.length > size && last ? positionOf(last, order, snapshot) : null
+  const next = rows.length > size && last ? positionOf(last, order, snapshot) : null
   const counted = query.includeTotalCount && !from ? { totalCount: await count(ctx, table, where) } : {}
 
   return {
@@ -71,7 +71,7 @@ export async function listPage<T extends Listed>(
 
 type Column = (typeof columns)[keyof typeof columns]
 type Order = { readonly column: Column; readonly dir: 'ASC' | 'DESC' }
-type Found<R> = { readonly row: R; readonly late: boolean }
+type PagedRow<R> = { readonly row: R; readonly isLate: boolean }
 type Step<T extends Listed> = {
   readonly table: T
   readonly where: RawBuilder<unknown>
@@ -81,7 +81,7 @@ type Step<T extends Listed> = {
   readonly limit: number
 }
 
-function knownPosition(ctx: PlatformContext, scope: string, cursor: string): Position {
+function readPosition(ctx: PlatformContext, scope: string, cursor: string): Position {
   const position = readCursor(ctx.cursorSecret, scope, cursor)
   if (position) return position
   throw new Refusal(400, 'cursor: was not given out for this list with these parameters; start again without a cursor')
@@ -102,10 +102,10 @@ async function fittingRows<T extends Listed>(
   { rowBytes, maxBytes }: ByteLimit,
 ): Promise<number> {
   const sizes = await rowsAfter<T, { readonly bytes: number }>(ctx, step, sql`${rowBytes} as bytes`)
-  let left = maxBytes
+  let remainingBytes = maxBytes
   const end = sizes.findIndex(({ row }) => {
-    left -= row.bytes
-    return left < 0
+    remainingBytes -= row.bytes
+    return remainingBytes < 0
   })
   const most = step.limit - 1
   return end < 0 ? most : Math.max(1, Math.min(end, most))
@@ -115,7 +115,7 @@ async function rowsAfter<T extends Listed, R = Row<T>>(
   ctx: PlatformContext,
   step: Step<T>,
   selected: RawBuilder<unknown> = sql`*`,
-): Promise<Found<R>[]> {
+): Promise<PagedRow<R>[]> {
   const { from, snapshot, limit } = step
   const inOrder = from?.late ? [] : await orderedRows<T, R>(ctx, step, selected)
   if (snapshot === undefined || from === null || inOrder.length === limit) return inOrder
@@ -126,7 +126,7 @@ async function orderedRows<T extends Listed, R>(
   ctx: PlatformContext,
   step: Step<T>,
   selected: RawBuilder<unknown>,
-): Promise<Found<R>[]> {
+): Promise<PagedRow<R>[]> {
   const { table, where, order, from, limit } = step
   const column = sql.ref(order.column.name)
   const dir = sql.raw(order.dir)
@@ -136,14 +136,14 @@ async function orderedRows<T extends Listed, R>(
   const { rows } = await sql<R>`${sql.raw(prepared)}
     select ${selected} from ${sql.table(table)} where ${where} ${after} order by ${column} ${dir}, id ${dir} limit ${limit}
   `.execute(ctx.db)
-  return rows.map((row) => ({ row, late: false }))
+  return rows.map((row) => ({ row, isLate: false }))
 }
 
 async function lateRows<T extends Listed, R>(
   ctx: PlatformContext,
   { table, where, from }: Step<T>,
   { selected, snapshot, limit }: { selected: RawBuilder<unknown>; snapshot: string; limit: number },
-): Promise<Found<R>[]> {
+): Promise<PagedRow<R>[]> {
   const after = from?.late
     ? sql`and (updated_at, id) > (${sortValue(from.at, columns.updatedAt)}, ${from.id}::bigint)`
     : sql``
@@ -152,7 +152,7 @@ async function lateRows<T extends Listed, R>(
     where ${where} and not pg_visible_in_snapshot(changed_in, ${snapshot}::pg_snapshot) ${after}
     order by updated_at, id limit ${limit}
   `.execute(ctx.db)
-  return rows.map((row) => ({ row, late: true }))
+  return rows.map((row) => ({ row, isLate: true }))
 }
 
 async function count(ctx: PlatformContext, table: Listed, where: RawBuilder<unknown>): Promise<number> {
@@ -163,12 +163,12 @@ async function count(ctx: PlatformContext, table: Listed, where: RawBuilder<unkn
 }
 
 function positionOf<T extends Listed>(
-  { row, late }: Found<Row<T>>,
+  { row, isLate }: PagedRow<Row<T>>,
   order: Order,
   snapshot: string | undefined,
 ): Position {
   const value = (row as Readonly<Record<string, unknown>>)[order.column.name]
-  if (value instanceof Date) return { at: value.getTime(), id: row.id, snapshot, late: late || undefined }
+  if (value instanceof Date) return { at: value.getTime(), id: row.id, snapshot, late: isLate || undefined }
   if (typeof value === 'string' || typeof value === 'number') return { at: value, id: row.id }
   throw new Error(`the column ${order.column.name} holds nothing to sort by`)
 }

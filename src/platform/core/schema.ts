@@ -136,7 +136,7 @@ type CoreSchema = {
     updated_at: Instant
     deleted_at: OptionalInstant
     /** See `mergeIdentities`, the only reader. */
-    given: Unread
+    written_fields: Unread
     changed_in: WritingTransaction
   }
   personnel: {

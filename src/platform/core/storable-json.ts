@@ -1,8 +1,8 @@
-const deepest = 64
+const maxDepth = 64
 
 /** True for JSON that the database can hold: no NUL character or half of a surrogate pair in a key or text, no number too large for one, and no nesting beyond reason. */
 export function isStorableJson(value: unknown, depth = 0): boolean {
-  if (depth > deepest) return false
+  if (depth > maxDepth) return false
   if (typeof value === 'string') return isStorableText(value)
   if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value !== 'object' || value === null) return true

@@ -6,7 +6,7 @@ import type { PlatformSchema } from '../core/schema.ts'
 import { migrations } from '../migrations/index.ts'
 import { type ExportHeader, type ExportSequences, ownSetting } from './header.ts'
 import { readExport } from './read.ts'
-import { quoted, type StoredTable, storedTables } from './stored-tables.ts'
+import { quoteIdentifier, type StoredTable, storedTables } from './stored-tables.ts'
 
 type ImportResult = { readonly tables: number; readonly rows: number }
 
@@ -31,7 +31,7 @@ export async function importPlatform(
     const foreignKeys = await dropForeignKeys(trx)
     await emptyTables(trx, tables)
     const { rows, sequences } = await insertAll(trx, tables, source)
-    await storable(() => setForeignKeys(trx, foreignKeys))
+    await rethrowRowErrors(() => setForeignKeys(trx, foreignKeys))
     // An embedded database never looks for itself how its tables have grown.
     await sql`analyze ${sql.join(tables.map(({ name }) => sql.table(name)))}`.execute(trx)
     await setSequences(trx, tables, sequences)
@@ -94,7 +94,7 @@ async function insertAll(
           missing.delete(part.table)
           break
         case 'row':
-          if (header === null) throw noExport('its header does not come first')
+          if (header === null) throw invalidExport('its header does not come first')
           await batch.add(part.table, part.row)
           break
         default:
@@ -103,8 +103,8 @@ async function insertAll(
     }
   }
   const rows = await batch.end()
-  if (header === null || sequences === null) throw noExport('its header is missing')
-  if (missing.size > 0) throw noExport(`it lacks ${[...missing].join(', ')}`)
+  if (header === null || sequences === null) throw invalidExport('its header is missing')
+  if (missing.size > 0) throw invalidExport(`it lacks ${[...missing].join(', ')}`)
   return { rows, sequences }
 }
 
@@ -134,7 +134,7 @@ function createBatch(trx: Transaction, tables: readonly StoredTable[]) {
     if (current === null || texts.length === 0) return
     const table = current
     const json = `[${texts.join(',')}]`
-    await storable(() => insert(trx, table, json))
+    await rethrowRowErrors(() => insert(trx, table, json))
     inserted += texts.length
     texts = []
     bytes = 0
@@ -145,7 +145,7 @@ function createBatch(trx: Transaction, tables: readonly StoredTable[]) {
       if (current?.name !== name) {
         await flush()
         current = known.get(name) ?? null
-        if (current === null) throw noExport(`it has a table "${name}"`)
+        if (current === null) throw invalidExport(`it has a table "${name}"`)
       }
       const text = JSON.stringify(rowOf(current, row))
       texts.push(text)
@@ -162,11 +162,11 @@ function createBatch(trx: Transaction, tables: readonly StoredTable[]) {
 function rowOf({ name, columns }: StoredTable, row: unknown): unknown {
   const keys = typeof row === 'object' && row !== null ? Object.keys(row) : []
   if (keys.length === columns.length && columns.every((column) => keys.includes(column))) return row
-  throw noExport(`a row of ${name} has other columns`)
+  throw invalidExport(`a row of ${name} has other columns`)
 }
 
 async function insert(trx: Transaction, { name, columns }: StoredTable, json: string): Promise<void> {
-  const list = sql.raw(columns.map(quoted).join(', '))
+  const list = sql.raw(columns.map(quoteIdentifier).join(', '))
   await sql`
     insert into ${sql.table(name)} (${list}) overriding system value
     select ${list} from json_populate_recordset(null::${sql.table(name)}, ${json}::json)
@@ -190,16 +190,16 @@ async function setSequences(
 }
 
 /** What the rows themselves make impossible is the file's fault; the database's message would quote them. */
-async function storable(work: () => Promise<void>): Promise<void> {
+async function rethrowRowErrors(work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {
     if (!(error instanceof DatabaseError) || !/^2[23]/.test(error.code ?? '')) throw error
     const where = [error.table, error.column, error.constraint].filter((part) => part !== undefined).join(', ')
-    throw noExport(`its rows do not fit the tables (${[error.code, where].filter(Boolean).join(': ')})`, error)
+    throw invalidExport(`its rows do not fit the tables (${[error.code, where].filter(Boolean).join(': ')})`, error)
   }
 }
 
-function noExport(reason: string, cause?: unknown): Failure {
+function invalidExport(reason: string, cause?: unknown): Failure {
   return new Failure('config_invalid', `this is no export that this platform can take: ${reason}`, { cause })
 }

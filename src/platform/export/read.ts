@@ -17,14 +17,14 @@ export async function* readExport(source: AsyncIterable<Uint8Array>): AsyncGener
   const parts: ExportPart[] = []
   const parser = createParser((part) => parts.push(part))
   for await (const piece of source) {
-    readable(() => parser.write(piece))
+    rethrowAsFailure(() => parser.write(piece))
     yield parts.splice(0)
   }
-  readable(() => parser.end())
+  rethrowAsFailure(() => parser.end())
   yield parts.splice(0)
 }
 
-function createParser(found: (part: ExportPart) => void) {
+function createParser(onPart: (part: ExportPart) => void) {
   const tokens = new ExactTokenizer()
   const values = new TokenParser({ paths: ['$.export', '$.sequences', '$.tables.*', '$.tables.*.*'], keepStack: false })
   tokens.onToken = (token) => values.write(token)
@@ -32,10 +32,10 @@ function createParser(found: (part: ExportPart) => void) {
     if (stack.length === 3) {
       // The parser keeps what is inside of a value that it will give as a whole; of a table the name is enough.
       if (Array.isArray(parent)) parent.length = 0
-      found({ kind: 'row', table: String(stack[2]?.key), row: value })
-    } else if (stack.length === 2) found({ kind: 'table', table: String(key) })
-    else if (key === 'export') found({ kind: 'header', header: parse(ExportHeader, value, 'export') })
-    else found({ kind: 'sequences', sequences: parse(ExportSequences, value, 'sequences') })
+      onPart({ kind: 'row', table: String(stack[2]?.key), row: value })
+    } else if (stack.length === 2) onPart({ kind: 'table', table: String(key) })
+    else if (key === 'export') onPart({ kind: 'header', header: parse(ExportHeader, value, 'export') })
+    else onPart({ kind: 'sequences', sequences: parse(ExportSequences, value, 'sequences') })
   }
   return {
     write: (piece: Uint8Array) => tokens.write(piece),
@@ -67,7 +67,7 @@ function parse<T>(
   )
 }
 
-function readable(read: () => void): void {
+function rethrowAsFailure(read: () => void): void {
   try {
     read()
   } catch (error) {

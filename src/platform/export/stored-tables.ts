@@ -47,7 +47,7 @@ export async function appliedMigrations(db: Kysely<PlatformSchema>): Promise<str
   return rows.map(({ name }) => name)
 }
 
-export function quoted(name: string): string {
+export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
@@ -60,7 +60,7 @@ function describe(name: string, columns: readonly ColumnRow[]): StoredTable {
     name,
     columns: columns.map(({ column }) => column),
     order: (keys.length > 0 ? keys : columns).map(
-      ({ column, hasCollation }) => `${quoted(column)}${hasCollation ? ' collate "C"' : ''}`,
+      ({ column, hasCollation }) => `${quoteIdentifier(column)}${hasCollation ? ' collate "C"' : ''}`,
     ),
     numbered: numbered[0] ?? null,
   }

@@ -5,7 +5,7 @@ import { readRowsBySize } from '../../database/rows-by-size.ts'
 import { escapeJson } from '../../text/escape.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type ExportHeader, type ExportSequences, exportFormat, ownSetting } from './header.ts'
-import { appliedMigrations, quoted, type StoredTable, storedTables } from './stored-tables.ts'
+import { appliedMigrations, quoteIdentifier, type StoredTable, storedTables } from './stored-tables.ts'
 
 /**
  * Writes everything that the platform holds at one moment, as one JSON document with a line for each row, and leaves `sink` open.
@@ -54,7 +54,7 @@ function sequencesOf(tables: readonly StoredTable[]): ExportSequences {
 async function* rowsOf(trx: Kysely<PlatformSchema>, { name, columns, order }: StoredTable): AsyncGenerator<string> {
   const rowTexts = {
     table: name,
-    text: sql`(select to_json(r)::text from (select ${sql.raw(columns.map(quoted).join(', '))}) as r)`,
+    text: sql`(select to_json(r)::text from (select ${sql.raw(columns.map(quoteIdentifier).join(', '))}) as r)`,
     orderBy: sql.raw(order.join(', ')),
     ...(name === 'settings' && { where: sql`name <> ${sql.lit(ownSetting)}` }),
   }

@@ -2,9 +2,9 @@ import type { Kysely } from 'kysely'
 import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import type { Caller } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { writtenBy } from '../events/events.ts'
+import { writeContextOf } from '../events/store-events.ts'
 import type { Submission } from './items.ts'
-import { mergeIdentities, type Written } from './merge.ts'
+import { mergeIdentities, type WrittenRecord } from './merge.ts'
 
 export type Outcome = { readonly statusCode: 200 | 201; readonly data: Identity | null }
 
@@ -19,10 +19,10 @@ export async function applyBatch(
   ctx: Caller,
   { connectionId, submissions }: { connectionId: number; submissions: readonly Submission[] },
 ): Promise<ReadonlyMap<string, Outcome>> {
-  const by = writtenBy(ctx)
+  const by = writeContextOf(ctx)
   const written = await mergeIdentities(db, ctx, { connectionId, submissions, by })
   const byKey = new Map(written.map((row) => [row.identity_id, row]))
-  const moment = momentsAround(by.at)
+  const moment = instantFormatter(by.at)
   return new Map(
     submissions.map((submission) => {
       const row = byKey.get(submission.identityId)
@@ -33,7 +33,7 @@ export async function applyBatch(
 
 function outcomeOf(
   { identityId, values }: Submission,
-  { id, kept, separated_at, created_at, updated_at }: Written,
+  { id, kept, separated_at, created_at, updated_at }: WrittenRecord,
   moment: (milliseconds: number | null) => string,
 ): Outcome {
   const instant = (milliseconds: number | null | undefined) => (milliseconds == null ? null : moment(milliseconds))
@@ -43,16 +43,16 @@ function outcomeOf(
     data: {
       id,
       identityId,
-      email: submitted(values.email, kept?.email),
-      secondaryEmail: submitted(values.secondaryEmail, kept?.secondaryEmail),
-      firstName: submitted(values.firstName, kept?.firstName),
-      lastName: submitted(values.lastName, kept?.lastName),
-      jobTitle: submitted(values.jobTitle, kept?.jobTitle),
-      managerId: submitted(values.managerId, kept?.managerId),
-      managerName: submitted(values.managerName, kept?.managerName),
+      email: submittedOrKept(values.email, kept?.email),
+      secondaryEmail: submittedOrKept(values.secondaryEmail, kept?.secondaryEmail),
+      firstName: submittedOrKept(values.firstName, kept?.firstName),
+      lastName: submittedOrKept(values.lastName, kept?.lastName),
+      jobTitle: submittedOrKept(values.jobTitle, kept?.jobTitle),
+      managerId: submittedOrKept(values.managerId, kept?.managerId),
+      managerName: submittedOrKept(values.managerName, kept?.managerName),
       startedAt: values.startedAt === undefined ? instant(kept?.startedAt) : values.startedAt,
       separatedAt: created_at === null ? (values.separatedAt ?? null) : instant(separated_at),
-      isContractor: submitted(values.isContractor, kept?.isContractor),
+      isContractor: submittedOrKept(values.isContractor, kept?.isContractor),
       createdAt: moment(created_at),
       updatedAt: moment(updated_at),
     },
@@ -60,12 +60,12 @@ function outcomeOf(
 }
 
 /** What was submitted for a field, null too, or else what it kept. */
-function submitted<T>(value: T | null | undefined, kept: T | null | undefined): T | null {
+function submittedOrKept<T>(value: T | null | undefined, kept: T | null | undefined): T | null {
   return value === undefined ? (kept ?? null) : value
 }
 
 /** Writes moments; null is the present one. Most records of a batch share theirs, and writing one takes a while. */
-function momentsAround(now: Date): (milliseconds: number | null) => string {
+function instantFormatter(now: Date): (milliseconds: number | null) => string {
   const known = new Map([[now.getTime(), now.toISOString()]])
   return (milliseconds) => {
     // Seconds are no whole numbers, and what they are multiplied to may miss the millisecond by a hair.

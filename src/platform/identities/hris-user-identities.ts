@@ -2,11 +2,11 @@ import { sql } from 'kysely'
 import type { hrisUserIdentities, ItemResult } from '../../contract/platform/hris-user-identities.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { holdConnection, requireConnection } from '../connections/access.ts'
+import { lockConnectionForShare, requireConnection } from '../connections/access.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
-import { recordEvents } from '../events/events.ts'
-import { recordEventsOf } from '../events/record-events.ts'
+import { recordEvents } from '../events/store-events.ts'
+import { dataRecordEvents } from '../events/data-record-events.ts'
 import { applyBatch, type Outcome } from './batch.ts'
 import { type CheckedItem, checkItems, submittedValues } from './items.ts'
 import { identityRecords } from './merge.ts'
@@ -41,7 +41,7 @@ export const hrisUserIdentityHandlers: Handlers<typeof hrisUserIdentities, Platf
   async updateHrisUserIdentity(ctx, { params, body }) {
     const { identityId, ...fields } = body
     const updated = await ctx.db.transaction().execute(async (trx) => {
-      await holdConnection(trx, ctx, hris(params.connectionId))
+      await lockConnectionForShare(trx, ctx, hris(params.connectionId))
       const row = (await lockIdentity(trx, params.connectionId, params.userIdentityId)) ?? refuseUnknown()
       if (identityId !== undefined && identityId !== row.identity_id) {
         throw new Refusal(400, 'identityId differs from the key of this record; a key never changes')
@@ -55,7 +55,7 @@ export const hrisUserIdentityHandlers: Handlers<typeof hrisUserIdentities, Platf
 
   async deleteHrisUserIdentity(ctx, { params }) {
     await ctx.db.transaction().execute(async (trx) => {
-      await holdConnection(trx, ctx, hris(params.connectionId))
+      await lockConnectionForShare(trx, ctx, hris(params.connectionId))
       const row = (await lockIdentity(trx, params.connectionId, params.userIdentityId)) ?? refuseUnknown()
       await trx
         .updateTable('hris_user_identities')
@@ -63,7 +63,7 @@ export const hrisUserIdentityHandlers: Handlers<typeof hrisUserIdentities, Platf
         .where('id', '=', row.id)
         .execute()
       const removed = { ...identityRecords, connectionId: params.connectionId, keys: [row.identity_id] }
-      await recordEvents(trx, ctx, recordEventsOf('REMOVED', removed))
+      await recordEvents(trx, ctx, dataRecordEvents('REMOVED', removed))
     })
     return { status: 204 }
   },

@@ -1,15 +1,15 @@
 import { type Kysely, sql } from 'kysely'
 import { prepared } from '../../database/prepared.ts'
-import { checkConnection, heldConnection } from '../connections/access.ts'
+import { checkConnection, connectionForShare } from '../connections/access.ts'
 import type { Caller } from '../core/context.ts'
 import type { PlatformSchema, ProviderType } from '../core/schema.ts'
-import type { By } from '../events/events.ts'
-import { writtenRecordEvents } from '../events/record-events.ts'
+import type { WriteContext } from '../events/store-events.ts'
+import { dataRecordEventsInsert } from '../events/data-record-events.ts'
 import type { Submission } from './items.ts'
 import { type IdentityValues, identityColumns } from './values.ts'
 
 /** A record that a submission created or changed. Instants are milliseconds since 1970. */
-export type Written = {
+export type WrittenRecord = {
   readonly id: number
   readonly identity_id: string
   /** What it holds in fields that the submission did not name, besides the leaving date; null for nothing. */
@@ -23,20 +23,20 @@ export type Written = {
 
 type Kept = Omit<IdentityValues, 'startedAt' | 'separatedAt'> & { readonly startedAt: number | null }
 
-const columns = Object.entries(identityColumns).map(([field, { name, type }], place) => {
-  return { field: field as keyof IdentityValues, name, type, bit: 1 << place }
+const columns = Object.entries(identityColumns).map(([field, { name, type }], index) => {
+  return { field: field as keyof IdentityValues, name, type, bit: 1 << index }
 })
 type Column = (typeof columns)[number]
 
-/** Beside the bits of the fields in the column `given`: the record was there before. */
-const wasThere = 1 << columns.length
+/** Beside the bits of the fields in the column `written_fields`: the record was there before. */
+const existedBit = 1 << columns.length
 
 /** What events say of these records. */
 export const identityRecords = { kind: 'hrisUserIdentity', noun: 'identity record' } as const
 const writtenRecords = sql`select identity_id as key, created_at is null as is_new from written`
 
 const record = sql.raw(
-  `("identityId" text, given int, ${columns.map(({ field, type }) => `"${field}" ${type}`).join(', ')})`,
+  `("identityId" text, written_fields int, ${columns.map(({ field, type }) => `"${field}" ${type}`).join(', ')})`,
 )
 const names = sql.raw(columns.map(({ name }) => name).join(', '))
 const fields = sql.raw(columns.map(({ field }) => `"${field}"`).join(', '))
@@ -44,7 +44,7 @@ const mergedValues = sql.raw(columns.map((column) => `${column.name} = ${mergedV
 const isChanged = sql.raw(columns.map(isChangedValue).join(' or '))
 const keepable = columns.filter(({ field }) => field !== 'separatedAt')
 const isKept = sql.raw(
-  `given & ${wasThere} <> 0 and (${keepable.map(({ name, bit }) => `given & ${bit} = 0 and ${name} is not null`).join(' or ')})`,
+  `written_fields & ${existedBit} <> 0 and (${keepable.map(({ name, bit }) => `written_fields & ${bit} = 0 and ${name} is not null`).join(' or ')})`,
 )
 const kept = sql.raw(keepable.map(keptValue).join(', '))
 const moments = sql.raw(['separated_at', 'created_at', 'updated_at'].map(momentIfThere).join(', '))
@@ -54,65 +54,65 @@ const moments = sql.raw(['separated_at', 'created_at', 'updated_at'].map(momentI
  * answers those that were written. Refuses as `holdConnection` does, whose part it takes.
  *
  * One statement, which knows of each record what it is at that moment: it waits for other writers of the same record. Rows are
- * written in key order, so that batches never wait in a circle. The column `given` tells the statement which fields a submission names.
+ * written in key order, so that batches never wait in a circle. The column `written_fields` tells the statement which fields a submission names.
  */
 export async function mergeIdentities(
   db: Kysely<PlatformSchema>,
   ctx: Caller,
-  { connectionId, submissions, by }: { connectionId: number; submissions: readonly Submission[]; by: By },
-): Promise<readonly Written[]> {
-  const wanted = { connectionId, type: 'HRIS' } as const
-  const { rows } = await sql<Written & { id: number | null; provider_type: ProviderType }>`${sql.raw(prepared)}
-    with connection as materialized ${heldConnection(db, ctx, wanted)},
+  { connectionId, submissions, by }: { connectionId: number; submissions: readonly Submission[]; by: WriteContext },
+): Promise<readonly WrittenRecord[]> {
+  const connectionRef = { connectionId, type: 'HRIS' } as const
+  const { rows } = await sql<WrittenRecord & { id: number | null; provider_type: ProviderType }>`${sql.raw(prepared)}
+    with connection as materialized ${connectionForShare(db, ctx, connectionRef)},
     written as (
-      insert into hris_user_identities as stored (connection_id, identity_id, given, ${names}, created_at, updated_at)
-      select ${connectionId}::bigint, "identityId", given, ${fields}, ${by.at}::timestamptz, ${by.at}::timestamptz
-      from json_to_recordset(${JSON.stringify(submissions.map(givenRecord))}::json) as record ${record}, connection
-      where connection.provider_type = ${wanted.type}
+      insert into hris_user_identities as stored (connection_id, identity_id, written_fields, ${names}, created_at, updated_at)
+      select ${connectionId}::bigint, "identityId", written_fields, ${fields}, ${by.at}::timestamptz, ${by.at}::timestamptz
+      from json_to_recordset(${JSON.stringify(submissions.map(recordWithFields))}::json) as record ${record}, connection
+      where connection.provider_type = ${connectionRef.type}
       order by "identityId" collate "C"
       on conflict (connection_id, identity_id) do update
-      set ${mergedValues}, given = excluded.given | ${sql.raw(String(wasThere))},
+      set ${mergedValues}, written_fields = excluded.written_fields | ${sql.raw(String(existedBit))},
         updated_at = greatest(stored.updated_at, excluded.updated_at), deleted_at = null, changed_in = pg_current_xact_id()
       where stored.deleted_at is not null or ${isChanged}
       returning id, identity_id, case when ${isKept} then json_build_object(${kept}) end as kept, ${moments}
     ),
-    told as (${writtenRecordEvents(by, { ...identityRecords, connectionId, records: writtenRecords })})
+    told as (${dataRecordEventsInsert(by, { ...identityRecords, connectionId, records: writtenRecords })})
     select provider_type, written.* from connection left join written on true
   `.execute(db)
-  checkConnection(wanted, rows[0])
+  checkConnection(connectionRef, rows[0])
   return rows.filter(({ id }) => id !== null)
 }
 
 // Absent fields stay and null clears, but a stored leaving date only gives way to null.
 function mergedValue({ name, bit }: Column): string {
-  const stays = `case when excluded.given & ${bit} = 0 then stored.${name}`
+  const stays = `case when excluded.written_fields & ${bit} = 0 then stored.${name}`
   if (name !== 'separated_at') return `${stays} else excluded.${name} end`
   return `${stays} when excluded.${name} is not null then coalesce(stored.${name}, excluded.${name}) end`
 }
 
 function isChangedValue({ name, bit }: Column): string {
   if (name !== 'separated_at')
-    return `excluded.given & ${bit} <> 0 and stored.${name} is distinct from excluded.${name}`
-  return `excluded.given & ${bit} <> 0 and (stored.${name} is null) <> (excluded.${name} is null)`
+    return `excluded.written_fields & ${bit} <> 0 and stored.${name} is distinct from excluded.${name}`
+  return `excluded.written_fields & ${bit} <> 0 and (stored.${name} is null) <> (excluded.${name} is null)`
 }
 
 function keptValue({ field, name, type, bit }: Column): string {
-  return `'${field}', case when given & ${bit} = 0 then ${type === 'timestamptz' ? milliseconds(name) : name} end`
+  return `'${field}', case when written_fields & ${bit} = 0 then ${type === 'timestamptz' ? milliseconds(name) : name} end`
 }
 
 function momentIfThere(name: string): string {
-  return `case when given & ${wasThere} <> 0 then ${milliseconds(name)} end as ${name}`
+  return `case when written_fields & ${existedBit} <> 0 then ${milliseconds(name)} end as ${name}`
 }
 
 function milliseconds(name: string): string {
   return `date_part('epoch', ${name}) * 1000`
 }
 
-/** The fields that a submission names, and in `given` which they are. */
-function givenRecord({ identityId, values }: Submission): Readonly<Record<string, unknown>> {
-  let given = 0
+/** The fields that a submission names, and in `written_fields` which they are. */
+function recordWithFields({ identityId, values }: Submission): Readonly<Record<string, unknown>> {
+  let written_fields = 0
   for (const { field, bit } of columns) {
-    if (values[field] !== undefined) given |= bit
+    if (values[field] !== undefined) written_fields |= bit
   }
-  return { ...values, identityId, given }
+  return { ...values, identityId, written_fields }
 }

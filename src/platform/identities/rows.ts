@@ -16,7 +16,7 @@ export async function findIdentity(
     .selectFrom('hris_user_identities')
     .selectAll()
     .where('connection_id', '=', connectionId)
-    .where(named(reference))
+    .where(matchesReference(reference))
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
 }
@@ -32,7 +32,7 @@ export async function lockIdentity(
     .selectFrom('hris_user_identities')
     .selectAll()
     .where('connection_id', '=', connectionId)
-    .where(named(reference))
+    .where(matchesReference(reference))
     .where('deleted_at', 'is', null)
     .forNoKeyUpdate()
     .executeTakeFirst()
@@ -61,7 +61,7 @@ function isFindable(reference: IdentityRef): boolean {
   return typeof reference === 'number' || isStorableText(reference)
 }
 
-function named(reference: IdentityRef): RawBuilder<boolean> {
+function matchesReference(reference: IdentityRef): RawBuilder<boolean> {
   const identityId = identityIdOf(reference)
   return identityId === null ? sql<boolean>`id = ${reference}` : sql<boolean>`identity_id = ${identityId}`
 }

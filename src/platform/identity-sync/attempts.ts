@@ -28,7 +28,7 @@ export type Attempt = {
 }
 
 /** How long a process may take from noting that it begins to beginning. */
-const beginningMs = 30_000
+const maxStartMs = 30_000
 
 /** Notes that a sync begins. It does so outside of the sync's transaction, so that other sessions can see it. */
 export async function beginAttempt(
@@ -44,7 +44,7 @@ export async function beginAttempt(
 }
 
 /** Holds the attempt's row until the transaction ends. Other processes see by this lock that the sync is alive. */
-export async function holdAttempt(trx: Kysely<PlatformSchema>, id: number): Promise<void> {
+export async function lockAttempt(trx: Kysely<PlatformSchema>, id: number): Promise<void> {
   await trx.selectFrom('identity_sync_attempts').select('id').where('id', '=', id).forUpdate().execute()
 }
 
@@ -63,7 +63,7 @@ export async function endAttempt(
 }
 
 /** Takes back an attempt that did not come to begin. */
-export async function dropAttempt(db: Kysely<PlatformSchema>, id: number): Promise<void> {
+export async function deleteAttempt(db: Kysely<PlatformSchema>, id: number): Promise<void> {
   await db.deleteFrom('identity_sync_attempts').where('id', '=', id).execute()
 }
 
@@ -100,7 +100,7 @@ export async function recentAttempts(
     .limit(count)
     .execute()
   const open = rows.filter(({ ended_at }) => ended_at === null).map(({ id }) => id)
-  const held = await heldAttempts(db, open)
+  const held = await lockedAttempts(db, open)
   return rows.map(({ id, trigger, started_by, started_at, ended_at, ...sync }) => ({
     id,
     trigger,
@@ -123,7 +123,7 @@ function resultOf({ duration_ms, identities, created, changed, counts }: SyncCol
 }
 
 // Asks for a lock that syncs do not share, and takes it for no longer than the question.
-async function heldAttempts(db: Kysely<PlatformSchema>, ids: readonly number[]): Promise<ReadonlySet<number>> {
+async function lockedAttempts(db: Kysely<PlatformSchema>, ids: readonly number[]): Promise<ReadonlySet<number>> {
   if (ids.length === 0) return new Set()
   const { rows } = await sql<{ id: number }>`
     select id from identity_sync_attempts where id = any(${ids}::bigint[]) for key share skip locked
@@ -132,15 +132,15 @@ async function heldAttempts(db: Kysely<PlatformSchema>, ids: readonly number[]):
   return new Set(ids.filter((id) => !free.has(id)))
 }
 
-type Signs = {
+type AttemptFacts = {
   readonly started_at: Date
   readonly ended_at: Date | null
   readonly isDone: boolean
   readonly isHeld: boolean
 }
 
-function stateOf({ started_at, ended_at, isDone, isHeld }: Signs, now: Date): AttemptState {
+function stateOf({ started_at, ended_at, isDone, isHeld }: AttemptFacts, now: Date): AttemptState {
   if (ended_at !== null) return isDone ? 'finished' : 'failed'
   const ageMs = now.getTime() - started_at.getTime()
-  return isHeld || (ageMs >= 0 && ageMs < beginningMs) ? 'running' : 'interrupted'
+  return isHeld || (ageMs >= 0 && ageMs < maxStartMs) ? 'running' : 'interrupted'
 }

@@ -3,8 +3,8 @@ import { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import { Failure } from '../../errors.ts'
 import { counted } from '../../web/words.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { type Actor, type By, storeEvent, storeEventsOf } from '../events/events.ts'
-import { type AttemptStart, beginAttempt, dropAttempt, endAttempt, holdAttempt, isSyncedFor } from './attempts.ts'
+import { type Actor, type WriteContext, storeEvent, storeEventsOf } from '../events/store-events.ts'
+import { type AttemptStart, beginAttempt, deleteAttempt, endAttempt, lockAttempt, isSyncedFor } from './attempts.ts'
 import { matchIdentities } from './matching.ts'
 import type { SyncResult } from './sync-result.ts'
 
@@ -24,7 +24,7 @@ export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOp
   try {
     return await syncOnce(db, attempt, options)
   } catch (error) {
-    if (error instanceof Failure && error.code === 'conflict') await dropAttempt(db, attempt)
+    if (error instanceof Failure && error.code === 'conflict') await deleteAttempt(db, attempt)
     // Where the database is gone, the first error tells why, and the attempt shows itself as interrupted.
     else await endAttempt(db, attempt, { at: options.now() }).catch(() => undefined)
     throw error
@@ -42,15 +42,15 @@ async function syncOnce(db: Kysely<PlatformSchema>, attempt: number, options: Sy
       )
     }
     // Another process may have done it since anybody looked.
-    if (slot && (await isMet(trx, { accountId, slot, now: now() })))
+    if (slot && (await isAlreadySynced(trx, { accountId, slot, now: now() })))
       throw new Failure('conflict', `account ${accountId} has been synced for ${slot.toISOString()} already`)
-    await holdAttempt(trx, attempt)
+    await lockAttempt(trx, attempt)
     onBegin?.()
     const at = now()
-    await holdConnections(trx, accountId)
+    await lockHrisConnections(trx, accountId)
     await matchIdentities(trx, accountId, at)
-    await choosePeople(trx, at)
-    await followHr(trx, at)
+    await chooseLeadingRecords(trx, at)
+    await updateUsersFromHr(trx, at)
     const created = await addPersonnel(trx, accountId, at)
     await findChanges(trx, accountId)
     const changed = await updatePersonnel(trx, at)
@@ -63,7 +63,7 @@ async function syncOnce(db: Kysely<PlatformSchema>, attempt: number, options: Sy
   })
 }
 
-async function isMet(
+async function isAlreadySynced(
   trx: Kysely<PlatformSchema>,
   { accountId, slot, now }: { accountId: number; slot: Date; now: Date },
 ): Promise<boolean> {
@@ -82,7 +82,7 @@ export async function lockForSync(trx: Kysely<PlatformSchema>, accountId: number
 }
 
 // Deleting a connection takes its records and their matches along; waiting here first keeps the two from waiting for each other.
-async function holdConnections(trx: Kysely<PlatformSchema>, accountId: number): Promise<void> {
+async function lockHrisConnections(trx: Kysely<PlatformSchema>, accountId: number): Promise<void> {
   await sql`
     select id from custom_connections where account_id = ${accountId} and provider_type = 'HRIS' order by id for key share
   `.execute(trx)
@@ -99,7 +99,7 @@ export function leadingRecordFirst(at: Date): RawBuilder<unknown> {
   `
 }
 
-async function choosePeople(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
+async function chooseLeadingRecords(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
   await sql`
     create temp table sync_people (
       user_id bigint primary key, address text not null, has_address boolean not null, first_name text, last_name text,
@@ -124,7 +124,7 @@ async function choosePeople(trx: Kysely<PlatformSchema>, at: Date): Promise<void
 }
 
 // HR leads for names. It leads for the address only if the sync made the user, and only to one that no other user has.
-async function followHr(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
+async function updateUsersFromHr(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
   await sql`
     with wanted as (
       select users.id,
@@ -201,7 +201,7 @@ function actorOf({ trigger, startedBy }: SyncOptions): Actor {
 }
 
 // New people count in the event of the sync, so that the first sync of a company does not fill the trail.
-async function recordStatuses(trx: Kysely<PlatformSchema>, by: By): Promise<void> {
+async function recordStatuses(trx: Kysely<PlatformSchema>, by: WriteContext): Promise<void> {
   await storeEventsOf(trx, by, {
     type: 'EMPLOYMENT_STATUS_UPDATED',
     kind: 'personnel',
@@ -212,12 +212,12 @@ async function recordStatuses(trx: Kysely<PlatformSchema>, by: By): Promise<void
   })
 }
 
-type Work = { readonly at: Date; readonly began: number; readonly created: number; readonly changed: number }
+type SyncWork = { readonly at: Date; readonly began: number; readonly created: number; readonly changed: number }
 
 async function storeResult(
   trx: Kysely<PlatformSchema>,
   { accountId, trigger }: SyncOptions,
-  { at, began, created, changed }: Work,
+  { at, began, created, changed }: SyncWork,
 ): Promise<SyncResult> {
   const counts = await statusCounts(trx, accountId)
   const identities = await countIdentities(trx)
@@ -241,7 +241,7 @@ async function storeResult(
 
 async function recordSync(
   trx: Kysely<PlatformSchema>,
-  by: By,
+  by: WriteContext,
   { id, identities, created, changed }: SyncResult,
 ): Promise<void> {
   await storeEvent(trx, by, {
@@ -258,8 +258,8 @@ async function statusCounts(trx: Kysely<PlatformSchema>, accountId: number): Pro
     .where('account_id', '=', accountId)
     .groupBy('employment_status')
     .execute()
-  const found = new Map(rows.map((row) => [row.employment_status, row.people]))
-  const counts = EmploymentStatus.options.map((status) => [status, found.get(status) ?? 0])
+  const countByStatus = new Map(rows.map((row) => [row.employment_status, row.people]))
+  const counts = EmploymentStatus.options.map((status) => [status, countByStatus.get(status) ?? 0])
   return Object.fromEntries(counts) as SyncResult['counts']
 }
 

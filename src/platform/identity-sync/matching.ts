@@ -9,11 +9,11 @@ export async function matchIdentities(trx: Kysely<PlatformSchema>, accountId: nu
   await collectIdentities(trx, accountId)
   await collectUsers(trx, accountId)
   await matchByAddress(trx)
-  await matchAsBefore(trx)
+  await matchByPreviousUser(trx)
   await matchByNames(trx)
   await createUsers(trx, accountId, at)
   await matchByAddress(trx)
-  await rememberMatches(trx)
+  await storeMatches(trx)
 }
 
 // A user needs an address. A record without one stands under an address of a domain that can never exist, made of its id.
@@ -60,7 +60,7 @@ async function matchByAddress(trx: Kysely<PlatformSchema>): Promise<void> {
 }
 
 // An address changes on marriage and passes to a successor; who states it now goes before who was known by it.
-async function matchAsBefore(trx: Kysely<PlatformSchema>): Promise<void> {
+async function matchByPreviousUser(trx: Kysely<PlatformSchema>): Promise<void> {
   await sql`
     update sync_identities as identity
     set user_id = before.user_id
@@ -113,7 +113,7 @@ async function createUsers(trx: Kysely<PlatformSchema>, accountId: number, at: D
   await sql`analyze sync_users`.execute(trx)
 }
 
-async function rememberMatches(trx: Kysely<PlatformSchema>): Promise<void> {
+async function storeMatches(trx: Kysely<PlatformSchema>): Promise<void> {
   await sql`
     insert into identity_matches (identity_row_id, user_id)
     select id, user_id from sync_identities where user_id is not null order by id

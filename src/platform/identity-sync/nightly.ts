@@ -9,24 +9,24 @@ import { syncIdentities } from './identity-sync.ts'
 export type SyncSchedule = { readonly cron: string; readonly timeZone: string }
 
 /** Told how each scheduled sync ended. */
-export type SyncReport = {
-  readonly done: (accountId: number, changed: number) => void
+export type SyncListener = {
+  readonly onFinished: (accountId: number, changed: number) => void
   /** `accountId` is null where not even the accounts could be listed. */
-  readonly failed: (accountId: number | null, error: unknown) => void
+  readonly onFailed: (accountId: number | null, error: unknown) => void
 }
 
 type NightlyOptions = {
   readonly schedule: SyncSchedule
-  readonly report: SyncReport
+  readonly report: SyncListener
   readonly now: () => Date
   /** Longest pause between two looks for accounts that lack their sync. */
-  readonly lookMs?: number
+  readonly maxPauseMs?: number
 }
 
 /** What this process remembers of an account whose sync is due and did not come about. */
-type Delay = { readonly failures: number; readonly conflicts: number; readonly looksToSkip: number }
+type Delay = { readonly failures: number; readonly conflicts: number; readonly checksToSkip: number }
 
-type Looking = NightlyOptions & {
+type NightlySync = NightlyOptions & {
   readonly db: Kysely<PlatformSchema>
   readonly delays: Map<number, Delay>
 }
@@ -39,7 +39,7 @@ type Looking = NightlyOptions & {
 export function startNightlySync(db: Kysely<PlatformSchema>, options: NightlyOptions): AsyncDisposable {
   const cron = createCron(options.schedule)
   const stopping = new AbortController()
-  const running = keepLooking({ ...options, db, delays: new Map() }, cron, stopping.signal)
+  const running = runUntilStopped({ ...options, db, delays: new Map() }, cron, stopping.signal)
   return {
     async [Symbol.asyncDispose]() {
       stopping.abort()
@@ -65,8 +65,8 @@ function createCron({ cron, timeZone }: SyncSchedule): Cron {
 }
 
 // The clock is asked at every look, so one that is set to another time is followed within a minute.
-async function keepLooking(looking: Looking, cron: Cron, signal: AbortSignal): Promise<void> {
-  const { now, delays, lookMs = 60_000 } = looking
+async function runUntilStopped(looking: NightlySync, cron: Cron, signal: AbortSignal): Promise<void> {
+  const { now, delays, maxPauseMs: lookMs = 60_000 } = looking
   let lastSlotMs = 0
   while (!signal.aborted) {
     const at = now()
@@ -81,17 +81,17 @@ async function keepLooking(looking: Looking, cron: Cron, signal: AbortSignal): P
 }
 
 /** Syncs the accounts that lack the sync of this time, one after the other; one that fails does not stop the others, but `signal` does. */
-async function syncDueAccounts(looking: Looking, slot: Date, signal: AbortSignal): Promise<void> {
+async function syncDueAccounts(looking: NightlySync, slot: Date, signal: AbortSignal): Promise<void> {
   const { db, report, now, delays } = looking
   try {
     for (const accountId of await dueAccounts(db, { slot, now: now() })) {
       const delay = delays.get(accountId)
-      if (delay && delay.looksToSkip > 0) delays.set(accountId, { ...delay, looksToSkip: delay.looksToSkip - 1 })
+      if (delay && delay.checksToSkip > 0) delays.set(accountId, { ...delay, checksToSkip: delay.checksToSkip - 1 })
       else await syncAccount(looking, { accountId, slot })
       if (signal.aborted) return
     }
   } catch (error) {
-    report.failed(null, error)
+    report.onFailed(null, error)
   }
 }
 
@@ -110,28 +110,32 @@ async function dueAccounts(
   return accounts.map(({ id }) => id)
 }
 
-type Due = { readonly accountId: number; readonly slot: Date }
+type DueSync = { readonly accountId: number; readonly slot: Date }
 
-async function syncAccount({ db, report, now, delays }: Looking, { accountId, slot }: Due): Promise<void> {
-  const before = delays.get(accountId) ?? { failures: 0, conflicts: 0, looksToSkip: 0 }
+async function syncAccount({ db, report, now, delays }: NightlySync, { accountId, slot }: DueSync): Promise<void> {
+  const before = delays.get(accountId) ?? { failures: 0, conflicts: 0, checksToSkip: 0 }
   try {
     const { changed, created } = await syncIdentities(db, { accountId, trigger: 'schedule', now, slot })
     delays.delete(accountId)
-    report.done(accountId, changed + created)
+    report.onFinished(accountId, changed + created)
   } catch (error) {
     if (error instanceof Failure && error.code === 'conflict') {
       delays.set(accountId, { ...before, conflicts: before.conflicts + 1 })
       // Another sync, a reset or an acceptance of the terms holds the account for a moment: the next look tries again.
-      if (before.conflicts > 0 && !(await isRunning(db, { accountId, now }))) report.failed(accountId, error)
+      if (before.conflicts > 0 && !(await isRunning(db, { accountId, now }))) report.onFailed(accountId, error)
       return
     }
-    delays.set(accountId, { failures: before.failures + 1, conflicts: 0, looksToSkip: skippedLooks(before.failures) })
-    report.failed(accountId, error)
+    delays.set(accountId, {
+      failures: before.failures + 1,
+      conflicts: 0,
+      checksToSkip: checksToSkipAfter(before.failures),
+    })
+    report.onFailed(accountId, error)
   }
 }
 
 /** 0, 1, 3, 7 … 63: pauses that double up to about an hour. */
-function skippedLooks(failures: number): number {
+function checksToSkipAfter(failures: number): number {
   return 2 ** Math.min(failures, 6) - 1
 }
 

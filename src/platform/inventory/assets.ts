@@ -6,9 +6,9 @@ import { checkCustomFields, storeCustomFields } from '../company/custom-fields.t
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { type EventType, recordEvent } from '../events/events.ts'
+import { type EventType, recordEvent } from '../events/store-events.ts'
 import { insertClasses, replaceClasses } from './asset-classes.ts'
-import { presentAssets } from './asset-presenting.ts'
+import { presentAssets } from './present-assets.ts'
 
 type Row = Selectable<PlatformSchema['assets']>
 
@@ -18,7 +18,12 @@ export const assetHandlers: Handlers<typeof assets, PlatformContext> = {
     const expand = query['expand[]'] ?? []
     const assetClassType = expand.includes('assetClassTypes') ? query.assetClassType : undefined
     const filter = { assetClassType, assetType, assetProvider, userId, employmentStatus }
-    const { rows, pagination } = await listPage(ctx, { table: 'assets', where: matching(ctx, filter), filter, query })
+    const { rows, pagination } = await listPage(ctx, {
+      table: 'assets',
+      where: filterConditions(ctx, filter),
+      filter,
+      query,
+    })
     return { status: 200, body: { data: await presentAssets(ctx, rows, expand), pagination } }
   },
 
@@ -58,7 +63,7 @@ type Filter = Pick<
   'assetClassType' | 'assetType' | 'assetProvider' | 'userId' | 'employmentStatus'
 >
 
-function matching(ctx: PlatformContext, filter: Filter): RawBuilder<unknown> {
+function filterConditions(ctx: PlatformContext, filter: Filter): RawBuilder<unknown> {
   const { assetClassType, assetType, assetProvider, userId, employmentStatus } = filter
   const conditions = [
     sql`account_id = ${ctx.accountId}`,
@@ -148,15 +153,15 @@ async function updateAsset(
 }
 
 function changedColumns(known: Row, body: Omit<AssetUpdate, 'assetClassTypes' | 'customFields'>) {
-  const wanted = {
+  const columns = {
     name: body.name,
     description: body.description,
     notes: body.notes,
     owner_id: body.ownerId,
     asset_type: body.assetType,
   } as const
-  const changed = Object.entries(wanted).filter(
-    ([column, value]) => value !== undefined && value !== known[column as keyof typeof wanted],
+  const changed = Object.entries(columns).filter(
+    ([column, value]) => value !== undefined && value !== known[column as keyof typeof columns],
   )
   return Object.fromEntries(changed) as Partial<Row>
 }

@@ -24,26 +24,26 @@ const idsPerDevice = 100
 
 /** The checks of a device, and whether all of them pass. A setting that was never reported is neither passed nor failed. */
 export function complianceOf(row: Row): Required<Pick<Device, 'isDeviceCompliant' | 'complianceChecks'>> {
-  const complianceChecks = checks.map(({ type, setting }, place) =>
-    presentCheck(row, { type, place, on: row[setting] }),
+  const complianceChecks = checks.map(({ type, setting }, index) =>
+    presentCheck(row, { type, place: index, on: row[setting] }),
   )
   return { isDeviceCompliant: complianceChecks.every(({ status }) => status === 'PASS'), complianceChecks }
 }
 
 /** The keys by which a device is known. */
 export function identifiersOf(row: Row): DeviceIdentifier[] {
-  return keys.flatMap(({ type, column }, place) => {
+  return keys.flatMap(({ type, column }, index) => {
     const identifier = row[column]
-    return identifier === null ? [] : [{ id: partId(row, place), type, identifier, ...writtenAt(row) }]
+    return identifier === null ? [] : [{ id: partId(row, index), type, identifier, ...writtenAt(row) }]
   })
 }
 
 function presentCheck(
   row: Row,
-  { type, place, on }: { type: DeviceComplianceCheck['type']; place: number; on: boolean | null },
+  { type, place: index, on }: { type: DeviceComplianceCheck['type']; place: number; on: boolean | null },
 ): DeviceComplianceCheck {
   return {
-    id: partId(row, place),
+    id: partId(row, index),
     type,
     status: on === null ? 'MISCONFIGURED' : on ? 'PASS' : 'FAIL',
     checkFrequency: 'DAILY',
@@ -54,8 +54,8 @@ function presentCheck(
   }
 }
 
-function partId({ id }: Row, place: number): number {
-  return id * idsPerDevice + place
+function partId({ id }: Row, index: number): number {
+  return id * idsPerDevice + index
 }
 
 function writtenAt(row: Row): { createdAt: string; updatedAt: string } {

@@ -5,13 +5,13 @@ import type { Handlers } from '../../http/server/mount.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { type ListQuery, listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { recordEvent } from '../events/events.ts'
+import { recordEvent } from '../events/store-events.ts'
 import { findPerson } from '../people/personnel.ts'
-import { deviceSource, presentDevices } from './device-presenting.ts'
-import { uploadDevice } from './device-uploads.ts'
+import { deviceSource, presentDevices } from './present-devices.ts'
+import { uploadDevice } from './upload-device.ts'
 
 type Row = Selectable<PlatformSchema['devices']>
-type Place = { readonly connectionId?: number; readonly personnelId?: number }
+type DeviceScope = { readonly connectionId?: number; readonly personnelId?: number }
 type Query = ListQuery & {
   readonly 'expand[]'?: readonly DeviceExpand[] | undefined
   readonly externalId?: string
@@ -42,9 +42,9 @@ export const deviceHandlers: Handlers<typeof devices, PlatformContext> = {
   },
 
   async listDevicesForConnection(ctx, { params, query }) {
-    checkMdm(params.connectionId, await connectionOf(ctx, ctx.db, params.connectionId).executeTakeFirst())
-    const place = { connectionId: params.connectionId, personnelId: query.personnelId }
-    return { status: 200, body: await pageOf(ctx, place, query) }
+    requireMdm(params.connectionId, await connectionOf(ctx, ctx.db, params.connectionId).executeTakeFirst())
+    const scope = { connectionId: params.connectionId, personnelId: query.personnelId }
+    return { status: 200, body: await pageOf(ctx, scope, query) }
   },
 
   async listDeviceApps(ctx, { params, query }) {
@@ -60,7 +60,7 @@ export const deviceHandlers: Handlers<typeof devices, PlatformContext> = {
 
   async upsertDevice(ctx, { params, body }) {
     const row = await ctx.db.transaction().execute(async (trx) => {
-      await holdMdm(ctx, trx, params.connectionId)
+      await lockMdmConnection(ctx, trx, params.connectionId)
       return uploadDevice(trx, ctx, params.connectionId, body)
     })
     const [device = refuseUnknown()] = await presentDevices(ctx, [row])
@@ -69,7 +69,7 @@ export const deviceHandlers: Handlers<typeof devices, PlatformContext> = {
 
   async deleteDevice(ctx, { params }) {
     await ctx.db.transaction().execute(async (trx) => {
-      await holdMdm(ctx, trx, params.connectionId)
+      await lockMdmConnection(ctx, trx, params.connectionId)
       const { numDeletedRows } = await trx
         .deleteFrom('devices')
         .where('connection_id', '=', params.connectionId)
@@ -87,7 +87,7 @@ export const deviceHandlers: Handlers<typeof devices, PlatformContext> = {
   },
 }
 
-async function pageOf(ctx: PlatformContext, { connectionId, personnelId }: Place, query: Query) {
+async function pageOf(ctx: PlatformContext, { connectionId, personnelId }: DeviceScope, query: Query) {
   const { externalId, macAddress, serialNumber, sourceType } = query
   const conditions = [
     sql`account_id = ${ctx.accountId}`,
@@ -127,8 +127,12 @@ function presentApp({ id, installed_app }: Selectable<PlatformSchema['device_app
 }
 
 // Writers of one connection wait for one another, so that two reports of a new device do not make two of it.
-async function holdMdm(ctx: PlatformContext, trx: Kysely<PlatformSchema>, connectionId: number): Promise<void> {
-  checkMdm(connectionId, await connectionOf(ctx, trx, connectionId).forNoKeyUpdate().executeTakeFirst())
+async function lockMdmConnection(
+  ctx: PlatformContext,
+  trx: Kysely<PlatformSchema>,
+  connectionId: number,
+): Promise<void> {
+  requireMdm(connectionId, await connectionOf(ctx, trx, connectionId).forNoKeyUpdate().executeTakeFirst())
 }
 
 function connectionOf(ctx: PlatformContext, db: Kysely<PlatformSchema>, connectionId: number) {
@@ -139,7 +143,7 @@ function connectionOf(ctx: PlatformContext, db: Kysely<PlatformSchema>, connecti
     .where('id', '=', connectionId)
 }
 
-function checkMdm(connectionId: number, connection: { provider_type: string } | undefined): void {
+function requireMdm(connectionId: number, connection: { provider_type: string } | undefined): void {
   if (!connection) throw new Refusal(404, `There is no custom connection ${connectionId}`)
   if (connection.provider_type === 'MDM') return
   throw new Refusal(

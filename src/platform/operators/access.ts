@@ -11,14 +11,14 @@ import { readService } from './service-file.ts'
 type Access = { readonly operator: Operator } & AsyncDisposable
 
 /** Where the operator's functions are to act: on a database, or on a running platform. */
-type OperatorPlace = {
+type OperatorTarget = {
   readonly database: string
   readonly url?: string
   readonly token?: string
 }
 
 /** Reaches the platform at `url` where one is given, else the database; a folder that a running platform holds is reached through that platform. */
-export async function openOperator({ database, url, token }: OperatorPlace): Promise<Access> {
+export async function openOperator({ database, url, token }: OperatorTarget): Promise<Access> {
   if (url !== undefined) return remoteOperator(url, token ?? missingToken())
   try {
     const opened = await openPlatformDatabase(database)

@@ -4,7 +4,7 @@ import { AuditRequestStatus } from '../../contract/platform/audit-requests.ts'
 import { AuditId, AuditStatus } from '../../contract/platform/audits.ts'
 import { Id, SubmittedTimestamp } from '../../contract/platform/common.ts'
 import { NewAudit, NewAuditMessage, NewAuditRequest } from '../audits/audit-input.ts'
-import { type Checking, complain } from '../core/document-checks.ts'
+import { type DocumentCheck, addIssue } from '../core/document-checks.ts'
 import { Name } from '../core/input-texts.ts'
 
 export const AuditInput = z.strictObject({
@@ -83,8 +83,8 @@ export const auditOperations = operations({
   },
 })
 
-function checkMove(checking: Checking<AuditMove>): void {
+function checkMove(checking: DocumentCheck<AuditMove>): void {
   const { status, completedAt } = checking.value
   if (completedAt === undefined || status === 'COMPLETED') return
-  complain(checking, ['completedAt'], 'belongs to the status COMPLETED')
+  addIssue(checking, ['completedAt'], 'belongs to the status COMPLETED')
 }

@@ -10,9 +10,9 @@ import { auditOperations } from './audit-contract.ts'
 /** Where a running platform serves its operator, beside the public interface. */
 export const operatorPrefix = '/operator/v1'
 
-const mostEntitlements = 100
+const maxEntitlements = 100
 
-export const Entitlements = z.strictObject({ names: z.array(Name).min(1).max(mostEntitlements) })
+export const Entitlements = z.strictObject({ names: z.array(Name).min(1).max(maxEntitlements) })
 
 /** Starts with a letter or digit and needs no escaping in an address. */
 const OperatorName = z
@@ -21,10 +21,10 @@ const OperatorName = z
   .regex(/^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._@'+-]*$/u, {
     error: "must begin with a letter or digit and hold only letters, digits, spaces and . _ @ ' + -",
   })
-const leastPasswordLength = 12
+const minPasswordLength = 12
 const Password = z
   .string()
-  .min(leastPasswordLength, { error: `must have at least ${leastPasswordLength} characters` })
+  .min(minPasswordLength, { error: `must have at least ${minPasswordLength} characters` })
   .max(1000)
   .meta({ format: 'password' })
 

@@ -6,11 +6,11 @@ import { Failure } from '../../errors.ts'
 /** The platform may take this long until it has gathered everything. */
 const gatherMs = 60 * 60 * 1000
 
-type Place = { readonly url: string; readonly token: string; readonly dispatcher: Dispatcher }
+type ExportTarget = { readonly url: string; readonly token: string; readonly dispatcher: Dispatcher }
 
 /** Writes the export of the running platform at `url`, and leaves `sink` open. What is cut off on the way is a failure. */
-export async function fetchExport({ url, token, dispatcher, sink }: Place & { sink: Writable }): Promise<void> {
-  const { statusCode, headers, body } = await ask({ url, token, dispatcher })
+export async function fetchExport({ url, token, dispatcher, sink }: ExportTarget & { sink: Writable }): Promise<void> {
+  const { statusCode, headers, body } = await requestExport({ url, token, dispatcher })
   if (statusCode !== 200 || !String(headers['content-type']).startsWith('application/json')) {
     await body.dump()
     if (statusCode === 401) throw new Failure('blocked', `the platform at ${url} does not accept this operator token`)
@@ -28,7 +28,7 @@ export async function fetchExport({ url, token, dispatcher, sink }: Place & { si
   }
 }
 
-async function ask({ url, token, dispatcher }: Place) {
+async function requestExport({ url, token, dispatcher }: ExportTarget) {
   try {
     return await request(`${url.replace(/\/+$/, '')}/export`, {
       dispatcher,

@@ -13,7 +13,7 @@ import { syncIdentities } from '../identity-sync/identity-sync.ts'
 import { seed } from '../seed/seed.ts'
 import type { OperatorContext } from './context.ts'
 import type { operatorOperations } from './contract.ts'
-import { auditHandlers } from './operate-audits.ts'
+import { auditHandlers } from './audit-handlers.ts'
 import { createOperator, listOperators, removeOperator, setOperatorPassword } from './operators.ts'
 
 /** What the operator may do, on the platform's own database. What cannot be done is thrown as a Failure. */

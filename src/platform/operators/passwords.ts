@@ -8,7 +8,7 @@ const cost = { N: 2 ** 15, r: 8, p: 3 }
 const saltBytes = 16
 const hashBytes = 32
 /** Node refuses parameters that need more than it is told to spend. */
-const mostMemoryBytes = 256 * 1024 * 1024
+const maxMemoryBytes = 256 * 1024 * 1024
 /** No password has this hash. */
 const unknownPassword = [
   'scrypt',
@@ -29,12 +29,12 @@ export async function hashPassword(password: string): Promise<string> {
 /** Whether a password is the stored one. Null stands for an unknown operator: it takes as long and is false. */
 export async function isPassword(password: string, stored: string | null): Promise<boolean> {
   const [, N, r, p, salt = '', hash = ''] = (stored ?? unknownPassword).split('$')
-  const wanted = Buffer.from(hash, 'base64url')
-  const given = await deriveKey(password, Buffer.from(salt, 'base64url'), { N: Number(N), r: Number(r), p: Number(p) })
-  return timingSafeEqual(given, wanted) && stored !== null
+  const expected = Buffer.from(hash, 'base64url')
+  const actual = await deriveKey(password, Buffer.from(salt, 'base64url'), { N: Number(N), r: Number(r), p: Number(p) })
+  return timingSafeEqual(actual, expected) && stored !== null
 }
 
 // Keyboards write one and the same letter in several ways.
 function deriveKey(password: string, salt: Buffer, options: ScryptOptions): Promise<Buffer> {
-  return derive(password.normalize('NFKC'), salt, hashBytes, { ...options, maxmem: mostMemoryBytes })
+  return derive(password.normalize('NFKC'), salt, hashBytes, { ...options, maxmem: maxMemoryBytes })
 }

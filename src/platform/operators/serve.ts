@@ -7,7 +7,7 @@ import { Refusal } from '../../http/refusal.ts'
 import { mount } from '../../http/server/mount.ts'
 import { refusing } from '../../http/server/refusing.ts'
 import { bearerToken } from '../accounts/authorize.ts'
-import { writeOwnFile } from '../export/own-file.ts'
+import { writeOwnFile } from '../export/owner-only-file.ts'
 import { writeExport } from '../export/write.ts'
 import type { OperatorContext } from './context.ts'
 import { operatorOperations, operatorPrefix } from './contract.ts'
@@ -34,8 +34,8 @@ export function serveOperator(app: FastifyInstance, context: OperatorContext, to
 
 function requireToken(request: FastifyRequest, token: string): void {
   const given = Buffer.from(bearerToken(request.headers.authorization) ?? '')
-  const wanted = Buffer.from(token)
-  if (given.length === wanted.length && timingSafeEqual(given, wanted)) return
+  const expected = Buffer.from(token)
+  if (given.length === expected.length && timingSafeEqual(given, expected)) return
   throw new Refusal(401, 'Unauthorized: the operator token is missing or wrong', {
     headers: { 'www-authenticate': 'Bearer' },
   })

@@ -6,15 +6,19 @@ import { notice } from '../../web/layout.ts'
 import { counted } from '../../web/words.ts'
 import { type Attempt, recentAttempts } from '../identity-sync/attempts.ts'
 import type { PageOperator } from '../operators/sessions.ts'
-import type { Acts, ActsOptions } from './acts.ts'
+import type { PageActions, PageActionOptions } from './actions.ts'
 import type { Send } from './layout.ts'
 import { countSetByHand, countStatuses, hrisConnections, lastSync, listPeople } from './people.ts'
 import { type Account, accountsView, peopleView, resetAllView } from './people-view.ts'
 import { nobodysId, type PeopleQuery, pagePrefix, peopleHref, readId, readQuery } from './query.ts'
 import { runningAttempt, watchSeconds } from './sync-view.ts'
-import type { News, Visit, Visits } from './visits.ts'
+import type { FlashMessage, Visit, Visits } from './visits.ts'
 
-type Parts = Pick<ActsOptions, 'db' | 'now'> & { readonly visits: Visits; readonly send: Send; readonly acts: Acts }
+type Parts = Pick<PageActionOptions, 'db' | 'now'> & {
+  readonly visits: Visits
+  readonly send: Send
+  readonly acts: PageActions
+}
 type Work = (request: FastifyRequest, reply: FastifyReply, visit: Visit) => Promise<FastifyReply>
 
 const syncsShown = 10
@@ -28,7 +32,7 @@ export function peopleRoutes(page: FastifyInstance, parts: Parts): void {
   }
   const form = (work: Work) =>
     signedIn(async (request, reply, visit) => {
-      visits.check(request, visit)
+      visits.checkForm(request, visit)
       return work(request, reply, visit)
     })
   const accountOf = (request: FastifyRequest, { operator }: Visit) =>
@@ -46,7 +50,7 @@ export function peopleRoutes(page: FastifyInstance, parts: Parts): void {
       const account = accounts.find(({ id }) => id === (query.account ?? only?.id))
       if (account === undefined) throw unknownAccount()
       const chosen = { account, hasChoice: accounts.length > 1, query: { ...query, account: account.id } }
-      const content = await showPeople(parts, { ...chosen, visit, reply, news: visits.hear(request, reply) })
+      const content = await showPeople(parts, { ...chosen, visit, reply, news: visits.takeFlash(request, reply) })
       return send(reply, { title: `Personnel of ${account.name}`, content }, visit)
     }),
   )
@@ -56,7 +60,7 @@ export function peopleRoutes(page: FastifyInstance, parts: Parts): void {
     form(async (request, reply, visit) => {
       const account = await accountOf(request, visit)
       const hasBegun = await acts.startSync({ operator: visit.operator, accountId: account.id })
-      visits.tell(reply, { kind: hasBegun ? 'sync-started' : 'sync-running', count: 1 })
+      visits.setFlash(reply, { kind: hasBegun ? 'sync-started' : 'sync-running', count: 1 })
       return back(request, reply, { account: account.id, watch: true })
     }),
   )
@@ -68,7 +72,7 @@ export function peopleRoutes(page: FastifyInstance, parts: Parts): void {
       const person = readId(field(request, 'person'))
       if (person === null || !(await isPersonOf(parts, account.id, person))) throw unknownPerson()
       const count = await acts.reset({ operator: visit.operator, accountId: account.id, personnelIds: [person] })
-      visits.tell(reply, count === null ? { kind: 'sync-running', count: 1 } : { kind: 'reset', count })
+      visits.setFlash(reply, count === null ? { kind: 'sync-running', count: 1 } : { kind: 'reset', count })
       return back(request, reply, { account: account.id, ...(count === null && { watch: true }) })
     }),
   )
@@ -88,7 +92,7 @@ export function peopleRoutes(page: FastifyInstance, parts: Parts): void {
     form(async (request, reply, visit) => {
       const account = await accountOf(request, visit)
       const count = await acts.reset({ operator: visit.operator, accountId: account.id })
-      visits.tell(reply, count === null ? { kind: 'sync-running', count: 1 } : { kind: 'reset', count })
+      visits.setFlash(reply, count === null ? { kind: 'sync-running', count: 1 } : { kind: 'reset', count })
       return back(request, reply, { account: account.id, ...(count === null && { watch: true }) })
     }),
   )
@@ -100,7 +104,7 @@ type Shown = {
   readonly query: PeopleQuery
   readonly visit: Visit
   readonly reply: FastifyReply
-  readonly news: News | null
+  readonly news: FlashMessage | null
 }
 
 async function showPeople({ db, now }: Parts, shown: Shown): Promise<Html> {
@@ -118,7 +122,7 @@ async function showPeople({ db, now }: Parts, shown: Shown): Promise<Html> {
     connections: await hrisConnections(db, account.id),
     attempts,
     lastSync: await lastSync(db, account.id),
-    notice: news && tell(news, attempts),
+    notice: news && describeFlash(news, attempts),
     formToken: visit.formToken,
     now: now(),
   }
@@ -126,7 +130,7 @@ async function showPeople({ db, now }: Parts, shown: Shown): Promise<Html> {
 }
 
 // A sync may have ended between the form and the page that follows it.
-function tell({ kind, count }: News, attempts: readonly Attempt[]): Html {
+function describeFlash({ kind, count }: FlashMessage, attempts: readonly Attempt[]): Html {
   const isRunning = runningAttempt(attempts) !== null
   switch (kind) {
     case 'reset':

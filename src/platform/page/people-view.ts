@@ -187,8 +187,8 @@ ${hidden('account', account.id)}${hidden('person', person.id)}${hidden('back', w
 
 function paging(query: PeopleQuery, { before, after }: PeoplePage): Html | null {
   if (before === null && after === null) return null
-  const to = (place: Partial<PeopleQuery>) =>
-    peopleHref({ ...query, after: null, before: null, watch: false, ...place })
+  const to = (changes: Partial<PeopleQuery>) =>
+    peopleHref({ ...query, after: null, before: null, watch: false, ...changes })
   return html`<nav class="paging" aria-label="Pages of people">
 ${before !== null && html`<a class="button" href="${to({})}">First page</a> <a class="button" rel="prev" href="${to({ before })}">Previous page</a>`}
 ${after !== null && html`<a class="button" rel="next" href="${to({ after })}">Next page</a>`}

@@ -42,13 +42,13 @@ type Row = {
   readonly status_updated_at: Date | null
   readonly created_at: Date
 }
-type Place = { readonly last: string; readonly first: string; readonly id: number }
+type NamePosition = { readonly last: string; readonly first: string; readonly id: number }
 type Db = Kysely<PlatformSchema>
 
 const pageSize = 50
 
-const mostWords = 8
-const longestWord = 100
+const maxSearchWords = 8
+const maxWordLength = 100
 const accents = /[\u0300-\u036f]/g
 
 // The index `users_names` is on exactly these.
@@ -60,9 +60,9 @@ export async function listPeople(
   db: Db,
   { accountId, query, now }: { accountId: number; query: PeopleQuery; now: Date },
 ): Promise<PeoplePage> {
-  const matching = whereOf(accountId, query)
+  const matching = conditionsOf(accountId, query)
   const isBackwards = query.before !== null
-  const from = await placeOf(db, accountId, query.before ?? query.after)
+  const from = await positionOf(db, accountId, query.before ?? query.after)
   const rows = await peopleFrom(db, { matching, from, isBackwards: isBackwards && from !== null })
   const shown = rows.slice(0, pageSize)
   const hasMore = rows.length > pageSize
@@ -121,12 +121,12 @@ export async function hrisConnections(db: Db, accountId: number): Promise<Connec
   return rows.map(({ id, client_alias }) => ({ id, name: connectionName(id, client_alias) }))
 }
 
-function whereOf(accountId: number, { search, status, source }: Filter): RawBuilder<unknown> {
+function conditionsOf(accountId: number, { search, status, source }: Filter): RawBuilder<unknown> {
   const conditions = [
     sql`personnel.account_id = ${accountId} and users.account_id = ${accountId}`,
     ...(status ? [sql`personnel.employment_status = ${status}`] : []),
     ...(source === null ? [] : [fromSource(source)]),
-    ...(search === '' ? [] : [found(search)]),
+    ...(search === '' ? [] : [matchesSearch(search)]),
   ]
   return sql.join(conditions, sql` and `)
 }
@@ -143,7 +143,7 @@ function fromSource(source: NonNullable<Filter['source']>): RawBuilder<unknown> 
     : sql`personnel.status_updated_at is null and exists (${record} and identity.connection_id = ${source})`
 }
 
-function found(search: string): RawBuilder<unknown> {
+function matchesSearch(search: string): RawBuilder<unknown> {
   const expression = searchExpression(search)
   if (expression === null) return sql`false`
   return sql`users.words @@ fold_case(${expression})::tsquery`
@@ -160,25 +160,29 @@ function searchExpression(typed: string): string | null {
     .replaceAll(accents, '')
     .split(/\s+/u)
     .filter((word) => word !== '')
-    .slice(0, mostWords)
+    .slice(0, maxSearchWords)
   return words.length === 0 ? null : words.map(beginning).join(' & ')
 }
 
 function beginning(word: string): string {
-  const lexeme = [...word].slice(0, longestWord).join('')
+  const lexeme = [...word].slice(0, maxWordLength).join('')
   return `'${lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")}':*`
 }
 
 /** Where a user stands in the order; null where there is no such user any more. */
-async function placeOf(db: Db, accountId: number, userId: number | null): Promise<Place | null> {
+async function positionOf(db: Db, accountId: number, userId: number | null): Promise<NamePosition | null> {
   if (userId === null) return null
-  const { rows } = await sql<Place>`
+  const { rows } = await sql<NamePosition>`
     select ${lastName} as last, ${firstName} as first, id from users where id = ${userId} and account_id = ${accountId}
   `.execute(db)
   return rows[0] ?? null
 }
 
-type Step = { readonly matching: RawBuilder<unknown>; readonly from: Place | null; readonly isBackwards: boolean }
+type Step = {
+  readonly matching: RawBuilder<unknown>
+  readonly from: NamePosition | null
+  readonly isBackwards: boolean
+}
 
 async function peopleFrom(db: Db, { matching, from, isBackwards }: Step): Promise<Row[]> {
   const dir = sql.raw(isBackwards ? 'desc' : 'asc')

@@ -22,7 +22,7 @@ export type PeopleQuery = {
 export type Filter = Pick<PeopleQuery, 'search' | 'status' | 'source'>
 
 export const nobodysId = 0
-const longestSearch = 200
+const maxSearchLength = 200
 const everybody: PeopleQuery = {
   account: null,
   search: '',
@@ -41,7 +41,7 @@ export function readQuery(search: string): PeopleQuery {
   const status = EmploymentStatus.safeParse(given.get('status'))
   return {
     account: account === null ? null : (readId(account) ?? nobodysId),
-    search: (given.get('q') ?? '').trim().slice(0, longestSearch),
+    search: (given.get('q') ?? '').trim().slice(0, maxSearchLength),
     status: status.success ? status.data : null,
     source: source === 'by-hand' || source === 'none' ? source : readId(source),
     after: readId(given.get('after')),

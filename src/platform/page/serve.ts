@@ -6,29 +6,29 @@ import { describeError } from '../../telemetry/describe-error.ts'
 import { serveAssets } from '../../web/assets.ts'
 import { problemCard } from '../../web/layout.ts'
 import { pageHeaders, sendPage } from '../../web/send.ts'
-import { type ActsOptions, createActs } from './acts.ts'
+import { type PageActionOptions, createPageActions } from './actions.ts'
 import { layout, type Send } from './layout.ts'
 import { peopleRoutes } from './people-routes.ts'
 import { pagePrefix } from './query.ts'
 import { signInRoutes } from './sign-in-routes.ts'
 import { createVisits } from './visits.ts'
 
-type PageOptions = ActsOptions & {
+type PageOptions = PageActionOptions & {
   /** Whether the page is reached over HTTPS, through a proxy, so that its cookies travel over HTTPS only. */
   readonly isSecure: boolean
 }
 
-const mostFormBytes = 16 * 1024
+const maxFormBytes = 16 * 1024
 
 /** Serves the Personnel page below `/personnel`, apart from the interfaces beside it: they take JSON, and it takes forms. */
 export async function servePersonnelPage(app: FastifyInstance, options: PageOptions): Promise<void> {
-  const acts = createActs(options)
+  const acts = createPageActions(options)
   const visits = createVisits(options)
-  app.addHook('onClose', () => acts.ended())
+  app.addHook('onClose', () => acts.whenIdle())
   await app.register(
     async (page) => {
       page.removeAllContentTypeParsers()
-      acceptPageForms(page, mostFormBytes)
+      acceptPageForms(page, maxFormBytes)
       await page.register(cookie)
       page.addHook('onRequest', async (_request, reply) => {
         reply.headers(pageHeaders({ scripts: false }))

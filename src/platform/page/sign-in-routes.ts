@@ -18,15 +18,15 @@ export function signInRoutes(page: FastifyInstance, { db, now, visits, send }: P
 
   page.get('/sign-in', async (request, reply) => {
     if (await visits.find(request)) return reply.redirect(pagePrefix, 303)
-    const formToken = visits.strangersToken(reply)
+    const formToken = visits.anonymousFormToken(reply)
     return send(reply, { title, content: signInForm({ formToken }) }, null)
   })
 
   page.post('/sign-in', async (request, reply) => {
-    visits.checkStranger(request)
+    visits.checkAnonymousForm(request)
     const [name, password] = [field(request, 'name').trim(), field(request, 'password')]
     const refuse = (status: number, trouble: string) => {
-      const formToken = visits.strangersToken(reply)
+      const formToken = visits.anonymousFormToken(reply)
       return send(reply.code(status), { title, content: signInForm({ formToken, name, trouble }) }, null)
     }
     const attempt = { name, address: request.ip }
@@ -39,16 +39,16 @@ export function signInRoutes(page: FastifyInstance, { db, now, visits, send }: P
     const token = await beginSession(db, { name, password }, now())
     if (token === null) return refuse(401, 'The name or the password is wrong.')
     await limit.giveBack(attempt)
-    visits.open(reply, token)
+    visits.signIn(reply, token)
     return reply.redirect(pagePrefix, 303)
   })
 
   page.post('/sign-out', async (request, reply) => {
     const visit = await visits.find(request)
     if (visit) {
-      visits.check(request, visit)
+      visits.checkForm(request, visit)
       await endSession(db, visit.token)
-      visits.close(reply)
+      visits.signOut(reply)
     }
     return reply.redirect(`${pagePrefix}/sign-in`, 303)
   })

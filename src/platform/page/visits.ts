@@ -17,9 +17,9 @@ export type VisitOptions = {
 export type Visit = { readonly operator: PageOperator; readonly token: string; readonly formToken: string }
 
 /** What happened last, told on the next page and on that one only. */
-export type News = { readonly kind: keyof typeof newsKinds; readonly count: number }
+export type FlashMessage = { readonly kind: keyof typeof flashKinds; readonly count: number }
 
-const newsKinds = { reset: true, 'sync-started': true, 'sync-running': true } as const
+const flashKinds = { reset: true, 'sync-started': true, 'sync-running': true } as const
 
 const cookies = { session: 'rollcall_personnel', form: 'rollcall_sign_in', news: 'rollcall_news' } as const
 const formSeconds = 60 * 60
@@ -37,40 +37,40 @@ export function createVisits({ db, now, isSecure }: VisitOptions) {
       const operator = token ? await findSession(db, token, now()) : null
       return token && operator ? { operator, token, formToken: formTokenOf(token) } : null
     },
-    open(reply: FastifyReply, token: string): void {
+    signIn(reply: FastifyReply, token: string): void {
       reply.setCookie(cookies.session, token, { ...options, maxAge: sessionSeconds })
       reply.clearCookie(cookies.form, options)
     },
-    close(reply: FastifyReply): void {
+    signOut(reply: FastifyReply): void {
       reply.clearCookie(cookies.session, options)
     },
     /** The token for the form of a visitor who is not signed in. The secret is always new: a cookie may have been set by somebody else. */
-    strangersToken(reply: FastifyReply): string {
+    anonymousFormToken(reply: FastifyReply): string {
       const secret = newFormSecret()
       reply.setCookie(cookies.form, secret, { ...options, maxAge: formSeconds })
       return formTokenOf(secret)
     },
     /** Refuses a form of a stranger that did not come from a page of ours. */
-    checkStranger(request: FastifyRequest): void {
+    checkAnonymousForm(request: FastifyRequest): void {
       const secret = request.cookies[cookies.form]
       checkFormToken(request, secret ? formTokenOf(secret) : null)
     },
-    check(request: FastifyRequest, visit: Visit): void {
+    checkForm(request: FastifyRequest, visit: Visit): void {
       checkFormToken(request, visit.formToken)
     },
-    tell(reply: FastifyReply, { kind, count }: News): void {
+    setFlash(reply: FastifyReply, { kind, count }: FlashMessage): void {
       reply.setCookie(cookies.news, `${kind}.${count}`, { ...options, maxAge: newsSeconds })
     },
-    hear(request: FastifyRequest, reply: FastifyReply): News | null {
-      const told = request.cookies[cookies.news]
-      if (told === undefined) return null
+    takeFlash(request: FastifyRequest, reply: FastifyReply): FlashMessage | null {
+      const value = request.cookies[cookies.news]
+      if (value === undefined) return null
       reply.clearCookie(cookies.news, options)
-      const [kind = '', count = ''] = told.split('.')
-      return isNewsKind(kind) && /^\d{1,9}$/.test(count) ? { kind, count: Number(count) } : null
+      const [kind = '', count = ''] = value.split('.')
+      return isFlashKind(kind) && /^\d{1,9}$/.test(count) ? { kind, count: Number(count) } : null
     },
   }
 }
 
-function isNewsKind(kind: string): kind is News['kind'] {
-  return Object.hasOwn(newsKinds, kind)
+function isFlashKind(kind: string): kind is FlashMessage['kind'] {
+  return Object.hasOwn(flashKinds, kind)
 }

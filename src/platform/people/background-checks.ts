@@ -10,12 +10,12 @@ import { Refusal, type RefusalKind, refuse } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { recordEvent } from '../events/events.ts'
+import { recordEvent } from '../events/store-events.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 
 /** Who cannot be checked, and the name under which the contract knows the reason. */
-const unchecked: Partial<Record<EmploymentStatus, RefusalKind>> = {
+const refusalKinds: Partial<Record<EmploymentStatus, RefusalKind>> = {
   FUTURE_HIRE: 'PERSONNEL_IS_FUTURE_HIRE',
   FORMER_EMPLOYEE: 'PERSONNEL_IS_FORMER',
   FORMER_CONTRACTOR: 'PERSONNEL_IS_FORMER',
@@ -27,7 +27,7 @@ const unchecked: Partial<Record<EmploymentStatus, RefusalKind>> = {
 
 export const backgroundCheckHandlers: Handlers<typeof backgroundChecks, PlatformContext> = {
   async createBackgroundCheck(ctx, { body }) {
-    checkDay(body.filedAt, ctx.now())
+    refuseFutureDay(body.filedAt, ctx.now())
     return { status: 201, body: await ctx.db.transaction().execute((trx) => addCheck(trx, ctx, body)) }
   },
 }
@@ -73,7 +73,7 @@ function presentCheck(row: Selectable<PlatformSchema['background_checks']>): Bac
 }
 
 // Where it is tomorrow already, a day can be over that has not begun in UTC.
-function checkDay(day: string, now: Date): void {
+function refuseFutureDay(day: string, now: Date): void {
   const tomorrow = new Date(now.getTime() + dayMs).toISOString().slice(0, 10)
   if (day > tomorrow) throw new Refusal(400, 'filedAt lies in the future; a check is recorded when it is completed')
 }
@@ -84,7 +84,7 @@ async function addCheck(
   { userId, filedAt, url }: BackgroundCheckCreate,
 ): Promise<PersonCompact> {
   const email = await emailOf(trx, ctx.accountId, userId)
-  await holdChecked(trx, ctx.accountId, userId)
+  await lockPersonToCheck(trx, ctx.accountId, userId)
   const now = ctx.now()
   const added = await trx
     .insertInto('background_checks')
@@ -131,7 +131,7 @@ async function emailOf(trx: Kysely<PlatformSchema>, accountId: number, userId: n
 }
 
 // Held until the check is stored, so that the status that allowed it is still the status then.
-async function holdChecked(trx: Kysely<PlatformSchema>, accountId: number, userId: number): Promise<void> {
+async function lockPersonToCheck(trx: Kysely<PlatformSchema>, accountId: number, userId: number): Promise<void> {
   const person = await trx
     .selectFrom('personnel')
     .select('employment_status')
@@ -140,6 +140,6 @@ async function holdChecked(trx: Kysely<PlatformSchema>, accountId: number, userI
     .forNoKeyUpdate()
     .executeTakeFirst()
   if (!person) throw refuse('PERSONNEL_NOT_ACTIVE', `The user ${userId} is not one of the personnel`)
-  const reason = unchecked[person.employment_status]
+  const reason = refusalKinds[person.employment_status]
   if (reason) throw refuse(reason, `A person who is ${person.employment_status} needs no background check`)
 }

@@ -9,7 +9,7 @@ import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'
-import { type Actor, callerOf, type NewEvent, storeEvent } from '../events/events.ts'
+import { type Actor, apiKeyActor, type NewEvent, storeEvent } from '../events/store-events.ts'
 import { lockForSync } from '../identity-sync/identity-sync.ts'
 import { complianceChecksOf, withCompliance } from './compliance.ts'
 
@@ -39,7 +39,7 @@ export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
 
   async resetPersonnelSync(ctx, { body }) {
     checkReset(body)
-    const count = await resetSync({ ...ctx, actor: callerOf(ctx) }, body.personnelIds)
+    const count = await resetSync({ ...ctx, actor: apiKeyActor(ctx) }, body.personnelIds)
     return { status: 201, body: { count } }
   },
 }

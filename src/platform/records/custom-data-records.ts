@@ -3,15 +3,15 @@ import { sql } from 'kysely'
 import type { CustomDataRecord, customDataRecords, DataRecord } from '../../contract/platform/custom-data-records.ts'
 import { Refusal, refuse } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { findResource, holdResource, type Resource } from '../connections/access.ts'
+import { findResource, lockResource, type Resource } from '../connections/access.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
 import { isStorableJson } from '../core/storable-json.ts'
-import { recordEvents } from '../events/events.ts'
-import { recordEventsOf } from '../events/record-events.ts'
-import { isTooLarge, recordLimitBytes } from './items.ts'
+import { recordEvents } from '../events/store-events.ts'
+import { dataRecordEvents } from '../events/data-record-events.ts'
+import { isTooLarge, maxRecordBytes } from './items.ts'
 import { deleteRecords, findLiveRecord, liveSet, mergeAttributes, presentRecord, setOf } from './rows.ts'
-import { judgeRecords, mismatch, uploadRecords } from './upload.ts'
+import { validateRecords, mismatch, uploadRecords } from './upload.ts'
 
 /** What the records of a page may hold together: with records of the largest size, an answer would otherwise exhaust the memory. */
 const maxPageBytes = 16 * 1024 * 1024
@@ -47,7 +47,7 @@ export const customDataRecordHandlers: Handlers<typeof customDataRecords, Platfo
     const { connectionId, resourceId, recordId } = params
     await findResource(ctx, params)
     await ctx.db.transaction().execute(async (trx) => {
-      await holdResource(trx, params, 'shared')
+      await lockResource(trx, params, 'shared')
       const deleted = await deleteRecords(trx, { resourceId, set: liveSet(resourceId), recordId })
       if (deleted.count === 0) refuseUnknown(recordId)
       await recordEvents(trx, ctx, singleEvents('REMOVED', { connectionId, recordId }))
@@ -76,9 +76,9 @@ async function updateRecord(
     throw new Refusal(400, 'data holds text or numbers that cannot be stored, or is nested too deeply')
   }
   if (isTooLarge(data)) {
-    throw refuse('TooLarge', `with this change the record would be larger than ${recordLimitBytes / 1024} KiB`)
+    throw refuse('TooLarge', `with this change the record would be larger than ${maxRecordBytes / 1024} KiB`)
   }
-  const failure = (await judgeRecords(ctx, resource, [data])).get(0)
+  const failure = (await validateRecords(ctx, resource, [data])).get(0)
   if (failure !== undefined) throw refuse('SchemaMismatch', mismatch(failure))
   return ctx.db.transaction().execute(async (trx) => {
     const updated = await mergeAttributes(trx, row, { changes, now: ctx.now() })
@@ -88,9 +88,9 @@ async function updateRecord(
   })
 }
 
-function singleEvents(what: 'UPDATED' | 'REMOVED', { connectionId, recordId }: Omit<RecordPath, 'resourceId'>) {
+function singleEvents(change: 'UPDATED' | 'REMOVED', { connectionId, recordId }: Omit<RecordPath, 'resourceId'>) {
   const target = { kind: 'customDataRecord', id: recordId } as const
-  return recordEventsOf(what, { connectionId, target, kind: target.kind, noun: 'record', keys: [recordId] })
+  return dataRecordEvents(change, { connectionId, target, kind: target.kind, noun: 'record', keys: [recordId] })
 }
 
 function refuseUnknown(recordId: string): never {

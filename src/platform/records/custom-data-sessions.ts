@@ -2,11 +2,11 @@ import { sql } from 'kysely'
 import type { customDataSessions } from '../../contract/platform/custom-data-sessions.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { findResource, holdResource } from '../connections/access.ts'
+import { findResource, lockResource } from '../connections/access.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
-import { type NewEvent, recordEvents } from '../events/events.ts'
-import { recordEventsOf } from '../events/record-events.ts'
+import { type NewEvent, recordEvents } from '../events/store-events.ts'
+import { dataRecordEvents } from '../events/data-record-events.ts'
 import { deleteRecords, setOf } from './rows.ts'
 import { findSession, moveSession, presentSession } from './session-rows.ts'
 import { uploadRecords } from './upload.ts'
@@ -33,7 +33,7 @@ export const customDataSessionHandlers: Handlers<typeof customDataSessions, Plat
     const { connectionId, resourceId, sessionId } = params
     await findResource(ctx, params)
     const status = await ctx.db.transaction().execute(async (trx) => {
-      await holdResource(trx, params, 'alone')
+      await lockResource(trx, params, 'alone')
       const session = await findSession(trx, params)
       if (!session) throw new Refusal(404, `This resource has no session ${sessionId}`)
       if (session.status !== 'IN_PROGRESS') {
@@ -45,7 +45,7 @@ export const customDataSessionHandlers: Handlers<typeof customDataSessions, Plat
       const moved = await moveSession(trx, session, { action, now: ctx.now() })
       const target = { kind: 'customDataSession', id: sessionId } as const
       await recordEvents(trx, ctx, [
-        ...recordEventsOf('REMOVED', { connectionId, target, kind: 'customDataRecord', noun: 'record', ...removed }),
+        ...dataRecordEvents('REMOVED', { connectionId, target, kind: 'customDataRecord', noun: 'record', ...removed }),
         ...(action === 'complete' ? [completion(connectionId, sessionId)] : []),
       ])
       return moved

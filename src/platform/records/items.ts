@@ -4,7 +4,7 @@ import type { RefusalKind } from '../../http/refusal.ts'
 import { isStorableJson } from '../core/storable-json.ts'
 
 /** The largest record as JSON. */
-export const recordLimitBytes = 1024 * 1024
+export const maxRecordBytes = 1024 * 1024
 
 type ItemError = { readonly kind: RefusalKind; readonly message: string }
 
@@ -33,9 +33,9 @@ export function checkRecords(records: readonly DataRecord[]): RecordItem[] {
 /** Why a record cannot be stored, or null. */
 function problemOf(data: DataRecord): string | null {
   if (!isStorableJson(data)) return 'the record holds text or numbers that cannot be stored, or is nested too deeply'
-  return isTooLarge(data) ? `the record is larger than ${recordLimitBytes / 1024} KiB` : null
+  return isTooLarge(data) ? `the record is larger than ${maxRecordBytes / 1024} KiB` : null
 }
 
 export function isTooLarge(data: DataRecord): boolean {
-  return Buffer.byteLength(JSON.stringify(data)) > recordLimitBytes
+  return Buffer.byteLength(JSON.stringify(data)) > maxRecordBytes
 }

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { CustomDataRecord, DataRecord } from '../../contract/platform/custom-data-records.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { namedTargets } from '../events/events.ts'
+import { maxNamedTargets } from '../events/store-events.ts'
 
 type RecordRow = Selectable<PlatformSchema['custom_data_records']>
 
@@ -115,7 +115,7 @@ export async function deleteRecords(
         ${recordId === undefined ? sql`` : sql`and record_id = ${recordId}`}
       returning record_id
     )
-    select record_id, (count(*) over ())::int as total from gone order by record_id collate "C" limit ${namedTargets}
+    select record_id, (count(*) over ())::int as total from gone order by record_id collate "C" limit ${maxNamedTargets}
   `.execute(trx)
   return { count: rows[0]?.total ?? 0, keys: rows.map((row) => row.record_id) }
 }

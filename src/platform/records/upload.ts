@@ -1,9 +1,9 @@
 import type { BulkResult, DataRecord, SingleResult } from '../../contract/platform/custom-data-records.ts'
 import { refusalKinds, refuse } from '../../http/refusal.ts'
-import { findResource, holdResource, type Resource, type WantedResource } from '../connections/access.ts'
+import { findResource, lockResource, type Resource, type ResourceRef } from '../connections/access.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { recordEvents } from '../events/events.ts'
-import { recordEventsOf } from '../events/record-events.ts'
+import { recordEvents } from '../events/store-events.ts'
+import { dataRecordEvents } from '../events/data-record-events.ts'
 import { checkRecords, type RecordItem } from './items.ts'
 import { type StoredRecord, setOf, storeRecords } from './rows.ts'
 import { openSession } from './session-rows.ts'
@@ -16,12 +16,12 @@ type Reply =
 /** Creates and replaces records of a resource, live ones or those of a session, and answers for each. A single bad one is a refusal. */
 export async function uploadRecords(
   ctx: PlatformContext,
-  wanted: WantedResource,
+  wanted: ResourceRef,
   { data, sessionId }: { readonly data: DataRecord | readonly DataRecord[]; readonly sessionId: string | null },
 ): Promise<Reply> {
   const resource = await findResource(ctx, wanted)
   const sent: readonly DataRecord[] = isList(data) ? data : [data]
-  const items = await judgeItems(ctx, resource, checkRecords(sent))
+  const items = await validateItems(ctx, resource, checkRecords(sent))
   const [only] = items
   if (!isList(data) && only && !isValid(only)) throw refuse(only.error.kind, only.error.message)
   const stored = await storeItems(ctx, wanted, { records: items.filter(isValid), sessionId })
@@ -31,13 +31,13 @@ export async function uploadRecords(
 }
 
 /** What the records fail at that do not satisfy the schema of their resource, by position. */
-export async function judgeRecords(
+export async function validateRecords(
   ctx: PlatformContext,
   { id, schema }: Resource,
   records: readonly DataRecord[],
 ): Promise<ReadonlyMap<number, string>> {
   if (records.length === 0) return new Map()
-  const verdict = await ctx.schemaJudge.judge(ctx.accountId, { schema, cacheKey: id, records })
+  const verdict = await ctx.schemaValidator.validate(ctx.accountId, { schema, cacheKey: id, records })
   if ('failures' in verdict) return verdict.failures
   throw refuse('BadRequest', `the schema of this resource cannot judge these records: ${verdict.refusal}`)
 }
@@ -55,13 +55,13 @@ function isValid(item: RecordItem): item is Valid {
   return !('error' in item)
 }
 
-async function judgeItems(
+async function validateItems(
   ctx: PlatformContext,
   resource: Resource,
   items: readonly RecordItem[],
 ): Promise<RecordItem[]> {
   const valid = items.filter(isValid)
-  const failures = await judgeRecords(
+  const failures = await validateRecords(
     ctx,
     resource,
     valid.map(({ data }) => data),
@@ -79,14 +79,14 @@ async function judgeItems(
 
 async function storeItems(
   ctx: PlatformContext,
-  wanted: WantedResource,
+  wanted: ResourceRef,
   { records, sessionId }: { readonly records: readonly Valid[]; readonly sessionId: string | null },
 ): Promise<ReadonlyMap<string, StoredRecord>> {
   // A session exists from the first request that is accepted, also without a record: completing it then empties the resource.
   if (records.length === 0 && sessionId === null) return new Map()
   const { connectionId, resourceId } = wanted
   return ctx.db.transaction().execute(async (trx) => {
-    await holdResource(trx, wanted, 'shared')
+    await lockResource(trx, wanted, 'shared')
     if (sessionId !== null) await openSession(trx, { resourceId, sessionId, now: ctx.now() })
     const set = setOf(resourceId, sessionId)
     const stored = await storeRecords(trx, { resourceId, set, records, now: ctx.now() })
@@ -99,8 +99,8 @@ async function storeItems(
       noun: sessionId === null ? 'record' : 'staged record',
     } as const
     await recordEvents(trx, ctx, [
-      ...recordEventsOf('CREATED', { ...about, keys: created.map((record) => record.record_id) }),
-      ...recordEventsOf('UPDATED', { ...about, keys: updated.map((record) => record.record_id) }),
+      ...dataRecordEvents('CREATED', { ...about, keys: created.map((record) => record.record_id) }),
+      ...dataRecordEvents('UPDATED', { ...about, keys: updated.map((record) => record.record_id) }),
     ])
     return stored
   })

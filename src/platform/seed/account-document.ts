@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Email, shortTextLimit, text, urlLimit } from '../../contract/platform/common.ts'
+import { Email, maxShortTextLength, text, maxUrlLength } from '../../contract/platform/common.ts'
 import {
   BackgroundCheckType,
   HipaaTrainingType,
@@ -10,10 +10,10 @@ import { CustomFieldEntity, CustomFieldType } from '../../contract/platform/cust
 import { AccountInput } from '../accounts/contract.ts'
 import { NewAudit } from '../audits/audit-input.ts'
 import { Code, Day, LongText, Name } from '../core/input-texts.ts'
-import { FrameworkSlug, promptLimit } from './library-document.ts'
+import { FrameworkSlug, maxPromptLength } from './library-document.ts'
 
-const Prompt = text(promptLimit).min(1)
-const Address = text(urlLimit).min(1)
+const Prompt = text(maxPromptLength).min(1)
+const Address = text(maxUrlLength).min(1)
 
 export const SeedCompany = z.strictObject({
   domain: Name,
@@ -67,7 +67,7 @@ export const SeedEvidence = z.strictObject({
 })
 export type SeedEvidence = z.infer<typeof SeedEvidence>
 
-const SeedNote = z.strictObject({ by: Email, comment: text(shortTextLimit).min(1) })
+const SeedNote = z.strictObject({ by: Email, comment: text(maxShortTextLength).min(1) })
 
 /**
  * A control of a workspace. What it leaves out comes from its template: the texts, and the policies, tests and evidence of this

@@ -6,7 +6,7 @@ import { type CatalogueTable, catalogueIds } from './library.ts'
 import { seedWorkspaceControls } from './workspace-controls.ts'
 
 type Trx = Kysely<PlatformSchema>
-type Place = { readonly accountId: number; readonly workspaceId: number; readonly now: Date }
+type WorkspaceContext = { readonly accountId: number; readonly workspaceId: number; readonly now: Date }
 
 /** Adds the policies of an account, and the frameworks, tests, evidence and controls of its workspaces that are not there yet. */
 export async function seedControls(
@@ -23,11 +23,11 @@ export async function seedControls(
   for (const { name, frameworks, tests, evidence, controls } of workspaces) {
     const workspaceId = workspaceIds.get(name)
     if (workspaceId === undefined) throw new Error(`the workspace "${name}" was not seeded`)
-    const place = { accountId, workspaceId, now }
-    await enableFrameworks(trx, place, frameworks)
-    await seedTests(trx, place, tests)
-    await seedEvidence(trx, place, evidence)
-    await seedWorkspaceControls(trx, place, controls)
+    const workspace = { accountId, workspaceId, now }
+    await enableFrameworks(trx, workspace, frameworks)
+    await seedTests(trx, workspace, tests)
+    await seedEvidence(trx, workspace, evidence)
+    await seedWorkspaceControls(trx, workspace, controls)
   }
 }
 
@@ -52,13 +52,17 @@ async function seedPolicies(
   await addRows(trx, 'policies', rows)
 }
 
-async function enableFrameworks(trx: Trx, { workspaceId, now }: Place, slugs: readonly string[]): Promise<void> {
+async function enableFrameworks(
+  trx: Trx,
+  { workspaceId, now }: WorkspaceContext,
+  slugs: readonly string[],
+): Promise<void> {
   const frameworkId = await catalogueIds(trx, 'frameworks', slugs)
   const rows = slugs.map((slug) => ({ workspace_id: workspaceId, framework_id: frameworkId(slug), enabled_at: now }))
   await addRows(trx, 'workspace_frameworks', rows)
 }
 
-async function seedTests(trx: Trx, { workspaceId, now }: Place, tests: readonly SeedTest[]): Promise<void> {
+async function seedTests(trx: Trx, { workspaceId, now }: WorkspaceContext, tests: readonly SeedTest[]): Promise<void> {
   const templateId = await templateIds(trx, 'test_templates', tests)
   const rows = tests.map(({ name, template, status, monitored }) => ({
     workspace_id: workspaceId,
@@ -72,7 +76,11 @@ async function seedTests(trx: Trx, { workspaceId, now }: Place, tests: readonly 
   await addRows(trx, 'tests', rows)
 }
 
-async function seedEvidence(trx: Trx, { workspaceId, now }: Place, evidence: readonly SeedEvidence[]): Promise<void> {
+async function seedEvidence(
+  trx: Trx,
+  { workspaceId, now }: WorkspaceContext,
+  evidence: readonly SeedEvidence[],
+): Promise<void> {
   const templateId = await templateIds(trx, 'evidence_templates', evidence)
   const rows = evidence.map(({ name, template, kind, validUntil }) => ({
     workspace_id: workspaceId,

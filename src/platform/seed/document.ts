@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { NewAudit } from '../audits/audit-input.ts'
 import {
-  type Checking,
+  type DocumentCheck,
   checkKnown,
   checkKnownKeys,
   checkKnownOne,
   checkUnique,
-  complain,
+  addIssue,
 } from '../core/document-checks.ts'
 import { codeOf, SeedAccount, type SeedControl, type SeedWorkspace } from './account-document.ts'
 import { LibraryDocument } from './library-document.ts'
@@ -49,10 +49,10 @@ const unknownTemplates: Templates = {
 }
 
 /** Complains about names, codes and addresses of a seed that stand twice or name nothing, each at its place. */
-function checkAccounts(checking: Checking<Document>): void {
+function checkAccounts(checking: DocumentCheck<Document>): void {
   const { library, accounts } = checking.value
   const templates = library ? templatesOf(library) : unknownTemplates
-  checkUnique(checking, { path: ['accounts'], what: 'account', values: accounts.map(({ name }) => name) })
+  checkUnique(checking, { path: ['accounts'], noun: 'account', values: accounts.map(({ name }) => name) })
   for (const [index, account] of accounts.entries()) checkAccount(checking, ['accounts', index], account, templates)
 }
 
@@ -68,27 +68,27 @@ function templatesOf({ policies, tests, evidence, controls, frameworks }: Librar
   }
 }
 
-function checkAccount(checking: Checking<Document>, path: Path, account: SeedAccount, templates: Templates): void {
+function checkAccount(checking: DocumentCheck<Document>, path: Path, account: SeedAccount, templates: Templates): void {
   const { people, policies, customFields, workspaces } = account
   checkUnique(checking, {
     path: [...path, 'people'],
-    what: 'person',
+    noun: 'person',
     values: people.map(({ email }) => lower(email)),
   })
-  checkUnique(checking, { path: [...path, 'policies'], what: 'policy', values: policies.map(({ name }) => name) })
+  checkUnique(checking, { path: [...path, 'policies'], noun: 'policy', values: policies.map(({ name }) => name) })
   checkUnique(checking, {
     path: [...path, 'customFields'],
-    what: 'custom field',
+    noun: 'custom field',
     values: customFields.map(({ name }) => name),
   })
   checkUnique(checking, {
     path: [...path, 'workspaces'],
-    what: 'workspace',
+    noun: 'workspace',
     values: workspaces.map(({ name }) => name),
   })
   for (const [index, { template }] of policies.entries()) {
-    const place = [...path, 'policies', index, 'template']
-    checkKnownOne(checking, { path: place, what: 'policy template', value: template, known: templates.policies })
+    const templatePath = [...path, 'policies', index, 'template']
+    checkKnownOne(checking, { path: templatePath, noun: 'policy template', value: template, known: templates.policies })
   }
   const scope = {
     templates,
@@ -109,34 +109,39 @@ function lower(email: string): string {
   return email.toLowerCase()
 }
 
-function checkWorkspace(checking: Checking<Document>, path: Path, workspace: SeedWorkspace, scope: Scope): void {
+function checkWorkspace(checking: DocumentCheck<Document>, path: Path, workspace: SeedWorkspace, scope: Scope): void {
   const { frameworks, tests, evidence, controls, audits } = workspace
   const { templates } = scope
   const lists = [
-    { name: 'frameworks', what: 'framework', values: frameworks },
-    { name: 'tests', what: 'test', values: tests.map(({ name }) => name) },
-    { name: 'evidence', what: 'evidence', values: evidence.map(({ name }) => name) },
-    { name: 'controls', what: 'control', values: controls.map(codeOf) },
+    { name: 'frameworks', noun: 'framework', values: frameworks },
+    { name: 'tests', noun: 'test', values: tests.map(({ name }) => name) },
+    { name: 'evidence', noun: 'evidence', values: evidence.map(({ name }) => name) },
+    { name: 'controls', noun: 'control', values: controls.map(codeOf) },
     {
       name: 'audits',
-      what: 'audit of framework and period',
+      noun: 'audit of framework and period',
       values: audits.map(({ framework, startDate, endDate }) => `${framework} ${startDate}/${endDate}`),
     },
   ]
-  for (const { name, what, values } of lists) checkUnique(checking, { path: [...path, name], what, values })
+  for (const { name, noun, values } of lists) checkUnique(checking, { path: [...path, name], noun, values })
   checkKnown(checking, {
     path: [...path, 'frameworks'],
-    what: 'framework in the library',
+    noun: 'framework in the library',
     values: frameworks,
     known: templates.requirements,
   })
   for (const [index, { template }] of tests.entries()) {
-    const place = [...path, 'tests', index, 'template']
-    checkKnownOne(checking, { path: place, what: 'test template', value: template, known: templates.tests })
+    const templatePath = [...path, 'tests', index, 'template']
+    checkKnownOne(checking, { path: templatePath, noun: 'test template', value: template, known: templates.tests })
   }
   for (const [index, { template }] of evidence.entries()) {
-    const place = [...path, 'evidence', index, 'template']
-    checkKnownOne(checking, { path: place, what: 'evidence template', value: template, known: templates.evidence })
+    const templatePath = [...path, 'evidence', index, 'template']
+    checkKnownOne(checking, {
+      path: templatePath,
+      noun: 'evidence template',
+      value: template,
+      known: templates.evidence,
+    })
   }
   for (const [index, control] of controls.entries()) {
     checkControl(checking, [...path, 'controls', index], control, { ...scope, workspace })
@@ -147,86 +152,86 @@ function checkWorkspace(checking: Checking<Document>, path: Path, workspace: See
 }
 
 function checkControl(
-  checking: Checking<Document>,
+  checking: DocumentCheck<Document>,
   path: Path,
   control: SeedControl,
   { templates, people, policies, workspace }: Scope & { workspace: SeedWorkspace },
 ): void {
   if (control.template === undefined) {
     const missing = (['code', 'name', 'description'] as const).filter((name) => control[name] === undefined)
-    for (const name of missing) complain(checking, [...path, name], 'a control without a template needs its own')
+    for (const name of missing) addIssue(checking, [...path, name], 'a control without a template needs its own')
   }
   checkKnownOne(checking, {
     path: [...path, 'template'],
-    what: 'control template',
+    noun: 'control template',
     value: control.template,
     known: templates.controls,
   })
   const lists = [
-    { name: 'owners', what: 'person', values: control.owners, known: people },
-    { name: 'policies', what: 'policy', values: control.policies, known: policies },
+    { name: 'owners', noun: 'person', values: control.owners, known: people },
+    { name: 'policies', noun: 'policy', values: control.policies, known: policies },
     {
       name: 'tests',
-      what: 'test in this workspace',
+      noun: 'test in this workspace',
       values: control.tests,
       known: new Set(workspace.tests.map(({ name }) => name)),
     },
     {
       name: 'evidence',
-      what: 'evidence in this workspace',
+      noun: 'evidence in this workspace',
       values: control.evidence,
       known: new Set(workspace.evidence.map(({ name }) => name)),
     },
   ]
-  for (const { name, what, values = [], known } of lists) {
-    checkKnown(checking, { path: [...path, name], what, values, known })
-    checkUnique(checking, { path: [...path, name], what, values })
+  for (const { name, noun, values = [], known } of lists) {
+    checkKnown(checking, { path: [...path, name], noun, values, known })
+    checkUnique(checking, { path: [...path, name], noun, values })
   }
   for (const [index, { by }] of control.notes.entries()) {
-    checkKnownOne(checking, { path: [...path, 'notes', index, 'by'], what: 'person', value: by, known: people })
+    checkKnownOne(checking, { path: [...path, 'notes', index, 'by'], noun: 'person', value: by, known: people })
   }
   checkRequirements(checking, [...path, 'requirements'], control.requirements ?? {}, templates, workspace)
 }
 
 function checkRequirements(
-  checking: Checking<Document>,
+  checking: DocumentCheck<Document>,
   path: Path,
   requirements: Readonly<Record<string, readonly string[]>>,
   templates: Templates,
   { frameworks }: SeedWorkspace,
 ): void {
   const keys = Object.keys(requirements)
-  checkKnownKeys(checking, { path, what: 'enabled framework', keys, known: new Set(frameworks) })
+  checkKnownKeys(checking, { path, noun: 'enabled framework', keys, known: new Set(frameworks) })
   for (const [slug, values] of Object.entries(requirements)) {
     const known = templates.requirements.get(slug) ?? anything
-    checkKnown(checking, { path: [...path, slug], what: 'requirement', values, known })
-    checkUnique(checking, { path: [...path, slug], what: 'requirement', values })
+    checkKnown(checking, { path: [...path, slug], noun: 'requirement', values, known })
+    checkUnique(checking, { path: [...path, slug], noun: 'requirement', values })
   }
 }
 
 function checkAuditNames(
-  checking: Checking<Document>,
+  checking: DocumentCheck<Document>,
   path: Path,
   { auditors, internalAuditors, controls, requests }: NewAudit,
   { people, codes }: Scope & { codes: Names },
 ): void {
   const writers = inAnyCase(auditors.map(({ email }) => email))
-  checkKnown(checking, { path: [...path, 'internalAuditors'], what: 'person', values: internalAuditors, known: people })
+  checkKnown(checking, { path: [...path, 'internalAuditors'], noun: 'person', values: internalAuditors, known: people })
   checkKnown(checking, {
     path: [...path, 'controls'],
-    what: 'control in this workspace',
+    noun: 'control in this workspace',
     values: controls,
     known: codes,
   })
   for (const [index, request] of requests.entries()) {
-    const place = [...path, 'requests', index]
-    const what = 'control in this workspace'
-    checkKnown(checking, { path: [...place, 'owners'], what: 'person', values: request.owners, known: people })
-    checkKnown(checking, { path: [...place, 'controls'], what, values: request.controls, known: codes })
+    const requestPath = [...path, 'requests', index]
+    const noun = 'control in this workspace'
+    checkKnown(checking, { path: [...requestPath, 'owners'], noun: 'person', values: request.owners, known: people })
+    checkKnown(checking, { path: [...requestPath, 'controls'], noun, values: request.controls, known: codes })
     for (const [at, { by }] of request.messages.entries()) {
       checkKnownOne(checking, {
-        path: [...place, 'messages', at, 'by'],
-        what: 'person or auditor',
+        path: [...requestPath, 'messages', at, 'by'],
+        noun: 'person or auditor',
         value: by,
         known: { has: (email) => people.has(email) || writers.has(email) },
       })

@@ -16,47 +16,47 @@ const NamesLibrary = z.looseObject({ library: z.string() })
 export async function readSeed(file: string): Promise<SeedDocument> {
   const document = await readYaml(file, 'seed')
   const naming = NamesLibrary.safeParse(document)
-  if (!naming.success) return checked(SeedDocument, { file, what: 'seed', document })
+  if (!naming.success) return checked(SeedDocument, { file, noun: 'seed', document })
   const library = await readLibrary(resolve(dirname(file), naming.data.library))
-  return checked(SeedDocument, { file, what: 'seed', document: { ...naming.data, library } })
+  return checked(SeedDocument, { file, noun: 'seed', document: { ...naming.data, library } })
 }
 
 /** The control library in a YAML file; fails like a seed. */
 export async function readLibrary(file: string): Promise<LibraryDocument> {
-  const what = 'control library'
-  return checked(LibraryDocument, { file, what, document: await readYaml(file, what) })
+  const noun = 'control library'
+  return checked(LibraryDocument, { file, noun, document: await readYaml(file, noun) })
 }
 
 /** An audit in a YAML or JSON file, as a seed would hold it; fails like a seed. */
 export async function readAudit(file: string): Promise<NewAudit> {
-  return checked(NewAudit, { file, what: 'audit', document: await readYaml(file, 'audit') })
+  return checked(NewAudit, { file, noun: 'audit', document: await readYaml(file, 'audit') })
 }
 
 /** The same for a request of an audit. */
 export async function readAuditRequest(file: string): Promise<NewAuditRequest> {
-  return checked(NewAuditRequest, { file, what: 'audit request', document: await readYaml(file, 'audit request') })
+  return checked(NewAuditRequest, { file, noun: 'audit request', document: await readYaml(file, 'audit request') })
 }
 
 function checked<S extends z.ZodType>(
   schema: S,
-  { file, what, document }: { file: string; what: string; document: unknown },
+  { file, noun, document }: { file: string; noun: string; document: unknown },
 ): z.output<S> {
   const parsed = schema.safeParse(document)
   if (parsed.success) return parsed.data
   const issues = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'the document'}: ${message}`)
-  throw new Failure('config_invalid', `${file} is no ${what}: ${issues.join('; ')}`)
+  throw new Failure('config_invalid', `${file} is no ${noun}: ${issues.join('; ')}`)
 }
 
-async function readYaml(file: string, what: string): Promise<unknown> {
-  return parseYaml(file, await readText(file, what))
+async function readYaml(file: string, noun: string): Promise<unknown> {
+  return parseYaml(file, await readText(file, noun))
 }
 
-async function readText(file: string, what: string): Promise<string> {
+async function readText(file: string, noun: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
     const code = errorCode(error) ?? 'unknown reason'
-    throw new Failure('source_unreadable', `cannot read the ${what} ${file} (${code})`, { cause: error })
+    throw new Failure('source_unreadable', `cannot read the ${noun} ${file} (${code})`, { cause: error })
   }
 }
 

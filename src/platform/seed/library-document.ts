@@ -1,19 +1,19 @@
 import { z } from 'zod'
-import { FrameworkTag, shortTextLimit, text, urlLimit } from '../../contract/platform/common.ts'
+import { FrameworkTag, maxShortTextLength, text, maxUrlLength } from '../../contract/platform/common.ts'
 import { ControlCategory, ControlDomain, TrustServiceCriterion } from '../../contract/platform/control-classes.ts'
-import { type Checking, checkKnown, checkKnownKeys, checkUnique } from '../core/document-checks.ts'
+import { type DocumentCheck, checkKnown, checkKnownKeys, checkUnique } from '../core/document-checks.ts'
 import { Code, LongText, Name } from '../core/input-texts.ts'
 
 /** The longest question and activity of a control. */
-export const promptLimit = urlLimit
+export const maxPromptLength = maxUrlLength
 
 const maxInteger = 2_147_483_647
 
-export const FrameworkSlug = text(shortTextLimit).regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, {
+export const FrameworkSlug = text(maxShortTextLength).regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, {
   error: 'must be lower-case letters and digits, joined by single hyphens',
 })
 
-const Prompt = text(promptLimit).min(1)
+const Prompt = text(maxPromptLength).min(1)
 
 const LibraryRequirement = z.strictObject({
   name: Name.describe('Its number in the framework, such as CC6.1; unique in the framework.'),
@@ -89,25 +89,25 @@ export const LibraryDocument = z
   })
 export type LibraryDocument = z.infer<typeof LibraryDocument>
 
-function checkNames(checking: Checking<LibraryDocument>): void {
+function checkNames(checking: DocumentCheck<LibraryDocument>): void {
   const { frameworks, tests, policies, evidence, risks, controls } = checking.value
   const lists = [
-    { path: ['frameworks'], what: 'slug', values: frameworks.map(({ slug }) => slug) },
-    { path: ['tests'], what: 'name', values: tests.map(({ name }) => name) },
-    { path: ['policies'], what: 'name', values: policies.map(({ name }) => name) },
-    { path: ['evidence'], what: 'code', values: evidence.map(({ code }) => code) },
-    { path: ['risks'], what: 'code', values: risks.map(({ code }) => code) },
-    { path: ['controls'], what: 'code', values: controls.map(({ code }) => code) },
-    { path: ['controls'], what: 'number', values: controls.map(({ number }) => number) },
+    { path: ['frameworks'], noun: 'slug', values: frameworks.map(({ slug }) => slug) },
+    { path: ['tests'], noun: 'name', values: tests.map(({ name }) => name) },
+    { path: ['policies'], noun: 'name', values: policies.map(({ name }) => name) },
+    { path: ['evidence'], noun: 'code', values: evidence.map(({ code }) => code) },
+    { path: ['risks'], noun: 'code', values: risks.map(({ code }) => code) },
+    { path: ['controls'], noun: 'code', values: controls.map(({ code }) => code) },
+    { path: ['controls'], noun: 'number', values: controls.map(({ number }) => number) },
   ]
   for (const list of lists) checkUnique(checking, list)
   for (const [index, { requirements }] of frameworks.entries()) {
     const path = ['frameworks', index, 'requirements']
-    checkUnique(checking, { path, what: 'name', values: requirements.map(({ name }) => name) })
+    checkUnique(checking, { path, noun: 'name', values: requirements.map(({ name }) => name) })
   }
 }
 
-function checkMappings(checking: Checking<LibraryDocument>): void {
+function checkMappings(checking: DocumentCheck<LibraryDocument>): void {
   const { frameworks, tests, policies, evidence, risks, controls } = checking.value
   const known = {
     tests: new Set(tests.map(({ name }) => name)),
@@ -120,13 +120,13 @@ function checkMappings(checking: Checking<LibraryDocument>): void {
   }
   for (const [index, control] of controls.entries()) {
     const lists = [
-      { path: ['tests'], what: 'test', values: control.tests, known: known.tests },
-      { path: ['policies'], what: 'policy', values: control.policies, known: known.policies },
-      { path: ['evidence'], what: 'evidence', values: control.evidence, known: known.evidence },
-      { path: ['risks'], what: 'risk', values: control.risks, known: known.risks },
+      { path: ['tests'], noun: 'test', values: control.tests, known: known.tests },
+      { path: ['policies'], noun: 'policy', values: control.policies, known: known.policies },
+      { path: ['evidence'], noun: 'evidence', values: control.evidence, known: known.evidence },
+      { path: ['risks'], noun: 'risk', values: control.risks, known: known.risks },
       ...Object.entries(control.requirements).map(([slug, values]) => ({
         path: ['requirements', slug],
-        what: `requirement of the framework "${slug}"`,
+        noun: `requirement of the framework "${slug}"`,
         values,
         known: known.frameworks.get(slug) ?? new Set<string>(),
       })),
@@ -134,13 +134,13 @@ function checkMappings(checking: Checking<LibraryDocument>): void {
     for (const list of lists) {
       const path = ['controls', index, ...list.path]
       checkKnown(checking, { ...list, path })
-      checkUnique(checking, { path, what: list.what, values: list.values })
+      checkUnique(checking, { path, noun: list.noun, values: list.values })
     }
-    checkUnique(checking, { path: ['controls', index, 'topics'], what: 'topic', values: control.topics })
+    checkUnique(checking, { path: ['controls', index, 'topics'], noun: 'topic', values: control.topics })
     const slugs = Object.keys(control.requirements)
     checkKnownKeys(checking, {
       path: ['controls', index, 'requirements'],
-      what: 'framework',
+      noun: 'framework',
       keys: slugs,
       known: known.frameworks,
     })

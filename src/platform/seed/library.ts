@@ -87,10 +87,10 @@ export async function catalogueIds(
   table: CatalogueTable,
   names: readonly string[],
 ): Promise<(name: string) => number> {
-  const wanted = [...new Set(names)]
+  const distinctNames = [...new Set(names)]
   const key = sql.ref(keys[table])
   const { rows } = await sql<{ id: number; name: string }>`
-    select id, ${key} as name from ${sql.table(table)} where ${key} = any(${wanted}::text[])
+    select id, ${key} as name from ${sql.table(table)} where ${key} = any(${distinctNames}::text[])
   `.execute(trx)
   const ids = new Map(rows.map(({ id, name }) => [name, id]))
   return (name) => ids.get(name) ?? refuseUnknown(`${nouns[table]} "${name}"`)
@@ -111,8 +111,8 @@ export async function requirementIds(
   return (slug, name) => ids.get(requirementKey(slug, name)) ?? refuseUnknown(`requirement "${name}" of "${slug}"`)
 }
 
-function refuseUnknown(what: string): never {
-  throw new Failure('not_found', `the seed names the ${what}, which is not in the library of this platform`)
+function refuseUnknown(entry: string): never {
+  throw new Failure('not_found', `the seed names the ${entry}, which is not in the library of this platform`)
 }
 
 // A slug holds no space.

@@ -2,10 +2,10 @@ import { type Kysely, sql } from 'kysely'
 import { recordOpening } from '../accounts/accounts.ts'
 import { addEntitlements } from '../accounts/entitlements.ts'
 import type { NewAudit } from '../audits/audit-input.ts'
-import { insertAudit, insertRequests, type Writing } from '../audits/write.ts'
+import { insertAudit, insertRequests, type AuditWriteContext } from '../audits/insert-audit.ts'
 import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { operatorWith, storeEvent } from '../events/events.ts'
+import { operatorActor, storeEvent } from '../events/store-events.ts'
 import type { SeedAccount, SeedCompany, SeedCustomField, SeedWorkspace } from './account-document.ts'
 import { seedControls } from './controls.ts'
 import type { SeedDocument, SeedResult } from './document.ts'
@@ -67,7 +67,7 @@ async function recordSeed(
   if (counts.length === 0) return
   await storeEvent(
     trx,
-    { accountId, actor: operatorWith(command), at: now },
+    { accountId, actor: operatorActor(command), at: now },
     {
       type: 'COMPANY_DATA_UPDATED',
       description: `A seed added to the account: ${counts.map(([what, count]) => `${what} ${count}`).join(', ')}`,
@@ -199,7 +199,7 @@ async function seedAudits(
   return added
 }
 
-async function seedAudit(trx: Kysely<PlatformSchema>, audit: NewAudit, writing: Writing): Promise<boolean> {
+async function seedAudit(trx: Kysely<PlatformSchema>, audit: NewAudit, writing: AuditWriteContext): Promise<boolean> {
   const inserted = await insertAudit(trx, audit, writing)
   const { id } =
     inserted ??

@@ -1,17 +1,21 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
-import { slugOf } from '../controls/create.ts'
+import { slugOf } from '../controls/create-control.ts'
 import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { codeOf, type SeedControl } from './account-document.ts'
 import { catalogueIds, requirementIds } from './library.ts'
 
 type Trx = Kysely<PlatformSchema>
-type Place = { readonly accountId: number; readonly workspaceId: number; readonly now: Date }
+type WorkspaceContext = { readonly accountId: number; readonly workspaceId: number; readonly now: Date }
 type Template = Selectable<PlatformSchema['control_templates']>
 type Added = { readonly id: number; readonly control: SeedControl }
 
 /** Adds the controls whose codes the workspace does not have yet, each with its owners, notes and mappings. */
-export async function seedWorkspaceControls(trx: Trx, place: Place, controls: readonly SeedControl[]): Promise<void> {
+export async function seedWorkspaceControls(
+  trx: Trx,
+  place: WorkspaceContext,
+  controls: readonly SeedControl[],
+): Promise<void> {
   const added = await addControls(trx, place, controls)
   if (added.length === 0) return
   await addPeople(trx, place, added)
@@ -19,7 +23,7 @@ export async function seedWorkspaceControls(trx: Trx, place: Place, controls: re
   await addDefaults(trx, place, added)
 }
 
-async function addControls(trx: Trx, place: Place, controls: readonly SeedControl[]): Promise<Added[]> {
+async function addControls(trx: Trx, place: WorkspaceContext, controls: readonly SeedControl[]): Promise<Added[]> {
   const templates = await templatesOf(trx, controls)
   const rows = await addRows(
     trx,
@@ -44,7 +48,11 @@ async function templatesOf(trx: Trx, controls: readonly SeedControl[]): Promise<
   return new Map(rows.map((row) => [row.code, row]))
 }
 
-function controlRow({ accountId, workspaceId, now }: Place, control: SeedControl, template: Template | undefined) {
+function controlRow(
+  { accountId, workspaceId, now }: WorkspaceContext,
+  control: SeedControl,
+  template: Template | undefined,
+) {
   const name = control.name ?? template?.name ?? codeOf(control)
   return {
     account_id: accountId,
@@ -65,7 +73,7 @@ function controlRow({ accountId, workspaceId, now }: Place, control: SeedControl
   }
 }
 
-async function addPeople(trx: Trx, { accountId, now }: Place, added: readonly Added[]): Promise<void> {
+async function addPeople(trx: Trx, { accountId, now }: WorkspaceContext, added: readonly Added[]): Promise<void> {
   const userId = await usersByEmail(
     trx,
     accountId,
@@ -102,14 +110,18 @@ async function usersByEmail(
     select users.id, wanted.email from unnest(${[...new Set(emails)]}::text[]) as wanted (email)
     join users on users.account_id = ${accountId} and fold_case(users.email) = fold_case(wanted.email)
   `.execute(trx)
-  return finder(new Map(rows.map(({ id, email }) => [email, id])), 'person')
+  return requireId(new Map(rows.map(({ id, email }) => [email, id])), 'person')
 }
 
 /** Maps what the controls say themselves. */
-async function addProofs(trx: Trx, { accountId, workspaceId }: Place, added: readonly Added[]): Promise<void> {
-  const policyId = await thingsByName(trx, 'policies', sql`account_id = ${accountId}`)
-  const testId = await thingsByName(trx, 'tests', sql`workspace_id = ${workspaceId}`)
-  const evidenceId = await thingsByName(trx, 'evidence', sql`workspace_id = ${workspaceId} and not is_uploaded`)
+async function addProofs(
+  trx: Trx,
+  { accountId, workspaceId }: WorkspaceContext,
+  added: readonly Added[],
+): Promise<void> {
+  const policyId = await idsByName(trx, 'policies', sql`account_id = ${accountId}`)
+  const testId = await idsByName(trx, 'tests', sql`workspace_id = ${workspaceId}`)
+  const evidenceId = await idsByName(trx, 'evidence', sql`workspace_id = ${workspaceId} and not is_uploaded`)
   const requirementId = await requirementIds(
     trx,
     added.flatMap(({ control }) => Object.keys(control.requirements ?? {})),
@@ -146,7 +158,7 @@ async function addProofs(trx: Trx, { accountId, workspaceId }: Place, added: rea
   )
 }
 
-async function thingsByName(
+async function idsByName(
   trx: Trx,
   table: 'policies' | 'tests' | 'evidence',
   where: RawBuilder<unknown>,
@@ -154,20 +166,24 @@ async function thingsByName(
   const { rows } = await sql<{ id: number; name: string }>`
     select id, name from ${sql.table(table)} where ${where}
   `.execute(trx)
-  return finder(new Map(rows.map(({ id, name }) => [name, id])), table)
+  return requireId(new Map(rows.map(({ id, name }) => [name, id])), table)
 }
 
 // The document was checked, so what it names was seeded before its controls.
-function finder(ids: ReadonlyMap<string, number>, what: string): (name: string) => number {
+function requireId(ids: ReadonlyMap<string, number>, noun: string): (name: string) => number {
   return (name) => {
     const id = ids.get(name)
-    if (id === undefined) throw new Error(`${what}: "${name}" was not seeded`)
+    if (id === undefined) throw new Error(`${noun}: "${name}" was not seeded`)
     return id
   }
 }
 
 /** Maps what the controls leave out as their templates have it: what the account made from the templates' parts. */
-async function addDefaults(trx: Trx, { accountId, workspaceId }: Place, added: readonly Added[]): Promise<void> {
+async function addDefaults(
+  trx: Trx,
+  { accountId, workspaceId }: WorkspaceContext,
+  added: readonly Added[],
+): Promise<void> {
   const without = (list: 'policies' | 'tests' | 'evidence' | 'requirements') =>
     added.filter(({ control }) => control[list] === undefined).map(({ id }) => id)
   await sql`

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../../src/contract/operation.ts'
 import { platformAreas } from '../../../src/contract/platform/platform.ts'
-import { unservedOperations } from '../../../src/contract/platform/unserved-operations.ts'
+import { unimplementedOperations } from '../../../src/contract/platform/unimplemented-operations.ts'
 import { openapi } from '../../../src/http/openapi.ts'
 import { differences, factsOf } from './facts.ts'
 import { intendedDifferences } from './intended-differences.ts'
@@ -71,7 +71,7 @@ describe('the table against the published contract', () => {
     )
     const served = new Set(operations.map(([, { method, path }]) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`))
 
-    expect(Object.keys(unservedOperations).sort()).toEqual(named.filter((one) => !served.has(one)).sort())
+    expect(Object.keys(unimplementedOperations).sort()).toEqual(named.filter((one) => !served.has(one)).sort())
   })
 
   test('the facts name their source, and hold no prose', () => {

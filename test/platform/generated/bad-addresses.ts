@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Operation } from '../../../src/contract/operation.ts'
 import { readText } from '../../../src/http/text.ts'
-import { refusalOfUnknown } from '../../../src/platform/core/unserved.ts'
+import { refusalOfUnknown } from '../../../src/platform/core/unimplemented.ts'
 import type { Badness, Case } from './bad-cases.ts'
 import { fixtureOf } from './fixtures/areas.ts'
 import { alternativesOf, jsonSchemaOf } from './json-schema.ts'

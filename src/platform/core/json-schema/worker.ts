@@ -16,11 +16,11 @@ export type SchemaTask = {
 }
 
 /** For each failing record, by its position, what it fails at, as a JSON list; or why nothing can be judged. */
-export type Verdict = { readonly failures: ReadonlyMap<number, string> } | { readonly refusal: string }
+export type ValidationResult = { readonly failures: ReadonlyMap<number, string> } | { readonly refusal: string }
 
-const keptSchemas = 50
-const shownFailures = 5
-const shownCharacters = 200
+const maxCachedSchemas = 50
+const maxFailures = 5
+const maxTextLength = 200
 
 const options: Options = {
   strict: false,
@@ -41,18 +41,18 @@ const dialects = new Map([
 
 const validators = new Map<number, ValidateFunction>()
 
-performTasks(perform)
+performTasks(validateTask)
 
-function perform(task: SchemaTask): Verdict {
+function validateTask(task: SchemaTask): ValidationResult {
   try {
-    return { failures: judge(validatorOf(task), task.records) }
+    return { failures: validateRecords(validatorOf(task), task.records) }
   } catch (error) {
     // Whatever a schema makes the validator throw is the schema's fault, an endless reference for one.
-    return { refusal: shortened(fault(error)) }
+    return { refusal: truncate(describeSchemaFault(error)) }
   }
 }
 
-function judge(validate: ValidateFunction, records: SchemaTask['records']): ReadonlyMap<number, string> {
+function validateRecords(validate: ValidateFunction, records: SchemaTask['records']): ReadonlyMap<number, string> {
   const failures = new Map<number, string>()
   for (const [index, record] of records.entries()) {
     if (!validate(record)) failures.set(index, describe(validate.errors ?? []))
@@ -63,16 +63,16 @@ function judge(validate: ValidateFunction, records: SchemaTask['records']): Read
 function validatorOf({ schema, cacheKey }: SchemaTask): ValidateFunction {
   const known = cacheKey === null ? undefined : validators.get(cacheKey)
   const validate = known ?? compile(schema)
-  if (cacheKey !== null) keep(cacheKey, validate)
+  if (cacheKey !== null) cacheValidator(cacheKey, validate)
   return validate
 }
 
 /** Keeps the validators that were used last. */
-function keep(cacheKey: number, validate: ValidateFunction): void {
+function cacheValidator(cacheKey: number, validate: ValidateFunction): void {
   validators.delete(cacheKey)
   validators.set(cacheKey, validate)
   const [oldest] = validators.keys()
-  if (validators.size > keptSchemas && oldest !== undefined) validators.delete(oldest)
+  if (validators.size > maxCachedSchemas && oldest !== undefined) validators.delete(oldest)
 }
 
 function compile(schema: SchemaTask['schema']): ValidateFunction {
@@ -87,28 +87,29 @@ function compile(schema: SchemaTask['schema']): ValidateFunction {
 }
 
 /** What is wrong with a schema, in words for the one who wrote it. */
-function fault(error: unknown): string {
+function describeSchemaFault(error: unknown): string {
   if (error instanceof RangeError) return 'it is nested too deeply, or refers to itself without end'
   if (error instanceof SyntaxError) return 'one of its patterns is no regular expression'
   if (!(error instanceof Error) || error instanceof TypeError) return 'it is no JSON Schema'
   if ('missingRef' in error) return `it refers to ${error.missingRef}, which it does not have`
   // The first complaint is the one about the keyword; those behind it repeat it in other words.
-  const [, place = '', complaint] = /^schema is invalid: data(\S*) (.*?)(?:, data[ /].*)?$/s.exec(error.message) ?? []
-  return complaint === undefined ? error.message : `${place || 'it'} ${complaint}`
+  const [, location = '', complaint] =
+    /^schema is invalid: data(\S*) (.*?)(?:, data[ /].*)?$/s.exec(error.message) ?? []
+  return complaint === undefined ? error.message : `${location || 'it'} ${complaint}`
 }
 
 // Names places and rules, and never the value, which may be personal.
 function describe(errors: readonly ErrorObject[]): string {
   return JSON.stringify(
-    errors.slice(0, shownFailures).map(({ instancePath, keyword, params, message = '' }) => ({
-      instancePath: shortened(instancePath),
+    errors.slice(0, maxFailures).map(({ instancePath, keyword, params, message = '' }) => ({
+      instancePath: truncate(instancePath),
       keyword,
-      ...(JSON.stringify(params).length <= shownCharacters && { params }),
-      message: shortened(message),
+      ...(JSON.stringify(params).length <= maxTextLength && { params }),
+      message: truncate(message),
     })),
   )
 }
 
-function shortened(text: string): string {
-  return text.length <= shownCharacters ? text : `${text.slice(0, shownCharacters).toWellFormed()}…`
+function truncate(text: string): string {
+  return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength).toWellFormed()}…`
 }

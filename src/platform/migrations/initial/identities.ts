@@ -18,8 +18,8 @@ create table hris_user_identities (
   updated_at timestamptz(3) not null,
   deleted_at timestamptz(3),
   changed_in xid8 not null default pg_current_xact_id(),
-  -- The fields that the last write of the record named, as bits. One statement writes a whole batch and reads them for each record.
-  given integer not null default 0,
+  -- Bitmask of the fields that the last write named; the batch upsert reads it for each record.
+  written_fields integer not null default 0,
   unique (connection_id, identity_id)
 );
 create index hris_user_identities_created on hris_user_identities (connection_id, created_at, id) where deleted_at is null;

@@ -4,13 +4,13 @@ import { escapeText } from '../../../text/escape.ts'
 import { counted } from '../../../web/words.ts'
 import { AccountInput, type AccountListing } from '../../accounts/contract.ts'
 import { Name } from '../../core/input-texts.ts'
-import { asOperator, type OperatingOptions, operating, parseInput, table } from './operating.ts'
+import { runAsOperator, type OperatorOptions, withOperatorOptions, parseInput, table } from './operating.ts'
 
-export type AccountOptions = OperatingOptions & { readonly account: string }
+export type AccountOptions = OperatorOptions & { readonly account: string }
 
 const AccountName = z.object({ account: Name })
 
-type CreateOptions = OperatingOptions & {
+type CreateOptions = OperatorOptions & {
   readonly name: string
   readonly entitlement: string[]
   readonly acceptTerms?: boolean
@@ -19,7 +19,7 @@ type CreateOptions = OperatingOptions & {
 /** Adds `platform accounts …` and `platform terms …`. */
 export function accountCommands(platform: Command): void {
   const accounts = platform.command('accounts').description('Accounts of the platform')
-  operating(accounts.command('create').description('Open an account'))
+  withOperatorOptions(accounts.command('create').description('Open an account'))
     .requiredOption('--name <name>', 'how you name the account')
     .option('--entitlement <name...>', 'the features of its plan', ['CUSTOM_CONNECTIONS_AND_TESTS'])
     .option('--accept-terms', 'record that its terms are accepted')
@@ -29,22 +29,22 @@ export function accountCommands(platform: Command): void {
         entitlements: options.entitlement,
         termsAcceptedAt: options.acceptTerms ? new Date().toISOString() : null,
       })
-      return asOperator(
+      return runAsOperator(
         options,
         (operator) => operator.createAccount({ body: account }),
         ({ id, name }) => `account ${id}: ${escapeText(name)}`,
       )
     })
-  operating(accounts.command('list').description('List all accounts')).action((options: OperatingOptions) =>
-    asOperator(options, async (operator) => (await operator.listAccounts({})).data, renderAccounts),
+  withOperatorOptions(accounts.command('list').description('List all accounts')).action((options: OperatorOptions) =>
+    runAsOperator(options, async (operator) => (await operator.listAccounts({})).data, renderAccounts),
   )
   ofAccount(accounts.command('show').description('Show one account')).action((options: AccountOptions) =>
-    asOperator(options, (operator) => operator.showAccount({ params: { account: nameOf(options) } }), renderAccount),
+    runAsOperator(options, (operator) => operator.showAccount({ params: { account: nameOf(options) } }), renderAccount),
   )
   const terms = platform.command('terms').description('The terms of the platform')
   ofAccount(terms.command('accept').description('Record that an account accepts them; the first time counts')).action(
     (options: AccountOptions) =>
-      asOperator(
+      runAsOperator(
         options,
         (operator) => operator.acceptTerms({ params: { account: nameOf(options) } }),
         ({ name, termsAcceptedAt }) => `account ${escapeText(name)} accepted the terms at ${termsAcceptedAt}`,
@@ -54,7 +54,7 @@ export function accountCommands(platform: Command): void {
 
 /** A command about one account. */
 export function ofAccount(command: Command): Command {
-  return operating(command).requiredOption('--account <name>', 'the account')
+  return withOperatorOptions(command).requiredOption('--account <name>', 'the account')
 }
 
 /** The name that `--account` gives; one that no account can have is a usage failure. */
@@ -82,6 +82,6 @@ function renderAccount({ id, name, createdAt, termsAcceptedAt, entitlements, cou
     `account ${id}: ${escapeText(name)}, opened at ${createdAt}`,
     termsAcceptedAt === null ? 'the terms are not accepted' : `terms accepted at ${termsAcceptedAt}`,
     `entitlements: ${escapeText(entitlements.join(', ')) || 'none'}`,
-    ...Object.entries(counts).map(([what, count]) => `  ${what} ${count}`),
+    ...Object.entries(counts).map(([noun, count]) => `  ${noun} ${count}`),
   ].join('\n')
 }

@@ -3,9 +3,9 @@ import { AuditId } from '../../../contract/platform/audits.ts'
 import { NewAuditMessage, NewAuditRequest } from '../../audits/audit-input.ts'
 import { readAuditRequest } from '../../seed/file.ts'
 import { RequestMove } from '../audit-contract.ts'
-import { asOperator, type OperatingOptions, operating, parseInput, wholeNumber } from './operating.ts'
+import { runAsOperator, type OperatorOptions, withOperatorOptions, parseInput, wholeNumber } from './operating.ts'
 
-type CreateOptions = OperatingOptions & {
+type CreateOptions = OperatorOptions & {
   readonly audit: string
   readonly file?: string
   readonly code?: string
@@ -19,7 +19,7 @@ type CreateOptions = OperatingOptions & {
 /** Adds `platform requests …`. */
 export function auditRequestCommands(platform: Command): void {
   const requests = platform.command('requests').description('What the auditors of an audit ask for')
-  operating(requests.command('create').description('Add a request to an audit and print its number'))
+  withOperatorOptions(requests.command('create').description('Add a request to an audit and print its number'))
     .requiredOption('--audit <id>', 'the audit, by the id that the public interface answers')
     .option('--file <path>', 'everything about it, as a seed says it (YAML or JSON); the options below add to that')
     .option('--code <code>', 'its short name in the audit, such as REQ-001')
@@ -33,32 +33,32 @@ export function auditRequestCommands(platform: Command): void {
       const { file } = options
       const request = parseInput(NewAuditRequest, {
         ...(file !== undefined && (await readAuditRequest(file))),
-        ...saidOf(options),
+        ...requestFields(options),
       })
-      await asOperator(
+      await runAsOperator(
         options,
         (operator) => operator.createAuditRequest({ params: { auditId: auditId }, body: request }),
         ({ id, status }) => `request ${id}: ${status}`,
       )
     })
-  operating(requests.command('set-status').description('Move a request to another status'))
+  withOperatorOptions(requests.command('set-status').description('Move a request to another status'))
     .argument('<id>', 'its number', wholeNumber)
     .argument('<status>', 'OUTSTANDING, IN_REVIEW, ACCEPTED or CHANGES_REQUESTED')
-    .action((id: number, status: string, options: OperatingOptions) => {
+    .action((id: number, status: string, options: OperatorOptions) => {
       const move = parseInput(RequestMove, { status })
-      return asOperator(
+      return runAsOperator(
         options,
         (operator) => operator.setAuditRequestStatus({ params: { requestId: id }, body: move }),
         (moved) => `request ${moved.id}: ${moved.status}`,
       )
     })
-  operating(requests.command('message').description('Say something about a request'))
+  withOperatorOptions(requests.command('message').description('Say something about a request'))
     .argument('<id>', 'its number', wholeNumber)
     .argument('<text>', 'what to say')
     .option('--by <email>', 'a user of the account or an auditor of the audit (default: the system)')
-    .action((id: number, text: string, options: OperatingOptions & { by?: string }) => {
+    .action((id: number, text: string, options: OperatorOptions & { by?: string }) => {
       const message = parseInput(NewAuditMessage, { message: text, by: options.by ?? null })
-      return asOperator(
+      return runAsOperator(
         options,
         (operator) => operator.addAuditRequestMessage({ params: { requestId: id }, body: message }),
         (added) => `message ${added.id} about request ${id}`,
@@ -66,7 +66,7 @@ export function auditRequestCommands(platform: Command): void {
     })
 }
 
-function saidOf({ code, title, description, status, owner, control }: CreateOptions): Record<string, unknown> {
-  const said = { code, title, description, status, owners: owner, controls: control }
-  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
+function requestFields({ code, title, description, status, owner, control }: CreateOptions): Record<string, unknown> {
+  const fields = { code, title, description, status, owners: owner, controls: control }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }

@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import { AuditId } from '../../../contract/platform/audits.ts'
 import { readAudit } from '../../seed/file.ts'
 import { AuditInput, AuditMove } from '../audit-contract.ts'
-import { asOperator, type OperatingOptions, operating, parseInput } from './operating.ts'
+import { runAsOperator, type OperatorOptions, withOperatorOptions, parseInput } from './operating.ts'
 
-type CreateOptions = OperatingOptions & {
+type CreateOptions = OperatorOptions & {
   readonly account: string
   readonly workspace: string
   readonly file?: string
@@ -22,7 +22,7 @@ type CreateOptions = OperatingOptions & {
 /** Adds `platform audits …`. */
 export function auditCommands(platform: Command): void {
   const audits = platform.command('audits').description('Audits of workspaces, which the public interface only reads')
-  operating(audits.command('create').description('Open an audit and print its id'))
+  withOperatorOptions(audits.command('create').description('Open an audit and print its id'))
     .requiredOption('--account <name>', 'the account')
     .requiredOption('--workspace <name>', 'the workspace that is audited')
     .option('--file <path>', 'everything about it, as a seed says it (YAML or JSON); the options below add to that')
@@ -37,23 +37,23 @@ export function auditCommands(platform: Command): void {
     .option('--control <code...>', 'the controls that are audited')
     .action(async (options: CreateOptions) => {
       const { account, workspace, file } = options
-      const audit = { ...(file !== undefined && (await readAudit(file))), ...saidOf(options) }
+      const audit = { ...(file !== undefined && (await readAudit(file))), ...auditFields(options) }
       const input = parseInput(AuditInput, { account, workspace, audit })
-      await asOperator(
+      await runAsOperator(
         options,
         (operator) => operator.createAudit({ body: input }),
         ({ id, status }) => `audit ${id}: ${status}`,
       )
     })
-  operating(audits.command('set-status').description('Move an audit to another status'))
+  withOperatorOptions(audits.command('set-status').description('Move an audit to another status'))
     .argument('<id>', 'its id, as the public interface answers it')
     .argument('<status>', 'PREPARING, ACTIVE or COMPLETED')
     .option('--completed-at <instant>', 'when it was completed (default: now)')
-    .action((id: string, status: string, options: OperatingOptions & { completedAt?: string }) => {
+    .action((id: string, status: string, options: OperatorOptions & { completedAt?: string }) => {
       const auditId = parseInput(AuditId, id)
       const { completedAt } = options
       const move = parseInput(AuditMove, { status, ...(completedAt !== undefined && { completedAt }) })
-      return asOperator(
+      return runAsOperator(
         options,
         (operator) => operator.setAuditStatus({ params: { auditId: auditId }, body: move }),
         (moved) => `audit ${moved.id}: ${moved.status}`,
@@ -61,8 +61,8 @@ export function auditCommands(platform: Command): void {
     })
 }
 
-function saidOf(options: CreateOptions): Record<string, unknown> {
-  const said = {
+function auditFields(options: CreateOptions): Record<string, unknown> {
+  const fields = {
     framework: options.framework,
     startDate: options.start,
     endDate: options.end,
@@ -73,7 +73,7 @@ function saidOf(options: CreateOptions): Record<string, unknown> {
     internalAuditors: options.internalAuditor,
     controls: options.control,
   }
-  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
 function auditorOf(person: string): { name: string; email: string } {

@@ -2,13 +2,13 @@ import type { Command } from 'commander'
 import type { AccountListing } from '../../accounts/contract.ts'
 import { Entitlements } from '../contract.ts'
 import { type AccountOptions, nameOf, ofAccount } from './accounts.ts'
-import { asOperator, parseInput } from './operating.ts'
+import { runAsOperator, parseInput } from './operating.ts'
 
 /** Adds `platform entitlements …`. */
 export function entitlementCommands(platform: Command): void {
   const entitlements = platform.command('entitlements').description("The features of an account's plan")
   ofAccount(entitlements.command('list').description('List them')).action((options: AccountOptions) =>
-    asOperator(
+    runAsOperator(
       options,
       async (operator) => namesOf(await operator.showAccount({ params: { account: nameOf(options) } })),
       render,
@@ -18,7 +18,7 @@ export function entitlementCommands(platform: Command): void {
     .argument('<names...>', 'such as CUSTOM_CONNECTIONS_AND_TESTS')
     .action((given: string[], options: AccountOptions) => {
       const { names } = parseInput(Entitlements, { names: given })
-      return asOperator(
+      return runAsOperator(
         options,
         async (operator) =>
           namesOf(await operator.grantEntitlements({ params: { account: nameOf(options) }, body: { names: names } })),
@@ -29,7 +29,7 @@ export function entitlementCommands(platform: Command): void {
     .argument('<names...>', 'such as CUSTOM_CONNECTIONS_AND_TESTS')
     .action((given: string[], options: AccountOptions) => {
       const { names } = parseInput(Entitlements, { names: given })
-      return asOperator(
+      return runAsOperator(
         options,
         async (operator) =>
           namesOf(await operator.revokeEntitlements({ params: { account: nameOf(options) }, body: { names: names } })),

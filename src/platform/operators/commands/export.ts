@@ -2,8 +2,15 @@ import { type FileHandle, open } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { errorCode, Failure } from '../../../errors.ts'
 import { jsonOutput } from '../../../text/json-output.ts'
-import { writeOwnFile } from '../../export/own-file.ts'
-import { type LocatedOptions, located, type OperatingOptions, operating, show, withOperator } from './operating.ts'
+import { writeOwnFile } from '../../export/owner-only-file.ts'
+import {
+  type DatabaseOptions,
+  withDatabaseOption,
+  type OperatorOptions,
+  withOperatorOptions,
+  printResult,
+  withOperator,
+} from './operating.ts'
 
 type FileOption = { readonly file: string }
 
@@ -11,22 +18,24 @@ const standardOutput = '-'
 
 /** Adds `platform export` and `platform import`. */
 export function exportCommands(platform: Command): void {
-  operating(platform.command('export').description('Write everything that the platform holds as one JSON document'))
+  withOperatorOptions(
+    platform.command('export').description('Write everything that the platform holds as one JSON document'),
+  )
     .requiredOption('--file <path>', 'where to, readable by you only; - is the standard output')
-    .action(async (options: OperatingOptions & FileOption) => {
+    .action(async (options: OperatorOptions & FileOption) => {
       const { file } = options
       if (file === standardOutput) return withOperator(options, (operator) => operator.writeExport(jsonOutput()))
       const bytes = await writeOwnFile(file, (sink) => withOperator(options, (operator) => operator.writeExport(sink)))
-      show(options, { file, bytes }, () => `everything that the platform holds is in ${file} (${bytes} bytes)`)
+      printResult(options, { file, bytes }, () => `everything that the platform holds is in ${file} (${bytes} bytes)`)
     })
-  located(platform.command('import').description('Make an empty platform the one of an export'))
+  withDatabaseOption(platform.command('import').description('Make an empty platform the one of an export'))
     .requiredOption('--file <path>', 'what `platform export` wrote')
-    .action(async (options: LocatedOptions & FileOption) => {
+    .action(async (options: DatabaseOptions & FileOption) => {
       await using source = await openExport(options.file)
       const { importPlatform } = await import('../../export/import-platform.ts')
       await using database = await openUnused(options.database)
       const result = await importPlatform(database.db, source.createReadStream())
-      show(options, result, ({ rows, tables }) => `took over ${rows} rows of ${tables} tables`)
+      printResult(options, result, ({ rows, tables }) => `took over ${rows} rows of ${tables} tables`)
     })
 }
 

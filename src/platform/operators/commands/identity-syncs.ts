@@ -1,14 +1,16 @@
 import type { Command } from 'commander'
 import { counted } from '../../../web/words.ts'
 import type { SyncResult } from '../../identity-sync/sync-result.ts'
-import { asOperator, type OperatingOptions, operating } from './operating.ts'
+import { runAsOperator, type OperatorOptions, withOperatorOptions } from './operating.ts'
 
 /** Adds `platform sync-identities`. */
 export function identitySyncCommands(platform: Command): void {
-  operating(platform.command('sync-identities').description('Fold the HR records of an account into its personnel now'))
+  withOperatorOptions(
+    platform.command('sync-identities').description('Fold the HR records of an account into its personnel now'),
+  )
     .requiredOption('--account <name>', 'the account')
-    .action((options: OperatingOptions & { account: string }) =>
-      asOperator(options, (operator) => operator.syncIdentities({ body: { account: options.account } }), renderSync),
+    .action((options: OperatorOptions & { account: string }) =>
+      runAsOperator(options, (operator) => operator.syncIdentities({ body: { account: options.account } }), renderSync),
     )
 }
 

@@ -2,9 +2,17 @@ import type { Command } from 'commander'
 import { Failure } from '../../../errors.ts'
 import { KeyInput, type KeyListing } from '../../accounts/contract.ts'
 import { knownPermissions } from '../../accounts/permissions.ts'
-import { asOperator, type OperatingOptions, operating, parseInput, show, table, wholeNumber } from './operating.ts'
+import {
+  runAsOperator,
+  type OperatorOptions,
+  withOperatorOptions,
+  parseInput,
+  printResult,
+  table,
+  wholeNumber,
+} from './operating.ts'
 
-type CreateOptions = OperatingOptions & {
+type CreateOptions = OperatorOptions & {
   readonly account: string
   readonly name: string
   readonly permission?: string[]
@@ -18,14 +26,14 @@ type CreateOptions = OperatingOptions & {
 export function keyCommands(platform: Command): void {
   const keys = platform.command('keys').description('API keys of the platform')
   addCreate(keys)
-  operating(keys.command('list').description('List all API keys, without the keys themselves')).action(
-    (options: OperatingOptions) =>
-      asOperator(options, async (operator) => (await operator.listKeys({})).data, renderKeys),
+  withOperatorOptions(keys.command('list').description('List all API keys, without the keys themselves')).action(
+    (options: OperatorOptions) =>
+      runAsOperator(options, async (operator) => (await operator.listKeys({})).data, renderKeys),
   )
-  operating(keys.command('revoke').description('End an API key for good'))
+  withOperatorOptions(keys.command('revoke').description('End an API key for good'))
     .argument('<id>', 'its number, as `keys list` shows it', wholeNumber)
-    .action((id: number, options: OperatingOptions) =>
-      asOperator(
+    .action((id: number, options: OperatorOptions) =>
+      runAsOperator(
         options,
         async (operator) => {
           await operator.revokeKey({ params: { keyId: id } })
@@ -40,14 +48,14 @@ export function keyCommands(platform: Command): void {
     .option('--json', 'print one JSON document on stdout and nothing else there')
     .action((options: { json?: boolean }) => {
       const permissions = [...knownPermissions].map(([name, operations]) => ({ name, operations }))
-      show(options, permissions, () =>
+      printResult(options, permissions, () =>
         permissions.map(({ name, operations }) => `${name}\t${operations.join(', ')}`).join('\n'),
       )
     })
 }
 
 function addCreate(keys: Command): void {
-  operating(keys.command('create').description('Make an API key and print it, this once'))
+  withOperatorOptions(keys.command('create').description('Make an API key and print it, this once'))
     .requiredOption('--account <name>', 'the account it belongs to')
     .requiredOption('--name <name>', 'what it is for')
     .option('--permission <key...>', 'the permissions it holds')
@@ -63,7 +71,7 @@ function addCreate(keys: Command): void {
         ...(options.expires !== undefined && { expiresAt: options.expires === 'never' ? null : options.expires }),
         ...(options.allowAddress && { allowedAddresses: options.allowAddress }),
       })
-      return asOperator(
+      return runAsOperator(
         options,
         (operator) => operator.createKey({ body: key }),
         (created) => created.key,

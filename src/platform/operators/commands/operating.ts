@@ -6,40 +6,43 @@ import { printJson, standardOutput } from '../../../text/print.ts'
 import { escapeText } from '../../../text/escape.ts'
 import type { Operator } from '../operator.ts'
 
-export type LocatedOptions = { readonly json?: boolean; readonly database: string }
-export type OperatingOptions = LocatedOptions & { readonly url?: string }
+export type DatabaseOptions = { readonly json?: boolean; readonly database: string }
+export type OperatorOptions = DatabaseOptions & { readonly url?: string }
 
 const defaultFolder = './data/platform'
 
 /** Gives a command the options that say which database it is about, and `--json`. */
-export function located(command: Command): Command {
+export function withDatabaseOption(command: Command): Command {
   return command
     .addOption(
       new Option('--database <place>', 'postgres://… or a folder')
         .env('PLATFORM_DATABASE_URL')
-        .argParser((place: string) => place || defaultFolder)
+        .argParser((location: string) => location || defaultFolder)
         .default(defaultFolder),
     )
     .option('--json', 'print one JSON document on stdout and nothing else there')
 }
 
 /** The same for a command that may also act through a running platform. */
-export function operating(command: Command): Command {
-  return located(command).option('--url <address>', 'a running platform, such as http://127.0.0.1:4010/operator/v1')
+export function withOperatorOptions(command: Command): Command {
+  return withDatabaseOption(command).option(
+    '--url <address>',
+    'a running platform, such as http://127.0.0.1:4010/operator/v1',
+  )
 }
 
 /** Does `work` on the platform that the options name and shows what comes of it. */
-export async function asOperator<T>(
-  options: OperatingOptions,
+export async function runAsOperator<T>(
+  options: OperatorOptions,
   work: (operator: Operator) => Promise<T>,
   render: (result: T) => string,
 ): Promise<void> {
-  show(options, await withOperator(options, work), render)
+  printResult(options, await withOperator(options, work), render)
 }
 
 /** Does `work` on the platform that the options name. */
 export async function withOperator<T>(
-  { database, url }: OperatingOptions,
+  { database, url }: OperatorOptions,
   work: (operator: Operator) => Promise<T>,
 ): Promise<T> {
   const { openOperator } = await import('../access.ts')
@@ -59,7 +62,7 @@ export function table(rows: readonly (readonly (string | number)[])[]): string {
   return rows.map((cells) => cells.map((cell) => escapeText(String(cell))).join('\t')).join('\n')
 }
 
-export function show<T>({ json }: { json?: boolean }, result: T, render: (result: T) => string): void {
+export function printResult<T>({ json }: { json?: boolean }, result: T, render: (result: T) => string): void {
   if (json) printJson(result)
   else standardOutput.print(`${render(result)}\n`)
 }

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { escapeText } from '../../../text/escape.ts'
 import { OperatorInput, type OperatorListing, OperatorPassword } from '../contract.ts'
-import { asOperator, type OperatingOptions, operating, parseInput, table } from './operating.ts'
+import { runAsOperator, type OperatorOptions, withOperatorOptions, parseInput, table } from './operating.ts'
 import { readPassword } from './read-password.ts'
 
-type PasswordOptions = OperatingOptions & { readonly name: string; readonly passwordFile?: string }
+type PasswordOptions = OperatorOptions & { readonly name: string; readonly passwordFile?: string }
 
 /** Adds `platform operators …`. */
 export function operatorCommands(platform: Command): void {
@@ -17,15 +17,15 @@ export function operatorCommands(platform: Command): void {
         account: options.account ?? null,
         password: await readPassword(options.passwordFile),
       })
-      await asOperator(
+      await runAsOperator(
         options,
         (access) => access.createOperator({ body: operator }),
         ({ id, name, account }) => `operator ${id}: ${escapeText(name)}, ${escapeText(account ?? 'all accounts')}`,
       )
     })
-  operating(operators.command('list').description('List who may use the Personnel page')).action(
-    (options: OperatingOptions) =>
-      asOperator(options, async (access) => (await access.listOperators({})).data, renderOperators),
+  withOperatorOptions(operators.command('list').description('List who may use the Personnel page')).action(
+    (options: OperatorOptions) =>
+      runAsOperator(options, async (access) => (await access.listOperators({})).data, renderOperators),
   )
   withPassword(operators.command('set-password').description('Replace a password and end the sessions with it')).action(
     async (options: PasswordOptions) => {
@@ -33,7 +33,7 @@ export function operatorCommands(platform: Command): void {
         name: options.name,
         password: await readPassword(options.passwordFile),
       })
-      await asOperator(
+      await runAsOperator(
         options,
         async (access) => {
           await access.setOperatorPassword({ params: { operatorName: name }, body: { password } })
@@ -43,10 +43,10 @@ export function operatorCommands(platform: Command): void {
       )
     },
   )
-  operating(operators.command('remove').description('Let a person no longer use the Personnel page'))
+  withOperatorOptions(operators.command('remove').description('Let a person no longer use the Personnel page'))
     .requiredOption('--name <name>', 'the operator')
-    .action(({ name, ...options }: OperatingOptions & { name: string }) =>
-      asOperator(
+    .action(({ name, ...options }: OperatorOptions & { name: string }) =>
+      runAsOperator(
         options,
         async (access) => {
           await access.removeOperator({ params: { operatorName: name } })
@@ -58,7 +58,7 @@ export function operatorCommands(platform: Command): void {
 }
 
 function withPassword(command: Command): Command {
-  return operating(command)
+  return withOperatorOptions(command)
     .requiredOption('--name <name>', 'what the operator signs in with')
     .option('--password-file <path>', 'a file that holds the password (default: standard input)')
 }

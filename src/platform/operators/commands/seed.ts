@@ -1,17 +1,17 @@
 import type { Command } from 'commander'
 import { counted } from '../../../web/words.ts'
 import { readSeed } from '../../seed/file.ts'
-import { asOperator, type OperatingOptions, operating } from './operating.ts'
+import { runAsOperator, type OperatorOptions, withOperatorOptions } from './operating.ts'
 
 /** Adds `platform seed`. */
 export function seedCommand(platform: Command): void {
-  operating(
+  withOperatorOptions(
     platform.command('seed').description('Add the accounts, workspaces and people of a file that are not there yet'),
   )
     .requiredOption('--file <path>', 'the seed, such as config/platform-seed.yaml')
-    .action(async (options: OperatingOptions & { file: string }) => {
+    .action(async (options: OperatorOptions & { file: string }) => {
       const document = await readSeed(options.file)
-      await asOperator(
+      await runAsOperator(
         options,
         (operator) => operator.seed({ body: document }),
         ({ accounts, workspaces, people }) =>

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { AddressRange } from '../../accounts/contract.ts'
-import { baseAddresses, type LocatedOptions, located, show, wholeNumber } from './operating.ts'
+import { baseAddresses, type DatabaseOptions, withDatabaseOption, printResult, wholeNumber } from './operating.ts'
 
-type ServeOptions = LocatedOptions & {
+type ServeOptions = DatabaseOptions & {
   readonly host: string
   readonly port: number
   readonly syncAt: string
@@ -21,7 +21,7 @@ const defaultRequestsPerMinute = 500
 
 /** Adds `platform serve`. */
 export function serveCommand(platform: Command): void {
-  located(platform.command('serve').description('Serve the public interface until stopped'))
+  withDatabaseOption(platform.command('serve').description('Serve the public interface until stopped'))
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--port <number>', 'the port to listen on; 0 takes a free one', portNumber, defaultPort)
     .option('--sync-at <cron>', 'when the nightly identity sync runs', '0 3 * * *')
@@ -61,7 +61,7 @@ export function serveCommand(platform: Command): void {
         logger: createServerLogger(),
       })
       const { baseUrl, operatorUrl, port } = service
-      show(
+      printResult(
         options,
         { baseUrl, operatorUrl, port, database: service.database.place },
         () => `The platform serves ${baseUrl} on ${service.database.place}. Ctrl-C stops it.`,

@@ -1,5 +1,5 @@
 /** Operations of the published contract that no table here has, with their names. The platform answers them with 501. */
-export const unservedOperations: Readonly<Record<string, string>> = {
+export const unimplementedOperations: Readonly<Record<string, string>> = {
   'DELETE /devices/{deviceId}/documents/{documentId}': 'Delete Device Document',
   'DELETE /policies/{policyId}/approval-configuration/{approvalConfigurationTier}':
     'Remove Policy Approval Configuration',

@@ -1,12 +1,12 @@
 import type { Kysely } from 'kysely'
 import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { type EventType, storeEvent, type Target, type Targets } from '../events/events.ts'
+import { type EventType, storeEvent, type Target, type Targets } from '../events/store-events.ts'
 import type { NewAudit, NewAuditMessage, NewAuditRequest } from './audit-input.ts'
-import { auditorsOf, controlsOf, usersOf } from './names.ts'
+import { ensureAuditors, controlIdsByCode, userIdsByEmail } from './resolve-names.ts'
 
 /** The place of an audit, and who writes it when. */
-export type Writing = {
+export type AuditWriteContext = {
   readonly accountId: number
   readonly workspaceId: number
   readonly command: string
@@ -17,7 +17,7 @@ export type Writing = {
 export async function insertAudit(
   trx: Kysely<PlatformSchema>,
   audit: NewAudit,
-  writing: Writing,
+  writing: AuditWriteContext,
 ): Promise<{ id: number; uuid: string } | null> {
   const { accountId, workspaceId, now } = writing
   const row = await trx
@@ -41,13 +41,22 @@ export async function insertAudit(
     .executeTakeFirst()
   if (!row) return null
   const audit_id = row.id
-  const auditors = (await auditorsOf(trx, accountId, audit.auditors)).map((auditor_id) => ({ audit_id, auditor_id }))
-  const people = (await usersOf(trx, accountId, audit.internalAuditors)).map((user_id) => ({ audit_id, user_id }))
-  const controls = (await controlsOf(trx, workspaceId, audit.controls)).map((control_id) => ({ audit_id, control_id }))
+  const auditors = (await ensureAuditors(trx, accountId, audit.auditors)).map((auditor_id) => ({
+    audit_id,
+    auditor_id,
+  }))
+  const people = (await userIdsByEmail(trx, accountId, audit.internalAuditors)).map((user_id) => ({
+    audit_id,
+    user_id,
+  }))
+  const controls = (await controlIdsByCode(trx, workspaceId, audit.controls)).map((control_id) => ({
+    audit_id,
+    control_id,
+  }))
   await addRows(trx, 'audit_auditors', auditors)
   await addRows(trx, 'audit_internal_auditors', people)
   await addRows(trx, 'audit_controls', controls)
-  await record(trx, writing, {
+  await recordAuditEvent(trx, writing, {
     type: 'AUDIT_CREATED',
     description: `Opened an audit of ${audit.framework}.`,
     target: { kind: 'audit', id: row.uuid },
@@ -59,7 +68,7 @@ export async function insertAudit(
 export async function insertRequests(
   trx: Kysely<PlatformSchema>,
   auditId: number,
-  { requests, writing }: { readonly requests: readonly NewAuditRequest[]; readonly writing: Writing },
+  { requests, writing }: { readonly requests: readonly NewAuditRequest[]; readonly writing: AuditWriteContext },
 ): Promise<{ id: number }[]> {
   const inserted: { id: number }[] = []
   for (const request of requests) {
@@ -69,11 +78,11 @@ export async function insertRequests(
   const [first] = inserted
   if (first) {
     const targets = { kind: 'auditRequest', ids: inserted.map(({ id }) => id) } as const
-    const what = inserted.length === 1 ? 'a request' : `${inserted.length} requests`
-    const description = `Added ${what} to an audit.`
+    const added = inserted.length === 1 ? 'a request' : `${inserted.length} requests`
+    const description = `Added ${added} to an audit.`
     const target = { kind: 'auditRequest', id: first.id } as const
     // The contract has no type of its own for requests that are added.
-    await record(trx, writing, { type: 'CUSTOMER_REQUEST_DETAILS_EDITED', description, target, targets })
+    await recordAuditEvent(trx, writing, { type: 'CUSTOMER_REQUEST_DETAILS_EDITED', description, target, targets })
   }
   return inserted
 }
@@ -95,9 +104,9 @@ export async function insertMessages(
 }
 
 /** Records what was written to an audit. */
-export async function record(
+export async function recordAuditEvent(
   trx: Kysely<PlatformSchema>,
-  { accountId, workspaceId, command, now }: Writing,
+  { accountId, workspaceId, command, now }: AuditWriteContext,
   event: {
     readonly type: EventType
     readonly description: string
@@ -113,7 +122,7 @@ async function insertRequest(
   trx: Kysely<PlatformSchema>,
   auditId: number,
   request: NewAuditRequest,
-  { accountId, workspaceId, now }: Writing,
+  { accountId, workspaceId, now }: AuditWriteContext,
 ): Promise<{ id: number } | null> {
   const row = await trx
     .insertInto('audit_requests')
@@ -131,8 +140,8 @@ async function insertRequest(
     .executeTakeFirst()
   if (!row) return null
   const request_id = row.id
-  const owners = (await usersOf(trx, accountId, request.owners)).map((user_id) => ({ request_id, user_id }))
-  const controls = (await controlsOf(trx, workspaceId, request.controls)).map((control_id) => ({
+  const owners = (await userIdsByEmail(trx, accountId, request.owners)).map((user_id) => ({ request_id, user_id }))
+  const controls = (await controlIdsByCode(trx, workspaceId, request.controls)).map((control_id) => ({
     request_id,
     control_id,
   }))

@@ -35,23 +35,23 @@ export async function presentDevices(
 }
 
 async function userIdsOf(ctx: PlatformContext, rows: readonly Row[]): Promise<ReadonlyMap<number, number>> {
-  const found = await ctx.db
+  const people = await ctx.db
     .selectFrom('personnel')
     .select(['id', 'user_id'])
     .where('account_id', '=', ctx.accountId)
     .where(sql<boolean>`id = any(${rows.map((row) => row.personnel_id)}::bigint[])`)
     .execute()
-  return new Map(found.map((person) => [person.id, person.user_id]))
+  return new Map(people.map((person) => [person.id, person.user_id]))
 }
 
 async function assetsOf(ctx: PlatformContext, rows: readonly Row[]): Promise<ReadonlyMap<number | null, AssetRow>> {
-  const found = await ctx.db
+  const assets = await ctx.db
     .selectFrom('assets')
     .selectAll()
     .where('account_id', '=', ctx.accountId)
     .where(sql<boolean>`device_id = any(${rows.map((row) => row.id)}::bigint[])`)
     .execute()
-  return new Map(found.map((asset) => [asset.device_id, asset]))
+  return new Map(assets.map((asset) => [asset.device_id, asset]))
 }
 
 async function companyOf(ctx: PlatformContext): Promise<string> {

@@ -1,14 +1,14 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { shortTextLimit } from '../../contract/platform/common.ts'
+import { maxShortTextLength } from '../../contract/platform/common.ts'
 import type { ControlCreate } from '../../contract/platform/controls.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { checkCustomFields, storeCustomFields } from '../company/custom-fields.ts'
-import { keepWorkspace } from '../company/workspaces.ts'
+import { lockWorkspaceForShare } from '../company/workspaces.ts'
 import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { recordEvent } from '../events/events.ts'
+import { recordEvent } from '../events/store-events.ts'
 import { evidenceFilesOf, storeEvidenceFiles } from './evidence-files.ts'
-import type { ControlRow } from './find.ts'
+import type { ControlRow } from './find-control.ts'
 
 type Trx = Kysely<PlatformSchema>
 
@@ -19,11 +19,11 @@ export async function createControl(
   workspaceId: number,
   body: ControlCreate,
 ): Promise<ControlRow> {
-  await keepWorkspace(trx, ctx.accountId, workspaceId)
+  await lockWorkspaceForShare(trx, ctx.accountId, workspaceId)
   const files = await evidenceFilesOf(body, ctx.now().toISOString().slice(0, 10))
   const customFields = await checkCustomFields(trx, ctx, 'CONTROL', { submitted: body.customFields, isNew: true })
   const row = await insertControl(trx, ctx, workspaceId, body)
-  await mapEverything(trx, ctx, row, body)
+  await insertMappings(trx, ctx, row, body)
   await storeEvidenceFiles(trx, row, { files, now: ctx.now() })
   await storeCustomFields(trx, { entityType: 'CONTROL', entityId: row.id }, customFields)
   await recordEvent(trx, ctx, {
@@ -42,7 +42,7 @@ export function slugOf(name: string): string | null {
       .normalize('NFKD')
       .toLowerCase()
       .match(/[a-z0-9]+/g) ?? []
-  return words.join('-').slice(0, shortTextLimit) || null
+  return words.join('-').slice(0, maxShortTextLength) || null
 }
 
 async function insertControl(
@@ -78,7 +78,7 @@ async function insertControl(
   return row
 }
 
-async function mapEverything(
+async function insertMappings(
   trx: Trx,
   ctx: PlatformContext,
   { id, workspace_id }: ControlRow,
@@ -87,29 +87,29 @@ async function mapEverything(
   const ofAccount = sql`account_id = ${ctx.accountId}`
   const ofWorkspace = sql`workspace_id = ${workspace_id}`
   const reports = sql`${ofWorkspace} and kind = 'REPORT'`
-  await mapThings(trx, id, {
+  await insertMapping(trx, id, {
     name: 'policyIds',
     ids: policyIds,
     from: 'policies',
     where: ofAccount,
     into: policyColumns,
   })
-  await mapThings(trx, id, { name: 'testIds', ids: testIds, from: 'tests', where: ofWorkspace, into: testColumns })
-  await mapThings(trx, id, {
+  await insertMapping(trx, id, { name: 'testIds', ids: testIds, from: 'tests', where: ofWorkspace, into: testColumns })
+  await insertMapping(trx, id, {
     name: 'reportIds',
     ids: reportIds,
     from: 'evidence',
     where: reports,
     into: evidenceColumns,
   })
-  await mapThings(trx, id, {
+  await insertMapping(trx, id, {
     name: 'requirementIds',
     ids: requirementIds,
     from: 'requirements',
     where: sql`true`,
     into: requirementColumns,
   })
-  await mapThings(trx, id, {
+  await insertMapping(trx, id, {
     name: 'ownersIds',
     ids: ownersIds,
     from: 'users',
@@ -135,18 +135,19 @@ type Mapping = {
 }
 
 // What is mapped is held until the transaction ends: if it went away meanwhile, the mapping would break.
-async function mapThings(
+async function insertMapping(
   trx: Trx,
   controlId: number,
   { name, ids = [], from, where, into, extra = sql`` }: Mapping,
 ): Promise<void> {
-  const wanted = [...new Set(ids)]
-  if (wanted.length === 0) return
+  const distinctIds = [...new Set(ids)]
+  if (distinctIds.length === 0) return
   const { numAffectedRows } = await sql`
     insert into ${into}
     select ${controlId}::bigint, id${extra} from ${sql.table(from)}
-    where ${where} and id = any(${wanted}::bigint[])
+    where ${where} and id = any(${distinctIds}::bigint[])
     for key share
   `.execute(trx)
-  if (Number(numAffectedRows) < wanted.length) throw new Refusal(404, `${name} names something that does not exist`)
+  if (Number(numAffectedRows) < distinctIds.length)
+    throw new Refusal(404, `${name} names something that does not exist`)
 }

@@ -1,8 +1,8 @@
 import { platformPrefix } from '../../contract/platform/platform.ts'
-import { unservedOperations } from '../../contract/platform/unserved-operations.ts'
+import { unimplementedOperations } from '../../contract/platform/unimplemented-operations.ts'
 import { type Refusal, refuse } from '../../http/refusal.ts'
 
-const patterns = Object.entries(unservedOperations).map(([operation, name]) => {
+const patterns = Object.entries(unimplementedOperations).map(([operation, name]) => {
   const [method, path = ''] = operation.split(' ')
   return { method, name, path: new RegExp(`^${platformPrefix}${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }
 })
@@ -10,12 +10,12 @@ const patterns = Object.entries(unservedOperations).map(([operation, name]) => {
 /** What to say of a path that nothing is served under, to a caller who may have read the published contract; null: nothing better. */
 export function refusalOfUnknown({ method, url }: { readonly method: string; readonly url: string }): Refusal | null {
   const [path = ''] = url.split('?', 1)
-  const asked = method === 'HEAD' ? 'GET' : method
-  const unserved = patterns.find((pattern) => pattern.method === asked && pattern.path.test(path))
-  if (unserved) {
+  const requestedMethod = method === 'HEAD' ? 'GET' : method
+  const unimplemented = patterns.find((pattern) => pattern.method === requestedMethod && pattern.path.test(path))
+  if (unimplemented) {
     return refuse(
       'NotImplemented',
-      `"${unserved.name}" is an operation of the contract that this platform does not serve`,
+      `"${unimplemented.name}" is an operation of the contract that this platform does not serve`,
     )
   }
   const isOtherVersion =

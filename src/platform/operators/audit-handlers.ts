@@ -3,7 +3,7 @@ import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { findAccount } from '../accounts/accounts.ts'
 import type { NewAuditMessage, NewAuditRequest } from '../audits/audit-input.ts'
-import { insertAudit, insertMessages, insertRequests, record } from '../audits/write.ts'
+import { insertAudit, insertMessages, insertRequests, recordAuditEvent } from '../audits/insert-audit.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import type { AuditInput, AuditMove, auditOperations, MovedAudit, MovedRequest, RequestMove } from './audit-contract.ts'
 import type { OperatorContext } from './context.ts'
@@ -13,37 +13,40 @@ type Db = Kysely<PlatformSchema>
 /** What the operator may do with audits. What a name or id does not name is `not_found`; what is there already a `conflict`. */
 export const auditHandlers: Handlers<typeof auditOperations, OperatorContext> = {
   async createAudit(context, { body }) {
-    return { status: 201, body: await inOne(context, (trx, now) => createAudit(trx, body, now)) }
+    return { status: 201, body: await inTransaction(context, (trx, now) => createAudit(trx, body, now)) }
   },
   async setAuditStatus(context, { params: { auditId }, body }) {
-    return { status: 200, body: await inOne(context, (trx, now) => setAuditStatus(trx, auditId, body, now)) }
+    return { status: 200, body: await inTransaction(context, (trx, now) => setAuditStatus(trx, auditId, body, now)) }
   },
   async createAuditRequest(context, { params: { auditId }, body }) {
-    return { status: 201, body: await inOne(context, (trx, now) => createRequest(trx, auditId, body, now)) }
+    return { status: 201, body: await inTransaction(context, (trx, now) => createRequest(trx, auditId, body, now)) }
   },
   async setAuditRequestStatus(context, { params: { requestId }, body }) {
-    return { status: 200, body: await inOne(context, (trx, now) => setRequestStatus(trx, requestId, body, now)) }
+    return {
+      status: 200,
+      body: await inTransaction(context, (trx, now) => setRequestStatus(trx, requestId, body, now)),
+    }
   },
   async addAuditRequestMessage(context, { params: { requestId }, body }) {
-    return { status: 201, body: await inOne(context, (trx, now) => addMessage(trx, requestId, body, now)) }
+    return { status: 201, body: await inTransaction(context, (trx, now) => addMessage(trx, requestId, body, now)) }
   },
 }
 
-async function inOne<T>({ db, now }: OperatorContext, work: (trx: Db, now: Date) => Promise<T>): Promise<T> {
+async function inTransaction<T>({ db, now }: OperatorContext, work: (trx: Db, now: Date) => Promise<T>): Promise<T> {
   return await db.transaction().execute((trx) => work(trx, now()))
 }
 
 async function createAudit(trx: Db, { account, workspace, audit }: AuditInput, now: Date): Promise<MovedAudit> {
   const { id: accountId } = await findAccount(trx, account)
-  const place = await trx
+  const workspaceRow = await trx
     .selectFrom('workspaces')
     .select('id')
     .where('account_id', '=', accountId)
     .where('name', '=', workspace)
     .forKeyShare()
     .executeTakeFirst()
-  if (!place) throw new Failure('not_found', `the account "${account}" has no workspace "${workspace}"`)
-  const writing = { accountId, workspaceId: place.id, command: 'platform audits create', now }
+  if (!workspaceRow) throw new Failure('not_found', `the account "${account}" has no workspace "${workspace}"`)
+  const writing = { accountId, workspaceId: workspaceRow.id, command: 'platform audits create', now }
   const row = await insertAudit(trx, audit, writing)
   if (!row) {
     const period = `${audit.startDate} to ${audit.endDate}`
@@ -64,7 +67,7 @@ async function setAuditStatus(trx: Db, uuid: string, { status, completedAt }: Au
     .set({ status, completed_at: completed, ...changedAt(now) })
     .where('id', '=', audit.id)
     .execute()
-  await record(trx, writingOf(audit, 'platform audits set-status', now), {
+  await recordAuditEvent(trx, writeContextOf(audit, 'platform audits set-status', now), {
     type: 'AUDIT_STATUS_CHANGED',
     description: `Moved an audit of ${audit.framework_type} from ${audit.status} to ${status}.`,
     target: { kind: 'audit', id: audit.uuid },
@@ -75,7 +78,7 @@ async function setAuditStatus(trx: Db, uuid: string, { status, completedAt }: Au
 async function createRequest(trx: Db, uuid: string, request: NewAuditRequest, now: Date): Promise<MovedRequest> {
   const audit = await lockAudit(trx, uuid)
   await requireWriters(trx, { accountId: audit.account_id, auditId: audit.id }, request.messages)
-  const writing = writingOf(audit, 'platform requests create', now)
+  const writing = writeContextOf(audit, 'platform requests create', now)
   const [row] = await insertRequests(trx, audit.id, { requests: [request], writing })
   if (!row) throw new Failure('conflict', `the audit ${uuid} has a request ${request.code} already`)
   return { id: row.id, status: request.status }
@@ -89,7 +92,7 @@ async function setRequestStatus(trx: Db, id: number, { status }: RequestMove, no
     .set({ status, ...changedAt(now) })
     .where('id', '=', id)
     .execute()
-  await record(trx, writingOf(request, 'platform requests set-status', now), {
+  await recordAuditEvent(trx, writeContextOf(request, 'platform requests set-status', now), {
     type: 'REQUEST_STATUS_CHANGED',
     description: `Moved the request ${request.code} from ${request.status} to ${status}.`,
     target: { kind: 'auditRequest', id },
@@ -103,7 +106,7 @@ async function addMessage(trx: Db, id: number, message: NewAuditMessage, now: Da
   const [row] = await insertMessages(trx, id, { messages: [message], now })
   if (!row) throw new Error(`the message about request ${id} was not stored`)
   await trx.updateTable('audit_requests').set(changedAt(now)).where('id', '=', id).execute()
-  await record(trx, writingOf(request, 'platform requests message', now), {
+  await recordAuditEvent(trx, writeContextOf(request, 'platform requests message', now), {
     type: 'REQUEST_MESSAGE_SENT',
     description: `Added a message to the request ${request.code}.`,
     target: { kind: 'auditRequest', id },
@@ -163,7 +166,7 @@ function changedAt(now: Date) {
   }
 }
 
-function writingOf(
+function writeContextOf(
   { account_id, workspace_id }: { readonly account_id: number; readonly workspace_id: number },
   command: string,
   now: Date,

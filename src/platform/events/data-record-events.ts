@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type By, eventsInsert, type NewEvent, type Target, type TargetKind } from './events.ts'
+import { type WriteContext, eventsInsert, type NewEvent, type Target, type TargetKind } from './store-events.ts'
 
-type What = 'CREATED' | 'UPDATED' | 'REMOVED'
+type Change = 'CREATED' | 'UPDATED' | 'REMOVED'
 
 type Kind = {
   readonly connectionId: number
@@ -19,7 +19,7 @@ type Written = Kind & {
 }
 
 /** The event for what one request did to records of a connection; none where it did nothing. */
-export function recordEventsOf(what: What, written: Written): NewEvent[] {
+export function dataRecordEvents(what: Change, written: Written): NewEvent[] {
   const { connectionId, kind, keys, count = keys.length } = written
   if (count === 0) return []
   const { target = connectionTarget(connectionId) } = written
@@ -31,8 +31,11 @@ export function recordEventsOf(what: What, written: Written): NewEvent[] {
  * The same as a statement, to be a part of the one that writes: an event for what it created and one for what it changed. `records`
  * is a query that gives `key` and `is_new` of each.
  */
-export function writtenRecordEvents(by: By, { records, ...kind }: Kind & { records: RawBuilder<unknown> }) {
-  const described = (what: What) => {
+export function dataRecordEventsInsert(
+  by: WriteContext,
+  { records, ...kind }: Kind & { records: RawBuilder<unknown> },
+) {
+  const described = (what: Change) => {
     const [one, several] = [true, false].map((isOne) => describe(what, kind, { isOne, count: '%s' }))
     return sql`format(case count(*) when 1 then ${one}::text else ${several}::text end, count(*))`
   }
@@ -54,7 +57,7 @@ function connectionTarget(connectionId: number): Target {
 }
 
 function describe(
-  what: What,
+  what: Change,
   { noun, connectionId }: Kind,
   { isOne, count }: { isOne: boolean; count: number | string },
 ): string {

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, type Selectable, sql, type Updateable } from 'kysely'
-import { longTextLimit } from '../../contract/platform/common.ts'
+import { maxLongTextLength } from '../../contract/platform/common.ts'
 import type { DeviceUpload, Explanation } from '../../contract/platform/devices.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableJson } from '../core/storable-json.ts'
-import { recordEvent } from '../events/events.ts'
+import { recordEvent } from '../events/store-events.ts'
 import { findPerson } from '../people/personnel.ts'
 import { followDevice, insertDeviceAsset } from './device-assets.ts'
 
@@ -41,7 +41,7 @@ const explanations = [
   'screenLockExplanation',
 ] as const satisfies readonly (keyof DeviceUpload)[]
 
-type Report = { readonly values: Values; readonly apps: readonly string[] | undefined; readonly ownerId: number }
+type DeviceReport = { readonly values: Values; readonly apps: readonly string[] | undefined; readonly ownerId: number }
 
 /**
  * Creates the device with its asset, or updates the one of the connection that shares a key with it; what is left out stays. A
@@ -112,7 +112,7 @@ function explanationsOf(upload: DeviceUpload): Record<string, Explanation> {
 
 // Texts were checked as they came in. Nesting is looked at first: writing out what is nested without end would exhaust the stack.
 function checkExplanation(field: string, value: Record<string, unknown>): void {
-  if (isStorableJson(value) && JSON.stringify(value).length <= longTextLimit) return
+  if (isStorableJson(value) && JSON.stringify(value).length <= maxLongTextLength) return
   throw new Refusal(400, `${field} is too long, nested too deeply, or holds text that cannot be stored`)
 }
 
@@ -120,7 +120,7 @@ async function insertDevice(
   trx: Kysely<PlatformSchema>,
   ctx: PlatformContext,
   connectionId: number,
-  { values, apps = [], ownerId }: Report,
+  { values, apps = [], ownerId }: DeviceReport,
 ): Promise<Row> {
   const now = ctx.now()
   const row = await trx
@@ -154,7 +154,7 @@ async function updateDevice(
   trx: Kysely<PlatformSchema>,
   ctx: PlatformContext,
   known: Row,
-  { values, apps, ownerId }: Report,
+  { values, apps, ownerId }: DeviceReport,
 ): Promise<Row> {
   const now = ctx.now()
   const hasOtherApps = apps !== undefined && (await replaceApps(trx, known.id, apps, now))

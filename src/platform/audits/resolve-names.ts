@@ -4,28 +4,28 @@ import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
 /** The ids of the account's users with these addresses; kept from being deleted until the transaction ends. */
-export async function usersOf(
+export async function userIdsByEmail(
   trx: Kysely<PlatformSchema>,
   accountId: number,
   emails: readonly string[],
 ): Promise<number[]> {
-  const wanted = [...new Set(emails.map((email) => email.toLowerCase()))]
-  if (wanted.length === 0) return []
+  const addresses = [...new Set(emails.map((email) => email.toLowerCase()))]
+  if (addresses.length === 0) return []
   const rows = await trx
     .selectFrom('users')
     .select(['id', 'email'])
     .where('account_id', '=', accountId)
-    .where(sql<boolean>`fold_case(email) = any(${wanted}::text[])`)
+    .where(sql<boolean>`fold_case(email) = any(${addresses}::text[])`)
     .orderBy('id')
     .forKeyShare()
     .execute()
-  const found = new Set(rows.map(({ email }) => email.toLowerCase()))
-  refuseMissing(wanted, found, (email) => `the account has no user ${email}`)
+  const known = new Set(rows.map(({ email }) => email.toLowerCase()))
+  refuseMissing(addresses, known, (email) => `the account has no user ${email}`)
   return rows.map(({ id }) => id)
 }
 
 /** The ids of the workspace's controls with these codes; kept from being deleted until the transaction ends. */
-export async function controlsOf(
+export async function controlIdsByCode(
   trx: Kysely<PlatformSchema>,
   workspaceId: number,
   codes: readonly string[],
@@ -39,13 +39,13 @@ export async function controlsOf(
     .orderBy('id')
     .forKeyShare()
     .execute()
-  const found = new Set(rows.map(({ code }) => code))
-  refuseMissing(codes, found, (code) => `the workspace has no control ${code}`)
+  const known = new Set(rows.map(({ code }) => code))
+  refuseMissing(codes, known, (code) => `the workspace has no control ${code}`)
   return rows.map(({ id }) => id)
 }
 
 /** The ids of these auditors, who are added to the account if they are new. A known address keeps its name. */
-export async function auditorsOf(
+export async function ensureAuditors(
   trx: Kysely<PlatformSchema>,
   accountId: number,
   auditors: readonly { readonly name: string; readonly email: string }[],
@@ -67,10 +67,10 @@ export async function auditorsOf(
 }
 
 function refuseMissing(
-  wanted: readonly string[],
-  found: ReadonlySet<string>,
+  names: readonly string[],
+  known: ReadonlySet<string>,
   message: (missing: string) => string,
 ): void {
-  const missing = wanted.find((name) => !found.has(name))
+  const missing = names.find((name) => !known.has(name))
   if (missing !== undefined) throw new Failure('not_found', message(missing))
 }

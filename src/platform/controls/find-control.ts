@@ -22,7 +22,7 @@ export async function findControl(
 }
 
 /** As `findControl`, and keeps the control from being deleted until the transaction ends. */
-export async function keepControl(
+export async function lockControlForShare(
   trx: Kysely<PlatformSchema>,
   ctx: PlatformContext,
   address: ControlAddress,

@@ -6,7 +6,7 @@ import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { fullUsers } from '../people/users.ts'
 import { classesOf } from './asset-classes.ts'
-import { presentDevices } from './device-presenting.ts'
+import { presentDevices } from './present-devices.ts'
 
 type Row = Selectable<PlatformSchema['assets']>
 

@@ -3,30 +3,30 @@ import { Failure } from '../../errors.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { syncIdentities } from '../identity-sync/identity-sync.ts'
-import type { SyncReport } from '../identity-sync/nightly.ts'
+import type { SyncListener } from '../identity-sync/nightly.ts'
 import type { PageOperator } from '../operators/sessions.ts'
 import { resetSync } from '../people/personnel.ts'
 
-export type ActsOptions = {
+export type PageActionOptions = {
   readonly db: Kysely<PlatformSchema>
   readonly now: () => Date
   /** Told how a sync ended that was started here. */
-  readonly report: SyncReport
+  readonly listener: SyncListener
 }
 
-type Act = { readonly operator: PageOperator; readonly accountId: number }
+type AccountAction = { readonly operator: PageOperator; readonly accountId: number }
 
 /** Everything that the page changes on behalf of an operator. */
-export type Acts = {
+export type PageActions = {
   /** Starts an identity sync and does not wait for it; false if one is running. */
-  startSync(act: Act): Promise<boolean>
+  startSync(act: AccountAction): Promise<boolean>
   /** Gives one person, or all people, back to the sync and returns how many they were; null if a sync is running. */
-  reset(act: Act & { readonly personnelIds?: readonly number[] }): Promise<number | null>
+  reset(act: AccountAction & { readonly personnelIds?: readonly number[] }): Promise<number | null>
   /** Resolves when no sync is running that was started here. */
-  ended(): Promise<void>
+  whenIdle(): Promise<void>
 }
 
-export function createActs({ db, now, report }: ActsOptions): Acts {
+export function createPageActions({ db, now, listener: report }: PageActionOptions): PageActions {
   const running = new Set<Promise<void>>()
   return {
     async startSync({ operator, accountId }) {
@@ -39,11 +39,11 @@ export function createActs({ db, now, report }: ActsOptions): Acts {
         onBegin: () => begun.resolve(true),
       })
         .then(
-          ({ created, changed }) => report.done(accountId, created + changed),
+          ({ created, changed }) => report.onFinished(accountId, created + changed),
           (error: unknown) => {
             const isBusy = error instanceof Failure && error.code === 'conflict'
             begun.resolve(!isBusy)
-            if (!isBusy) report.failed(accountId, error)
+            if (!isBusy) report.onFailed(accountId, error)
           },
         )
         .finally(() => running.delete(work))
@@ -61,7 +61,7 @@ export function createActs({ db, now, report }: ActsOptions): Acts {
         throw error
       }
     },
-    async ended() {
+    async whenIdle() {
       await Promise.all(running)
     },
   }

@@ -4,7 +4,7 @@ import { finished } from 'node:stream/promises'
 import { errorCode, Failure } from '../../errors.ts'
 import { replaceFile } from '../../system/replace-file.ts'
 
-const fileTroubles: ReadonlySet<string> = new Set([
+const fileErrorCodes: ReadonlySet<string> = new Set([
   'EACCES',
   'EISDIR',
   'ENAMETOOLONG',
@@ -39,6 +39,6 @@ async function writeAll(draft: FileHandle, write: (sink: Writable) => Promise<vo
 
 function failureOf(error: unknown, path: string): unknown {
   const code = errorCode(error)
-  if (code === undefined || !fileTroubles.has(code)) return error
+  if (code === undefined || !fileErrorCodes.has(code)) return error
   return new Failure('usage', `cannot write ${path} (${code}); name another file`, { cause: error })
 }

@@ -1,10 +1,10 @@
 import { TaskThread } from '../../../system/task-thread.ts'
-import type { SchemaTask, Verdict } from './worker.ts'
+import type { SchemaTask, ValidationResult } from './worker.ts'
 
 /** How far a schema may go for one request before it is given up. */
 type SchemaLimits = { readonly taskMs: number; readonly memoryMb: number }
 
-type SchemaThread = TaskThread<SchemaTask, Verdict>
+type SchemaThread = TaskThread<SchemaTask, ValidationResult>
 
 const usualLimits: SchemaLimits = { taskMs: 3000, memoryMb: 256 }
 const threads = 2
@@ -14,7 +14,7 @@ const threads = 2
  * reference can keep a validator busy for ever. The tasks of one account wait for each other, so that an account with a bad schema
  * keeps only one thread busy.
  */
-export class SchemaJudge implements AsyncDisposable {
+export class SchemaValidator implements AsyncDisposable {
   readonly #limits: SchemaLimits
   readonly #threads: readonly SchemaThread[]
   readonly #free: SchemaThread[]
@@ -28,7 +28,7 @@ export class SchemaJudge implements AsyncDisposable {
   }
 
   /** Judges records that belong to an account. */
-  async judge(accountId: number, task: SchemaTask): Promise<Verdict> {
+  async validate(accountId: number, task: SchemaTask): Promise<ValidationResult> {
     return this.#inTurn(accountId, () => this.#onFreeThread((thread) => this.#verdict(thread, task)))
   }
 
@@ -36,7 +36,7 @@ export class SchemaJudge implements AsyncDisposable {
     await Promise.all(this.#threads.map((thread) => thread[Symbol.asyncDispose]()))
   }
 
-  async #verdict(thread: SchemaThread, task: SchemaTask): Promise<Verdict> {
+  async #verdict(thread: SchemaThread, task: SchemaTask): Promise<ValidationResult> {
     const { taskMs, memoryMb } = this.#limits
     const end = await thread.run(task)
     if ('result' in end) return end.result
