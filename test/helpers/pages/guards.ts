@@ -1,14 +1,10 @@
 import { limitRows } from '../../../src/identity/guards/limits.ts'
-import { companySizes, tripPoints } from '../guards/trip-points.ts'
 
 const title = '### Limits\n'
 const end = '\n### Always\n'
 
 const note = `A limit has a \`count\` and a \`share\`; the plan is held when both are exceeded. Made from \`src/identity/guards/limits.ts\` by
 \`npx vitest run test/house.test.ts -u\`.
-`
-
-const trips = `With these defaults so many pass, by the people employed (for the last two, by rows), and one more holds the plan:
 `
 
 /** The page docs/guards.md, with its part about limits made from their table. */
@@ -21,18 +17,8 @@ export function guardsPage(page: string): string {
     against,
     `${count}, or ${share * 100} %`,
   ])
-  const points = Object.entries(tripPoints).map(([name, most]) => [
-    `\`${name}\``,
-    ...most.map((number) => String(number ?? 'all')),
-  ])
   return (
-    [
-      `${before}${title}`,
-      note,
-      table(['Limit', 'Counts', 'Measured against', 'Default'], limits),
-      trips,
-      table(['Limit', ...companySizes.map(String)], points),
-    ].join('\n') + after
+    [`${before}${title}`, note, table(['Limit', 'Counts', 'Measured against', 'Default'], limits)].join('\n') + after
   )
 }
 
