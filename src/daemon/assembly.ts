@@ -95,7 +95,7 @@ export async function assemble(
       if (jobs.some(({ line = 'short' }) => line === 'short')) scheduler.expectShort()
       await queue.enqueue(jobs)
     },
-    expectShort: scheduler.expectShort,
+    expectShortWork: scheduler.expectShort,
     platform,
     events,
     traces,

@@ -15,7 +15,7 @@ import { knowsAnybody } from '../store/roster/roster.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import type { Platform, SyncConnection } from '../sync/context/context.ts'
 import { classifyAnswer } from '../sync/rate-limit/classify-answers.ts'
-import { previewReading } from '../sync/plan/preview-reading.ts'
+import { summarizeReading } from '../sync/plan/summarize-reading.ts'
 import { lookUpTarget } from '../sync/sync.ts'
 import type { Events } from '../telemetry/events.ts'
 import { checkChannel } from './alerts/check-channel.ts'
@@ -217,7 +217,7 @@ async function* checkSource(
     const { source } = opened
     if (source === null) return 'nothing new to read'
     const about = { now: now(), signal, guards: connection.guards }
-    const found = await previewReading(opened, { ...feed, mapping }, about).finally(() => opened.close?.())
+    const found = await summarizeReading(opened, { ...feed, mapping }, about).finally(() => opened.close?.())
     if (found.missing.length > 0) throw new Failure('source_unreadable', `${source.name}: ${found.missing.join('; ')}`)
     if (source.end !== undefined) notes.push(`end of the list: ${source.end}`)
     for (const fault of found.rejects) faults.set(kindOf(fault), (faults.get(kindOf(fault)) ?? 0) + 1)

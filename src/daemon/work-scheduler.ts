@@ -1,6 +1,6 @@
 import { setTimeout as after, setImmediate as nextTurn } from 'node:timers/promises'
 import type { YieldToShortWork } from '../sync/context/context.ts'
-import { longRows } from '../sync/context/enqueue.ts'
+import { minRowsOfLongRun } from '../sync/context/enqueue.ts'
 
 /** So long short work goes first, whatever waits for it, and for each second of long work it may be so many seconds more. */
 const patience = { mostMs: 2000, perWorked: 3 }
@@ -126,7 +126,7 @@ export function createWorkScheduler(clock: Clock = machineClock): WorkScheduler 
       let long: ReturnType<typeof patiently> | null = null
       try {
         await work(async (read) => {
-          if (long === null && (read?.rows ?? 0) >= longRows) {
+          if (long === null && (read?.rows ?? 0) >= minRowsOfLongRun) {
             long = patiently()
             endShort()
           }

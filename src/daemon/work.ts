@@ -7,7 +7,7 @@ import { retain } from '../store/retention/retain.ts'
 import { formerRows } from '../store/runs/claims.ts'
 import type { Platform } from '../sync/context/context.ts'
 import {
-  readBackInDoubt,
+  verifyPeopleInDoubt,
   readBackLeavers,
   requestEventRuns,
   type SyncContext,
@@ -72,7 +72,7 @@ export async function startWork(
   const stopping = new AbortController()
   const connections = [...sync.connections.keys()]
   const reading = { connections, repairs: 'by a run', signal: stopping.signal } as const
-  starting.use(regularly('in-doubt', inDoubtMs, () => readBackInDoubt(sync, reading)))
+  starting.use(regularly('in-doubt', inDoubtMs, () => verifyPeopleInDoubt(sync, reading)))
   starting.use(regularly('leavers', leaversMs, () => readBackLeavers(sync, { connections, signal: stopping.signal })))
   starting.defer(() => stopping.abort())
   if ([...sync.connections.values()].some(({ feeds }) => feeds.webhook)) {

@@ -24,7 +24,7 @@ export async function listClassifiedValues(db: Db, connection: string): Promise<
 }
 
 /** Keeps what a value means from now on; what was said of it before is replaced. */
-export async function classValue(
+export async function storeClassifiedValue(
   db: Db,
   { connection, field, value, meaning, by, now }: ClassifiedValue & { connection: string; by: string; now: Date },
 ): Promise<void> {

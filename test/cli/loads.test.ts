@@ -19,7 +19,7 @@ test('a plan loads neither what keeps jobs nor what sends requests nor what draw
     ...['jsonata', 'yauzl'],
   ]
   const others = ['contract/control/control', 'daemon/control/handlers', 'sync/deliver/deliver', 'connectors/http/open']
-  expect(files).toContain('src/sync/plan/plan-only.ts')
+  expect(files).toContain('src/sync/plan/dry-run.ts')
   expect(files.filter((file) => others.some((other) => file === `src/${other}.ts`))).toEqual([])
   expect(libraries.filter((name) => needless.includes(name))).toEqual([])
 })

@@ -12,7 +12,7 @@ function rateLimiter(remaining: number, lowPriority?: RateLimiter): RateLimiter 
   return {
     send: async (request) => await request(),
     pause: async () => {},
-    readBudget: async () => ({ remaining, msLeft: 0, isOpen: false }),
+    readBudget: async () => ({ remaining, remainingMs: 0, isOpen: false }),
     get lowPriority() {
       return lowPriority ?? this
     },

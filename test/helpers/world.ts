@@ -22,7 +22,7 @@ import type {
   WebhookFeed,
 } from '../../src/sync/context/context.ts'
 import { createRateLimiter } from '../../src/sync/rate-limit/rate-limiter.ts'
-import { readBackInDoubt, requestRun, sweep, syncWorkers } from '../../src/sync/sync.ts'
+import { verifyPeopleInDoubt, requestRun, sweep, syncWorkers } from '../../src/sync/sync.ts'
 import { createEvents } from '../../src/telemetry/events.ts'
 import { noTraces } from '../../src/telemetry/traces.ts'
 import { postgresPlace } from './servers/databases.ts'
@@ -234,7 +234,7 @@ export async function openWorld({
         platform: 'http://platform.example',
         requestsPerMinute: 1_000_000,
         inFlight: 4,
-        circuit: { failures: 5, firstMs: 1, mostMs: 1 },
+        circuit: { failures: 5, firstMs: 1, maxMs: 1 },
       }),
     },
     events: createEvents({ error: keep, warn: keep, info: keep, debug: keep }),
@@ -312,7 +312,7 @@ export async function openWorld({
 /** What the daemon does for people in doubt every few seconds. */
 export async function readInDoubt(sync: SyncContext): Promise<void> {
   const connections = [...sync.connections.keys()]
-  await readBackInDoubt(sync, { connections, repairs: 'by a run', signal: new AbortController().signal })
+  await verifyPeopleInDoubt(sync, { connections, repairs: 'by a run', signal: new AbortController().signal })
 }
 
 export type World = Awaited<ReturnType<typeof openWorld>>

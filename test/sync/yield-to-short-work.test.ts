@@ -38,7 +38,7 @@ test('whatever is under way is told of a run that is asked for before the queue 
   const told: string[] = []
   const ctx = {
     ...world.sync,
-    expectShort: () => void told.push('expected'),
+    expectShortWork: () => void told.push('expected'),
     enqueue: async () => void told.push('enqueued'),
   }
 

@@ -30,7 +30,7 @@ export async function platformDelay(sync: SyncContext, runId?: string): Promise<
 }
 
 async function budgetDelay({ platform }: SyncContext): Promise<string | null> {
-  const { remaining, msLeft } = await platform.rateLimiter.readBudget()
+  const { remaining, remainingMs: msLeft } = await platform.rateLimiter.readBudget()
   return remaining > 0 ? null : `waiting for the request budget (${Math.ceil(msLeft / 1000)} s)`
 }
 

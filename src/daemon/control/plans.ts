@@ -1,6 +1,6 @@
 import type { planOperations } from '../../contract/control/plans.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { planOnly } from '../../sync/plan/plan-only.ts'
+import { planDryRun } from '../../sync/plan/dry-run.ts'
 import type { SyncContext } from '../../sync/sync.ts'
 import { requireConnection } from './require-connection.ts'
 import { personAccountView, plansView, planView } from './views.ts'
@@ -12,12 +12,12 @@ type PlanningContext = { readonly sync: SyncContext; readonly signal: AbortSigna
 export const planHandlers: Handlers<typeof planOperations, PlanningContext> = {
   async planConnection(ctx, { params: { connection }, query }) {
     requireConnection(ctx, connection)
-    return { status: 200, body: plansView(ctx.sync, await planOnly(ctx.sync, connection, ctx.signal), query) }
+    return { status: 200, body: plansView(ctx.sync, await planDryRun(ctx.sync, connection, ctx.signal), query) }
   },
 
   async planPerson(ctx, { params: { connection }, query, body: { person } }) {
     requireConnection(ctx, connection)
-    const { planPerson } = await import('../../sync/plan/plan-person.ts')
+    const { planPersonDryRun: planPerson } = await import('../../sync/plan/plan-person.ts')
     const { also: _, ...plan } = await planPerson(ctx.sync, { connection, person, signal: ctx.signal })
     return { status: 200, body: { ...planView(plan, query), person: personAccountView(plan.person, null, query) } }
   },

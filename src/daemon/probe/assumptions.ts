@@ -1,5 +1,5 @@
 import { byIdentityId, type Identity, type IdentityRecord } from '../../contract/platform/hris-user-identities.ts'
-import { sameDate } from '../../sync/deliver/look-up.ts'
+import { isSameDate } from '../../sync/target/look-up.ts'
 import { type Asking, answerText, change, read } from './asking.ts'
 import { listConnections, listPeople, probeKeyPrefix, probeName } from './probe-connection.ts'
 
@@ -161,7 +161,7 @@ async function seeDate(
   await sendPerson(probe, { identityId: key, separatedAt: sent })
   const { separatedAt } = await listed(probe)
   const seen = `after ${sent?.slice(0, 10) ?? 'null'} the platform holds ${separatedAt?.slice(0, 10) ?? 'none'}`
-  if (!sameDate(separatedAt, held)) throw new Differs(seen)
+  if (!isSameDate(separatedAt, held)) throw new Differs(seen)
   return seen
 }
 

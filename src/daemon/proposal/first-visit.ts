@@ -8,7 +8,7 @@ import type { CsvSource } from '../../connectors/folder/settings.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { record } from '../../store/audit/trail.ts'
 import type { SyncConnection, SyncContext } from '../../sync/context/context.ts'
-import { type Glance, planReading } from '../../sync/sync.ts'
+import { type Preview, planReading } from '../../sync/sync.ts'
 import { pathFrom } from '../../system/path-from.ts'
 import { replaceFile } from '../../system/replace-file.ts'
 import { type Config, type ConnectionConfig, configOfText } from '../config/config.ts'
@@ -32,7 +32,7 @@ export type FirstVisitAnswers = FormChoice &
 export type FirstPlan = {
   readonly upload: Upload
   readonly connection: string
-  readonly glance: Glance
+  readonly glance: Preview
   /** Of the configuration as it is and as it will be. */
   readonly digest: string
   readonly text: string

@@ -120,20 +120,20 @@ export type SyncContext = {
   /** Left out where nobody waits. */
   readonly yieldToShortWork?: YieldToShortWork
   /** Is told first when a run is asked for, so that what is under way gives way before it is enqueued. */
-  readonly expectShort?: () => void
+  readonly expectShortWork?: () => void
   /**
    * Exports leave an index behind, and where they say the same they are not read again. `version`: of this program, since another one may read
    * the same rows in another way. `telling`: checks look at so many people of each export, 10,000 unless told otherwise. Left out: every
    * export is read whole.
    */
-  readonly indexing?: { readonly version: string; readonly telling?: number }
+  readonly indexing?: { readonly version: string; readonly sampleSize?: number }
   /** Why runs of this process wait for their source, by their ids, in words. Left out where nobody looks. */
   readonly sourceWaits?: Map<string, string>
   /** Who started this process; null where that is not known. */
   readonly startedBy: string | null
 }
 
-export function connectionOf(ctx: Pick<SyncContext, 'connections'>, name: string): SyncConnection {
+export function requireConnection(ctx: Pick<SyncContext, 'connections'>, name: string): SyncConnection {
   const connection = ctx.connections.get(name)
   if (connection) return connection
   const known = [...ctx.connections.keys()].join(', ')

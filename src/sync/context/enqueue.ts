@@ -6,7 +6,7 @@ import { waitingRunsOf } from '../../store/runs/runs.ts'
 import type { SyncContext } from './context.ts'
 
 /** So many rows make a run a long one: smaller ones are over within a second or two. */
-export const longRows = 5000
+export const minRowsOfLongRun = 5000
 
 /** Tells the queue what is due. This is only a hint: if the queue is away, the store has it, and the next sweep tells the queue again. */
 export async function enqueue(ctx: SyncContext, jobs: readonly Enqueued[]): Promise<void> {
@@ -54,7 +54,7 @@ export async function runJobs(
     const job = { name: 'run', payload: { runId }, id: jobId } as const
     const former = rows.get(runId)
     if (former === null) return { ...job, line: 'long runs' }
-    return { ...job, line: (former ?? 0) >= longRows ? 'long runs' : 'short', round: 1 }
+    return { ...job, line: (former ?? 0) >= minRowsOfLongRun ? 'long runs' : 'short', round: 1 }
   })
 }
 

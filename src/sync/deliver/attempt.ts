@@ -6,9 +6,9 @@ import { type PersonOutcome, type RequestOutcome, recordOutcomes } from '../../s
 import type { Pending, PendingChange, Step } from '../../store/deliveries/pending.ts'
 import type { SyncContext } from '../context/context.ts'
 import { Overtaken } from '../context/overtaken.ts'
-import { isOfRequest, isUncertain, type Refused, type Stop } from '../rate-limit/classify-answers.ts'
-import { actsOf } from './acts.ts'
-import { type Call, type Endpoint, request } from './endpoint.ts'
+import { mayBeCausedByRequest, isUncertain, type Refused, type Stop } from '../rate-limit/classify-answers.ts'
+import { auditEntriesOf } from './audit-entries.ts'
+import { type Call, type Endpoint, request } from '../target/endpoint.ts'
 
 /** One attempt at a batch: what it needs, and how far it has come. Its states stand in deliver.ts. */
 export type Attempt = Endpoint & {
@@ -25,9 +25,9 @@ export type Attempt = Endpoint & {
   /** The keys of those who have a leaving date. */
   leavers: ReadonlySet<string>
   /** How many outcomes this attempt has noted. */
-  settled: number
+  recordedCount: number
   /** The keys of the people who are no longer due since. */
-  readonly settledIds: string[]
+  readonly closedIds: string[]
   /** Why the platform failed on people whose request, or item of an answer, was about nobody else. */
   readonly failedAlone: Map<string, Stop>
   /** Who is closed as undelivered if the platform fails on them; null: nobody. */
@@ -39,7 +39,7 @@ export type Attempt = Endpoint & {
   /** It has cleared leaving dates, so that one that was read before may be gone. */
   hasCleared: boolean
   /** One of several requests at once threw: no further one begins. */
-  isBrokenOff: boolean
+  isAborted: boolean
   /** All who were left of the batch were taken as desired, which is written with the end of the attempt. */
   batchOutcome: RequestOutcome | null
 }
@@ -74,24 +74,24 @@ export function newAttempt(ctx: SyncContext, claim: ClaimedDelivery, signal: Abo
     changes: null,
     pending: 0,
     leavers: new Set(),
-    settled: 0,
-    settledIds: [],
+    recordedCount: 0,
+    closedIds: [],
     failedAlone: new Map(),
     closable: null,
     undelivered: 0,
     uncertain: false,
     hasCleared: false,
-    isBrokenOff: false,
+    isAborted: false,
     batchOutcome: null,
   }
 }
 
-export function recordOf({ json }: Pick<RecordText, 'json'>): IdentityRecord {
+export function parseRecord({ json }: Pick<RecordText, 'json'>): IdentityRecord {
   return JSON.parse(json)
 }
 
 /** The change of a person that was due when the attempt began. */
-function changeOf(attempt: Attempt, identityId: string): PendingChange | undefined {
+function findChange(attempt: Attempt, identityId: string): PendingChange | undefined {
   attempt.changes ??= new Map(attempt.read?.changes.map((change) => [change.identityId, change]))
   return attempt.changes.get(identityId)
 }
@@ -100,13 +100,13 @@ function changeOf(attempt: Attempt, identityId: string): PendingChange | undefin
  * Whether the rest of a batch is sent although something stopped: of a batch that has failed before, one person may be all that fails. If
  * it is the platform, its circuit soon opens.
  */
-export function goesOn({ claim }: Attempt, stop: Stop): boolean {
-  return claim.failures > 0 && isOfRequest(stop)
+export function shouldContinue({ claim }: Attempt, stop: Stop): boolean {
+  return claim.failures > 0 && mayBeCausedByRequest(stop)
 }
 
 /** Notes that the platform failed on one person. */
 export function recordFailedAlone({ failedAlone }: Attempt, identityId: string, stop: Stop): void {
-  if (isOfRequest(stop)) failedAlone.set(identityId, stop)
+  if (mayBeCausedByRequest(stop)) failedAlone.set(identityId, stop)
 }
 
 /** What events say of the batch. */
@@ -127,7 +127,7 @@ export async function sendChange<A extends AnyAnswer>(
   const answer = await request(attempt, call, async () => {
     if (!(await stillHolds(ctx.store.db, claim))) throw new Overtaken()
     // This request may have waited for its turn since before another one threw.
-    if (attempt.isBrokenOff) throw new Error('another request of this attempt broke off')
+    if (attempt.isAborted) throw new Error('another request of this attempt broke off')
     ctx.events.requestBegun({ ...batchRef(attempt), people })
   })
   if (isUncertain(answer)) attempt.uncertain = true
@@ -157,7 +157,12 @@ export async function saveOutcomes(attempt: Attempt, people: readonly PersonOutc
   if (people.length === 0) return
   const { ctx, claim } = attempt
   const now = ctx.now()
-  const acts = actsOf(people, { db: ctx.store.db, claim, changeOf: (identityId) => changeOf(attempt, identityId), now })
+  const acts = auditEntriesOf(people, {
+    db: ctx.store.db,
+    claim,
+    changeOf: (identityId) => findChange(attempt, identityId),
+    now,
+  })
   // Only of these people: another one of the batch may have been refused by an earlier request of this attempt.
   const leavers = people.map(({ identityId }) => identityId).filter((identityId) => attempt.leavers.has(identityId))
   const outcome = { people, sentAt, answeredAt: now, leavers, acts }
@@ -165,10 +170,10 @@ export async function saveOutcomes(attempt: Attempt, people: readonly PersonOutc
   if (isBatch) attempt.batchOutcome = outcome
   else if (await recordOutcomes(ctx.store.db, claim, outcome)) reportOutcomes(attempt, people)
   else throw new Overtaken()
-  attempt.settled += people.length
+  attempt.recordedCount += people.length
   const settled = people.filter(({ state }) => state !== 'due')
   attempt.pending -= settled.length
-  for (const { identityId } of settled) attempt.settledIds.push(identityId)
+  for (const { identityId } of settled) attempt.closedIds.push(identityId)
 }
 
 /** Logs outcomes that are written. */
@@ -184,7 +189,7 @@ export function reportOutcomes(attempt: Attempt, people: readonly PersonOutcome[
   }
 }
 
-export function problemOf(identityId: string, result: Exclude<PersonResult, { kind: 'taken' }>): PersonOutcome {
+export function problemOutcome(identityId: string, result: Exclude<PersonResult, { kind: 'taken' }>): PersonOutcome {
   const { status, code, message } =
     result.kind === 'refused'
       ? result

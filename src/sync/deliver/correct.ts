@@ -6,15 +6,15 @@ import { decisiveStop, type Stop } from '../rate-limit/classify-answers.ts'
 import {
   type Attempt,
   beginStep,
-  goesOn,
+  shouldContinue,
   recordStep,
-  problemOf,
+  problemOutcome,
   type RecordText,
   type Results,
-  recordOf,
+  parseRecord,
   saveOutcomes,
 } from './attempt.ts'
-import { exists, sameDate } from './look-up.ts'
+import { existsOnPlatform, isSameDate } from '../target/look-up.ts'
 import { update, updateRecords, withoutMissing } from './one-by-one.ts'
 import { upsert } from './upsert.ts'
 
@@ -29,7 +29,7 @@ export async function upsertOrCorrect(attempt: Attempt, pending: readonly Pendin
   const people = pending.filter((person): person is Person => person.json !== null)
   const isCorrection = ({ kind, step }: Person): boolean => kind === 'correct' || step !== null
   const first = await clearAndSet(attempt, people, { isCorrection, ifIgnored: { state: 'due', code: 'date_ignored' } })
-  if ((first.stop && !goesOn(attempt, first.stop)) || first.ignored.length === 0) return first.stop
+  if ((first.stop && !shouldContinue(attempt, first.stop)) || first.ignored.length === 0) return first.stop
   const again = { isCorrection: () => true, ifIgnored: { state: 'problem', code: 'date_kept' } } as const
   const second = await clearAndSet(attempt, first.ignored, again)
   return decisiveStop(first.stop, second.stop)
@@ -52,11 +52,11 @@ async function clearAndSet(
   // After a failure, by turns: as many people in a row as open the circuit must not keep the others back for ever.
   const isClearingLast = uncleared.size > 0 && attempt.claim.failures % 2 === 1
   const before = isClearingLast ? await sendRecords(attempt, others, ifIgnored) : nothingSent
-  if (before.stop && !goesOn(attempt, before.stop)) return before
+  if (before.stop && !shouldContinue(attempt, before.stop)) return before
 
   const cleared = await clearDates(attempt, [...uncleared])
   const stop = decisiveStop(before.stop, cleared.stop)
-  if (stop && !goesOn(attempt, stop)) return { ignored: before.ignored, stop }
+  if (stop && !shouldContinue(attempt, stop)) return { ignored: before.ignored, stop }
   const ready = people.filter((person) =>
     uncleared.has(person) ? cleared.done.has(person.identityId) : !isClearingLast,
   )
@@ -78,8 +78,8 @@ async function sendRecords(attempt: Attempt, ready: readonly Person[], ifIgnored
     const { identityId, separatedAt } = person
     const result = results.get(identityId)
     if (!result) continue
-    if (result.kind !== 'taken') outcomes.push(problemOf(identityId, result))
-    else if (sameDate(result.stored, separatedAt)) {
+    if (result.kind !== 'taken') outcomes.push(problemOutcome(identityId, result))
+    else if (isSameDate(result.stored, separatedAt)) {
       outcomes.push({ identityId, state: 'confirmed', holds: 'desired', answer: { status: result.status } })
     } else {
       ignored.push({ ...person, step: null })
@@ -104,7 +104,7 @@ async function clearDates(
     'clearing',
     people.map(({ identityId }) => identityId),
   )
-  const records = people.map((person): IdentityRecord => ({ ...recordOf(person), separatedAt: null }))
+  const records = people.map((person): IdentityRecord => ({ ...parseRecord(person), separatedAt: null }))
   const texts = records.map((confirmed) => ({
     identityId: confirmed.identityId,
     separatedAt: null,
@@ -116,7 +116,7 @@ async function clearDates(
     const { identityId } = confirmed
     const result = results.get(identityId)
     if (!result) return []
-    if (result.kind !== 'taken') return [problemOf(identityId, result)]
+    if (result.kind !== 'taken') return [problemOutcome(identityId, result)]
     done.add(identityId)
     return [
       {
@@ -143,11 +143,11 @@ async function upsertOrUpdate(attempt: Attempt, people: readonly RecordText[]): 
   const updated = attempt.records === null ? await update(attempt, people) : await updateRecords(attempt, people)
   const missing = people.filter(({ identityId }) => updated.results.get(identityId)?.kind === 'missing')
   const [probe] = missing
-  if (!probe || (updated.stop && !goesOn(attempt, updated.stop))) return withoutMissing(updated)
+  if (!probe || (updated.stop && !shouldContinue(attempt, updated.stop))) return withoutMissing(updated)
   if (attempt.records !== null) return await upsertMissing(attempt, updated, missing)
 
   // A 404 says that the person is not there, or that the platform has no such operation: one look-up tells which.
-  const there = await exists(attempt, probe.identityId)
+  const there = await existsOnPlatform(attempt, probe.identityId)
   if (typeof there !== 'boolean') return { ...withoutMissing(updated), stop: decisiveStop(updated.stop, there) }
   if (there) await setLacksUpdate(db, claim.connection)
   return await upsertMissing(attempt, updated, missing)

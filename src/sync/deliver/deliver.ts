@@ -55,12 +55,12 @@ import { Overtaken } from '../context/overtaken.ts'
 import { leavesUncertain, type Stop } from '../rate-limit/classify-answers.ts'
 import { type Attempt, batchRef, newAttempt, reportOutcomes } from './attempt.ts'
 import { upsertOrCorrect } from './correct.ts'
-import { settleUncertain } from './look-up.ts'
+import { resolveUncertain } from './uncertain.ts'
 import { deletePeople } from './one-by-one.ts'
 import { deliverSession } from './session.ts'
 import { forgetStoredDates } from './stored-dates.ts'
 import { markOvertaken } from './takeovers.ts'
-import { resolveTarget } from './target.ts'
+import { resolveTarget } from '../target/target.ts'
 import { closablePeople, closeUndelivered } from './undelivered.ts'
 
 /** How long a blocked connection is left alone before it is tried again. */
@@ -139,7 +139,7 @@ async function carryOut(attempt: Attempt): Promise<Stop | null> {
   )
   if (claim.kind === 'session') return await deliverSession(attempt, pending)
   if (claim.kind === 'delete') return await deletePeople(attempt, pending)
-  const { left, stop } = claim.uncertain ? await settleUncertain(attempt, pending) : { left: pending, stop: null }
+  const { left, stop } = claim.uncertain ? await resolveUncertain(attempt, pending) : { left: pending, stop: null }
   if (stop || left.length === 0) return stop
   return await upsertOrCorrect(attempt, left)
 }
@@ -168,7 +168,7 @@ async function end(attempt: Attempt, stop: Stop | null): Promise<void> {
   if (!ended) return await markOvertaken(ctx, claim)
   if (batchOutcome) reportOutcomes(attempt, batchOutcome.people)
   if (stop?.kind === 'blocked') await block(ctx, claim, stop)
-  else if (ended.isBlocked && (stop === null || attempt.settled > 0)) await free(ctx, claim)
+  else if (ended.isBlocked && (stop === null || attempt.recordedCount > 0)) await free(ctx, claim)
   reportDelivered(attempt, ended)
   if (ended.remaining > 0) {
     if (stop) postpone(attempt, stop, pauseMs)
@@ -196,7 +196,7 @@ async function free(ctx: SyncContext, { connection, runId }: ClaimedDelivery): P
 }
 
 function endOf(
-  { claim, requests, settled, settledIds, undelivered, uncertain, batchOutcome }: Attempt,
+  { claim, requests, recordedCount: settled, closedIds: settledIds, undelivered, uncertain, batchOutcome }: Attempt,
   { stop, pauseMs, now }: { stop: Stop | null; pauseMs: number; now: Date },
 ): AttemptEnd {
   return {
@@ -222,7 +222,10 @@ function endedAs(stop: Stop | null): AttemptEnd['as'] {
 }
 
 /** Whatever the error was, the batch is released for the next attempt: due at once if this process stops, else after a pause. */
-function endOfError({ ctx, claim, requests, settled, settledIds }: Attempt, isStopping: boolean): AttemptEnd {
+function endOfError(
+  { ctx, claim, requests, recordedCount: settled, closedIds: settledIds }: Attempt,
+  isStopping: boolean,
+): AttemptEnd {
   const now = ctx.now()
   const pauseMs = isStopping ? 0 : backoffMs(claim.failures + 1, retry)
   return {
@@ -240,7 +243,7 @@ function endOfError({ ctx, claim, requests, settled, settledIds }: Attempt, isSt
   }
 }
 
-function pauseAfter({ claim, settled }: Attempt, stop: Stop | null): number {
+function pauseAfter({ claim, recordedCount: settled }: Attempt, stop: Stop | null): number {
   // What was under way when this process was told to stop is handed back at once.
   if (stop?.code === 'stopped') return 0
   switch (stop?.kind) {
@@ -269,7 +272,7 @@ function postpone(attempt: Attempt, stop: Stop, pauseMs: number): void {
 }
 
 function reportDelivered(attempt: Attempt, { people, confirmed, refused }: EndedAttempt): void {
-  if (attempt.settled === 0) return
+  if (attempt.recordedCount === 0) return
   attempt.ctx.events.deliverySent({ ...batchRef(attempt), people, confirmed, problems: refused })
 }
 

@@ -4,24 +4,24 @@ import { changedFields, type PendingChange } from '../../store/deliveries/pendin
 import { classifyAnswer, decisiveStop, type Stop } from '../rate-limit/classify-answers.ts'
 import {
   type Attempt,
-  goesOn,
+  shouldContinue,
   recordFailedAlone,
   type PersonResult,
-  problemOf,
+  problemOutcome,
   type RecordText,
   type Results,
-  recordOf,
+  parseRecord,
   saveOutcomes,
   sendChange,
 } from './attempt.ts'
-import { personParams, recordsOf } from './endpoint.ts'
-import { readBack } from './look-up.ts'
-import { misshapen } from './upsert.ts'
+import { personParams, requireRecords } from '../target/endpoint.ts'
+import { lookUpPeople } from '../target/look-up.ts'
+import { shapeRefusal } from './upsert.ts'
 
 /** Updates each person by a request of their own, several at once. */
 export async function update(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
   return await forEach(attempt, people, async (person) => {
-    const { identityId, ...fields } = recordOf(person)
+    const { identityId, ...fields } = parseRecord(person)
     const answer = await sendChange(attempt, 1, (client, options) =>
       client.updateHrisUserIdentity({ params: personParams(attempt, identityId), body: fields }, options),
     )
@@ -44,13 +44,13 @@ export async function update(attempt: Attempt, people: readonly RecordText[]): P
  * whole: a merge takes nothing away.
  */
 export async function updateRecords(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
-  const { params, shape } = recordsOf(attempt)
+  const { params, shape } = requireRecords(attempt)
   const changed = await changedFields(attempt.ctx.store.db, attempt.claim)
   return await forEach(attempt, people, async (person) => {
-    const record = recordOf(person)
+    const record = parseRecord(person)
     const { identityId } = record
     const fault = shape.faultOf(record, false)
-    if (fault !== null) return misshapen(fault)
+    if (fault !== null) return shapeRefusal(fault)
     const { id: _key, ...attributes } = shape.attributesOf(record)
     const fields = Object.entries(changed.get(identityId) ?? {})
     const tops = new Set(fields.map(([field]) => field.slice(1).split('.')[0]))
@@ -73,7 +73,10 @@ export async function deletePeople(attempt: Attempt, pending: readonly PendingCh
     const answer = await sendChange<AnyAnswer>(attempt, 1, (client, options) =>
       attempt.records === null
         ? client.deleteHrisUserIdentity({ params: personParams(attempt, identityId) }, options)
-        : client.deleteCustomDataRecord({ params: { ...recordsOf(attempt).params, recordId: identityId } }, options),
+        : client.deleteCustomDataRecord(
+            { params: { ...requireRecords(attempt).params, recordId: identityId } },
+            options,
+          ),
     )
     const classified = classifyAnswer(answer)
     switch (classified.kind) {
@@ -90,7 +93,7 @@ export async function deletePeople(attempt: Attempt, pending: readonly PendingCh
   const { results, stop } = await confirmMissing(attempt, pending, answered)
   const kinds = new Map(pending.map(({ identityId, kind }) => [identityId, kind]))
   const outcomes = [...results].map(([identityId, result]): PersonOutcome => {
-    if (result.kind !== 'taken') return problemOf(identityId, result)
+    if (result.kind !== 'taken') return problemOutcome(identityId, result)
     const holds = kinds.get(identityId) === 'leave' ? 'desired' : { confirmed: null }
     return { identityId, state: 'confirmed', holds, answer: { status: result.status } }
   })
@@ -112,11 +115,11 @@ async function confirmMissing(
   answered: Results,
 ): Promise<Results> {
   const certain = withoutMissing(answered)
-  if (certain.stop && !goesOn(attempt, certain.stop)) return certain
+  if (certain.stop && !shouldContinue(attempt, certain.stop)) return certain
   const isMissing = (identityId: string): boolean => answered.results.get(identityId)?.kind === 'missing'
   const open = pending.map(({ identityId }) => identityId).filter((identityId) => !certain.results.has(identityId))
   if (open.length === 0) return certain
-  const { found, stop } = await readBack(attempt, open, { mostOneByOne: 0 })
+  const { people: found, stop } = await lookUpPeople(attempt, open, { maxSingleLookUps: 0 })
   if (stop) return { ...certain, stop: decisiveStop(certain.stop, stop) }
   const message = 'the platform says that the person is not there (404), and lists the person'
   const lookedUp = open.flatMap((identityId): [string, PersonResult][] => {
@@ -148,17 +151,17 @@ async function forEach<P extends { readonly identityId: string }>(
   const waiting = people.values()
   const work = async (): Promise<void> => {
     for (const person of waiting) {
-      if (isStopped || attempt.isBrokenOff) return
+      if (isStopped || attempt.isAborted) return
       const result = await task(person)
       if (result.kind === 'wait' || result.kind === 'retry' || result.kind === 'blocked') {
         stop = decisiveStop(stop, result)
         recordFailedAlone(attempt, person.identityId, result)
-        isStopped ||= !goesOn(attempt, result)
+        isStopped ||= !shouldContinue(attempt, result)
       } else results.set(person.identityId, result)
     }
   }
   const breakOff = (error: unknown): void => {
-    attempt.isBrokenOff = true
+    attempt.isAborted = true
     errors.push(error)
   }
   await Promise.all(Array.from({ length: attempt.platform.inFlight }, () => work().catch(breakOff)))

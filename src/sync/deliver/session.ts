@@ -14,15 +14,15 @@ import {
   type Refused,
   type Stop,
 } from '../rate-limit/classify-answers.ts'
-import { type Attempt, problemOf, type RecordText, recordOf, saveOutcomes, sendChange } from './attempt.ts'
-import { recordsOf, request } from './endpoint.ts'
+import { type Attempt, problemOutcome, type RecordText, parseRecord, saveOutcomes, sendChange } from './attempt.ts'
+import { requireRecords, request } from '../target/endpoint.ts'
 import { deletePeople } from './one-by-one.ts'
-import { misshapen } from './upsert.ts'
+import { shapeRefusal } from './upsert.ts'
 
 /** How soon it is looked again whether a session that is not ours has ended. */
 const patienceMs = 60_000
 /** So many refused records are told of by name. */
-const refusedKept = 1000
+const maxNamedRefusals = 1000
 const listSize = 100
 
 type SessionState = 'IN_PROGRESS' | 'ACTIVE' | 'CANCELED' | 'ARCHIVED'
@@ -37,7 +37,7 @@ export async function deliverSession(attempt: Attempt, pending: readonly Pending
   const { ctx, claim } = attempt
   const { db } = ctx.store
   const sentAt = ctx.now()
-  const before = await clearTheWay(attempt)
+  const before = await closeOpenSessions(attempt)
   if (typeof before === 'object') return before
   if (before === 'completed') {
     await recordAll(attempt, pending, sentAt)
@@ -63,7 +63,7 @@ export async function deliverSession(attempt: Attempt, pending: readonly Pending
 }
 
 /** Ends what stands in the way of a session. `completed`: the set of this batch is live already. */
-async function clearTheWay(attempt: Attempt): Promise<'free' | 'completed' | Stop> {
+async function closeOpenSessions(attempt: Attempt): Promise<'free' | 'completed' | Stop> {
   const { claim } = attempt
   const open = await sessionsOf(attempt, 'IN_PROGRESS')
   if ('kind' in open) return open
@@ -97,7 +97,7 @@ function notOurs(sessionId: string): Stop {
 }
 
 async function sessionsOf(attempt: Attempt, status: SessionState): Promise<readonly Session[] | Stop> {
-  const { params } = recordsOf(attempt)
+  const { params } = requireRecords(attempt)
   const found: Session[] = []
   try {
     const list = (input: Parameters<Attempt['platform']['client']['listCustomDataSessions']>[0]) =>
@@ -119,10 +119,10 @@ async function stage(attempt: Attempt, session: string, set: AsyncIterable<reado
   const limits = connection?.delivery ?? { batchSize: 1000, batchBytes: 1_000_000 }
   let sent = 0
   let stop: Stop | null = null
-  const underWay = new Set<Promise<void>>()
+  const running = new Set<Promise<void>>()
   const errors: unknown[] = []
   for await (const batch of batchesOf(set, limits)) {
-    if (stop !== null || errors.length > 0 || refused.size >= refusedKept) break
+    if (stop !== null || errors.length > 0 || refused.size >= maxNamedRefusals) break
     const upload = async (): Promise<void> => {
       const uploaded = await uploadBatch(attempt, { session, people: batch, refused })
       if (typeof uploaded === 'number') sent += uploaded
@@ -130,7 +130,7 @@ async function stage(attempt: Attempt, session: string, set: AsyncIterable<reado
     }
     // Two first requests would begin two sessions.
     if (sent === 0) {
-      await Promise.all(underWay)
+      await Promise.all(running)
       if (sent === 0) {
         await upload()
         continue
@@ -138,14 +138,14 @@ async function stage(attempt: Attempt, session: string, set: AsyncIterable<reado
     }
     const task: Promise<void> = upload()
       .catch((error: unknown) => {
-        attempt.isBrokenOff = true
+        attempt.isAborted = true
         errors.push(error)
       })
-      .finally(() => underWay.delete(task))
-    underWay.add(task)
-    if (underWay.size >= attempt.platform.inFlight) await Promise.race(underWay)
+      .finally(() => running.delete(task))
+    running.add(task)
+    if (running.size >= attempt.platform.inFlight) await Promise.race(running)
   }
-  await Promise.all(underWay)
+  await Promise.all(running)
   if (errors.length > 0) throw errors[0]
   return stop === null ? { sent, refused } : { stop }
 }
@@ -179,11 +179,11 @@ type Upload = {
 
 /** Uploads some records. A batch that is refused as a whole is halved until the guilty are alone. Answers how many the platform took. */
 async function uploadBatch(attempt: Attempt, { session, people, refused }: Upload): Promise<number | Stop> {
-  const { params, shape } = recordsOf(attempt)
+  const { params, shape } = requireRecords(attempt)
   const fitting = people.flatMap((person) => {
-    const desired = recordOf(person)
+    const desired = parseRecord(person)
     const fault = shape.faultOf(desired, false)
-    if (fault !== null) refused.set(person.identityId, misshapen(fault))
+    if (fault !== null) refused.set(person.identityId, shapeRefusal(fault))
     return fault === null ? [{ person, attributes: shape.attributesOf(desired) }] : []
   })
   // The set is cancelled in any case: what is left is looked at only to tell of all that is wrong.
@@ -268,7 +268,7 @@ async function cancel(attempt: Attempt, session: string): Promise<Stop | null> {
 }
 
 async function act(attempt: Attempt, sessionId: string, action: 'complete' | 'cancel'): Promise<AnswerClass> {
-  const params = { ...recordsOf(attempt).params, sessionId }
+  const params = { ...requireRecords(attempt).params, sessionId }
   const answer = await sendChange(attempt, 0, (client, options) =>
     client.performSessionAction({ params, body: { action } }, options),
   )
@@ -300,6 +300,6 @@ async function recordRefusals(
     status: first?.[1].status ?? 0,
     message: `the session was cancelled, as ${refused.size} of its records are refused (the first is ${first?.[0]}: ${first?.[1].message})`,
   }
-  const outcomes = pending.map(({ identityId }) => problemOf(identityId, refused.get(identityId) ?? others))
+  const outcomes = pending.map(({ identityId }) => problemOutcome(identityId, refused.get(identityId) ?? others))
   await saveOutcomes(attempt, outcomes, sentAt)
 }

@@ -2,8 +2,8 @@ import { rosterSize } from '../../store/roster/roster.ts'
 import type { Lease } from '../../store/workers/leases.ts'
 import { asStop, classifyAnswer, type Stop } from '../rate-limit/classify-answers.ts'
 import type { Attempt } from './attempt.ts'
-import { request } from './endpoint.ts'
-import { listSize, maxSingleLookUps, mostOneByOne, readBack } from './look-up.ts'
+import { request } from '../target/endpoint.ts'
+import { listSize, singleLookUpLimit, defaultSingleLookUps, lookUpPeople } from '../target/look-up.ts'
 
 /**
  * The leaving dates that the platform holds, as the batches of one run read them. All batches of the run in this process share one reading
@@ -12,9 +12,9 @@ import { listSize, maxSingleLookUps, mostOneByOne, readBack } from './look-up.ts
 type Reading = {
   readonly runId: string
   /** From so many people on, the list costs fewer requests than asking for each. */
-  readonly mostOneByOne: number
+  readonly maxSingleLookUps: number
   /** How many people were asked for one by one. */
-  asked: number
+  singleLookUps: number
   /** The people read so far who have a date. */
   readonly dates: Map<string, string>
   cursor: string | undefined
@@ -33,7 +33,7 @@ const readings = new WeakMap<Lease, Map<string, Reading>>()
  * Reads which leaving date the platform holds of people who are known to be there. The list may have been read earlier in the run, so it
  * is not for people whose date this run has cleared.
  */
-export async function storedDates(attempt: Attempt, identityIds: readonly string[]): Promise<Dates> {
+export async function lookUpStoredDates(attempt: Attempt, identityIds: readonly string[]): Promise<Dates> {
   const reading = await readingOf(attempt)
   const turn = reading.turn.then(() => readDates(attempt, reading, identityIds))
   reading.turn = turn.catch(() => undefined)
@@ -53,8 +53,8 @@ async function readingOf({ ctx, claim, records }: Attempt): Promise<Reading> {
   if (known?.runId === claim.runId) return known
   const reading: Reading = {
     runId: claim.runId,
-    mostOneByOne: maxSingleLookUps({ records }, size),
-    asked: 0,
+    maxSingleLookUps: singleLookUpLimit({ records }, size),
+    singleLookUps: 0,
     dates: new Map(),
     cursor: undefined,
     cursors: new Set(),
@@ -68,11 +68,11 @@ async function readingOf({ ctx, claim, records }: Attempt): Promise<Reading> {
 async function readDates(attempt: Attempt, reading: Reading, identityIds: readonly string[]): Promise<Dates> {
   const { dates } = reading
   const open = (): string[] => identityIds.filter((identityId) => !dates.has(identityId))
-  const isFew = reading.asked + open().length <= mostOneByOne
+  const isFew = reading.singleLookUps + open().length <= defaultSingleLookUps
   // The newest people come first, and a batch that is sent again is about them more often than not.
   const mostPages = isFew ? 0 : open().length
   for (let pages = 0; open().length > 0 && !reading.isComplete; pages++) {
-    const canAsk = reading.asked + open().length <= reading.mostOneByOne
+    const canAsk = reading.singleLookUps + open().length <= reading.maxSingleLookUps
     if (canAsk && pages >= mostPages) break
     const stop = await readPage(attempt, reading)
     if (stop) return { dates, stop }
@@ -80,8 +80,8 @@ async function readDates(attempt: Attempt, reading: Reading, identityIds: readon
   // Whoever is in the whole list without a date has none.
   const others: readonly [string, string | null][] = reading.isComplete ? open().map((id) => [id, null]) : []
   if (reading.isComplete || open().length === 0) return { dates: new Map([...dates, ...others]), stop: null }
-  reading.asked += open().length
-  const { found, stop } = await readBack(attempt, open(), { mostOneByOne: reading.mostOneByOne })
+  reading.singleLookUps += open().length
+  const { people: found, stop } = await lookUpPeople(attempt, open(), { maxSingleLookUps: reading.maxSingleLookUps })
   const asked = [...found.values()].map(({ identityId, separatedAt }) => [identityId, separatedAt] as const)
   return { dates: new Map([...dates, ...asked]), stop }
 }
@@ -96,13 +96,13 @@ async function readPage(attempt: Attempt, reading: Reading): Promise<Stop | null
   if (classified.kind === 'refused' || classified.kind === 'missing') {
     // It may no longer know a cursor that it gave hours ago.
     const { status, message } = classified
-    return reading.cursor === undefined ? asStop(classified) : beginAnew(reading, status, `refuses it: ${message}`)
+    return reading.cursor === undefined ? asStop(classified) : restartList(reading, status, `refuses it: ${message}`)
   }
   if (classified.kind !== 'done') return classified
   const { data, pagination } = classified.body
   for (const { identityId, separatedAt } of data) if (separatedAt !== null) reading.dates.set(identityId, separatedAt)
   const cursor = pagination.cursor || undefined
-  if (cursor !== undefined && reading.cursors.has(cursor)) return beginAnew(reading, 200, 'repeats a page of it')
+  if (cursor !== undefined && reading.cursors.has(cursor)) return restartList(reading, 200, 'repeats a page of it')
   if (cursor !== undefined) reading.cursors.add(cursor)
   reading.isComplete = cursor === undefined
   reading.cursor = cursor
@@ -110,7 +110,7 @@ async function readPage(attempt: Attempt, reading: Reading): Promise<Stop | null
 }
 
 /** Has the next attempt read the list from its beginning. */
-function beginAnew(reading: Reading, status: number, why: string): Stop {
+function restartList(reading: Reading, status: number, why: string): Stop {
   reading.cursor = undefined
   reading.cursors.clear()
   return { kind: 'retry', code: 'unreadable', status, message: `the platform does not go on with its list: it ${why}` }

@@ -1,7 +1,7 @@
 import type { ClaimedDelivery } from '../../store/deliveries/claim.ts'
 import { endedTakeovers, markUncertain, settleTakeover } from '../../store/deliveries/uncertain.ts'
 import type { SyncContext } from '../context/context.ts'
-import { eachApart } from '../context/each-apart.ts'
+import { forEachIsolated } from '../context/for-each-isolated.ts'
 import { requestRepair } from '../context/repair-runs.ts'
 
 /**
@@ -20,7 +20,7 @@ export async function markOvertaken(ctx: SyncContext, claim: ClaimedDelivery): P
 /** Does the same for batches whose former process has ended since they were taken over from it. */
 export async function markEndedTakeovers(ctx: SyncContext): Promise<void> {
   const all = await endedTakeovers(ctx.store.db, ctx.lease)
-  await eachApart(ctx, { during: 'sweep', all }, async ({ connection, ...takeover }) => {
+  await forEachIsolated(ctx, { during: 'sweep', all }, async ({ connection, ...takeover }) => {
     await ctx.store.db.transaction().execute(async (tx) => {
       await markUncertain(tx, { ...takeover, now: ctx.now() })
       await settleTakeover(tx, takeover)

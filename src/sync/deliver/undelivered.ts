@@ -6,9 +6,9 @@ import type { AnyAnswer } from '../../http/client/answer.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import { doubtUndelivered, isOverdue, knownUndelivered } from '../../store/deliveries/undelivered.ts'
 import { waitingRunsOf } from '../../store/runs/runs.ts'
-import { classifyAnswer, isOfRequest, type Stop } from '../rate-limit/classify-answers.ts'
+import { classifyAnswer, mayBeCausedByRequest, type Stop } from '../rate-limit/classify-answers.ts'
 import { type Attempt, type Closable, saveOutcomes } from './attempt.ts'
-import { recordsOf, request } from './endpoint.ts'
+import { requireRecords, request } from '../target/endpoint.ts'
 
 /** Time alone shows little: a clock that is set right moves by hours. */
 const minFailures = 3
@@ -33,7 +33,7 @@ async function isAnswering(attempt: Attempt): Promise<boolean> {
   const answer = await request<AnyAnswer>(attempt, (client, options) =>
     records === null
       ? client.listHrisUserIdentities({ params: { connectionId }, query }, options)
-      : client.listCustomDataRecords({ params: recordsOf(attempt).params, query }, options),
+      : client.listCustomDataRecords({ params: requireRecords(attempt).params, query }, options),
   )
   return classifyAnswer(answer).kind === 'done'
 }
@@ -56,7 +56,12 @@ export async function closeUndelivered(attempt: Attempt, stop: Stop | null): Pro
   return attempt.pending === 0 ? null : stop
 }
 
-function failedPeople({ closable, failedAlone, settled, settledIds }: Attempt): ReadonlyMap<string, Stop> {
+function failedPeople({
+  closable,
+  failedAlone,
+  recordedCount: settled,
+  closedIds: settledIds,
+}: Attempt): ReadonlyMap<string, Stop> {
   const isClosable = (identityId: string) => closable?.known.has(identityId) || (closable?.isAll && settled === 0)
   const isSettled = new Set(settledIds)
   return new Map([...failedAlone].filter(([identityId]) => isClosable(identityId) && !isSettled.has(identityId)))
@@ -64,8 +69,9 @@ function failedPeople({ closable, failedAlone, settled, settledIds }: Attempt): 
 
 /** A session fails as a whole. It is closed only for a run that waits, which may bring a set that the platform takes. */
 async function failedSet(attempt: Attempt, stop: Stop): Promise<ReadonlyMap<string, Stop>> {
-  const { ctx, claim, read, settledIds } = attempt
-  if (!isOfRequest(stop) || (await waitingRunsOf(ctx.store.db, claim.connection)).length === 0) return new Map()
+  const { ctx, claim, read, closedIds: settledIds } = attempt
+  if (!mayBeCausedByRequest(stop) || (await waitingRunsOf(ctx.store.db, claim.connection)).length === 0)
+    return new Map()
   const isSettled = new Set(settledIds)
   const open = read?.changes.filter(({ identityId }) => !isSettled.has(identityId)) ?? []
   return new Map(open.map(({ identityId }) => [identityId, stop]))

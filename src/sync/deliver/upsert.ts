@@ -10,29 +10,29 @@ import {
 } from '../rate-limit/classify-answers.ts'
 import {
   type Attempt,
-  goesOn,
+  shouldContinue,
   recordFailedAlone,
   type PersonResult,
   type RecordText,
   type Results,
-  recordOf,
+  parseRecord,
   sendChange,
 } from './attempt.ts'
-import { recordsOf } from './endpoint.ts'
-import { holdsAsideFromDate, readBack, sameDate } from './look-up.ts'
-import { storedDates } from './stored-dates.ts'
+import { requireRecords } from '../target/endpoint.ts'
+import { matchesExceptDate, lookUpPeople, isSameDate } from '../target/look-up.ts'
+import { lookUpStoredDates } from './stored-dates.ts'
 
 /** How many refused batches may be sent again in halves in one attempt. */
-const mostSplits = 100
+const maxSplits = 100
 const splitPauseMs = 1000
 
 /** A person of whom an answer does not tell enough. `unchanged`: nothing differed, and only the leaving date is uncertain. */
-type Unsure = { readonly person: RecordText; readonly unchanged: boolean }
+type OpenOutcome = { readonly person: RecordText; readonly unchanged: boolean }
 
 type Upserting = {
   readonly attempt: Attempt
   readonly results: Map<string, PersonResult>
-  readonly unsure: Unsure[]
+  readonly unsure: OpenOutcome[]
   splits: number
   failed: number
 }
@@ -43,9 +43,9 @@ type Upserting = {
  */
 export async function upsert(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
   const results = new Map<string, PersonResult>()
-  const unsure: Unsure[] = []
+  const unsure: OpenOutcome[] = []
   const fits = (person: RecordText): boolean => {
-    const refused = unfit(attempt, person)
+    const refused = misfit(attempt, person)
     if (refused !== null) results.set(person.identityId, refused)
     return refused === null
   }
@@ -57,13 +57,13 @@ export async function upsert(attempt: Attempt, people: readonly RecordText[]): P
 }
 
 /** Why a record cannot be written as a whole; null if it can. What is written takes the place of everything that the platform has of it. */
-function unfit(attempt: Attempt, person: RecordText): Refused | null {
-  const fault = recordsOf(attempt).shape.faultOf(recordOf(person), false)
-  return fault && misshapen(fault)
+function misfit(attempt: Attempt, person: RecordText): Refused | null {
+  const fault = requireRecords(attempt).shape.faultOf(parseRecord(person), false)
+  return fault && shapeRefusal(fault)
 }
 
 /** A record that the platform would refuse by its schema is not sent. */
-export function misshapen({ reason }: ShapeFault): Refused {
+export function shapeRefusal({ reason }: ShapeFault): Refused {
   return { kind: 'refused', code: 'record_misshapen', status: 0, message: reason }
 }
 
@@ -83,16 +83,16 @@ async function upsertInto(into: Upserting, people: readonly RecordText[]): Promi
       }
       case 'refused':
         if (group.length === 1) refuse(into, group, classified)
-        else if (into.splits >= mostSplits) return splittingPaused(classified)
+        else if (into.splits >= maxSplits) return splittingPaused(classified)
         // To the end of each half before the next one: a pause then leaves somebody settled.
         else groups.unshift(...split(into, group, 2))
         break
       default:
         failure = decisiveStop(failure, classified)
         if (group.length === 1) for (const { identityId } of group) recordFailedAlone(attempt, identityId, classified)
-        if (!goesOn(attempt, classified)) return failure
+        if (!shouldContinue(attempt, classified)) return failure
         // After all others: several failures in a row open the circuit.
-        if (group.length > 1 && into.splits < mostSplits)
+        if (group.length > 1 && into.splits < maxSplits)
           groups.push(...split(into, group, group === people ? firstParts(attempt) : 2))
     }
   }
@@ -123,7 +123,7 @@ async function postPeople(attempt: Attempt, people: readonly RecordText[]): Prom
     params: { connectionId },
     // Read only by code that looks at the input: what goes out is the JSON.
     get body() {
-      return people.map(recordOf)
+      return people.map(parseRecord)
     },
   }
   const bodyJson = bodyOf(attempt, people)
@@ -142,8 +142,8 @@ function bodyOf({ read }: Attempt, people: readonly RecordText[]): Buffer {
 }
 
 async function postRecords(attempt: Attempt, people: readonly RecordText[]): Promise<AnswerClass<readonly Item[]>> {
-  const { params, shape } = recordsOf(attempt)
-  const data = people.map((person) => shape.attributesOf(recordOf(person)))
+  const { params, shape } = requireRecords(attempt)
+  const data = people.map((person) => shape.attributesOf(parseRecord(person)))
   const answer = await sendChange(attempt, people.length, (client, options) =>
     client.upsertCustomDataRecords({ params, body: { data } }, options),
   )
@@ -194,17 +194,17 @@ function itemsFailed(people: number): Stop {
 }
 
 function splittingPaused({ status }: Refused): Stop {
-  const message = `the platform refuses whole batches (${status}); ${mostSplits} halves were tried, the rest goes on`
+  const message = `the platform refuses whole batches (${status}); ${maxSplits} halves were tried, the rest goes on`
   return { kind: 'wait', code: 'splitting_paused', status, delayMs: splitPauseMs, message }
 }
 
 /** Looks up the people of whom the answers told too little. A person who is not there as sent is sent again by the next attempt. */
 async function lookUpUnsure(
   attempt: Attempt,
-  unsure: readonly Unsure[],
+  unsure: readonly OpenOutcome[],
   results: Map<string, PersonResult>,
 ): Promise<Stop | null> {
-  const isOpen = ({ person }: Unsure): boolean => !results.has(person.identityId)
+  const isOpen = ({ person }: OpenOutcome): boolean => !results.has(person.identityId)
   const known = unsure.filter(({ unchanged }) => unchanged && !attempt.hasCleared)
   const stop =
     (await lookUpDates(attempt, known, results)) ?? (await lookUpWhole(attempt, unsure.filter(isOpen), results))
@@ -221,18 +221,18 @@ async function lookUpUnsure(
  */
 async function lookUpDates(
   attempt: Attempt,
-  known: readonly Unsure[],
+  known: readonly OpenOutcome[],
   results: Map<string, PersonResult>,
 ): Promise<Stop | null> {
   if (known.length === 0) return null
-  const { dates, stop } = await storedDates(
+  const { dates, stop } = await lookUpStoredDates(
     attempt,
     known.map(({ person }) => person.identityId),
   )
   const mayBeOld = attempt.claim.uncertain || attempt.uncertain
   for (const { person } of known) {
     const stored = dates.get(person.identityId)
-    if (stored !== undefined && (!mayBeOld || sameDate(stored, person.separatedAt)))
+    if (stored !== undefined && (!mayBeOld || isSameDate(stored, person.separatedAt)))
       results.set(person.identityId, { kind: 'taken', status: 200, stored })
   }
   return stop
@@ -240,17 +240,17 @@ async function lookUpDates(
 
 async function lookUpWhole(
   attempt: Attempt,
-  unsure: readonly Unsure[],
+  unsure: readonly OpenOutcome[],
   results: Map<string, PersonResult>,
 ): Promise<Stop | null> {
   if (unsure.length === 0) return null
-  const { found, stop } = await readBack(
+  const { people: found, stop } = await lookUpPeople(
     attempt,
     unsure.map(({ person }) => person.identityId),
   )
   for (const { person, unchanged } of unsure) {
     const identity = found.get(person.identityId)
-    if (identity && (unchanged || holdsAsideFromDate(identity, recordOf(person))))
+    if (identity && (unchanged || matchesExceptDate(identity, parseRecord(person))))
       results.set(person.identityId, { kind: 'taken', status: 200, stored: identity.separatedAt })
   }
   return stop

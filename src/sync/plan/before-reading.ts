@@ -57,7 +57,7 @@ export async function lookUpBefore(
   const mapped = mapRows(reading, rules, {
     now: now(),
     aliases: answers.aliases,
-    telling: indexing?.telling,
+    telling: indexing?.sampleSize,
     formerFields: accepted.fields,
     ...(addressKey && { addressOf: (email: string) => addressDigest(addressKey, email) }),
   })

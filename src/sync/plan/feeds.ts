@@ -19,7 +19,7 @@ import { linkedConnections } from './linked.ts'
 import { readReadable } from './readable-events.ts'
 
 /** So many events at most become one plan; what is left is fresh still, and becomes the next one. */
-const eventsAtOnce = 5000
+const maxEventsPerPlan = 5000
 
 /** A feed that is ready to be read. */
 export type OpenedFeed = {
@@ -121,7 +121,7 @@ async function openWatched(
 }
 
 async function eventsFor(db: Db, connection: string, claim: ClaimedRun | null) {
-  const portion = { connection, limit: eventsAtOnce }
+  const portion = { connection, limit: maxEventsPerPlan }
   if (claim === null) return await peekPending(db, portion)
   const { held = false, again } = claim.run.options
   // They stay with the held run until the new plan takes its place.
@@ -153,28 +153,28 @@ export async function openSource(
 }
 
 /** The archiving under way of each connection. Runs of linked connections can end at the same time. */
-const settling = new WeakMap<SyncConnection, Promise<void>>()
+const archiving = new WeakMap<SyncConnection, Promise<void>>()
 
 /**
  * Archives the exports that were decided about, moves them, or whatever their connector does, with those of the connection that this one is
  * linked to. What fails is tried again with the next run.
  */
-export async function closeSources(ctx: SyncContext, connection: SyncConnection): Promise<void> {
-  await settleInTurn(ctx, connection)
+export async function archiveSources(ctx: SyncContext, connection: SyncConnection): Promise<void> {
+  await archiveInTurn(ctx, connection)
   const owner = connection.linkedTo === undefined ? undefined : ctx.connections.get(connection.linkedTo)
-  if (owner) await settleInTurn(ctx, owner)
+  if (owner) await archiveInTurn(ctx, owner)
 }
 
-function settleInTurn(ctx: SyncContext, connection: SyncConnection): Promise<void> {
-  const settled = (settling.get(connection) ?? Promise.resolve()).then(() => settleNow(ctx, connection))
-  settling.set(
+function archiveInTurn(ctx: SyncContext, connection: SyncConnection): Promise<void> {
+  const settled = (archiving.get(connection) ?? Promise.resolve()).then(() => archiveNow(ctx, connection))
+  archiving.set(
     connection,
     settled.catch(() => {}),
   )
   return settled
 }
 
-async function settleNow(ctx: SyncContext, connection: SyncConnection): Promise<void> {
+async function archiveNow(ctx: SyncContext, connection: SyncConnection): Promise<void> {
   const { db } = ctx.store
   // Before the linked connections are looked at: their runs are added before the export that they read is decided about.
   const unsettled = await unsettledSources(db, connection.name)

@@ -2,7 +2,7 @@ import { Failure } from '../../errors.ts'
 import { newestAccepted } from '../../store/runs/configured.ts'
 import type { Db, KeptPlan } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
-import { basisOf } from './basis.ts'
+import { planBasis } from './basis.ts'
 
 /** What names a plan and all that it was made from. */
 export async function keptPlan(
@@ -10,7 +10,7 @@ export async function keptPlan(
   connection: SyncConnection,
 ): Promise<Pick<KeptPlan, 'basis' | 'accepted'>> {
   return {
-    basis: await basisOf(ctx, connection),
+    basis: await planBasis(ctx, connection),
     accepted: await newestAccepted(ctx.store.db, connection.name),
   }
 }

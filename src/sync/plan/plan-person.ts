@@ -2,19 +2,19 @@ import { Failure } from '../../errors.ts'
 import type { StagedChange } from '../../store/plans/plans.ts'
 import { ensureConnection } from '../../store/runs/runs.ts'
 import type { PersonAccount } from '../../store/schema.ts'
-import { connectionOf, type SyncConnection, type SyncContext } from '../context/context.ts'
+import { requireConnection, type SyncConnection, type SyncContext } from '../context/context.ts'
 import { preparePerson } from './one-person.ts'
-import type { PlanDocument } from './plan-only.ts'
+import type { PlanDocument } from './dry-run.ts'
 import { memoryStage } from './stage.ts'
 import { requestedPerson } from './watch-person.ts'
 
 /** What a run of one person would do now. Stores nothing and sends nothing. */
-export async function planPerson(
+export async function planPersonDryRun(
   ctx: SyncContext,
   request: { connection: string; person: string; signal: AbortSignal },
 ): Promise<Omit<PlanDocument, 'kept'> & { readonly person: PersonAccount }> {
-  const connection = connectionOf(ctx, request.connection)
-  mustHaveSource(connection)
+  const connection = requireConnection(ctx, request.connection)
+  requireSource(connection)
   await ensureConnection(ctx.store.db, connection.name)
   const stage = memoryStage()
   const prepared = await preparePerson(ctx, connection, {
@@ -30,7 +30,7 @@ export async function planPerson(
 }
 
 /** Refuses a person of a connection whose facts only come in by themselves. */
-export function mustHaveSource({ name, feeds }: SyncConnection): void {
+export function requireSource({ name, feeds }: SyncConnection): void {
   if (feeds.source) return
   throw new Failure(
     'usage',

@@ -2,9 +2,9 @@ import type { Reading } from '../../connectors/connector.ts'
 import { Failure } from '../../errors.ts'
 import type { StagedChange } from '../../store/plans/plans.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
-import type { PlanDocument } from './plan-only.ts'
+import type { PlanDocument } from './dry-run.ts'
 import { preparePlan } from './prepare.ts'
-import { glanceStage } from './stage.ts'
+import { previewStage } from './stage.ts'
 
 /** A plan at a glance. */
 export type Preview = Pick<PlanDocument, 'rows' | 'records' | 'counts' | 'guards' | 'warnings' | 'rejects'> & {
@@ -23,7 +23,7 @@ export async function planReading(
 ): Promise<Preview> {
   const { source } = connection.feeds
   if (!source) throw new Failure('config_invalid', `connection "${connection.name}" has no source in the configuration`)
-  const stage = glanceStage(most)
+  const stage = previewStage(most)
   const { rows, records, counts, guards, warnings, rejects } = await preparePlan(ctx, connection, {
     feed: { name: 'source', reading, rules: source },
     stage,

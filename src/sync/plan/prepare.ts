@@ -18,8 +18,8 @@ import { UnsafeFilterError } from './change-filter/unchanged-records.ts'
 import { type Progress, readRows } from './read-rows.ts'
 import { splitPlan, verdictsOnRest } from './split-plan.ts'
 import type { Stage } from './stage.ts'
-import { seeDue, waitingAfter, withdrawnWarning } from './waiting-rows.ts'
-import { strayPins, warningsOf } from './warnings.ts'
+import { addDueRows, planWaitingRows, withdrawnWarning } from './waiting-rows.ts'
+import { pinWarnings, collectWarnings } from './warnings.ts'
 import type { PersonWatch } from './watch-person.ts'
 
 type Context = Pick<SyncContext, 'store' | 'now' | 'indexing' | 'yieldToShortWork'>
@@ -169,7 +169,7 @@ async function readAndDecide(
     () => readRows(decider, { slices, mapping, signal, filter, onPage, onProgress, yieldToShortWork }),
     { describeResult: (count) => ({ attributes: { 'rollcall.rows': count } }) },
   )
-  const due = feed.name === 'roster' ? await seeDue(place, { aliases: answers.aliases, asOf: reading.asOf }) : null
+  const due = feed.name === 'roster' ? await addDueRows(place, { aliases: answers.aliases, asOf: reading.asOf }) : null
   const source = sourceRead(reading)
   if (mapping.ok || source === null) await decideRest(place)
   const saysFields = mapping.ok && !before.isSparse && source !== null
@@ -193,7 +193,7 @@ async function sumUp(db: Db, connection: SyncConnection, decided: Decided): Prom
   const { verdicts, pairs } = judged
   const aside = feed.name === 'webhook' && splits ? await splitPlan(place, { verdicts, pairs, ...splits }) : null
   const part = aside && 'part' in aside ? aside.part : null
-  const waiting = isExport && !only ? await waitingAfter(place, before.context) : due
+  const waiting = isExport && !only ? await planWaitingRows(place, before.context) : due
   const leaveIndex = async () =>
     spared && sparing?.leaving ? await spared.filter.makeIndex(spared.rules, sparing.leaving.keep) : null
   const [digest, index] = await Promise.all([stage.digest(), leaveIndex()])
@@ -215,9 +215,9 @@ async function sumUp(db: Db, connection: SyncConnection, decided: Decided): Prom
       before.mapping.ok && { header: { headers: feed.reading.headers, columns: before.mapping.columns } }),
     endKeys: await endKeys(db, connection.name, decider),
     warnings: [
-      ...warningsOf(before.reading, before.mapping, decider),
+      ...collectWarnings(before.reading, before.mapping, decider),
       ...withdrawnWarning(waiting),
-      ...(isExport ? await strayPins(db, connection, { decider, answers: before.answers }) : []),
+      ...(isExport ? await pinWarnings(db, connection, { decider, answers: before.answers }) : []),
     ],
     rejects: decider.rejects().toSorted((a, b) => a.line - b.line),
     heldPart: part,

@@ -27,9 +27,9 @@ export type Stage = {
 }
 
 /** So many people are written together. */
-const atOnce = 1000
+const maxPeoplePerWrite = 1000
 /** So many portions of people are written or wait for it, while the next one is read. */
-const portionsAtMost = 2
+const maxWrites = 2
 
 /**
  * Stages in the store, so that the size of a plan costs no memory. People are written while the next ones are read: a failure of writing shows at
@@ -60,7 +60,7 @@ export function storeStage(db: Db, claim: ClaimedRun, limits: BatchLimits): Stag
 
   /** Puts the people who wait into line to be written, and waits first while the line is full. */
   async function begin(): Promise<void> {
-    while (portions.length >= portionsAtMost) await portions.shift()
+    while (portions.length >= maxWrites) await portions.shift()
     const people = waiting
     waiting = []
     const written = (portions.at(-1) ?? Promise.resolve()).then(() => write(people))
@@ -77,7 +77,7 @@ export function storeStage(db: Db, claim: ClaimedRun, limits: BatchLimits): Stag
   return {
     async put(people) {
       for (const person of people) waiting.push(person)
-      if (waiting.length >= atOnce) await begin()
+      if (waiting.length >= maxPeoplePerWrite) await begin()
     },
     async drop(identityIds) {
       await finish()
@@ -125,7 +125,7 @@ export function memoryStage(): Stage {
 }
 
 /** Keeps so many changes in memory at most, for a look at a plan of any size. */
-export function glanceStage(most: number): Stage & { readonly seen: () => readonly StagedChange[] } {
+export function previewStage(most: number): Stage & { readonly seen: () => readonly StagedChange[] } {
   const staged = new Map<string, StagedChange>()
   return {
     async put(people) {

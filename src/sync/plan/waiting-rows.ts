@@ -20,7 +20,7 @@ type Place = { readonly db: Db; readonly connection: string; readonly decider: D
  * be used, and those whom an export of everybody lacks. A row that cannot be used ends nothing. Where an export holds changes alone, a row
  * of another day to come takes the place of those of its own day, and says nothing about other days.
  */
-export async function waitingAfter(
+export async function planWaitingRows(
   { db, connection, decider }: Place,
   context: PlanContext,
 ): Promise<PlannedWaiting | null> {
@@ -58,7 +58,7 @@ export function withdrawnWarning(waiting: PlannedWaiting | null): readonly strin
  * Shows the decider the rows whose day has come, as if an export of that day held them. They wait no more. A key that is known by now to be
  * another one of a known person names that person. `asOf`: the time of the plan. A day that begins while it is made waits for the next one.
  */
-export async function seeDue(
+export async function addDueRows(
   { db, connection, decider }: Place,
   { aliases, asOf }: { readonly aliases: KeyAnswers['aliases']; readonly asOf: string },
 ): Promise<PlannedWaiting> {

@@ -8,7 +8,7 @@ import type { SyncConnection } from '../context/context.ts'
 import type { MappedRows } from './map/map-rows.ts'
 
 /** What an operator should look at in a source that was read to its end. */
-export function warningsOf(
+export function collectWarnings(
   reading: Pick<Reading, 'warnings'>,
   mapping: MappedRows,
   { book, contradicted }: Decider,
@@ -41,7 +41,7 @@ export function warningsOf(
 }
 
 /** Pins of keys that neither the roster nor the source has: a person who was to be kept safe may have got another key. */
-export async function strayPins(
+export async function pinWarnings(
   db: Db,
   { name, pinned }: SyncConnection,
   { decider, answers }: { decider: Decider; answers: KeyAnswers },

@@ -9,7 +9,7 @@ export type Budget = {
   /** Takes one request. Answers how long to wait before trying again; 0: it was taken. `isFailing`: the request before it failed. */
   take(): Promise<{ readonly waitMs: number; readonly isFailing: boolean }>
   /** What the window under way has left; null: there is none. */
-  standing(): Promise<{ readonly remaining: number; readonly msLeft: number } | null>
+  read(): Promise<{ readonly remaining: number; readonly remainingMs: number } | null>
   /** Has nothing left for at least so long. */
   pause(delayMs: number): Promise<void>
   /** Records that a request failed, until one is answered. */
@@ -46,7 +46,7 @@ export function sharedBudget(pool: Pool, platform: string, window: Window): Budg
     const [row] = rows
     return row ? { used: row.points, msLeft: Number(row.msLeft), isFailing: row.isFailing } : null
   }
-  const returned = `budget.points, budget.expire - ${clock} as "msLeft", budget.failing_since is not null as "isFailing"`
+  const state = `budget.points, budget.expire - ${clock} as "msLeft", budget.failing_since is not null as "isFailing"`
 
   return {
     async take() {
@@ -55,19 +55,19 @@ export function sharedBudget(pool: Pool, platform: string, window: Window): Budg
          on conflict (key) do update set
            points = case when ${isLive} then budget.points + 1 else 1 end,
            expire = case when ${isLive} then budget.expire else excluded.expire end
-         returning ${returned}`,
+         returning ${state}`,
         [platform, window.ms],
       )
       if (now === null) return { waitMs: 0, isFailing: false }
       return { waitMs: now.used <= window.requests ? 0 : Math.max(1, now.msLeft), isFailing: now.isFailing }
     },
-    async standing() {
+    async read() {
       const now = await ask(
-        `select ${returned} from rollcall.request_budget as budget where budget.key = $1 and ${isLive}`,
+        `select ${state} from rollcall.request_budget as budget where budget.key = $1 and ${isLive}`,
         [platform],
       )
       if (now === null) return null
-      return { remaining: Math.max(0, window.requests - now.used), msLeft: now.msLeft }
+      return { remaining: Math.max(0, window.requests - now.used), remainingMs: now.msLeft }
     },
     async pause(delayMs) {
       await ask(
@@ -124,8 +124,8 @@ export function ownBudget(window: Window): Budget {
       used += 1
       return { waitMs: used <= window.requests ? 0 : Math.max(1, msLeft()), isFailing }
     },
-    async standing() {
-      return msLeft() <= 0 ? null : { remaining: Math.max(0, window.requests - used), msLeft: msLeft() }
+    async read() {
+      return msLeft() <= 0 ? null : { remaining: Math.max(0, window.requests - used), remainingMs: msLeft() }
     },
     async pause(delayMs) {
       used = paused

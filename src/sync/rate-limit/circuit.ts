@@ -3,7 +3,7 @@ export type CircuitOptions = {
   readonly failures: number
   /** How long the first break lasts at most, and the longest. */
   readonly firstMs: number
-  readonly mostMs: number
+  readonly maxMs: number
 }
 
 /** Keeps requests from a platform that is unwell. Its time is that of the process, which no change of the machine's clock moves. */
@@ -60,9 +60,9 @@ export function createCircuit<F>(options: CircuitOptions, isFailure: (answer: F)
       for (;;) {
         signal.throwIfAborted()
         if (probeAtMs === null) return { answer: await runClosed(send) }
-        const leftMs = probeAtMs - performance.now()
+        const remainingMs = probeAtMs - performance.now()
         // A timer may be a millisecond early.
-        if (leftMs > 0) return { withheldMs: Math.ceil(leftMs) + 1 }
+        if (remainingMs > 0) return { withheldMs: Math.ceil(remainingMs) + 1 }
         if (probe === null) {
           const probing = runProbe(send)
           probe = probing
@@ -79,7 +79,7 @@ export function createCircuit<F>(options: CircuitOptions, isFailure: (answer: F)
 }
 
 /** Doubling, and never two processes at the same time: at least half of the bound, the rest by chance. */
-function breakMs(breaks: number, { firstMs, mostMs }: CircuitOptions): number {
+function breakMs(breaks: number, { firstMs, maxMs: mostMs }: CircuitOptions): number {
   const boundMs = Math.min(mostMs, firstMs * 2 ** Math.min(breaks - 1, 20))
   return boundMs / 2 + Math.random() * (boundMs / 2)
 }

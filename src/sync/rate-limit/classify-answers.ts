@@ -42,11 +42,11 @@ export type Stop = {
 type BodyOf<A> = A extends { readonly status: 200 | 201 | 207; readonly body: infer B } ? B : never
 
 /** How long to wait if a 429 does not say. */
-const defaultPatienceMs = 15_000
+const defaultDelayMs = 15_000
 /** A platform that asks for patience is never asked again sooner. */
-const leastPatienceMs = 1000
+const minDelayMs = 1000
 /** After an hour the platform is asked again, however long a wait it names. */
-const mostPatienceMs = 60 * 60_000
+const maxDelayMs = 60 * 60_000
 
 const blockingCodes: Readonly<Record<number, DeliveryFailureCode>> = {
   401: 'key_refused',
@@ -105,7 +105,7 @@ function rankOf({ kind, code }: Stop): number {
 }
 
 /** Whether the platform may have failed because of what was sent to it, so that another request need not fail as well. */
-export function isOfRequest(stop: Stop): boolean {
+export function mayBeCausedByRequest(stop: Stop): boolean {
   return stop.kind === 'retry' && stop.code !== 'stopped' && leavesUncertain(stop)
 }
 
@@ -176,9 +176,9 @@ function classifyStatus(
   const blocking = blockingCodes[status]
   if (blocking !== undefined) return blockedBy(blocking, status, `${deliveryFailures[blocking].when}: ${message}`)
   if (status === 404 || status === 405) return { kind: 'missing', code: 'person_missing', status, message }
-  const patienceMs = afterMs === null ? null : Math.min(afterMs, mostPatienceMs)
+  const patienceMs = afterMs === null ? null : Math.min(afterMs, maxDelayMs)
   if (status === 429) {
-    const delayMs = Math.max(leastPatienceMs, patienceMs ?? defaultPatienceMs)
+    const delayMs = Math.max(minDelayMs, patienceMs ?? defaultDelayMs)
     return { kind: 'wait', code: 'rate_limited', status, delayMs, message: 'the platform asks for patience (429)' }
   }
   if (status === 408 || status >= 500) {
@@ -192,7 +192,7 @@ function classifyStatus(
 }
 
 /** A refusal that does not read like one of the platform says nothing of what it holds. */
-export function notOfPlatform(status: number): Stop {
+export function unreadableRefusal(status: number): Stop {
   return retry('unreadable', status, `the platform's answer (${status}) cannot be read: it lacks the code of a refusal`)
 }
 

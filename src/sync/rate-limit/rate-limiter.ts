@@ -18,7 +18,7 @@ export type RateLimiter = {
   /** Stops all requests of all processes for so long: the platform asked for patience. */
   pause(delayMs: number): Promise<void>
   /** How many requests the budget has left in the window under way, when that ends, and whether the circuit of this process is open. */
-  readBudget(): Promise<{ readonly remaining: number; readonly msLeft: number; readonly isOpen: boolean }>
+  readBudget(): Promise<{ readonly remaining: number; readonly remainingMs: number; readonly isOpen: boolean }>
 }
 
 export type RateLimiterOptions = {
@@ -32,9 +32,9 @@ export type RateLimiterOptions = {
 }
 
 /** Patient work leaves this share of the budget, and takes it when no more than this share of its window is left. */
-const leftShare = 0.2
+const reservedShare = 0.2
 
-const defaultCircuit: CircuitOptions = { failures: 5, firstMs: 5000, mostMs: 60_000 }
+const defaultCircuit: CircuitOptions = { failures: 5, firstMs: 5000, maxMs: 60_000 }
 
 /** The pace of one platform: a budget for all processes, and a circuit and a number of requests in flight for this process. */
 export function createRateLimiter({
@@ -83,8 +83,12 @@ export function createRateLimiter({
 
   const shared: Omit<RateLimiter, 'send' | 'lowPriority'> = {
     async readBudget() {
-      const left = await budget.standing()
-      return { remaining: left?.remaining ?? window.requests, msLeft: left?.msLeft ?? 0, isOpen: breaker.isOpen }
+      const left = await budget.read()
+      return {
+        remaining: left?.remaining ?? window.requests,
+        remainingMs: left?.remainingMs ?? 0,
+        isOpen: breaker.isOpen,
+      }
     },
     async pause(delayMs) {
       if (delayMs > 0) await budget.pause(delayMs)
@@ -101,7 +105,7 @@ export function createRateLimiter({
           return await slots.execute(async () => {
             // One after the other: several that look at once would together take what they are to leave.
             const taken = await taking.execute(async () => {
-              await untilSpare(budget, window, signal)
+              await awaitUnreserved(budget, window, signal)
               return await take(budget, signal)
             }, signal)
             return await watched(request, taken.isFailing)
@@ -143,14 +147,14 @@ async function take(budget: Budget, signal: AbortSignal): Promise<{ readonly isF
 }
 
 /** Waits until the budget has more left than is to be left, or its window is nearly over. */
-async function untilSpare(budget: Budget, { requests, ms }: Window, signal: AbortSignal): Promise<void> {
-  const spared = Math.floor(requests * leftShare)
-  const lastMs = ms * leftShare
+async function awaitUnreserved(budget: Budget, { requests, ms }: Window, signal: AbortSignal): Promise<void> {
+  const reserved = Math.floor(requests * reservedShare)
+  const lastMs = ms * reservedShare
   for (;;) {
     signal.throwIfAborted()
-    const standing = await budget.standing()
-    if (standing === null || standing.remaining > spared || standing.msLeft <= lastMs) return
-    await sleep(standing.msLeft - lastMs, undefined, { signal })
+    const standing = await budget.read()
+    if (standing === null || standing.remaining > reserved || standing.remainingMs <= lastMs) return
+    await sleep(standing.remainingMs - lastMs, undefined, { signal })
   }
 }
 

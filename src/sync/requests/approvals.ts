@@ -17,12 +17,12 @@ import {
 } from '../../store/runs/runs.ts'
 import type { Requester, Db } from '../../store/schema.ts'
 import { setInheritedAttributes } from '../../telemetry/traces.ts'
-import { connectionOf, type SyncContext } from '../context/context.ts'
+import { requireConnection, type SyncContext } from '../context/context.ts'
 import { enqueueWaiting } from '../context/enqueue.ts'
-import { basisOf } from '../plan/basis.ts'
-import { afterCommit, commit } from '../run/run.ts'
+import { planBasis } from '../plan/basis.ts'
+import { continueAfterAccept, acceptPlan } from '../run/run.ts'
 import { sweep } from '../run/sweep.ts'
-import { endRun, runOf } from './requests.ts'
+import { endRun, requireRun } from './requests.ts'
 import { refuseStatedInHeld } from './separations.ts'
 
 /** What a person decides about a held run. */
@@ -55,7 +55,7 @@ async function approve(ctx: SyncContext, decision: Decision & { readonly digest:
   setInheritedAttributes({ 'rollcall.connection': run.connection })
   if (run.digest !== digest)
     throw new Failure('conflict', `run ${runId} is held with the plan ${run.digest}, not ${digest}`)
-  const connection = connectionOf(ctx, run.connection)
+  const connection = requireConnection(ctx, run.connection)
   const now = ctx.now()
   refuseExpired(run, now)
   const committed = await db.transaction().execute(async (tx) => {
@@ -64,7 +64,7 @@ async function approve(ctx: SyncContext, decision: Decision & { readonly digest:
       throw new Failure('conflict', `run ${active} of "${run.connection}" is active; approve when it has ended`)
     if (connection.approvals.twoPeople) await refuseSamePerson(tx, run, { by, principal })
     if (run.options.separate) await refuseStatedInHeld(tx, { connection: run.connection, ...run.options.separate })
-    const basis = await basisOf({ ...ctx, store: { ...ctx.store, db: tx } }, connection)
+    const basis = await planBasis({ ...ctx, store: { ...ctx.store, db: tx } }, connection)
     await noteMovedBasis(tx, { runId, basis })
     const { moved = null } = (await getRun(tx, runId)) ?? {}
     const said = { digest, ...(because !== null && { reason: because }) }
@@ -78,18 +78,18 @@ async function approve(ctx: SyncContext, decision: Decision & { readonly digest:
       throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
     }
     await record(tx, { ...approved, details: said })
-    const done = await commit(tx, run, connection, now)
+    const done = await acceptPlan(tx, run, connection, now)
     if (done === 0) await moveRun(tx, { id: runId, to: 'finished', now })
     return { again: null, batches: done }
   })
   if (committed.again !== null) {
     ctx.events.runRequested({ runId: committed.again, connection: run.connection, trigger: 'operator' })
     await sweep(ctx)
-    return await runOf(ctx, committed.again)
+    return await requireRun(ctx, committed.again)
   }
   ctx.events.runApproved({ runId, connection: run.connection, by, digest })
-  await afterCommit(ctx, run, committed.batches)
-  return await runOf(ctx, runId)
+  await continueAfterAccept(ctx, run, committed.batches)
+  return await requireRun(ctx, runId)
 }
 
 /** Drops the plan of a held run. */
@@ -103,7 +103,7 @@ export async function rejectRun(ctx: SyncContext, decision: Decision): Promise<R
 }
 
 async function heldRun(ctx: SyncContext, { runId, connection }: Decision): Promise<Run> {
-  const run = await runOf(ctx, runId)
+  const run = await requireRun(ctx, runId)
   if (connection !== undefined && run.connection !== connection)
     throw new Failure('conflict', `run ${runId} is of the connection "${run.connection}", not of "${connection}"`)
   if (run.state === 'held') return run
@@ -186,5 +186,5 @@ export async function hasMovedBasis(
 ): Promise<boolean> {
   const connection = ctx.connections.get(run.connection)
   const basis = await basisOfHeld(ctx.store.db, run.id)
-  return connection !== undefined && basis !== null && basis !== (await basisOf(ctx, connection))
+  return connection !== undefined && basis !== null && basis !== (await planBasis(ctx, connection))
 }

@@ -6,7 +6,7 @@ import { recordMovedKeys, personNamed } from '../../store/key-answers.ts'
 import { rosterEntry } from '../../store/roster/roster.ts'
 import { addWaitingRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
-import { connectionOf, type SyncConnection, type SyncContext } from '../context/context.ts'
+import { requireConnection, type SyncConnection, type SyncContext } from '../context/context.ts'
 import { refuseWhilePlanning } from '../context/refuse-while-planning.ts'
 import { sweep } from '../run/sweep.ts'
 
@@ -26,7 +26,7 @@ export async function holdBack(
   ctx: SyncContext,
   { until, reason, by, ...person }: Person & { until: string; reason: string; by: string },
 ): Promise<HeldBack> {
-  const connection = connectionOf(ctx, person.connection)
+  const connection = requireConnection(ctx, person.connection)
   const now = ctx.now()
   const today = todayOf(connection, now)
   const day = dayOf(until, today)
@@ -60,7 +60,7 @@ export async function holdBack(
 
 /** Lets what HR says of a person count again, before the day on which it would by itself. */
 export async function endHoldBack(ctx: SyncContext, { by, ...person }: Person & { by: string }): Promise<HeldBack> {
-  const connection = connectionOf(ctx, person.connection)
+  const connection = requireConnection(ctx, person.connection)
   const now = ctx.now()
   const runId = await ctx.store.db.transaction().execute(async (tx) => {
     await refuseWhilePlanning(tx, connection.name)
@@ -78,13 +78,13 @@ export async function endHoldBack(ctx: SyncContext, { by, ...person }: Person & 
 
 /** The people of a connection whose leaving is held back now. */
 export async function listHoldBacks(ctx: SyncContext, name: string): Promise<HoldBack[]> {
-  const connection = connectionOf(ctx, name)
+  const connection = requireConnection(ctx, name)
   return await holdBacks(ctx.store.db, { connection: name, today: todayOf(connection, ctx.now()) })
 }
 
 /** Whose leaving is held back, and until when; null if it is not. */
 export async function holdBackOf(ctx: SyncContext, { connection: name, identityId }: Person): Promise<HoldBack | null> {
-  const today = todayOf(connectionOf(ctx, name), ctx.now())
+  const today = todayOf(requireConnection(ctx, name), ctx.now())
   const [found] = await holdBacks(ctx.store.db, { connection: name, identityId, today })
   return found ?? null
 }

@@ -15,11 +15,11 @@ import {
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { ensureConnection, getRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
-import { connectionOf, type SyncContext } from '../context/context.ts'
+import { requireConnection, type SyncContext } from '../context/context.ts'
 import { refuseWhilePlanning } from '../context/refuse-while-planning.ts'
 
 type Keys = Pick<KeyChangeCandidate, 'former' | 'identityId'>
-type Said = { readonly connection: string; readonly same: boolean; readonly by: string }
+type KeyStatement = { readonly connection: string; readonly same: boolean; readonly by: string }
 
 /** What became of answers: how many keys they are about, and how many held plans are made again once they are approved. */
 type Answered = { readonly answered: number; readonly unclear: number; readonly moved: number }
@@ -28,8 +28,11 @@ type Answered = { readonly answered: number; readonly unclear: number; readonly 
  * Keeps what a person says of two keys: they are one person, whom the platform goes on having under the former key, or two. Held plans
  * that speak of them are made again once they are approved.
  */
-export async function answerKeys(ctx: SyncContext, { former, identityId, ...said }: Keys & Said): Promise<Answered> {
-  const { name } = connectionOf(ctx, said.connection)
+export async function answerKeys(
+  ctx: SyncContext,
+  { former, identityId, ...said }: Keys & KeyStatement,
+): Promise<Answered> {
+  const { name } = requireConnection(ctx, said.connection)
   await ensureConnection(ctx.store.db, name)
   return await ctx.store.db.transaction().execute(async (tx) => {
     await refuseWhilePlanning(tx, name)
@@ -68,7 +71,7 @@ export async function withdrawAnswer(
   ctx: SyncContext,
   { connection, former, identityId, by }: Keys & { connection: string; by: string },
 ): Promise<Answered> {
-  connectionOf(ctx, connection)
+  requireConnection(ctx, connection)
   return await ctx.store.db.transaction().execute(async (tx) => {
     await refuseWhilePlanning(tx, connection)
     const { aliases } = await keyAnswers(tx, connection)
@@ -90,7 +93,7 @@ export async function listKeys(
   ctx: SyncContext,
   { connection, limit }: { connection: string; limit: number },
 ): Promise<{ answers: KeyAnswer[]; pairs: Awaited<ReturnType<typeof openPairs>> }> {
-  connectionOf(ctx, connection)
+  requireConnection(ctx, connection)
   const { db } = ctx.store
   return { answers: await listKeyAnswers(db, connection), pairs: await openPairs(db, { connection, limit }) }
 }
@@ -99,7 +102,7 @@ async function keep(
   ctx: SyncContext,
   tx: Db,
   given: readonly Keys[],
-  { connection, same, by, isFound }: Said & { readonly isFound: boolean },
+  { connection, same, by, isFound }: KeyStatement & { readonly isFound: boolean },
 ): Promise<Omit<Answered, 'unclear'>> {
   const known = await keyAnswers(tx, connection)
   const personOf = (key: string) => known.aliases.get(key)?.identityId ?? key

@@ -3,11 +3,11 @@ import { record } from '../../store/audit/trail.ts'
 import { freeConnection } from '../../store/connections/connections.ts'
 import { makeDueNow } from '../../store/deliveries/due.ts'
 import { addOwnRun, ensureConnection, getRun, noteRequested, type Run, waitingRun } from '../../store/runs/runs.ts'
-import { connectionOf, type SyncContext } from '../context/context.ts'
-import { mustHaveSource } from '../plan/plan-person.ts'
+import { requireConnection, type SyncContext } from '../context/context.ts'
+import { requireSource } from '../plan/plan-person.ts'
 import { requestedPerson } from '../plan/watch-person.ts'
 import { sweep } from '../run/sweep.ts'
-import { askersOf, mustKnowWhoAsks } from './requests.ts'
+import { requestersOf, requireRequester } from './requests.ts'
 
 /** Asks for a run of one person, by key or e-mail address: the source is read to its end, and this person alone is delivered. */
 export async function requestPerson(
@@ -15,11 +15,11 @@ export async function requestPerson(
   request: { connection: string; person: string; by?: string; principal?: string },
 ): Promise<Run> {
   const { db } = ctx.store
-  const connection = connectionOf(ctx, request.connection)
+  const connection = requireConnection(ctx, request.connection)
   const { name } = connection
-  mustHaveSource(connection)
-  const requestedBy = askersOf(request)
-  mustKnowWhoAsks(connection, requestedBy)
+  requireSource(connection)
+  const requestedBy = requestersOf(request)
+  requireRequester(connection, requestedBy)
   const now = ctx.now()
   const person = requestedPerson(request.person)
   await ensureConnection(db, name)

@@ -10,7 +10,7 @@ import { type Meaning, meanings } from '../../identity/mapping/classified.ts'
 import { foldValue } from '../../identity/mapping/fold-value.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import { record } from '../../store/audit/trail.ts'
-import { type ClassifiedEntry, classValue as keepClassedValue } from '../../store/classified-values.ts'
+import { type ClassifiedEntry, storeClassifiedValue as keepClassedValue } from '../../store/classified-values.ts'
 import { connectionStates, forgetTarget, freeConnection } from '../../store/connections/connections.ts'
 import { makeDueNow } from '../../store/deliveries/due.ts'
 import { pendingCount, releaseEvents } from '../../store/inbox/inbox.ts'
@@ -30,9 +30,9 @@ import {
   type Trigger,
 } from '../../store/runs/runs.ts'
 import type { Requester, Db, RunOptions } from '../../store/schema.ts'
-import { connectionOf, type FeedRules, type SyncConnection, type SyncContext } from '../context/context.ts'
+import { requireConnection, type FeedRules, type SyncConnection, type SyncContext } from '../context/context.ts'
 import { enqueueDue, enqueueWaiting } from '../context/enqueue.ts'
-import { mainFeed, closeSources } from '../plan/feeds.ts'
+import { mainFeed, archiveSources } from '../plan/feeds.ts'
 import { linkedConnections } from '../plan/linked.ts'
 import { addDueRuns } from '../run/due-runs.ts'
 import { decideSource, expiryOf } from '../run/run.ts'
@@ -52,11 +52,11 @@ export async function requestRun(
   },
 ): Promise<Run> {
   const { db } = ctx.store
-  const connection = connectionOf(ctx, request.connection)
-  ctx.expectShort?.()
+  const connection = requireConnection(ctx, request.connection)
+  ctx.expectShortWork?.()
   const now = ctx.now()
-  const requestedBy = askersOf(request)
-  if (request.trigger === 'operator') mustKnowWhoAsks(connection, requestedBy)
+  const requestedBy = requestersOf(request)
+  if (request.trigger === 'operator') requireRequester(connection, requestedBy)
   await ensureConnection(db, connection.name)
   if (request.trigger === 'operator') {
     // A person who asks for a run says that what stood in the way is gone; if not, the next answer tells.
@@ -96,7 +96,7 @@ export async function requestRun(
   ctx.events.runRequested({ runId, connection: connection.name, trigger })
   if (isForAll && feed === 'source') await requestEventsToo(ctx, connection, requestedBy)
   for (const name of concerned) await enqueueDue(ctx, name)
-  return await runOf(ctx, runId)
+  return await requireRun(ctx, runId)
 }
 
 /** A person who asks for a run wants the events that came in as well. */
@@ -134,7 +134,7 @@ export async function retractPerson(
   request: { connection: string; identityId: string; reason: string; by: string; principal?: string },
 ): Promise<Run> {
   const { db } = ctx.store
-  const connection = connectionOf(ctx, request.connection)
+  const connection = requireConnection(ctx, request.connection)
   const identityId = await personNamed(db, request)
   const { reason, by } = request
   const counted = tally()
@@ -150,7 +150,7 @@ export async function retractPerson(
       counts: counted.counts(),
       guards,
       digest: planDigest([change]),
-      requestedBy: askersOf(request),
+      requestedBy: requestersOf(request),
       expiresAt: expiryOf(connection, ctx.now()),
       now: ctx.now(),
     })
@@ -167,7 +167,7 @@ export async function retractPerson(
     return id
   })
   ctx.events.runHeld({ runId, connection: connection.name, reason: 'a retraction waits for an approval' })
-  return await runOf(ctx, runId)
+  return await requireRun(ctx, runId)
 }
 
 /** The person whom a retraction is asked for, unless they were retracted, or wait for a decision about it, already. */
@@ -208,7 +208,7 @@ export async function unblock(
   { connection: name, by }: { connection: string; by: string },
 ): Promise<{ readonly wasBlocked: boolean; readonly due: number }> {
   const { db } = ctx.store
-  const connection = connectionOf(ctx, name)
+  const connection = requireConnection(ctx, name)
   const [state] = await connectionStates(db, name)
   const { wasBlocked, due } = await db.transaction().execute(async (tx) => {
     // The batches first, as whoever cancels a run locks them.
@@ -224,13 +224,13 @@ export async function unblock(
 }
 
 /** Keeps what a value means that no list of the configuration holds; the next run reads it so. */
-export async function classValue(
+export async function classifyValue(
   ctx: SyncContext,
   { connection: name, value, meaning, by }: { connection: string; value: string; meaning: Meaning; by: string },
 ): Promise<ClassifiedEntry> {
   const { db } = ctx.store
   const field = meanings[meaning]
-  const feeds = Object.values(connectionOf(ctx, name).feeds)
+  const feeds = Object.values(requireConnection(ctx, name).feeds)
   const isMapped = ({ mapping: { status, fields } }: FeedRules) =>
     (field === 'status' ? status : fields.isContractor) !== undefined
   if (!feeds.some(isMapped))
@@ -252,7 +252,7 @@ export async function restorePerson(
   ctx: SyncContext,
   { by, principal, ...person }: { connection: string; identityId: string; by: string; principal?: string },
 ): Promise<Run> {
-  const connection = connectionOf(ctx, person.connection)
+  const connection = requireConnection(ctx, person.connection)
   await ctx.store.db.transaction().execute(async (tx) => {
     if (!(await unretract(tx, person)))
       throw new Failure('not_found', `"${connection.name}" has no retracted person ${person.identityId}`)
@@ -274,12 +274,12 @@ async function isPinned(db: Db, { name, pinned }: SyncConnection, identityId: st
 }
 
 /** The person who asks for a run, if one does. A name that comes without its principal is one that the account of this machine stated. */
-export function askersOf({ by, principal = machinePrincipal }: { by?: string; principal?: string }): Requester[] {
+export function requestersOf({ by, principal = machinePrincipal }: { by?: string; principal?: string }): Requester[] {
   return by === undefined ? [] : [{ by, principal }]
 }
 
 /** A person who asks for a run may not approve it under `twoPeople`, so that it has to be known who asks. */
-export function mustKnowWhoAsks({ approvals }: SyncConnection, requestedBy: readonly Requester[]): void {
+export function requireRequester({ approvals }: SyncConnection, requestedBy: readonly Requester[]): void {
   if (approvals.twoPeople && requestedBy.length === 0)
     throw new Failure('usage', '"approvals.twoPeople" has to know who asks for a run: name the person as "by"')
 }
@@ -289,7 +289,7 @@ export async function endRun(
   ctx: SyncContext,
   { runId, by, because, to }: { runId: string; by: string; because?: string | null; to: 'rejected' | 'cancelled' },
 ): Promise<Run> {
-  const before = await runOf(ctx, runId)
+  const before = await requireRun(ctx, runId)
   await ctx.store.db.transaction().execute(async (tx) => {
     if (!(await moveRun(tx, { id: runId, to, now: ctx.now(), by, ...(because !== undefined && { because }) }))) {
       throw new Failure('conflict', `run ${runId} is ${before.state} and cannot be ${to}`)
@@ -302,11 +302,11 @@ export async function endRun(
   })
   ctx.traces.recordRun({ ...before, state: to })
   const connection = ctx.connections.get(before.connection)
-  if (to === 'rejected' && connection) await closeSources(ctx, connection)
-  return await runOf(ctx, runId)
+  if (to === 'rejected' && connection) await archiveSources(ctx, connection)
+  return await requireRun(ctx, runId)
 }
 
-export async function runOf(ctx: SyncContext, runId: string): Promise<Run> {
+export async function requireRun(ctx: SyncContext, runId: string): Promise<Run> {
   const run = await getRun(ctx.store.db, runId)
   if (!run) throw new Failure('not_found', `there is no run ${runId}`)
   return run

@@ -3,11 +3,11 @@ import { record } from '../../store/audit/trail.ts'
 import { lockActiveRun } from '../../store/runs/claims.ts'
 import { addOwnRun, getRun, type Run, revertOf } from '../../store/runs/runs.ts'
 import type { RevertAccount } from '../../store/schema.ts'
-import { connectionOf, type SyncContext } from '../context/context.ts'
+import { requireConnection, type SyncContext } from '../context/context.ts'
 import { prepareRevert } from '../plan/revert.ts'
 import { memoryStage } from '../plan/stage.ts'
 import { sweep } from '../run/sweep.ts'
-import { askersOf } from './requests.ts'
+import { requestersOf } from './requests.ts'
 
 /** Asks for a run that takes back what another one did. It reads no source, and is guarded like every other. */
 export async function requestRevert(
@@ -17,7 +17,7 @@ export async function requestRevert(
   const { db } = ctx.store
   const { runId, reason, by, signal } = request
   const run = await existing(ctx, runId)
-  const connection = connectionOf(ctx, run.connection)
+  const connection = requireConnection(ctx, run.connection)
   const { name } = connection
   const why = notToRevert(run)
   if (why !== null) throw new Failure('conflict', `run ${runId} cannot be reverted: ${why}`)
@@ -36,7 +36,7 @@ export async function requestRevert(
       feed: 'revert',
       trigger: 'operator',
       options: { revert },
-      requestedBy: askersOf(request),
+      requestedBy: requestersOf(request),
       now,
     })
     if (added === null)

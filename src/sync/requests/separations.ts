@@ -6,9 +6,9 @@ import { rosterEntries } from '../../store/roster/roster.ts'
 import { lockActiveRun } from '../../store/runs/claims.ts'
 import { addOwnRun, type Run, separationOf } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
-import { connectionOf, type SyncConnection, type SyncContext } from '../context/context.ts'
+import { requireConnection, type SyncConnection, type SyncContext } from '../context/context.ts'
 import { sweep } from '../run/sweep.ts'
-import { askersOf, mustKnowWhoAsks, runOf } from './requests.ts'
+import { requestersOf, requireRequester, requireRun } from './requests.ts'
 
 type Request = {
   readonly connection: string
@@ -26,11 +26,11 @@ type Request = {
  */
 export async function requestSeparation(ctx: SyncContext, request: Request): Promise<Run> {
   const { db } = ctx.store
-  const connection = connectionOf(ctx, request.connection)
+  const connection = requireConnection(ctx, request.connection)
   const { name } = connection
   refuseRecords(connection)
-  const requestedBy = askersOf(request)
-  mustKnowWhoAsks(connection, requestedBy)
+  const requestedBy = requestersOf(request)
+  requireRequester(connection, requestedBy)
   const { by, reason } = request
   const now = ctx.now()
   const on = lastDay(connection, request.on, now)
@@ -55,7 +55,7 @@ export async function requestSeparation(ctx: SyncContext, request: Request): Pro
   })
   ctx.events.runRequested({ runId: id, connection: name, trigger: 'operator' })
   await sweep(ctx)
-  return await runOf(ctx, id)
+  return await requireRun(ctx, id)
 }
 
 function refuseRecords({ name, records }: SyncConnection): void {

@@ -1,7 +1,7 @@
 import { connectionsWithDueLeavers } from '../../store/roster/roster.ts'
 import { addWaitingRun, hasRosterRunSince } from '../../store/runs/runs.ts'
 import type { SyncContext } from '../context/context.ts'
-import { eachApart } from '../context/each-apart.ts'
+import { forEachIsolated } from '../context/for-each-isolated.ts'
 import { sweep } from './sweep.ts'
 
 /** A run that failed is tried again after this time. */
@@ -15,7 +15,7 @@ const retryAfterMs = 5 * 60_000
 export async function requestDueRuns(ctx: SyncContext): Promise<void> {
   const all = await connectionsWithDueLeavers(ctx.store.db, { now: ctx.now() })
   let added = 0
-  await eachApart(ctx, { during: 'due leavers', all }, async (due) => {
+  await forEachIsolated(ctx, { during: 'due leavers', all }, async (due) => {
     if (await addDueRun(ctx, due)) added++
   })
   if (added > 0) await sweep(ctx)

@@ -2,7 +2,7 @@ import { pausedConnections } from '../../store/connections/pauses.ts'
 import { type FreshEvents, pendingConnections, retryDueEvents, retryEndedEvents } from '../../store/inbox/inbox.ts'
 import { addWaitingRun, type FeedName, hasUndecidedRun } from '../../store/runs/runs.ts'
 import type { SyncContext, WebhookFeed } from '../context/context.ts'
-import { eachApart } from '../context/each-apart.ts'
+import { forEachIsolated } from '../context/for-each-isolated.ts'
 import { sweep } from './sweep.ts'
 
 /** The events of a run that failed or was cancelled are tried again after this time. */
@@ -22,7 +22,7 @@ export async function requestEventRuns(ctx: SyncContext): Promise<void> {
   const fresh = await pendingConnections(db)
   const paused = fresh.length === 0 ? new Map() : await pausedConnections(db, now)
   let asked = 0
-  await eachApart(ctx, { during: 'event-runs', all: fresh }, async (one) => {
+  await forEachIsolated(ctx, { during: 'event-runs', all: fresh }, async (one) => {
     const feed = ctx.connections.get(one.connection)?.feeds.webhook
     if (!feed || paused.has(one.connection) || !isDue(one, feed, now)) return
     const run = { connection: one.connection, feed: feed.settings.thin ? 'source' : 'webhook' } as const

@@ -43,10 +43,10 @@ import { setAttributes, setInheritedAttributes, traceStep } from '../../telemetr
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { enqueueDeliveries, enqueueWaiting } from '../context/enqueue.ts'
 import { Overtaken } from '../context/overtaken.ts'
-import { saveTarget } from '../deliver/target.ts'
-import { prepareSeparation } from '../foreign/separation.ts'
-import { basisOf } from '../plan/basis.ts'
-import { type OpenedFeed, openFeed, openLinked, closeSources } from '../plan/feeds.ts'
+import { saveTarget } from '../target/target.ts'
+import { planSeparation } from '../plan/separation.ts'
+import { planBasis } from '../plan/basis.ts'
+import { type OpenedFeed, openFeed, openLinked, archiveSources } from '../plan/feeds.ts'
 import { refuseOtherPlan } from '../plan/kept-plan.ts'
 import { claimLinkedRuns } from '../plan/linked.ts'
 import { preparePerson } from '../plan/one-person.ts'
@@ -54,12 +54,12 @@ import { type PreparedPlan, preparePlan } from '../plan/prepare.ts'
 import type { Progress } from '../plan/read-rows.ts'
 import { prepareRevert } from '../plan/revert.ts'
 import { storeStage } from '../plan/stage.ts'
-import { readBackLeavers } from '../verify/effective.ts'
+import { lookUpFailure } from '../target/look-up.ts'
+import { verifyLeavers } from '../verify/leavers.ts'
 import { verifyPeopleInDoubt } from '../verify/in-doubt.ts'
-import { asFailure } from '../verify/read-back.ts'
 import { learnAfterRestore } from '../verify/restored.ts'
 import { verifySample } from '../verify/sample.ts'
-import { readBackUncertain } from '../verify/uncertain.ts'
+import { verifyUncertain } from '../verify/uncertain.ts'
 import { verifyAgainstPlatform, withoutPlanned } from '../verify/verify.ts'
 import { addDueRuns } from './due-runs.ts'
 
@@ -188,16 +188,16 @@ async function readAndPlan(
   await saveTarget(ctx, connection)
   const learned = await learnAfterRestore(ctx, connection, { claim, signal })
   const verification = learned ?? (await verify(ctx, connection, { claim, signal }))
-  const unread = await readBackUncertain(ctx, connection, { claim, signal })
+  const unread = await verifyUncertain(ctx, connection, { claim, signal })
   // What HR says is read all the same; a run that reads nothing else has nothing to go on with.
-  if (unread && readsNothing.has(claim.run.feed)) throw asFailure(connection, unread)
+  if (unread && readsNothing.has(claim.run.feed)) throw lookUpFailure(connection, unread)
   await verifyPeopleInDoubt(ctx, { connections: [connection.name], repairs: 'here', signal })
-  await closeSources(ctx, connection)
+  await archiveSources(ctx, connection)
   // A command works no longer than its run does, so that this is when it reads what became of earlier departures.
-  await readBackLeavers(ctx, { connections: [connection.name], all: claim.run.options.verify ?? false, signal })
+  await verifyLeavers(ctx, { connections: [connection.name], all: claim.run.options.verify ?? false, signal })
 
   // Before anything is read by it: what is said meanwhile makes it another one.
-  const basis = await basisOf(ctx, connection)
+  const basis = await planBasis(ctx, connection)
   const plan = await traceStep('plan', () => planOf(ctx, claim, connection, attempt))
 
   const found = await withoutPlanned(ctx, claim.run, { found: verification, plan })
@@ -263,7 +263,7 @@ async function planOf(
     ctx.events.runRead({ runId, connection: connection.name, ...read })
     await ctx.yieldToShortWork?.(read)
   }
-  if (options.separate) return await prepareSeparation(ctx, connection, { separate: options.separate, stage, signal })
+  if (options.separate) return await planSeparation(ctx, connection, { separate: options.separate, stage, signal })
   if (options.revert) return await prepareRevert(ctx, connection, { revert: options.revert, stage, signal })
   if (options.person) return await preparePerson(ctx, connection, { asked: options.person, stage, signal, onProgress })
 
@@ -333,14 +333,14 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
     })
     setAttributes({ 'rollcall.state': 'held' })
     ctx.events.runHeld({ ...about, reason })
-    if (wentOn) await afterCommit(ctx, wentOn.run, wentOn.batches)
+    if (wentOn) await continueAfterAccept(ctx, wentOn.run, wentOn.batches)
     else await enqueueWaiting(ctx, run.connection)
     return
   }
 
   await ctx.yieldToShortWork?.()
   const committed = await db.transaction().execute(async (tx) => {
-    const done = await commit(tx, run, connection, now)
+    const done = await acceptPlan(tx, run, connection, now)
     const moved = await moveRun(tx, {
       id: run.id,
       to: done > 0 ? 'delivering' : 'unchanged',
@@ -355,7 +355,7 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
   })
   setAttributes({ 'rollcall.state': committed > 0 ? 'delivering' : 'unchanged' })
   if (by !== null) ctx.events.runApproved({ ...about, by, digest: run.digest ?? '' })
-  await afterCommit(ctx, run, committed)
+  await continueAfterAccept(ctx, run, committed)
 }
 
 function failedGuards(guards: readonly Verdict[]): string[] {
@@ -380,7 +380,7 @@ async function goOn(
   })
   const run = id === null ? null : await getRun(tx, id)
   if (run === null) return null
-  const batches = await commit(tx, run, connection, now)
+  const batches = await acceptPlan(tx, run, connection, now)
   await moveRun(tx, { id: run.id, to: batches > 0 ? 'delivering' : 'unchanged', now })
   const details = { digest: run.digest, batches, of: runId, kinds }
   await record(tx, { act: 'run.passed', connection: run.connection, by: rollcall, runId: run.id, details, now })
@@ -411,7 +411,7 @@ function timeZoneOf({ feeds }: SyncConnection, { feed }: { readonly feed: string
 }
 
 /** Makes an accepted plan the connection's truth. Answers how many batches are due. */
-export async function commit(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<number> {
+export async function acceptPlan(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<number> {
   const stating = { runId: run.id, connection: run.connection, timeZone: timeZoneOf(connection, run), now }
   if (!connection.records) await acceptLeavers(tx, stating)
   const committed = {
@@ -458,12 +458,12 @@ export async function decideSource(
 }
 
 /** Tells what follows from a commit, and enqueues it. */
-export async function afterCommit(ctx: SyncContext, run: Run, batches: number): Promise<void> {
+export async function continueAfterAccept(ctx: SyncContext, run: Run, batches: number): Promise<void> {
   const about = { runId: run.id, connection: run.connection }
   ctx.events.runCommitted({ ...about, batches })
   if (batches > 1) await refreshStatistics(ctx.store.db, run.id, ctx.yieldToShortWork)
   const connection = ctx.connections.get(run.connection)
-  if (connection) await closeSources(ctx, connection)
+  if (connection) await archiveSources(ctx, connection)
   // What was accepted may hold a day that has begun by now, and there may be no daemon that would look for it. A run that a person asked for to do
   // one thing does nothing beside it.
   const isAlone = ofNamedPeople.has(run.feed) || run.options.plan !== undefined

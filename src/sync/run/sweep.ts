@@ -4,11 +4,11 @@ import { runsToClose } from '../../store/deliveries/end.ts'
 import { dueRuns } from '../../store/runs/claims.ts'
 import { releaseAbandoned } from '../../store/workers/leases.ts'
 import type { SyncContext } from '../context/context.ts'
-import { eachApart } from '../context/each-apart.ts'
+import { forEachIsolated } from '../context/for-each-isolated.ts'
 import { deliveryJob, enqueue, runJobs } from '../context/enqueue.ts'
 import { finishRun } from '../deliver/deliver.ts'
 import { markEndedTakeovers } from '../deliver/takeovers.ts'
-import { readLeftUncertain } from '../verify/uncertain.ts'
+import { retryUncertain } from '../verify/uncertain.ts'
 import { retryUndelivered } from '../verify/undelivered.ts'
 
 /**
@@ -23,9 +23,9 @@ export async function sweep(
   const { db } = ctx.store
   const stranded = await releaseAbandoned(db, ctx.lease)
   await markEndedTakeovers(ctx)
-  await readLeftUncertain(ctx)
+  await retryUncertain(ctx)
   await retryUndelivered(ctx)
-  await eachApart(ctx, { during: 'sweep', all: await runsToClose(db) }, (run) => finishRun(ctx, run))
+  await forEachIsolated(ctx, { during: 'sweep', all: await runsToClose(db) }, (run) => finishRun(ctx, run))
   const due = (await dueRuns(db)).flatMap(({ runId, jobId, attempt, wasReleased }) => {
     if (wasReleased && !retries && !stranded.has(runId)) return []
     return [{ runId, jobId: stranded.has(runId) ? `${runId}-stranded-${attempt}` : jobId }]
@@ -33,7 +33,7 @@ export async function sweep(
   const runs = await runJobs(ctx, due)
   const deliveries = (await dueDeliveries(db, { now: ctx.now() })).map(deliveryJob)
   const jobs = [...runs, ...deliveries]
-  const heldIds = jobs.length > 0 && held ? await idsOf(held) : new Set()
+  const heldIds = jobs.length > 0 && held ? await heldJobIds(held) : new Set()
   await enqueue(
     ctx,
     jobs.map((job) => (heldIds.has(job.id) ? { ...job, id: `${job.id}-by-${ctx.lease.id}` } : job)),
@@ -42,7 +42,7 @@ export async function sweep(
   return { enqueued: jobs.length }
 }
 
-async function idsOf(held: () => Promise<ReadonlySet<string>>): Promise<ReadonlySet<string>> {
+async function heldJobIds(held: () => Promise<ReadonlySet<string>>): Promise<ReadonlySet<string>> {
   try {
     return await held()
   } catch (error) {

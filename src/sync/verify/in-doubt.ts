@@ -13,12 +13,12 @@ import { lockEntries, recordVerification, rosterEntries, rosterSize } from '../.
 import type { Db } from '../../store/schema.ts'
 import type { SyncContext } from '../context/context.ts'
 import { addRepair, emitRepair } from '../context/repair-runs.ts'
-import type { Endpoint } from '../deliver/endpoint.ts'
-import { type Held, maxSingleLookUps } from '../deliver/look-up.ts'
-import { endpointAt } from '../deliver/target.ts'
-import { compareWith, isAsKnown, portionsOf, readPortions } from './read-back.ts'
+import type { Endpoint } from '../target/endpoint.ts'
+import { type PlatformPerson, singleLookUpLimit } from '../target/look-up.ts'
+import { endpointAt } from '../target/target.ts'
+import { comparePerson, isAsKnown, portionsOf, lookUpInPortions } from './compare.ts'
 
-type Wanted = {
+type InDoubtInput = {
   readonly connections: readonly string[]
   /** A run that plans right after this repairs what differs; otherwise a run of its own is asked for. */
   readonly repairs: 'here' | 'by a run'
@@ -29,7 +29,10 @@ type Wanted = {
  * Reads back the people in doubt whose time has come, leavers first, at the pace of deliveries. A late request that undid something is
  * found so, and repaired. Nothing waits for it or fails because of it: what was not read is read later.
  */
-export async function verifyPeopleInDoubt(ctx: SyncContext, { connections, repairs, signal }: Wanted): Promise<void> {
+export async function verifyPeopleInDoubt(
+  ctx: SyncContext,
+  { connections, repairs, signal }: InDoubtInput,
+): Promise<void> {
   const due = await connectionsInDoubt(ctx.store.db, ctx.now())
   for (const connection of due.filter((name) => connections.includes(name))) {
     try {
@@ -42,7 +45,7 @@ export async function verifyPeopleInDoubt(ctx: SyncContext, { connections, repai
 
 async function readConnection(
   ctx: SyncContext,
-  { connection, repairs, signal }: Omit<Wanted, 'connections'> & { readonly connection: string },
+  { connection, repairs, signal }: Omit<InDoubtInput, 'connections'> & { readonly connection: string },
 ): Promise<void> {
   const { db } = ctx.store
   const { id, resource } = await targetOf(db, connection)
@@ -52,17 +55,17 @@ async function readConnection(
   const people = await claimDoubted(db, { connection, now: ctx.now() })
   if (people.length === 0) return
   const endpoint = endpointAt(ctx, ctx.connections.get(connection), { id, resource, signal })
-  const mostOneByOne = maxSingleLookUps(endpoint, await rosterSize(db, connection))
+  const maxSingleLookUps = singleLookUpLimit(endpoint, await rosterSize(db, connection))
   const unread = new Set(people.map(({ identityId }) => identityId))
   const reading = { ctx, endpoint, connection, repairs, before: await factsOf(db, connection, unread) }
   let differing = 0
-  const noteRead = async (identityIds: readonly string[], held: readonly Held[]): Promise<void> => {
+  const noteRead = async (identityIds: readonly string[], held: readonly PlatformPerson[]): Promise<void> => {
     differing += await note(reading, identityIds, held)
     for (const identityId of identityIds) unread.delete(identityId)
   }
-  for (const group of inOrder(people, mostOneByOne)) {
+  for (const group of inOrder(people, maxSingleLookUps)) {
     const identityIds = new Set(group.map(({ identityId }) => identityId))
-    const stop = await readPortions(endpoint, identityIds, { mostOneByOne, note: noteRead })
+    const stop = await lookUpInPortions(endpoint, identityIds, { maxSingleLookUps, recordRead: noteRead })
     if (stop === null) continue
     await repeatReading(db, { connection, identityIds: [...unread], now: ctx.now() })
     break
@@ -72,9 +75,9 @@ async function readConnection(
 }
 
 /** Leavers before all others, unless the platform's whole list has to be read for the leavers alone. */
-function inOrder(people: readonly PersonInDoubt[], mostOneByOne: number): readonly (readonly PersonInDoubt[])[] {
+function inOrder(people: readonly PersonInDoubt[], maxSingleLookUps: number): readonly (readonly PersonInDoubt[])[] {
   const { leavers = [], others = [] } = Object.groupBy(people, ({ isLeaver }) => (isLeaver ? 'leavers' : 'others'))
-  const groups = leavers.length > mostOneByOne ? [people] : [leavers, others]
+  const groups = leavers.length > maxSingleLookUps ? [people] : [leavers, others]
   return groups.filter((group) => group.length > 0)
 }
 
@@ -82,7 +85,7 @@ type Reading = {
   readonly ctx: SyncContext
   readonly endpoint: Endpoint
   readonly connection: string
-  readonly repairs: Wanted['repairs']
+  readonly repairs: InDoubtInput['repairs']
   /** What was known of people before they were read, as digests. */
   readonly before: ReadonlyMap<string, string>
 }
@@ -94,7 +97,7 @@ type Reading = {
 async function note(
   { ctx, endpoint, connection, repairs, before }: Reading,
   identityIds: readonly string[],
-  held: readonly Held[],
+  held: readonly PlatformPerson[],
 ): Promise<number> {
   const now = ctx.now()
   const found = new Map(held.map((identity) => [identity.identityId, identity]))
@@ -105,7 +108,7 @@ async function note(
     )
     const read = unmoved.map((entry) => {
       const identity = found.get(entry.identityId) ?? null
-      return { isSame: isAsKnown(endpoint, entry, identity), ...compareWith(endpoint, entry, identity) }
+      return { isSame: isAsKnown(endpoint, entry, identity), ...comparePerson(endpoint, entry, identity) }
     })
     await recordVerification(tx, { connection, found: read })
     const same = new Set(read.filter(({ isSame }) => isSame).map(({ identityId }) => identityId))

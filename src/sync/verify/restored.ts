@@ -4,10 +4,10 @@ import { recordVerification, type ReadBack, rosterEntries, rosterKeys } from '..
 import type { ClaimedRun } from '../../store/runs/claims.ts'
 import type { Db, Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
-import { type Endpoint, isRemoved } from '../deliver/endpoint.ts'
-import { type Held, isHeld, listHeld } from '../deliver/look-up.ts'
-import { openEndpoint } from '../deliver/target.ts'
-import { asFailure, compareWith } from './read-back.ts'
+import { type Endpoint, isRemoved } from '../target/endpoint.ts'
+import { type PlatformPerson, isOnPlatform, listPeople, lookUpFailure } from '../target/look-up.ts'
+import { openEndpoint } from '../target/target.ts'
+import { comparePerson } from './compare.ts'
 import { isForeign, openFindings } from './verify.ts'
 
 /** What reading a person back after a restore comes to: what the store notes of the platform, or what it learns from it. */
@@ -27,45 +27,45 @@ export async function learnAfterRestore(
   const restored = await restoredOf(db, connection.name)
   if (!restored) return null
   const endpoint = await openEndpoint(ctx, connection, signal)
-  if ('kind' in endpoint) throw asFailure(connection, endpoint)
+  if ('kind' in endpoint) throw lookUpFailure(connection, endpoint)
   const listed = new Set<string>()
-  const { counts, people, count, keep, noteForeign, keepForeign } = openFindings(ctx, connection, claim)
+  const { counts, people, count, write, addForeign, storeForeignPeople } = openFindings(ctx, connection, claim)
 
-  const stop = await listHeld(endpoint, async (identities) => {
+  const stop = await listPeople(endpoint, async (identities) => {
     for (const { identityId } of identities) listed.add(identityId)
     const known = await entriesOf(identities.map(({ identityId }) => identityId))
     const findings = identities.flatMap((identity): Finding[] => {
       const entry = known.get(identity.identityId)
-      if (isForeign(entry)) noteForeign(identity)
+      if (isForeign(entry)) addForeign(identity)
       if (!entry || entry.retracted) return []
       const finding = findingOf(endpoint, entry, identity)
       if ('learn' in finding) count('changed', identity.identityId)
       return [finding]
     })
-    await keep((tx) => noteFindings(tx, findings))
+    await write((tx) => recordFindings(tx, findings))
   })
-  if (stop) throw asFailure(connection, stop)
+  if (stop) throw lookUpFailure(connection, stop)
 
   for await (const keys of rosterKeys(db, connection.name)) {
     const entries = await entriesOf(keys.filter((key) => !listed.has(key)))
-    const lost = [...entries.values()].filter((entry) => isHeld(endpoint, entry))
+    const lost = [...entries.values()].filter((entry) => isOnPlatform(endpoint, entry))
     const isListEmpty = listed.size === 0
     const findings = lost.map((entry) => findingOfLost(endpoint, entry, { ...restored, isListEmpty }))
     findings.forEach((finding, at) => {
       const { identityId, retracted } = lost[at] as RosterEntry
       if (!retracted) count('learn' in finding ? 'changed' : 'lost', identityId)
     })
-    await keep((tx) => noteFindings(tx, findings))
+    await write((tx) => recordFindings(tx, findings))
   }
-  await keepForeign()
-  await keep((tx) => endLearning(tx, connection.name))
+  await storeForeignPeople()
+  await write((tx) => endLearning(tx, connection.name))
   return { listed: listed.size, ...counts, people }
 
   function entriesOf(identityIds: readonly string[]) {
     return rosterEntries(db, { connection: connection.name, identityIds })
   }
 
-  async function noteFindings(tx: Db, findings: readonly Finding[]): Promise<void> {
+  async function recordFindings(tx: Db, findings: readonly Finding[]): Promise<void> {
     const found = findings.flatMap((finding) => ('note' in finding ? [finding.note] : []))
     const learned = findings.flatMap((finding) => ('learn' in finding ? [finding.learn] : []))
     await recordVerification(tx, { connection: connection.name, found })
@@ -78,12 +78,12 @@ export async function learnAfterRestore(
  * delivered after the backup, so that it is newer than what the store knows. There is one exception: a person who has left, as the store
  * knows, stays so until HR says something else.
  */
-export function findingOf(from: Pick<Endpoint, 'records'>, entry: RosterEntry, identity: Held): Finding {
+export function findingOf(from: Pick<Endpoint, 'records'>, entry: RosterEntry, identity: PlatformPerson): Finding {
   const { identityId, desired } = entry
-  const now = compareWith(from, entry, identity)
+  const now = comparePerson(from, entry, identity)
   if (now.asDesired || now.confirmed === null || desired === null) return { note: now }
   const isAsBefore =
-    entry.confirmed !== null && compareWith(from, { ...entry, desired: entry.confirmed }, identity).asDesired
+    entry.confirmed !== null && comparePerson(from, { ...entry, desired: entry.confirmed }, identity).asDesired
   const hasLeft = (desired.separatedAt ?? null) !== null
   const hasLeftThere = identity.separatedAt !== null
   if (isAsBefore || (hasLeft && !hasLeftThere)) return { note: now }
@@ -105,7 +105,7 @@ export function findingOfLost(
   const { identityId, desired, retracted } = entry
   const isLeaver =
     from.records !== null && !isListEmpty && desired !== null && retracted === null && !isRemoved(from, desired)
-  if (!isLeaver) return { note: compareWith(from, entry, null) }
+  if (!isLeaver) return { note: comparePerson(from, entry, null) }
   const separatedAt = `${restoredAt.toISOString().slice(0, 10)}T00:00:00.000Z`
   return { learn: { identityId, record: { ...desired, separatedAt }, isNewLeaver: true } }
 }

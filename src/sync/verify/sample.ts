@@ -3,15 +3,15 @@ import { sampleKeys } from '../../store/roster/sample.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
 import type { Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
-import { listHeld, listSize, maxSingleLookUps, readBack } from '../deliver/look-up.ts'
-import { openEndpoint } from '../deliver/target.ts'
-import { asFailure, compareWith } from './read-back.ts'
+import { listPeople, listSize, singleLookUpLimit, lookUpPeople, lookUpFailure } from '../target/look-up.ts'
+import { openEndpoint } from '../target/target.ts'
+import { comparePerson } from './compare.ts'
 import { isForeign, openFindings, verifyAgainstPlatform } from './verify.ts'
 
 /** So many people besides the leavers of late are chosen by chance. */
-const mostOthers = 1000
+const maxOthers = 1000
 /** So many people are read before what was found is written. */
-const readAtOnce = 100
+const portionSize = 100
 
 /**
  * Reads back the leavers of the last 30 days and a thousand of the others, chosen by chance, so that a platform that acknowledges what it
@@ -21,44 +21,44 @@ const readAtOnce = 100
 export async function verifySample(
   ctx: SyncContext,
   connection: SyncConnection,
-  { claim, others = mostOthers, signal }: { claim: ClaimedRun; others?: number; signal: AbortSignal },
+  { claim, others = maxOthers, signal }: { claim: ClaimedRun; others?: number; signal: AbortSignal },
 ): Promise<Verification> {
   const { db } = ctx.store
   const { name } = connection
   // The id of a run is random, and stays with it when it is read again.
   const keys = await sampleKeys(db, { connection: name, others, seed: claim.run.id, now: ctx.now() })
   const endpoint = await openEndpoint(ctx, connection, signal)
-  if ('kind' in endpoint) throw asFailure(connection, endpoint)
+  if ('kind' in endpoint) throw lookUpFailure(connection, endpoint)
   const size = await rosterSize(db, name)
-  const mostOneByOne = maxSingleLookUps(endpoint, size)
-  if (keys.length > mostOneByOne) return await verifyAgainstPlatform(ctx, connection, { claim, signal })
+  const maxSingleLookUps = singleLookUpLimit(endpoint, size)
+  if (keys.length > maxSingleLookUps) return await verifyAgainstPlatform(ctx, connection, { claim, signal })
 
   const findings = openFindings(ctx, connection, claim)
   let listed = 0
-  for (let start = 0; start < keys.length; start += readAtOnce) {
-    const identityIds = keys.slice(start, start + readAtOnce)
-    const { found, stop } = await readBack(endpoint, identityIds, { mostOneByOne: readAtOnce })
-    if (stop) throw asFailure(connection, stop)
+  for (let start = 0; start < keys.length; start += portionSize) {
+    const identityIds = keys.slice(start, start + portionSize)
+    const { people: found, stop } = await lookUpPeople(endpoint, identityIds, { maxSingleLookUps: portionSize })
+    if (stop) throw lookUpFailure(connection, stop)
     listed += found.size
     const entries = await rosterEntries(db, { connection: name, identityIds })
     const noted = [...entries.values()].map((entry) => {
       const identity = found.get(entry.identityId) ?? null
-      const actual = compareWith(endpoint, entry, identity)
+      const actual = comparePerson(endpoint, entry, identity)
       const isKnownAsDesired = entry.confirmed === entry.desired && entry.retracted === null
       if (isKnownAsDesired && !actual.asDesired) findings.count(identity ? 'changed' : 'lost', entry.identityId)
       return actual
     })
-    await findings.note(noted)
+    await findings.recordRead(noted)
   }
   // Only the list names people whom nobody could ask for. Of few people it is a page or two.
   if (size <= keys.length * listSize) {
-    const stop = await listHeld(endpoint, async (identities) => {
+    const stop = await listPeople(endpoint, async (identities) => {
       const identityIds = identities.map(({ identityId }) => identityId)
       const known = await rosterEntries(db, { connection: name, identityIds })
-      for (const identity of identities) if (isForeign(known.get(identity.identityId))) findings.noteForeign(identity)
+      for (const identity of identities) if (isForeign(known.get(identity.identityId))) findings.addForeign(identity)
     })
-    if (stop) throw asFailure(connection, stop)
-    await findings.keepForeign()
+    if (stop) throw lookUpFailure(connection, stop)
+    await findings.storeForeignPeople()
   }
   return { listed, ...findings.counts, people: findings.people, asked: keys.length }
 }

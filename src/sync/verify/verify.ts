@@ -6,9 +6,9 @@ import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { Db, Differences, Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { Overtaken } from '../context/overtaken.ts'
-import { type Held, isHeld, listHeld } from '../deliver/look-up.ts'
-import { openEndpoint } from '../deliver/target.ts'
-import { asFailure, compareWith } from './read-back.ts'
+import { type PlatformPerson, isOnPlatform, listPeople, lookUpFailure } from '../target/look-up.ts'
+import { openEndpoint } from '../target/target.ts'
+import { comparePerson } from './compare.ts'
 
 /** How many keys of each kind are kept with the run. */
 const keysKept = 100
@@ -25,36 +25,36 @@ export async function verifyAgainstPlatform(
 ): Promise<Verification> {
   const { db } = ctx.store
   const endpoint = await openEndpoint(ctx, connection, signal)
-  if ('kind' in endpoint) throw asFailure(connection, endpoint)
+  if ('kind' in endpoint) throw lookUpFailure(connection, endpoint)
   const found = new Set<string>()
-  const { counts, people, count, note, noteForeign, keepForeign } = openFindings(ctx, connection, claim)
+  const { counts, people, count, recordRead, addForeign, storeForeignPeople } = openFindings(ctx, connection, claim)
   let listed = 0
 
-  const stop = await listHeld(endpoint, async (identities) => {
+  const stop = await listPeople(endpoint, async (identities) => {
     const known = await entriesOf(identities.map(({ identityId }) => identityId))
     const noted: ReadBack[] = []
     for (const identity of identities) {
       found.add(identity.identityId)
       listed++
       const entry = known.get(identity.identityId)
-      if (isForeign(entry)) noteForeign(identity)
+      if (isForeign(entry)) addForeign(identity)
       if (!entry || entry.retracted) continue
-      const actual = compareWith(endpoint, entry, identity)
+      const actual = comparePerson(endpoint, entry, identity)
       if (entry.confirmed === entry.desired && !actual.asDesired) count('changed', identity.identityId)
       noted.push(actual)
     }
-    await note(noted)
+    await recordRead(noted)
   })
-  if (stop) throw asFailure(connection, stop)
+  if (stop) throw lookUpFailure(connection, stop)
 
   for await (const keys of rosterKeys(db, connection.name)) {
     const unlisted = keys.filter((key) => !found.has(key))
     const entries = await entriesOf(unlisted)
-    const lost = [...entries.values()].filter((entry) => isHeld(endpoint, entry))
+    const lost = [...entries.values()].filter((entry) => isOnPlatform(endpoint, entry))
     for (const { identityId, retracted } of lost) if (!retracted) count('lost', identityId)
-    await note(lost.map((entry) => compareWith(endpoint, entry, null)))
+    await recordRead(lost.map((entry) => comparePerson(endpoint, entry, null)))
   }
-  await keepForeign()
+  await storeForeignPeople()
   return { listed, ...counts, people }
 
   function entriesOf(identityIds: readonly string[]) {
@@ -97,7 +97,7 @@ export function openFindings({ store: { db }, now }: SyncContext, { name }: Sync
   }
 
   /** Fenced, so that a process that was stopped while it read the list does not write into a later run's state. */
-  async function keep(work: (tx: Db) => Promise<void>): Promise<void> {
+  async function write(work: (tx: Db) => Promise<void>): Promise<void> {
     await db.transaction().execute(async (tx) => {
       if (!(await holdsRun(tx, claim))) throw new Overtaken()
       await work(tx)
@@ -108,9 +108,9 @@ export function openFindings({ store: { db }, now }: SyncContext, { name }: Sync
     counts,
     people,
     count,
-    keep,
+    write,
     /** Notes a person whom only the platform knows. A list that changes while it is read may hold a person twice. */
-    noteForeign({ identityId, separatedAt }: Held): void {
+    addForeign({ identityId, separatedAt }: PlatformPerson): void {
       const isSeparated = separatedAt !== null
       if (foreign.has(identityId)) return
       foreign.set(identityId, { identityId, isSeparated })
@@ -118,11 +118,11 @@ export function openFindings({ store: { db }, now }: SyncContext, { name }: Sync
       else count('foreign', identityId)
     },
     /** Stores these people, after the whole list was read. */
-    async keepForeign(): Promise<void> {
-      await keep((tx) => storeForeign(tx, { connection: name, listed: [...foreign.values()], now: now() }))
+    async storeForeignPeople(): Promise<void> {
+      await write((tx) => storeForeign(tx, { connection: name, listed: [...foreign.values()], now: now() }))
     },
-    async note(noted: readonly ReadBack[]): Promise<void> {
-      await keep((tx) => recordVerification(tx, { connection: name, found: noted }))
+    async recordRead(noted: readonly ReadBack[]): Promise<void> {
+      await write((tx) => recordVerification(tx, { connection: name, found: noted }))
     },
   }
 }

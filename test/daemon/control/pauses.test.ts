@@ -184,9 +184,12 @@ describe('a paused connection', () => {
       if (isAway) throw new Error('the store is away')
     }
     const events = { ...world.sync.events, unexpected: (about: unknown) => failures.push(about) }
-    await using _watches = await startWatches({ ...world.sync, expectShort, events } as typeof world.sync, {
-      pauseMs: 5,
-    })
+    await using _watches = await startWatches(
+      { ...world.sync, expectShortWork: expectShort, events } as typeof world.sync,
+      {
+        pauseMs: 5,
+      },
+    )
 
     come()
     await expect.poll(() => failures.length).toBeGreaterThan(0)

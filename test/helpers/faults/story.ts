@@ -87,7 +87,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
   const plainPace: RateLimiter = {
     send: async (request) => await request(),
     pause: async () => {},
-    readBudget: async () => ({ remaining: 1, msLeft: 0, isOpen: false }),
+    readBudget: async () => ({ remaining: 1, remainingMs: 0, isOpen: false }),
     get lowPriority() {
       return plainPace
     },

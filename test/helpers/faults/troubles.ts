@@ -104,7 +104,7 @@ export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, 
     {
       name: 'the first failure opens the circuit',
       begin(story) {
-        story.useCircuit({ failures: 1, firstMs: hourMs, mostMs: hourMs })
+        story.useCircuit({ failures: 1, firstMs: hourMs, maxMs: hourMs })
         story.trouble(faults.answer({ status: 500 }))
       },
     },

@@ -57,7 +57,7 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
       },
       webhook: webhookFeed(),
       signing,
-      indexing: { version: '1', telling: 2 },
+      indexing: { version: '1', sampleSize: 2 },
     })
     next.source.slice = 2
     const { store } = next.sync

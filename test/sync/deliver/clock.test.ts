@@ -57,7 +57,7 @@ describe.each(moves)('a clock that %s', (_name, offsetMs) => {
   })
 
   test('lets the probe of a circuit pass after its break', async () => {
-    const circuit = createCircuit<string>({ failures: 1, firstMs: 1, mostMs: 1 }, (answer) => answer === 'broken')
+    const circuit = createCircuit<string>({ failures: 1, firstMs: 1, maxMs: 1 }, (answer) => answer === 'broken')
     const { signal } = new AbortController()
     const setRight = offset(offsetMs)
     await circuit.run(async () => 'broken', signal)

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { csvConnector } from '../../../src/connectors/folder/open.ts'
 import { CsvSource } from '../../../src/connectors/folder/settings.ts'
-import { previewReading } from '../../../src/sync/plan/preview-reading.ts'
+import { summarizeReading } from '../../../src/sync/plan/summarize-reading.ts'
 import { planOnly, requestRun } from '../../../src/sync/sync.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 import type { FolderSettings } from '../../helpers/sources/folder-source.ts'
@@ -231,7 +231,7 @@ describe('a row that is about no person', () => {
       taken: async () => new Set(),
     })
 
-    const found = await previewReading(opened, feed, about)
+    const found = await summarizeReading(opened, feed, about)
 
     expect(found).toMatchObject({ rows, records, rejects, rejected: 2, warnings })
     expect(warnings[0]).toMatch(/^line 42 is a row of totals/)

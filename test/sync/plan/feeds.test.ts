@@ -4,7 +4,7 @@ import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { WebhookFeed } from '../../../src/sync/context/context.ts'
-import { closeSources } from '../../../src/sync/plan/feeds.ts'
+import { archiveSources } from '../../../src/sync/plan/feeds.ts'
 import { approveRun, planOnly, rejectRun, requestEventRuns, requestRun } from '../../../src/sync/sync.ts'
 import { receive, webhookFeed } from '../../helpers/events.ts'
 import { noLimits } from '../../helpers/guards/no-limits.ts'
@@ -338,7 +338,7 @@ describe.each(databases)('on $name', ({ place }) => {
     await drain()
     broken = false
 
-    await Promise.all([1, 2].map(() => closeSources(sync, connection)))
+    await Promise.all([1, 2].map(() => archiveSources(sync, connection)))
 
     expect(folder.settled).toEqual([['01.csv', 'accepted']])
   })

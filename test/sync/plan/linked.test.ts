@@ -4,7 +4,7 @@ import { Failure } from '../../../src/errors.ts'
 import { claimRun } from '../../../src/store/runs/claims.ts'
 import { addWaitingRun, ensureConnection, listRuns } from '../../../src/store/runs/runs.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
-import { closeSources } from '../../../src/sync/plan/feeds.ts'
+import { archiveSources } from '../../../src/sync/plan/feeds.ts'
 import { approveRun, cancelRun, planOnly, rejectRun, requestRun } from '../../../src/sync/sync.ts'
 import { liveRecords } from '../../helpers/custom-records.ts'
 import { openLinked } from '../../helpers/linked-world.ts'
@@ -143,7 +143,7 @@ describe('a plan of a linked connection that is held', () => {
     if (!people) throw new Error('no connection')
 
     await cancelRun(world.sync, { runId: held.id, by: 'olga' })
-    await closeSources(world.sync, people)
+    await archiveSources(world.sync, people)
     const between = [...settled]
     const again = await opened.syncOnly('records')
     await rejectRun(world.sync, { runId: again.id, by: 'olga' })
@@ -256,7 +256,7 @@ describe('a failing run of a linked connection', () => {
 
     const run = await world.night(staff(31), next)
     const failed = await opened.failRecords()
-    await closeSources(world.sync, people)
+    await archiveSources(world.sync, people)
     const between = [...settled]
     await opened.repair()
     await opened.syncOnly('records')

@@ -9,7 +9,7 @@ import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import { waitingKeys, waitingOf } from '../../../src/store/roster/waiting.ts'
 import { addWaitingRun, listRuns } from '../../../src/store/runs/runs.ts'
 import type { SourceFeed } from '../../../src/sync/context/context.ts'
-import { planPerson } from '../../../src/sync/plan/plan-person.ts'
+import { planPersonDryRun } from '../../../src/sync/plan/plan-person.ts'
 import { answerKeys } from '../../../src/sync/requests/key-answers.ts'
 import { approveRun, rejectRun, requestDueRuns, requestRun, sweep } from '../../../src/sync/sync.ts'
 import { lastRun } from '../../helpers/events.ts'
@@ -362,7 +362,8 @@ test('a person whose rows all wait is shown with them when asked for, whether kn
   const others = staff(20).filter(({ id }) => id !== 'E0004')
   await night(world, '2026-11-21', [...others, promoted, { ...person(21), from: '2026-12-01' }])
   const signal = new AbortController().signal
-  const shown = async (id: string) => (await planPerson(world.sync, { connection: 'acme', person: id, signal })).person
+  const shown = async (id: string) =>
+    (await planPersonDryRun(world.sync, { connection: 'acme', person: id, signal })).person
 
   for (const account of [await shown('E0004'), await shown('E0021')])
     expect(account).toMatchObject({

@@ -9,7 +9,7 @@ import { databases } from '../../helpers/servers/databases.ts'
 
 const never = new AbortController().signal
 /** At least half as long, so that what a test asks for right after has begun before it is over. */
-const breaks = { firstMs: 2000, mostMs: 2000 }
+const breaks = { firstMs: 2000, maxMs: 2000 }
 const fine: AnyAnswer = { status: 200, body: {}, headers: {} }
 const broken: AnyAnswer = {
   status: 'undeclared',
@@ -196,7 +196,7 @@ describe.each(databases)('the pace, kept in $name', ({ place }) => {
 test('whoever comes back when the circuit said so finds it ready for a probe', async () => {
   const probes: AnyAnswer[] = []
   for (let round = 0; round < 40; round += 1) {
-    const circuit = { failures: 1, firstMs: 8, mostMs: 8 }
+    const circuit = { failures: 1, firstMs: 8, maxMs: 8 }
     const paced = createRateLimiter({ pool: null, platform: 'any', requestsPerMinute: 100_000, inFlight: 1, circuit })
     await paced.send(async () => broken, never)
     const withheld = await paced.send(async () => broken, never)

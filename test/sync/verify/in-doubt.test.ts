@@ -4,7 +4,7 @@ import { changeRoster } from '../../../src/store/connections/connections.ts'
 import { markUncertain } from '../../../src/store/deliveries/uncertain.ts'
 import { inDoubtCounts } from '../../../src/store/in-doubt.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
-import { cancelRun, readBackInDoubt, requestRun, sweep } from '../../../src/sync/sync.ts'
+import { cancelRun, verifyPeopleInDoubt, requestRun, sweep } from '../../../src/sync/sync.ts'
 import { faults } from '../../helpers/faults/faults.ts'
 import type { Seen } from '../../helpers/faults/proxy.ts'
 import { openStory, type Story } from '../../helpers/faults/story.ts'
@@ -222,7 +222,7 @@ test('two processes that read at the same time ask about nobody twice', async ()
   await doubtfulNight(story)
   story.world.clock.now = new Date(story.world.clock.now.getTime() + 60_000)
   const { signal } = new AbortController()
-  const read = () => readBackInDoubt(story.world.sync, { connections: ['acme'], repairs: 'by a run', signal })
+  const read = () => verifyPeopleInDoubt(story.world.sync, { connections: ['acme'], repairs: 'by a run', signal })
 
   await Promise.all([read(), read()])
 

@@ -183,7 +183,7 @@ describe.each(databases)('on $name', ({ place }) => {
     const brinkOfSending = brink()
     const { platform } = world.sync
     let sent = 0
-    const pace: RateLimiter = {
+    const rateLimiter: RateLimiter = {
       ...platform.rateLimiter,
       async send(request, signal) {
         await brinkOfSending.comeBy()
@@ -194,7 +194,7 @@ describe.each(databases)('on $name', ({ place }) => {
       sent++
       return await platform.client.upsertHrisUserIdentities(input, options)
     }
-    const slow = { ...platform, pace, client: { ...platform.client, upsertHrisUserIdentities: upsert } }
+    const slow = { ...platform, rateLimiter, client: { ...platform.client, upsertHrisUserIdentities: upsert } }
     const old = world.workOn(batch, undefined, { lease: stopped, platform: slow })
     await brinkOfSending.reached
     await standStill(world, stopped)

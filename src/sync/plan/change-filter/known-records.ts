@@ -79,7 +79,7 @@ export async function spareReading(
       key,
       context,
       mapping: rows,
-      telling: indexing.telling ?? mostTelling,
+      telling: indexing.sampleSize ?? mostTelling,
     }),
     rules,
     reason: found !== null && 'reason' in found ? found.reason : null,
@@ -112,7 +112,7 @@ async function usableIndex(
 function rulesOf(
   { connection, reading, rules, mapping, answers, context }: Place,
   { dialect }: Filtered,
-  { version, telling }: NonNullable<SyncContext['indexing']>,
+  { version, sampleSize: telling }: NonNullable<SyncContext['indexing']>,
 ): string {
   const { absence, graceRuns, timeZone, future, outOfScope } = rules
   const { aliases, twoPeople } = answers

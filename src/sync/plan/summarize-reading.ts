@@ -14,10 +14,10 @@ import type { FeedRules } from '../context/context.ts'
 import { contextOf } from './before-reading.ts'
 import { type MappedRows, mapRows } from './map/map-rows.ts'
 import { readRows } from './read-rows.ts'
-import { warningsOf } from './warnings.ts'
+import { collectWarnings } from './warnings.ts'
 
 /** What a source holds, counted as a plan counts it. */
-type Overview = {
+type ReadingSummary = {
   readonly rows: number
   readonly records: number
   readonly rejected: number
@@ -37,11 +37,11 @@ type Overview = {
 const nobody: ReadonlyMap<string, RosterEntry> = new Map()
 
 /** Reads an opened source to its end and decides as if nobody were known: no roster is needed. */
-export async function previewReading(
+export async function summarizeReading(
   opened: Reading,
   rules: FeedRules,
   { now, signal, guards }: { now: Date; signal: AbortSignal; guards: Guards },
-): Promise<Overview> {
+): Promise<ReadingSummary> {
   const reading = withExpressions(opened, expressionsOf(rules.mapping))
   const mapping = mapRows(reading, rules, { now })
   const context = contextOf(reading, rules, now)
@@ -58,7 +58,7 @@ export async function previewReading(
   const rejects = decider.rejects()
   const { incomplete } = decider.counts()
   const warnings = [
-    ...warningsOf(reading, mapping, decider),
+    ...collectWarnings(reading, mapping, decider),
     ...managers.warnings(),
     ...(mapping.ok ? mapping.lacking : []),
   ]

@@ -1,7 +1,7 @@
 import type { SyncContext } from './context.ts'
 
 /** Does something for each of several, one after the other. What fails for one is logged, and the others get their turn all the same. */
-export async function eachApart<T>(
+export async function forEachIsolated<T>(
   { events }: Pick<SyncContext, 'events'>,
   { during, all }: { readonly during: string; readonly all: Iterable<T> },
   act: (one: T) => Promise<unknown>,

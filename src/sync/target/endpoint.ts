@@ -5,10 +5,10 @@ import type { Shape } from '../../identity/shape/shape.ts'
 import type { Platform } from '../context/context.ts'
 
 /** Where a CUSTOM connection takes its records, and their form. */
-type RecordPlace = { readonly resourceId: number; readonly shape: Shape }
+type RecordResource = { readonly resourceId: number; readonly shape: Shape }
 
 /** A custom connection of the platform. `records` null: it takes people. */
-export type Address = { readonly connectionId: number; readonly records: RecordPlace | null }
+export type Address = { readonly connectionId: number; readonly records: RecordResource | null }
 
 /** A custom connection of the platform as requests reach it. Counts them. */
 export type Endpoint = {
@@ -17,7 +17,7 @@ export type Endpoint = {
   /** The platform does not have the connection, so that it holds nobody. */
   readonly isMissing?: true
   connectionId: number
-  records: RecordPlace | null
+  records: RecordResource | null
   requests: number
 }
 
@@ -43,7 +43,7 @@ export function isRemoved({ records }: Pick<Address, 'records'>, record: RosterE
 }
 
 /** The path of the records of a CUSTOM connection. */
-export function recordsOf({ connectionId, records }: Endpoint): {
+export function requireRecords({ connectionId, records }: Endpoint): {
   readonly params: { readonly connectionId: number; readonly resourceId: number }
   readonly shape: Shape
 } {

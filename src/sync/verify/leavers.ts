@@ -8,7 +8,7 @@ import {
   noteChecked,
 } from '../../store/leavers/checks.ts'
 import type { Platform, SyncContext } from '../context/context.ts'
-import { type Endpoint, request } from '../deliver/endpoint.ts'
+import { type Endpoint, request } from '../target/endpoint.ts'
 import { classifyAnswer, classifyRefusal } from '../rate-limit/classify-answers.ts'
 
 const formerStatuses = [
@@ -20,34 +20,34 @@ const formerStatuses = [
 const isFormer = (status: string): boolean => (formerStatuses as readonly string[]).includes(status)
 
 /** Above so many people, the list of people who have left costs fewer requests than asking for each. */
-const mostOneByOne = 20
+const defaultMaxLookUps = 20
 const listSize = 500
-const mostAtOnce = 10_000
+const maxClaimed = 10_000
 /** A run waits no longer for it than this; what was not read comes later. */
 const timeoutMs = 30_000
 
-type Wanted = {
+type VerifyLeaversInput = {
   readonly connections: readonly string[]
   readonly all?: boolean
-  readonly mostAsked?: number
+  readonly maxLookUps?: number
   readonly signal: AbortSignal
 }
-type Found = Omit<CheckResult, 'id'>
+type Finding = Omit<CheckResult, 'id'>
 type Addressed = LeaverCheck & { readonly email: string }
 /** What was found of one person; or what keeps all others from being read as well. */
-type Read = { readonly of: Found } | { readonly stop: LeaverFinding }
+type Read = { readonly of: Finding } | { readonly stop: LeaverFinding }
 
 /**
  * Reads in the platform's personnel whether departures that it acknowledged have taken effect, of people whose turn it is. Only reads,
  * at the pace of deliveries. Whatever goes wrong is noted with the departures: nothing else waits for it or fails because of it.
  */
-export async function readBackLeavers(
+export async function verifyLeavers(
   ctx: SyncContext,
-  { connections, all = false, mostAsked = mostOneByOne, signal }: Wanted,
+  { connections, all = false, maxLookUps: mostAsked = defaultMaxLookUps, signal }: VerifyLeaversInput,
 ): Promise<void> {
   const { db } = ctx.store
   const now = ctx.now()
-  const claimed = await claimChecks(db, { connections, all, limit: mostAtOnce, now })
+  const claimed = await claimChecks(db, { connections, all, limit: maxClaimed, now })
   if (claimed.length === 0) return
   const endpoint = {
     platform: ctx.platform,
@@ -69,14 +69,18 @@ export async function readBackLeavers(
   }
 }
 
-function nothing(finding: LeaverFinding): Found {
+function nothing(finding: LeaverFinding): Finding {
   return { visible: false, status: null, finding, detail: null }
 }
 
-type Note = (results: readonly CheckResult[]) => Promise<void>
+type SaveResults = (results: readonly CheckResult[]) => Promise<void>
 
 /** Notes who stands in the list of people who have left; answers the others. */
-async function readList(endpoint: Endpoint, people: readonly Addressed[], note: Note): Promise<readonly Addressed[]> {
+async function readList(
+  endpoint: Endpoint,
+  people: readonly Addressed[],
+  note: SaveResults,
+): Promise<readonly Addressed[]> {
   const statuses = new Map<string, string>()
   const list = (input: Parameters<Platform['client']['listPersonnel']>[0]) =>
     request(endpoint, (client, options) => client.listPersonnel(input, options))
@@ -100,7 +104,7 @@ async function readList(endpoint: Endpoint, people: readonly Addressed[], note: 
 async function readEach(
   endpoint: Endpoint,
   people: readonly Addressed[],
-  note: Note,
+  note: SaveResults,
   employed: ReadonlyMap<string, string>,
 ): Promise<void> {
   for (const [at, person] of people.entries()) {
@@ -131,7 +135,7 @@ async function readOne(endpoint: Endpoint, { email }: Addressed, employed: Reado
   return other === undefined ? found('still_employed') : found('other_key', other)
 }
 
-function visible(status: string): Found {
+function visible(status: string): Finding {
   return { visible: true, status, finding: null, detail: null }
 }
 

@@ -255,7 +255,7 @@ describe('a departure that the platform acknowledged', () => {
     for (const minute of ['00', '15', '30']) {
       read.push([])
       world.clock.now = new Date(`2026-11-21T04:${minute}:00.000Z`)
-      await readBackLeavers(world.sync, { connections: ['acme'], mostAsked: 2, signal })
+      await readBackLeavers(world.sync, { connections: ['acme'], maxLookUps: 2, signal })
     }
 
     // Whoever was never read comes before those who were.

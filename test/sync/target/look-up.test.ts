@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import type { AnyAnswer } from '../../../src/http/client/answer.ts'
-import type { Endpoint } from '../../../src/sync/deliver/endpoint.ts'
-import { readBack } from '../../../src/sync/deliver/look-up.ts'
+import type { Endpoint } from '../../../src/sync/target/endpoint.ts'
+import { lookUpPeople } from '../../../src/sync/target/look-up.ts'
 
 /** A platform that answers every question about a person like this. */
 function answering(answer: AnyAnswer): Endpoint {
   const client = { getHrisUserIdentity: async () => answer }
-  const pace = { send: (task: () => Promise<unknown>) => task() }
-  const platform = { client, pace } as unknown as Endpoint['platform']
+  const rateLimiter = { send: (task: () => Promise<unknown>) => task() }
+  const platform = { client, rateLimiter } as unknown as Endpoint['platform']
   return { platform, signal: new AbortController().signal, connectionId: 1, records: null, requests: 0 }
 }
 
@@ -16,13 +16,13 @@ function refusal(status: number, code: number | null): AnyAnswer {
 }
 
 test.each([404, 400])('a %i with the code of a refusal says that a person is not there', async (status) => {
-  const { found, stop } = await readBack(answering(refusal(status, 14040)), ['E1'])
+  const { people: found, stop } = await lookUpPeople(answering(refusal(status, 14040)), ['E1'])
 
   expect([found.size, stop]).toEqual([0, null])
 })
 
 test.each([404, 400])('a %i of a gateway says nothing of a person, and is asked again', async (status) => {
-  const { stop } = await readBack(answering(refusal(status, null)), ['E1'])
+  const { stop } = await lookUpPeople(answering(refusal(status, null)), ['E1'])
 
   expect(stop).toMatchObject({ kind: 'retry', code: 'unreadable', status })
 })

@@ -48,10 +48,10 @@ export async function saveTarget(ctx: SyncContext, connection: SyncConnection, k
 }
 
 /** Where a connection of the platform was found: its number, and that of its resource if it takes records. */
-type Found = { readonly id: number; readonly resource: number | null }
+type TargetId = { readonly id: number; readonly resource: number | null }
 
 /** The look-ups under way in each process, by connection: its other workers wait for them instead of for their turn. */
-const lookUps = new WeakMap<Lease, Map<string, Promise<Found | Stop>>>()
+const lookUps = new WeakMap<Lease, Map<string, Promise<TargetId | Stop>>>()
 
 /** The platform's connection that this one feeds, to read from. It is not created: only a delivery does that. */
 export async function openEndpoint(
@@ -80,7 +80,7 @@ export function endpointAt(
   return { ...addressOf(connection, { id, resource }), platform, signal, requests: 0 }
 }
 
-function addressOf(connection: Pick<SyncConnection, 'records'> | undefined, { id, resource }: Found): Address {
+function addressOf(connection: Pick<SyncConnection, 'records'> | undefined, { id, resource }: TargetId): Address {
   const shape = connection?.records?.shape
   return { connectionId: id, records: shape && resource !== null ? { resourceId: resource, shape } : null }
 }
@@ -91,15 +91,15 @@ export async function resolveTarget(
   connection: SyncConnection,
   { known: noted, signal }: { known?: Target; signal: AbortSignal },
 ): Promise<Address | Stop> {
-  const found = await foundTarget(ctx, connection, { known: noted, signal })
+  const found = await findOrAwaitTarget(ctx, connection, { known: noted, signal })
   return 'kind' in found ? found : addressOf(connection, found)
 }
 
-async function foundTarget(
+async function findOrAwaitTarget(
   ctx: SyncContext,
   connection: SyncConnection,
   { known: noted, signal }: { known: Target | undefined; signal: AbortSignal },
-): Promise<Found | Stop> {
+): Promise<TargetId | Stop> {
   const known = await saveTarget(ctx, connection, noted)
   if (known.id !== null) return { id: known.id, resource: known.resource }
   const ours = lookUps.getOrInsertComputed(ctx.lease, () => new Map())
@@ -131,7 +131,11 @@ class TargetLost extends Error {
   override readonly name = 'TargetLost'
 }
 
-async function claimAndFind(ctx: SyncContext, connection: SyncConnection, signal: AbortSignal): Promise<Found | Stop> {
+async function claimAndFind(
+  ctx: SyncContext,
+  connection: SyncConnection,
+  signal: AbortSignal,
+): Promise<TargetId | Stop> {
   const { db } = ctx.store
   return await workingOn(ctx.lease, { kind: 'target', connection: connection.name }, async () => {
     const claim = { connection: connection.name, lease: ctx.lease }
@@ -155,14 +159,14 @@ export async function lookUpTarget(
   { platform }: Pick<SyncContext, 'platform'>,
   { target }: Pick<SyncConnection, 'target'>,
   signal: AbortSignal,
-): Promise<Found | null | Stop> {
+): Promise<TargetId | null | Stop> {
   const records = recordTarget(target)
   const id = 'id' in target ? target.id : undefined
   if (id !== undefined) return await byId(platform, { id, records }, signal)
   return 'name' in target ? await byName(platform, { name: target.name, records }, signal) : null
 }
 
-async function findTarget(ctx: SyncContext, connection: SyncConnection, signal: AbortSignal): Promise<Found | Stop> {
+async function findTarget(ctx: SyncContext, connection: SyncConnection, signal: AbortSignal): Promise<TargetId | Stop> {
   const { target } = connection
   const found = await lookUpTarget(ctx, connection, signal)
   if (found !== null || !('name' in target))
@@ -194,13 +198,13 @@ function creation({ name, workspaces, displayNameKey, description, schema, sampl
   }
 }
 
-type Wanted<K> = K & { readonly records: RecordTarget | null }
+type TargetQuery<K> = K & { readonly records: RecordTarget | null }
 
 async function byId(
   { client, rateLimiter }: Platform,
-  { id, records }: Wanted<{ readonly id: number }>,
+  { id, records }: TargetQuery<{ readonly id: number }>,
   signal: AbortSignal,
-): Promise<Found | Stop> {
+): Promise<TargetId | Stop> {
   const type = records === null ? 'HRIS' : 'CUSTOM'
   const input = { params: { connectionId: id }, query: expanded(records) }
   const classified = classifyAnswer(await rateLimiter.send(() => client.getCustomConnection(input, { signal }), signal))
@@ -208,7 +212,7 @@ async function byId(
     return blockedBy('connection_missing', 404, `the platform has no custom connection ${id}`)
   if (classified.kind !== 'done') return asStop(classified)
   const types = classified.body.providerTypes ?? []
-  if (types.includes(type)) return placeOf(classified.body, records)
+  if (types.includes(type)) return targetIdOf(classified.body, records)
   const found = types.join(', ') || 'unknown'
   return blockedBy(
     'connection_unsuitable',
@@ -219,9 +223,9 @@ async function byId(
 
 async function byName(
   { client, rateLimiter }: Platform,
-  { name, records }: Wanted<{ readonly name: string }>,
+  { name, records }: TargetQuery<{ readonly name: string }>,
   signal: AbortSignal,
-): Promise<Found | null | Stop> {
+): Promise<TargetId | null | Stop> {
   const type = records === null ? 'HRIS' : 'CUSTOM'
   const matches: CustomConnection[] = []
   try {
@@ -235,7 +239,7 @@ async function byName(
     throw error
   }
   const [first, second] = matches
-  if (second === undefined) return first === undefined ? null : placeOf(first, records)
+  if (second === undefined) return first === undefined ? null : targetIdOf(first, records)
   const ids = matches.map(({ id }) => id).join(', ')
   const message = `the platform has ${matches.length} ${type} connections named "${name}" (${ids}); name one by id`
   return blockedBy('connection_unsuitable', 409, message)
@@ -246,7 +250,7 @@ function expanded(records: RecordTarget | null): { 'expand[]'?: ['customResource
 }
 
 /** Where a connection takes what is sent to it: of records, the resource, whose schema has to be the configured one. */
-function placeOf({ id, customResources = [] }: CustomConnection, records: RecordTarget | null): Found | Stop {
+function targetIdOf({ id, customResources = [] }: CustomConnection, records: RecordTarget | null): TargetId | Stop {
   if (records === null) return { id, resource: null }
   const [resource] = customResources.filter(({ deletedAt = null }) => deletedAt === null)
   if (resource === undefined)

@@ -3,7 +3,7 @@ import type { Reject } from '../../identity/record.ts'
 import type { StagedChange } from '../../store/plans/plans.ts'
 import { ensureConnection } from '../../store/runs/runs.ts'
 import type { KeptPlan } from '../../store/schema.ts'
-import { connectionOf, type SyncConnection, type SyncContext } from '../context/context.ts'
+import { requireConnection, type SyncConnection, type SyncContext } from '../context/context.ts'
 import { mainFeed, type OpenedFeed, openFeed, openLinked } from './feeds.ts'
 import { keptPlan } from './kept-plan.ts'
 import { linkedConnections } from './linked.ts'
@@ -37,8 +37,8 @@ export type PlanDocument = {
 }
 
 /** What a run would do now: reads the source and the roster, stores nothing and sends nothing. */
-export async function planOnly(ctx: SyncContext, name: string, signal: AbortSignal): Promise<PlanDocument> {
-  const connection = connectionOf(ctx, name)
+export async function planDryRun(ctx: SyncContext, name: string, signal: AbortSignal): Promise<PlanDocument> {
+  const connection = requireConnection(ctx, name)
   const linked = linkedConnections(ctx, name)
   for (const one of [...linked, connection]) await ensureConnection(ctx.store.db, one.name)
   const fetched = await openFeed(ctx, connection, { name: mainFeed(connection), claim: null, signal })

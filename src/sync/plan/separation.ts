@@ -10,13 +10,12 @@ import type { PlanSummary } from '../../store/plans/plans.ts'
 import { headcount, rosterEntries, rosterSize } from '../../store/roster/roster.ts'
 import type { SeparateOptions } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
-import { type Held, maxSingleLookUps, readBack } from '../deliver/look-up.ts'
-import { openEndpoint } from '../deliver/target.ts'
-import { contextOf } from '../plan/before-reading.ts'
-import { mainRules } from '../plan/feeds.ts'
-import { recentOf } from '../plan/judge-plan.ts'
-import type { Stage } from '../plan/stage.ts'
-import { asFailure } from '../verify/read-back.ts'
+import { type PlatformPerson, singleLookUpLimit, lookUpPeople, lookUpFailure } from '../target/look-up.ts'
+import { openEndpoint } from '../target/target.ts'
+import { contextOf } from './before-reading.ts'
+import { mainRules } from './feeds.ts'
+import { recentOf } from './judge-plan.ts'
+import type { Stage } from './stage.ts'
 
 /** The guards that judge departures. There are no rows to judge. */
 const ofDepartures: ReadonlySet<string> = new Set(['leavers', 'pinned'])
@@ -25,7 +24,7 @@ const ofDepartures: ReadonlySet<string> = new Set(['leavers', 'pinned'])
  * Plans the departures of people whom only the platform knows, from what it holds of them now. Whoever is stated by HR since, has left there,
  * or is no longer there is left as they are, so that the same request does nothing twice.
  */
-export async function prepareSeparation(
+export async function planSeparation(
   ctx: SyncContext,
   connection: SyncConnection,
   { separate, stage, signal }: { separate: SeparateOptions; stage: Stage; signal: AbortSignal },
@@ -128,17 +127,17 @@ async function heldPeople(
   ctx: SyncContext,
   connection: SyncConnection,
   { identityIds, signal }: { identityIds: readonly string[]; signal: AbortSignal },
-): Promise<ReadonlyMap<string, Held>> {
+): Promise<ReadonlyMap<string, PlatformPerson>> {
   const endpoint = await openEndpoint(ctx, connection, signal)
-  if ('kind' in endpoint) throw asFailure(connection, endpoint)
-  const mostOneByOne = maxSingleLookUps(endpoint, await rosterSize(ctx.store.db, connection.name))
-  const { found, stop } = await readBack(endpoint, identityIds, { mostOneByOne })
-  if (stop) throw asFailure(connection, stop)
+  if ('kind' in endpoint) throw lookUpFailure(connection, endpoint)
+  const maxSingleLookUps = singleLookUpLimit(endpoint, await rosterSize(ctx.store.db, connection.name))
+  const { people: found, stop } = await lookUpPeople(endpoint, identityIds, { maxSingleLookUps })
+  if (stop) throw lookUpFailure(connection, stop)
   return found
 }
 
 /** The record of a person as the platform holds it, without what it leaves blank. */
-function recordOf(identity: Held | undefined): IdentityRecord[] {
+function recordOf(identity: PlatformPerson | undefined): IdentityRecord[] {
   if (identity === undefined) return []
   const fields = fieldNames.flatMap((field) => {
     const value = identity[field] ?? null

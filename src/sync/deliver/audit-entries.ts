@@ -9,7 +9,7 @@ import type { Db } from '../../store/schema.ts'
  * What the audit trail holds of the outcomes of a request: one entry for each person who leaves, returns, is corrected or retracted, and
  * one for all others together, so that a million joiners do not cost a million entries. People who are still due have no outcome yet.
  */
-export function actsOf(
+export function auditEntriesOf(
   people: readonly PersonOutcome[],
   {
     db,
