@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createProgram } from '../src/cli/program.ts'
-import { control } from '../src/contract/control/control.ts'
 import { failures } from '../src/errors.ts'
 import { moves } from '../src/store/runs/runs.ts'
 import { accessPage } from './helpers/pages/access.ts'
@@ -186,14 +185,6 @@ describe('the documentation', () => {
     const unexplained = Object.keys(moves).filter((state) => !operate.includes(`| \`${state}\` |`))
 
     expect(unexplained).toEqual([])
-  })
-
-  test('names every operation of the control API', async () => {
-    const api = await readPage('docs/api.md')
-
-    const unnamed = Object.values(control).filter(({ method, path }) => !api.includes(`\`${method} ${path}\``))
-
-    expect(unnamed.map(({ summary }) => summary)).toEqual([])
   })
 
   test('has an entry in the changelog for the version of the package', async () => {
