@@ -7,7 +7,7 @@ import { matches, source, targetOf, targetsOf } from './helpers/imports.ts'
 type Files = ReadonlyMap<string, string>
 
 /** Files that no other one needs to import: the start of a command, and the table of which the page about the store is made. */
-const ownLife = ['main.ts', 'store/retention/kept.ts']
+const ownLife = ['main.ts', 'store/retention/stored-data.ts']
 
 /** What a command prints: test/text/outlets.test.ts finds it by its name, and gives it hostile texts. */
 function isFoundByName(file: string, name: string): boolean {

@@ -4,10 +4,10 @@ import { requireConnectorKind } from '../connectors/registry/registry.ts'
 import { machineCaller } from '../contract/control/access.ts'
 import type { Database } from '../database/database.ts'
 import type { Queue } from '../queue/queue.ts'
-import { queueWhenUsed } from '../queue/queue-when-used.ts'
-import { redisPlace } from '../queue/redis-place.ts'
+import { lazyQueue } from '../queue/lazy-queue.ts'
+import { redisName } from '../queue/redis-name.ts'
 import { hasJobTables } from '../queue/tables.ts'
-import type { ProcessCard } from '../store/process-card.ts'
+import type { ProcessInfo } from '../store/process-info.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import { noLease, takeLease } from '../store/workers/leases.ts'
 import type { SyncConnection, SyncContext } from '../sync/context/context.ts'
@@ -45,7 +45,7 @@ type AssemblyOptions = {
   /** Who started this process. Default: the user of this machine. */
   readonly startedBy?: string
   /** How a daemon process describes itself to the others; left out by commands. */
-  readonly card?: ProcessCard
+  readonly card?: ProcessInfo
   /** Whether this process traces the runs it works on. Default: true for a daemon process. */
   readonly tracesRuns?: boolean
   /** Read-only: takes no lease, and opens the queue and the platform client only when they are used. */
@@ -80,7 +80,7 @@ export async function assemble(
   const openQueue = () => openJobs(config, { store, events })
   // If the job tables exist, opening the queue creates nothing and can wait.
   const canWait = isReadOnly && (config.queue !== null || (await hasJobTables(store.pool)))
-  const queue = opening.use(canWait ? queueWhenUsed(await jobsPlace(config, store), openQueue) : await openQueue())
+  const queue = opening.use(canWait ? lazyQueue(await jobsPlace(config, store), openQueue) : await openQueue())
   const lease = isReadOnly ? noLease : opening.use(await takeLease(store, card))
   const openClient = async () => (await import('./platform.ts')).openPlatform(config, store, { events })
   const platform = opening.use(isReadOnly ? lazyPlatform(config, openClient) : await openClient())
@@ -183,12 +183,12 @@ export async function openJobs(
 }
 
 async function jobsPlace({ queue }: Config, store: Pick<Database<StoreSchema>, 'place'>): Promise<string> {
-  return queue ? redisPlace(await queue.read()) : store.place
+  return queue ? redisName(await queue.read()) : store.place
 }
 
 async function openTraces(
   { headers, ...settings }: NonNullable<Config['traces']>,
-  { card, events }: { card: ProcessCard | undefined; events: Events },
+  { card, events }: { card: ProcessInfo | undefined; events: Events },
 ): Promise<Traces & AsyncDisposable> {
   const { startTraces } = await import('../telemetry/otlp.ts')
   const process = { 'rollcall.roles': card?.roles.join(',') ?? 'command' }

@@ -11,7 +11,7 @@ import { type ClassifiedValue, withClassified } from '../identity/mapping/classi
 import type { Reject } from '../identity/record.ts'
 import type { Queue } from '../queue/queue.ts'
 import { listClassifiedValues } from '../store/classified-values.ts'
-import { knowsAnybody } from '../store/roster/roster.ts'
+import { hasRosterEntries } from '../store/roster/roster.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import type { Platform, SyncConnection } from '../sync/context/context.ts'
 import { classifyAnswer } from '../sync/rate-limit/classify-answers.ts'
@@ -172,7 +172,7 @@ async function readKnown(
   const found = new Map<string, Known>()
   const ofStore = async ({ db }: OpenedParts['store']) => {
     for (const { name } of connections)
-      found.set(name, { classed: await listClassifiedValues(db, name), hasPeople: await knowsAnybody(db, name) })
+      found.set(name, { classed: await listClassifiedValues(db, name), hasPeople: await hasRosterEntries(db, name) })
   }
   try {
     const daemon = opened ? null : await findDaemon()

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { processRoles } from '../contract/control/process-roles.ts'
 import type { ProcessRole } from '../contract/control/processes.ts'
 import { Failure } from '../errors.ts'
-import type { ProcessCard } from '../store/process-card.ts'
+import type { ProcessInfo } from '../store/process-info.ts'
 import { differences, processes } from '../store/workers/processes.ts'
 import type { SyncContext } from '../sync/sync.ts'
 import { repeat } from '../system/repeat.ts'
@@ -14,7 +14,7 @@ import { settingsDigests } from './config/settings-digests.ts'
 export function processCard(
   config: Config,
   { roles, since }: { roles: readonly ProcessRole[]; since: Date },
-): ProcessCard {
+): ProcessInfo {
   const settings = settingsDigests(config)
   return { roles, host: hostname(), pid: process.pid, version, since: since.toISOString(), settings }
 }
@@ -43,7 +43,7 @@ export function requireAllRoles({ database }: Pick<Config, 'database'>, roles: r
 }
 
 /** Tells when other processes of the store work by other settings than this one, and when they no longer do. */
-export function watchSettings(sync: SyncContext, card: ProcessCard, { pauseMs }: { pauseMs: number }): AsyncDisposable {
+export function watchSettings(sync: SyncContext, card: ProcessInfo, { pauseMs }: { pauseMs: number }): AsyncDisposable {
   let told = ''
   const look = async (): Promise<void> => {
     const others = (await processes(sync.store.db)).filter(({ lease }) => lease !== sync.lease.id)

@@ -30,7 +30,7 @@ const awayMessages =
 const places = new WeakMap<Error, string>()
 
 /** Remembers which database an error comes from, where its reason lies on this machine and only the place tells where. */
-export function rememberPlace(error: Error, place: string): void {
+export function rememberDatabaseName(error: Error, place: string): void {
   places.set(error, place)
 }
 

@@ -3,7 +3,7 @@ import { fdatasyncSync, openAsBlob } from 'node:fs'
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite'
 import type { ClientConfig } from 'pg'
 import { CopyingClient } from './copy.ts'
-import { rememberPlace } from './failures.ts'
+import { rememberDatabaseName } from './failures.ts'
 import type { PgliteSession } from './pglite-session.ts'
 import { PgliteSocket } from './pglite-socket.ts'
 import { createPool, type Pool } from './pool.ts'
@@ -75,7 +75,7 @@ function createEmbeddedClient(place: string) {
     constructor(options: ClientConfig = {}) {
       super(options)
       const { connection } = this as unknown as Inner
-      connection.prependListener('errorMessage', (error) => rememberPlace(error, place))
+      connection.prependListener('errorMessage', (error) => rememberDatabaseName(error, place))
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Pool } from '../database/pool.ts'
 import type { Events } from '../telemetry/events.ts'
-import { orUnreachable, orUnreachableWithin } from './answered.ts'
+import { orUnreachable, orUnreachableWithin } from './unreachable.ts'
 import type { Backend, Locks, Producer } from './backend.ts'
 import { defaultRetry, type Retry } from './backoff.ts'
 import { openDatabaseBackend } from './database-backend.ts'

@@ -5,10 +5,10 @@ import { tlsReason } from '../database/tls-reason.ts'
 import { errorCode, Failure } from '../errors.ts'
 import { readProblem, readRegularSync } from '../system/regular-file.ts'
 import type { Events } from '../telemetry/events.ts'
-import { endsWithin } from './answered.ts'
+import { settlesWithin } from './unreachable.ts'
 import { type Backend, consumerOptions, producerOptions } from './backend.ts'
 import { createConnectionReport } from './connection-errors.ts'
-import { redisPlace } from './redis-place.ts'
+import { redisName } from './redis-name.ts'
 
 const prefix = 'rollcall'
 const connectWithinMs = 5000
@@ -32,7 +32,7 @@ export async function openRedisBackend(
   events: Events,
   { socketTimeout = silenceMs }: { readonly socketTimeout?: number } = {},
 ): Promise<Backend> {
-  const place = redisPlace(url)
+  const place = redisName(url)
   const report = createConnectionReport(place, events)
   const client = connectionTo(url, { ...producing, socketTimeout })
   try {
@@ -105,7 +105,7 @@ async function connect(client: Redis, place: string): Promise<void> {
     reason = error
   })
   const connected = client.connect()
-  if (!(await endsWithin(connectWithinMs, connected))) {
+  if (!(await settlesWithin(connectWithinMs, connected))) {
     throw new Failure('queue_unreachable', `${place} does not answer: check its address and that it runs`)
   }
   await connected.catch(() => {

@@ -33,7 +33,7 @@ const lastWordsMs = 1000
 export async function runJob(job: HandedOut, workers: BoundWorkers, context: Context): Promise<JobOutcome> {
   const startedMs = performance.now()
   const outcome = await outcomeOf(job, workers, context)
-  tell(outcome, job, Math.round(performance.now() - startedMs), context.events)
+  report(outcome, job, Math.round(performance.now() - startedMs), context.events)
   return outcome
 }
 
@@ -102,7 +102,7 @@ function failed(error: unknown, job: HandedOut, events: Events): JobOutcome {
   return { kind: 'failed', final: isLast, code: 'unexpected', reason: 'an unexpected error' }
 }
 
-function tell(outcome: JobOutcome, { name: job, id, attempt }: HandedOut, durationMs: number, events: Events): void {
+function report(outcome: JobOutcome, { name: job, id, attempt }: HandedOut, durationMs: number, events: Events): void {
   switch (outcome.kind) {
     case 'finished':
       events.jobFinished({ job, id, durationMs })

@@ -1,6 +1,6 @@
 import { DelayedError, type Job, UnrecoverableError, WaitingError } from 'bullmq'
 import type { Events } from '../telemetry/events.ts'
-import { orUnreachableWithin, endsWithin } from './answered.ts'
+import { orUnreachableWithin, settlesWithin } from './unreachable.ts'
 import type { Backend, Settings } from './backend.ts'
 import type { BoundWorkers } from './jobs.ts'
 import { type HandedOut, type JobOutcome, runJob } from './run-job.ts'
@@ -18,7 +18,7 @@ export type Working = {
 
 // How long a started consumer may take to be connected, the queue to note how the last jobs ended, and to close.
 const readyWithinMs = 15_000
-const noteWithinMs = 3000
+const recordWithinMs = 3000
 const closeWithinMs = 1000
 
 type Started = {
@@ -87,9 +87,9 @@ async function obey(outcome: JobOutcome, job: Job, token: string | undefined): P
 // Every step is bounded, because each of them waits for ever while Redis is away.
 async function stopWorking({ consumer, inFlight, stopping }: Started, withinMs: number): Promise<void> {
   const noted = consumer.worker.pause()
-  await endsWithin(withinMs, Promise.all(inFlight))
+  await settlesWithin(withinMs, Promise.all(inFlight))
   stopping.abort()
-  await endsWithin(noteWithinMs, noted)
-  await endsWithin(closeWithinMs, consumer.worker.close(true))
+  await settlesWithin(recordWithinMs, noted)
+  await settlesWithin(closeWithinMs, consumer.worker.close(true))
   consumer[Symbol.dispose]()
 }

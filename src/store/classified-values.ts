@@ -3,23 +3,23 @@ import type { ListedField } from '../identity/record.ts'
 import type { Db } from './schema.ts'
 
 /** A value of a closed list with what a person said that it means. */
-export type ClassifiedEntry = ClassifiedValue & { readonly by: string; readonly classedAt: Date }
+export type ClassifiedValueEntry = ClassifiedValue & { readonly by: string; readonly classedAt: Date }
 
 /** What people have said of a connection's values, in the order of fields and values. */
-export async function listClassifiedValues(db: Db, connection: string): Promise<ClassifiedEntry[]> {
+export async function listClassifiedValues(db: Db, connection: string): Promise<ClassifiedValueEntry[]> {
   const rows = await db
-    .selectFrom('classed_values')
+    .selectFrom('classified_values')
     .selectAll()
     .where('connection', '=', connection)
     .orderBy('field')
     .orderBy('value')
     .execute()
-  return rows.map(({ field, value, meaning, classed_by, classed_at }) => ({
+  return rows.map(({ field, value, meaning, classified_by, classified_at }) => ({
     field: field as ListedField,
     value,
     meaning: meaning as Meaning,
-    by: classed_by,
-    classedAt: classed_at,
+    by: classified_by,
+    classedAt: classified_at,
   }))
 }
 
@@ -29,10 +29,12 @@ export async function storeClassifiedValue(
   { connection, field, value, meaning, by, now }: ClassifiedValue & { connection: string; by: string; now: Date },
 ): Promise<void> {
   await db
-    .insertInto('classed_values')
-    .values({ connection, field, value, meaning, classed_by: by, classed_at: now })
+    .insertInto('classified_values')
+    .values({ connection, field, value, meaning, classified_by: by, classified_at: now })
     .onConflict((conflict) =>
-      conflict.columns(['connection', 'field', 'value']).doUpdateSet({ meaning, classed_by: by, classed_at: now }),
+      conflict
+        .columns(['connection', 'field', 'value'])
+        .doUpdateSet({ meaning, classified_by: by, classified_at: now }),
     )
     .execute()
 }

@@ -26,18 +26,18 @@ export async function holdBacks(
         .onRef('roster.connection', '=', 'hold_backs.connection')
         .onRef('roster.identity_id', '=', 'hold_backs.identity_id'),
     )
-    .select(['hold_backs.identity_id', 'until', 'reason', 'held_by', 'held_at', 'roster.held_leaving'])
+    .select(['hold_backs.identity_id', 'until', 'reason', 'held_by', 'held_at', 'roster.held_departure'])
     .where('hold_backs.connection', '=', connection)
     .where('until', '>', today)
     .orderBy('hold_backs.identity_id')
   if (identityId !== undefined) query = query.where('hold_backs.identity_id', '=', identityId)
-  return (await query.execute()).map(({ identity_id, until, reason, held_by, held_at, held_leaving }) => ({
+  return (await query.execute()).map(({ identity_id, until, reason, held_by, held_at, held_departure }) => ({
     identityId: identity_id,
     until,
     reason,
     by: held_by,
     heldAt: held_at,
-    leaving: held_leaving,
+    leaving: held_departure,
   }))
 }
 
@@ -78,13 +78,13 @@ export async function dropHoldBack(
  * Has the next run of the roster look at a person at once, if that changes what is desired of them: they have left, or a leaving of theirs
  * is held back. False if it changes nothing.
  */
-export async function makeDue(
+export async function makePersonDue(
   tx: Db,
   { connection, identityId, now }: { connection: string; identityId: string; now: Date },
 ): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update roster set due_at = ${now}
     where connection = ${connection} and identity_id = ${identityId}
-      and (held_leaving is not null or desired ->> 'separatedAt' is not null)`.execute(tx)
+      and (held_departure is not null or desired ->> 'separatedAt' is not null)`.execute(tx)
   return (numAffectedRows ?? 0n) > 0n
 }

@@ -60,7 +60,7 @@ export type PersonInDoubt = { readonly identityId: string; readonly isLeaver: bo
  * Takes the people of a connection who are to be read back now. People with a change that is still due are left for later: its delivery
  * reads back what it has to. When they are read next is written at once, so that no two processes read the same people.
  */
-export async function claimDoubted(
+export async function claimPeopleInDoubt(
   db: Db,
   { connection, now }: { connection: string; now: Date },
 ): Promise<readonly PersonInDoubt[]> {
@@ -88,7 +88,7 @@ export async function claimDoubted(
  * Notes the answers about people in doubt. `isSame`: the platform holds what it was known to hold. People of whom it answered that often
  * enough are no longer in doubt; the others are read back again.
  */
-export async function noteAnswers(
+export async function recordAnswers(
   tx: Db,
   {
     connection,
@@ -120,7 +120,7 @@ export async function noteAnswers(
 }
 
 /** Has people read back soon again: the platform did not answer. */
-export async function repeatReading(
+export async function retryLookUp(
   db: Db,
   { connection, identityIds, now }: { connection: string; identityIds: readonly string[]; now: Date },
 ): Promise<void> {
@@ -141,7 +141,7 @@ export async function inDoubtCounts(db: Db): Promise<ReadonlyMap<string, InDoubt
 }
 
 /** The same as a column of a statement that reads `runs`: who was in doubt when the run ended, and still is. Null: no one. */
-export const doubtTallyOfRun = sql<InDoubtCounts | null>`(
+export const inDoubtCountsOfRun = sql<InDoubtCounts | null>`(
   select ${tally()} from ${doubted()}
   where in_doubt.connection = runs.connection and in_doubt.since <= coalesce(runs.finished_at, in_doubt.since)
   having count(*) > 0)`

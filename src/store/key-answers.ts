@@ -49,7 +49,7 @@ export async function keyAnswers(db: Db, connection: string): Promise<KeyAnswers
 }
 
 /** The person whom a key names: the key itself, unless HR has issued it to a person who is known under another one. */
-export async function personNamed(
+export async function resolveKey(
   db: Db,
   { connection, identityId }: { connection: string; identityId: string },
 ): Promise<string> {
@@ -82,7 +82,7 @@ export async function laterKeys(
 type AnsweredKeys = Pick<KeyChangeCandidate, 'former' | 'identityId'> & { readonly firstKey: string }
 
 /** Keeps answers. What was said of the same two keys before is replaced. */
-export async function keepKeyAnswers(
+export async function storeKeyAnswers(
   tx: Db,
   {
     connection,
@@ -116,7 +116,7 @@ export async function dropKeyAnswer(
   tx: Db,
   { connection, former, identityId }: { connection: string; former: string; identityId: string },
 ): Promise<{ readonly same: boolean } | null> {
-  const isOnePerson = (await personNamed(tx, { connection, identityId })) === former
+  const isOnePerson = (await resolveKey(tx, { connection, identityId })) === former
   let query = tx
     .deleteFrom('key_answers')
     .where('connection', '=', connection)
@@ -128,10 +128,10 @@ export async function dropKeyAnswer(
 
 /** Keeps the pairs of a plan for as long as the plan waits. */
 export async function recordCandidates(tx: Db, runId: string, pairs: readonly KeyChangeCandidate[]): Promise<void> {
-  await tx.deleteFrom('key_pairs').where('run_id', '=', runId).execute()
+  await tx.deleteFrom('key_change_candidates').where('run_id', '=', runId).execute()
   if (pairs.length === 0) return
   await sql`
-    insert into key_pairs (run_id, former, identity_id, in_common, clear)
+    insert into key_change_candidates (run_id, former, identity_id, in_common, clear)
     select ${runId}, former, "identityId", by, clear
     from jsonb_to_recordset(${JSON.stringify(pairs)}::jsonb) as p(former text, "identityId" text, by text, clear boolean)`.execute(
     tx,
@@ -139,26 +139,26 @@ export async function recordCandidates(tx: Db, runId: string, pairs: readonly Ke
 }
 
 /** A pair that no one has answered yet, with the held run in which it was found. */
-type OpenPair = KeyChangeCandidate & { readonly runId: string }
+type OpenCandidate = KeyChangeCandidate & { readonly runId: string }
 
 /** The pairs of held plans, by their former keys: those of one run, or of a connection. */
-export async function openPairs(
+export async function openCandidates(
   db: Db,
   { connection, runId, limit }: { connection: string; runId?: string; limit?: number },
-): Promise<OpenPair[]> {
+): Promise<OpenCandidate[]> {
   const isOpen = sql<boolean>`not exists (
     select 1 from key_answers answer
-    where answer.connection = runs.connection and answer.identity_id = key_pairs.identity_id
-      and (answer.same or answer.former = key_pairs.former))`
+    where answer.connection = runs.connection and answer.identity_id = key_change_candidates.identity_id
+      and (answer.same or answer.former = key_change_candidates.former))`
   let query = db
-    .selectFrom('key_pairs')
-    .innerJoin('runs', 'runs.id', 'key_pairs.run_id')
-    .select(['run_id', 'key_pairs.former', 'key_pairs.identity_id', 'in_common', 'clear'])
+    .selectFrom('key_change_candidates')
+    .innerJoin('runs', 'runs.id', 'key_change_candidates.run_id')
+    .select(['run_id', 'key_change_candidates.former', 'key_change_candidates.identity_id', 'in_common', 'clear'])
     .where('runs.connection', '=', connection)
     .where('runs.state', '=', 'held')
     .where(isOpen)
-    .orderBy('key_pairs.former')
-    .orderBy('key_pairs.identity_id')
+    .orderBy('key_change_candidates.former')
+    .orderBy('key_change_candidates.identity_id')
   if (runId !== undefined) query = query.where('run_id', '=', runId)
   if (limit !== undefined) query = query.limit(limit)
   return (await query.execute()).map(({ run_id, former, identity_id, in_common, clear }) => ({
@@ -171,7 +171,7 @@ export async function openPairs(
 }
 
 /** The held run whose export lists a new key, and the person as employed under the former one; null if none does. */
-export async function runWithBoth(
+export async function heldRunWithBothKeys(
   db: Db,
   { connection, former, identityId }: { connection: string; former: string; identityId: string },
 ): Promise<string | null> {
@@ -179,7 +179,7 @@ export async function runWithBoth(
     select held.id from runs held join changes on changes.run_id = held.id and changes.identity_id = ${identityId}
     where held.connection = ${connection} and held.state = 'held' and held.mode = 'snapshot' and changes.kind = 'join'
       and not exists (
-        select 1 from key_pairs pair
+        select 1 from key_change_candidates pair
         where pair.run_id = held.id and pair.former = ${former} and pair.identity_id = ${identityId})
       and not exists (
         select 1 from plan_entries entry where entry.run_id = held.id and entry.identity_id = ${former}
@@ -205,12 +205,12 @@ export async function sharedAddresses(
 }
 
 /** Marks the held plans that speak of these people: what they rest on has changed, so that an approval has them made again. */
-export async function recordMovedKeys(
+export async function markPlansOutdated(
   tx: Db,
   { connection, identityIds, what }: { connection: string; identityIds: readonly string[]; what: string },
 ): Promise<number> {
   const { numAffectedRows } = await sql`
-    update runs set moved = ${what}
+    update runs set outdated_reason = ${what}
     where connection = ${connection} and state = 'held' and not options ? 'retract' and (
       exists (select 1 from plan_entries where run_id = runs.id and identity_id = any(${identityIds}))
       or exists (select 1 from changes where run_id = runs.id and identity_id = any(${identityIds})))`.execute(tx)

@@ -11,7 +11,7 @@ import type {
   Observation,
   UnlistedValue,
 } from '../identity/record.ts'
-import type { ProcessCard } from './process-card.ts'
+import type { ProcessInfo } from './process-info.ts'
 
 /** Read as a value, written as JSON text. */
 type Json<T> = ColumnType<T, string, string>
@@ -137,7 +137,7 @@ export type Verification = Differences & {
 }
 
 /** How many people only the platform knows and takes for employed, and how many others of them have left there. */
-export type ForeignTally = { readonly people: number; readonly separated: number }
+export type ForeignCounts = { readonly people: number; readonly separated: number }
 
 /** How many people are not served as their source says, how many of them may have left, and of how many rows the person is unknown. */
 export type BlockedPeopleCounts = { readonly people: number; readonly leavers: number; readonly rows: number }
@@ -172,10 +172,10 @@ type RunsTable = {
   basis: string | null
   requested_by: NullableJson<readonly Requester[]>
   expires_at: Date | null
-  moved: string | null
-  set_aside: string | null
-  went_on: string | null
-  rides_with: string | null
+  outdated_reason: string | null
+  held_part_run_id: string | null
+  passed_part_run_id: string | null
+  linked_run_id: string | null
   fields: NullableJson<readonly string[]>
   warnings: NullableJson<string[]>
   end_keys: NullableJson<readonly string[]>
@@ -201,7 +201,7 @@ type RosterTable = {
   cleared_date: string | null
   deferred_zone: string | null
   due_at: Date | null
-  held_leaving: NullableJson<HeldDeparture>
+  held_departure: NullableJson<HeldDeparture>
   as_of: Date
   employment_as_of: Date | null
   export_is_silent: Generated<boolean>
@@ -261,8 +261,8 @@ type LeaversTable = {
   effective_on: string
   effective_at: Date
   inferred: boolean
-  joined_left: boolean
-  former_dates: ColumnType<PreviousDate[], string | undefined, string>
+  joined_as_leaver: boolean
+  previous_dates: ColumnType<PreviousDate[], string | undefined, string>
   stated_at: Date
   first_seen_at: Date
   accepted_at: Date | null
@@ -272,9 +272,9 @@ type LeaversTable = {
   check_at: Date | null
   checks: Generated<number>
   checked_at: Date | null
-  found_status: string | null
+  platform_status: string | null
   finding: string | null
-  found_detail: string | null
+  finding_detail: string | null
   ended_at: Date | null
   ended_as: string | null
 }
@@ -322,7 +322,7 @@ export type StoreSchema = {
     | 'cleared_date'
     | 'deferred_zone'
     | 'due_at'
-    | 'held_leaving'
+    | 'held_departure'
     | 'as_of'
     | 'employment_as_of'
     | 'export_is_silent'
@@ -363,20 +363,20 @@ export type StoreSchema = {
     seal: Buffer | null
   }
   export_index_parts: { run_id: string; part: number; data: Buffer }
-  unsettled: { seq: Generated<string>; connection: string; identity_id: string; run_id: string | null }
+  changed_people: { seq: Generated<string>; connection: string; identity_id: string; run_id: string | null }
   source_headers: {
     run_id: string
     headers: Json<readonly string[]>
     columns: Json<Readonly<Partial<Record<string, string>>>>
   }
   run_accounts: { run_id: string; account: Json<RunAccount> }
-  classed_values: {
+  classified_values: {
     connection: string
     field: string
     value: string
     meaning: string
-    classed_by: string
-    classed_at: Date
+    classified_by: string
+    classified_at: Date
   }
   hold_backs: {
     connection: string
@@ -409,8 +409,8 @@ export type StoreSchema = {
     answered_by: string
     answered_at: Date
   }
-  key_pairs: { run_id: string; former: string; identity_id: string; in_common: string; clear: boolean }
-  leases: { id: number; seen_at: Date; process: NullableJson<ProcessCard> }
+  key_change_candidates: { run_id: string; former: string; identity_id: string; in_common: string; clear: boolean }
+  leases: { id: number; seen_at: Date; process: NullableJson<ProcessInfo> }
   takeovers: { run_id: string; batch: number; lease: number }
   rejects: {
     run_id: string
@@ -435,7 +435,7 @@ export type StoreSchema = {
     due_at: Date | null
     observation: NullableJson<Observation>
   }
-  standing_rejects: {
+  known_faults: {
     connection: string
     fingerprint: string
     identity_id: string | null
@@ -455,13 +455,13 @@ export type StoreSchema = {
     last_at: Date
   }
   unlisted_values: { connection: string; field: string; value: string; first_at: Date }
-  taken_sources: {
+  decided_sources: {
     connection: string
     version: string
     source: Json<RunSource>
     outcome: string
-    taken_at: Date
-    settled_at: Date | null
+    decided_at: Date
+    archived_at: Date | null
     /** When the source was last seen to list it still; null: never since. */
     listed_at: Date | null
   }
@@ -507,7 +507,7 @@ export type StoreSchema = {
   overtaken_events: { event: number; identity_id: string; reason: string }
   audit_pending: { id: Generated<string>; entry: string; mac: string | null }
   audit_trail: { ordinal: string; entry: string; hash: string }
-  audit_heads: { ordinal: string; key: string; previous: string; hash: string; at: string; signature: string }
+  audit_checkpoints: { ordinal: string; key: string; previous: string; hash: string; at: string; signature: string }
   leavers: LeaversTable
   in_doubt: {
     connection: string

@@ -52,7 +52,7 @@ export function hasPrefix(key: RawBuilder<unknown>, prefix: string): RawBuilder<
 }
 
 /** By what of a person the search finds them, in SQL; null: by nothing. `values`: a JSON document with the fields of a person. */
-export function foundBy(
+export function matchedBy(
   search: string,
   key: RawBuilder<unknown>,
   values: RawBuilder<unknown> | null,
@@ -73,7 +73,7 @@ export function foundBy(
 }
 
 /** Whether a key begins in one of the ways that were gone through before. */
-export function wasFoundByKey(search: string, key: RawBuilder<unknown>): RawBuilder<boolean> {
+export function hasSearchedKey(search: string, key: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`(${sql.join(
     keyPrefixes(search).map((prefix) => hasPrefix(key, prefix)),
     sql` or `,

@@ -116,7 +116,7 @@ export async function outcomeOf({ sync }: World, run: Run) {
       select line, column_name, reason, identity_id, cell_only, may_leave, fingerprint, unlisted from rejects
       where run_id = :run order by seq`),
     standing: await rows(`
-      select fingerprint, identity_id, line, reason, times, accepted_times, unserved from standing_rejects order by 1`),
+      select fingerprint, identity_id, line, reason, times, accepted_times, unserved from known_faults order by 1`),
     roster: await rows('select * from roster order by identity_id'),
     behind: await rows('select identity_id, confirmed from out_of_sync order by 1'),
     leavers: await rows(`

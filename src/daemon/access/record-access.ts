@@ -1,5 +1,5 @@
 import type { Caller } from '../../contract/control/access.ts'
-import { type Act, record } from '../../store/audit/trail.ts'
+import { type Act, recordAuditEntry } from '../../store/audit/trail.ts'
 import type { Db } from '../../store/schema.ts'
 
 /** What a caller did that changes nothing: what it asked for, and whom or what that concerns. */
@@ -31,6 +31,6 @@ export async function recordAccess(
   if (agoMs >= 0 && agoMs < minuteMs) return
   if (known.size >= mostRemembered) known.clear()
   const about = { connection: connection ?? null, ...(runId && { runId }), ...(identityId && { identityId }) }
-  await record(db, { act, ...about, by: name, details: { operation, role, principal }, now })
+  await recordAuditEntry(db, { act, ...about, by: name, details: { operation, role, principal }, now })
   known.set(key, now.getTime())
 }

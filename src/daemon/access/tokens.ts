@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../../contract/control/access.ts'
 import { refuse } from '../../http/refusal.ts'
-import { findToken, noteTokenUse } from '../../store/access/tokens.ts'
+import { findToken, recordTokenUse } from '../../store/access/tokens.ts'
 import type { Db } from '../../store/schema.ts'
 import type { Attempts } from './attempts.ts'
 
@@ -34,7 +34,7 @@ export function createTokenCheck({ db, now, configured }: TokenOptions): CheckTo
     if (shown === null) return { refused: 'unknown' }
     const { token, ended } = shown
     if (ended !== null) return { refused: ended }
-    await noteTokenUse(db, token, now())
+    await recordTokenUse(db, token, now())
     const { id: tokenId, name, role, expiresAt } = token
     return { caller: { name, role, via: 'token', principal: `token:${name}` }, tokenId, expiresAt }
   }

@@ -40,7 +40,7 @@ export function freshnessOf(source: MonitoredSource, freshHours: number | null, 
   const { connection, mode, isFile, schedule } = source
   // A delta names only those who changed: none at all is nothing unusual.
   const isRenewed = isFile && mode === 'snapshot'
-  const rules = { connection, nothingNewCounts: !isRenewed }
+  const rules = { connection, acceptsUnchanged: !isRenewed }
   if (freshHours !== null) {
     const since = new Date(now.getTime() - freshHours * hourMs)
     return { ...rules, readSince: since, asOfSince: isRenewed ? since : null }

@@ -1,7 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCode, Failure } from '../../errors.ts'
-import type { Head } from '../../store/audit/chain.ts'
+import type { Checkpoint } from '../../store/audit/chain.ts'
 import { type AuditKey, auditKey, newKeyPem, publicPem } from '../../store/audit/key.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
 import { replaceFile } from '../../system/replace-file.ts'
@@ -69,7 +69,7 @@ export async function readPublicKey(dataDir: string): Promise<string | null> {
 }
 
 /** The head that was signed here last; null: none was. */
-export async function readHead(dataDir: string): Promise<Head | null> {
+export async function readHead(dataDir: string): Promise<Checkpoint | null> {
   const path = join(dataDir, files.head)
   const text = await contentOf(path)
   if (text === null) return null
@@ -83,7 +83,7 @@ export async function readHead(dataDir: string): Promise<Head | null> {
   throw new Failure('audit_broken', `${path}, the copy of the head that was signed last, cannot be understood`)
 }
 
-export async function writeHead(dataDir: string, head: Head): Promise<void> {
+export async function writeHead(dataDir: string, head: Checkpoint): Promise<void> {
   await replaceFile(join(dataDir, files.head), (draft) => draft.writeFile(`${JSON.stringify(head)}\n`))
 }
 

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { Database } from '../../database/database.ts'
 import { Failure } from '../../errors.ts'
-import type { Head } from '../../store/audit/chain.ts'
+import type { Checkpoint } from '../../store/audit/chain.ts'
 import { type AuditKey, auditKey, publicKeyOf, publicPem, Signing } from '../../store/audit/key.ts'
-import { lastHead, replaceKey, seal, type Waiting } from '../../store/audit/seal.ts'
-import { readEntry, record, rollcall } from '../../store/audit/trail.ts'
+import { lastCheckpoint, replaceKey, signPending, type Waiting } from '../../store/audit/sign.ts'
+import { readEntry, recordAuditEntry, rollcall } from '../../store/audit/trail.ts'
 import { type Verified, verifyTrail } from '../../store/audit/verify.ts'
 import type { Db, StoreSchema } from '../../store/schema.ts'
 import { repeat } from '../../system/repeat.ts'
@@ -30,7 +30,7 @@ export type AuditService = {
   trouble(): string | null
   /** `publicKey`: PEM, instead of the key of this installation. */
   verify(options: { publicKey?: string }): Promise<Verified>
-  replaceKey(options: { by: string; reason: string }): Promise<{ readonly head: Head; readonly tied: boolean }>
+  replaceKey(options: { by: string; reason: string }): Promise<{ readonly head: Checkpoint; readonly tied: boolean }>
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -47,7 +47,7 @@ export async function openAudit(
   { config, events, now }: { config: Config; events: Events; now: () => Date },
 ): Promise<KeptStore> {
   const { dataDir } = config
-  const head = await lastHead(opened.db)
+  const head = await lastCheckpoint(opened.db)
   const signing = new Signing(await auditKeyFor(config, head))
   const store = { ...opened, db: opened.db.withPlugin(signing) }
   const { db } = store
@@ -69,7 +69,7 @@ export async function openAudit(
     await writePublicKey(dataDir, signing.key.publicKey)
     if (!head) {
       const details = { key: signing.key.publicKey }
-      await record(db, { act: 'audit.key_made', connection: null, by: rollcall, details, now: now() })
+      await recordAuditEntry(db, { act: 'audit.key_made', connection: null, by: rollcall, details, now: now() })
     }
   }
   await noteConfiguration(db, config, now())
@@ -81,7 +81,7 @@ export async function openAudit(
     const { key } = signing
     if (key === null) return
     for (;;) {
-      const sealed = await seal(db, { key, kept: await readHead(dataDir), unsigned, now: now() })
+      const sealed = await signPending(db, { key, kept: await readHead(dataDir), unsigned, now: now() })
       if (sealed.kind === 'broken') tell(`${sealed.reason}; see "rollcall audit verify"`)
       if (sealed.kind === 'sealed') unsigned = sealed.waiting
       if (sealed.kind !== 'sealed' || sealed.head === null) return
@@ -152,7 +152,7 @@ export async function openAudit(
 }
 
 /** The key that may add to a trail with this head; null where there is none. It is made only where nothing was signed before. */
-export async function auditKeyFor(config: Config, head: Head | null): Promise<AuditKey | null> {
+export async function auditKeyFor(config: Config, head: Checkpoint | null): Promise<AuditKey | null> {
   const configured = await configuredKey(config)
   if (configured) return configured
   const key = await readKeyFile(config.dataDir)
@@ -179,5 +179,5 @@ async function noteConfiguration(db: Db, { digest, platform }: Config, now: Date
     order by place desc, at desc limit 1`.execute(db)
   const last = readEntry(rows[0]?.entry ?? '')?.details
   if (last && Object.entries(details).every(([name, value]) => last[name] === value)) return
-  await record(db, { act: 'config.used', connection: null, by: rollcall, details, now })
+  await recordAuditEntry(db, { act: 'config.used', connection: null, by: rollcall, details, now })
 }

@@ -14,23 +14,23 @@ import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { excerptPage } from '../../store/audit/excerpt.ts'
 import { publicPem } from '../../store/audit/key.ts'
-import { record } from '../../store/audit/trail.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { listClassifiedValues } from '../../store/classified-values.ts'
 import { type ConnectionState, connectionStates } from '../../store/connections/connections.ts'
 import { type Pause, pausedConnections } from '../../store/connections/pauses.ts'
-import { listProblems, noProblems, type ProblemTallies, problemTallies } from '../../store/deliveries/problems.ts'
-import { foreignTallies, noneForeign } from '../../store/foreign/people.ts'
+import { listProblems, noProblems, type ProblemCounts, problemCounts } from '../../store/deliveries/problems.ts'
+import { foreignCounts, noForeignPeople } from '../../store/foreign/people.ts'
 import { type AccountedChange, changesOf, personOf, rejectsOf, searchChanges } from '../../store/history/history.ts'
 import { type InDoubtCounts, inDoubtCounts } from '../../store/in-doubt.ts'
 import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review.ts'
-import { personNamed } from '../../store/key-answers.ts'
+import { resolveKey } from '../../store/key-answers.ts'
 import { listLeavers } from '../../store/leavers/list.ts'
 import { summarizePlan } from '../../store/plans/summary.ts'
 import { listBlockedPeople, noBlockedPeople, countBlockedPeople } from '../../store/rejects/blocked-people.ts'
 import { forgetPerson } from '../../store/retention/forget.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { accountOf } from '../../store/runs/accounts.ts'
-import { type CurrentRuns, currentRuns, listRuns, movedBasis } from '../../store/runs/runs.ts'
+import { type CurrentRuns, currentRuns, listRuns, outdatedBasis } from '../../store/runs/runs.ts'
 import { type Purpose, purposes } from '../../store/runs/slots.ts'
 import { differences, processes } from '../../store/workers/processes.ts'
 import { holdBackOf } from '../../sync/requests/hold-backs.ts'
@@ -145,9 +145,9 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   async status(ctx) {
     const { db } = ctx.sync.store
     const states = new Map((await connectionStates(db)).map((state) => [state.name, state]))
-    const problems = await problemTallies(db, { now: ctx.sync.now() })
+    const problems = await problemCounts(db, { now: ctx.sync.now() })
     const unserved = await countBlockedPeople(db, { now: ctx.sync.now() })
-    const foreign = await foreignTallies(db)
+    const foreign = await foreignCounts(db)
     const inDoubt = await inDoubtCounts(db)
     const paused = await pausedConnections(db, ctx.sync.now())
     const names = [...ctx.sync.connections.keys()]
@@ -158,7 +158,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
         runs: runs.get(name) ?? { active: null, last: null },
         problems: problems.get(name) ?? noProblems,
         unserved: unserved.get(name) ?? noBlockedPeople,
-        foreign: foreign.get(name) ?? noneForeign,
+        foreign: foreign.get(name) ?? noForeignPeople,
         inDoubt: inDoubt.get(name) ?? null,
         pause: paused.get(name) ?? null,
       }),
@@ -193,7 +193,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   async getRun(ctx, { params }) {
     const run = await existingRun(ctx, params.runId)
     const hasMoved = run.state === 'held' && run.moved === null && (await hasMovedBasis(ctx.sync, run))
-    const moved = hasMoved ? movedBasis : run.moved
+    const moved = hasMoved ? outdatedBasis : run.moved
     return { status: 200, body: { ...run, moved, delay: await delayOf(ctx.sync, run) } }
   },
 
@@ -358,7 +358,8 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     const events = await ctx.sync.store.db.transaction().execute(async (tx) => {
       const retried = await retryEvents(tx, { connection, ...(ids !== undefined && { ids }) })
       const details = { events: retried, ...(ids !== undefined && { ids }) }
-      if (retried > 0) await record(tx, { act: 'events.retried', connection, by, details, now: ctx.sync.now() })
+      if (retried > 0)
+        await recordAuditEntry(tx, { act: 'events.retried', connection, by, details, now: ctx.sync.now() })
       return retried
     })
     return { status: 200, body: { events } }
@@ -370,7 +371,8 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     const events = await ctx.sync.store.db.transaction().execute(async (tx) => {
       const dismissed = await dismissEvents(tx, { connection, ids, by })
       const details = { events: dismissed, ids }
-      if (dismissed > 0) await record(tx, { act: 'events.dismissed', connection, by, details, now: ctx.sync.now() })
+      if (dismissed > 0)
+        await recordAuditEntry(tx, { act: 'events.dismissed', connection, by, details, now: ctx.sync.now() })
       return dismissed
     })
     return { status: 200, body: { events } }
@@ -378,7 +380,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
 
   async getPerson(ctx, { params, query }) {
     requireConnection(ctx, params.connection)
-    const person = { ...params, identityId: await personNamed(ctx.sync.store.db, params) }
+    const person = { ...params, identityId: await resolveKey(ctx.sync.store.db, params) }
     const known = await personOf(ctx.sync.store.db, person)
     const held = await holdBackOf(ctx.sync, person)
     if (!known)
@@ -509,7 +511,7 @@ function connectionStatus(
   }: {
     state: ConnectionState | undefined
     runs: CurrentRuns
-    problems: ProblemTallies
+    problems: ProblemCounts
     unserved: BlockedPeopleCounts
     foreign: ForeignTally
     inDoubt: InDoubtCounts | null

@@ -1,7 +1,7 @@
 import type { Pause, PauseState, pauseOperations } from '../../contract/control/pauses.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { record } from '../../store/audit/trail.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { addPause, endPause, pauseOf, type Pause as StoredPause } from '../../store/connections/pauses.ts'
 import { ensureConnection } from '../../store/runs/runs.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
@@ -29,7 +29,7 @@ export const pauseHandlers: Handlers<typeof pauseOperations, PauseContext & Acti
       await ensureConnection(tx, connection)
       await addPause(tx, { connection, until: end, reason, by, now })
       const details = { until: end?.toISOString() ?? null, reason }
-      await record(tx, { act: 'connection.paused', connection, by, details, now })
+      await recordAuditEntry(tx, { act: 'connection.paused', connection, by, details, now })
     })
     ctx.sync.events.connectionPaused({ connection, by, until: end?.toISOString() ?? null })
     return { status: 200, body: await stateOf(ctx, connection) }
@@ -41,7 +41,7 @@ export const pauseHandlers: Handlers<typeof pauseOperations, PauseContext & Acti
     await ctx.sync.store.db.transaction().execute(async (tx) => {
       if (!(await endPause(tx, { connection, now })))
         throw new Failure('conflict', `connection "${connection}" is not paused`)
-      await record(tx, { act: 'connection.resumed', connection, by, now })
+      await recordAuditEntry(tx, { act: 'connection.resumed', connection, by, now })
     })
     ctx.sync.events.connectionResumed({ connection, by })
     return { status: 200, body: { connection, paused: null } }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { PersonSearchResult, peopleOperations } from '../../contract/control/people.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { FieldName } from '../../identity/record.ts'
-import { record } from '../../store/audit/trail.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { type RosterSearchResult, searchPeople } from '../../store/roster/search.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { readCursor, SearchCursor, searchWithinMs, writeCursor } from './cursors.ts'
@@ -21,7 +21,8 @@ export const peopleHandlers: Handlers<typeof peopleOperations, { readonly sync: 
     const { db } = ctx.sync.store
     const { found, next } = await searchPeople(db, { connections, search, place, limit, withinMs: searchWithinMs })
     const shown = { act: 'people.searched', connection: connection ?? null, by: ctx.actor.by } as const
-    if (found.length > 0) await record(db, { ...shown, details: { people: found.length }, now: ctx.sync.now() })
+    if (found.length > 0)
+      await recordAuditEntry(db, { ...shown, details: { people: found.length }, now: ctx.sync.now() })
     return {
       status: 200,
       body: {

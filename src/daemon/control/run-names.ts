@@ -1,6 +1,6 @@
 import type { runNameOperations } from '../../contract/control/run-names.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { heldIds, idBefore, idsWithPrefix } from '../../store/runs/named.ts'
+import { heldIds, idBefore, idsWithPrefix } from '../../store/runs/run-ids.ts'
 import { getRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import type { SyncContext } from '../../sync/context/context.ts'

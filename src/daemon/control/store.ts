@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Restoration, storeOperations } from '../../contract/control/store.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { hasPeople } from '../../store/connections/installation.ts'
+import { countKnownPeople } from '../../store/connections/installation.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { backUp } from '../installation/backup.ts'
 import { type RestoreRequest, refuseReplacing } from '../installation/restore.ts'
@@ -33,7 +33,7 @@ export const storeHandlers: Handlers<typeof storeOperations, StoreContext & Acti
     const body = { ...asked, by }
     if (!restorations) throw new Failure('conflict', 'only a daemon that was started by "rollcall serve" can restore')
     const { people } = await restorations.check(body)
-    refuseReplacing(await hasPeople(sync.store.db), body)
+    refuseReplacing(await countKnownPeople(sync.store.db), body)
     const id = randomUUID()
     restorations.ask({ ...body, id })
     return { status: 201, body: { id, people } }

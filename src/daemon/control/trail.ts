@@ -2,7 +2,7 @@ import type { TrailEntry, trailOperations } from '../../contract/control/trail.t
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { newestEntries, type PlacedEntry } from '../../store/audit/read.ts'
-import { acts } from '../../store/audit/trail.ts'
+import { auditActs } from '../../store/audit/trail.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import type { AuditService } from '../audit/service.ts'
 import { NumberCursor, readCursor, searchWithinMs, writeCursor } from './cursors.ts'
@@ -26,7 +26,7 @@ function unlessFailure(error: unknown): void {
 }
 
 function entryView({ ordinal, at, act, by, connection, runId, identityId, details }: PlacedEntry): TrailEntry {
-  const says: Readonly<Record<string, string>> = acts
+  const says: Readonly<Record<string, string>> = auditActs
   return {
     ordinal,
     at,

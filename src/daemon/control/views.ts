@@ -22,7 +22,7 @@ import {
   type OwnField,
   type Reject,
 } from '../../identity/record.ts'
-import type { ClassifiedEntry } from '../../store/classified-values.ts'
+import type { ClassifiedValueEntry } from '../../store/classified-values.ts'
 import type { Problem as StoredProblem } from '../../store/deliveries/problems.ts'
 import type { AccountedChange, personOf } from '../../store/history/history.ts'
 import type { RunSummary as StoredSummary } from '../../store/plans/summary.ts'
@@ -132,7 +132,7 @@ export function rejectView({ fingerprint: _, unlisted: __, field: ___, ...reject
 }
 
 /** What a person said of a value, as the control API shows it. */
-export function classedView({ field, value, meaning, by, classedAt }: ClassifiedEntry): ClassifiedValue {
+export function classedView({ field, value, meaning, by, classedAt }: ClassifiedValueEntry): ClassifiedValue {
   return { field, value, as: meaning, by, at: classedAt.toISOString() }
 }
 

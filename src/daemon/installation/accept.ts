@@ -1,9 +1,14 @@
 import { Failure } from '../../errors.ts'
 import { Signing } from '../../store/audit/key.ts'
-import { lastHead } from '../../store/audit/seal.ts'
-import { record } from '../../store/audit/trail.ts'
-import { knownUntil, settleRestored } from '../../store/backup/settle.ts'
-import { beginInstallation, installationOf, recordMoveTarget, hasPeople } from '../../store/connections/installation.ts'
+import { lastCheckpoint } from '../../store/audit/sign.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
+import { knownUntil, prepareRestored } from '../../store/backup/restored.ts'
+import {
+  beginInstallation,
+  installationOf,
+  recordMoveTarget,
+  countKnownPeople,
+} from '../../store/connections/installation.ts'
 import { refuseOthersAtWork } from '../../store/workers/leases.ts'
 import type { Events } from '../../telemetry/events.ts'
 import { auditKeyFor, openAudit } from '../audit/service.ts'
@@ -31,13 +36,13 @@ export async function acceptStore(config: Config, { by, reason, events, now }: O
   const opened = opening.use(await openAnyStore(config, 'any'))
   await refuseOthersAtWork(opened.db)
   const kept = await readHead(dataDir).catch(() => null)
-  const people = await hasPeople(opened.db)
-  const head = await lastHead(opened.db)
+  const people = await countKnownPeople(opened.db)
+  const head = await lastCheckpoint(opened.db)
   const { id } = (await installationOf(opened.db)) ?? (await beginInstallation(opened.db, now()))
   const signing = new Signing(await auditKeyFor(config, head))
   await opened.db.transaction().execute(async (tx) => {
     await recordMoveTarget(tx, null)
-    if (people > 0) await settleRestored(tx, { until: await knownUntil(tx), now: now() })
+    if (people > 0) await prepareRestored(tx, { until: await knownUntil(tx), now: now() })
     const details = {
       reason,
       installation: id,
@@ -46,7 +51,7 @@ export async function acceptStore(config: Config, { by, reason, events, now }: O
       entries: head?.ordinal ?? 0,
       ...(kept && { until: kept.ordinal, hash: kept.hash }),
     }
-    await record(tx.withPlugin(signing), { act: 'store.accepted', connection: null, by, details, now: now() })
+    await recordAuditEntry(tx.withPlugin(signing), { act: 'store.accepted', connection: null, by, details, now: now() })
   })
   await moveHeadAside(dataDir)
   await writeMarker(dataDir, { installation: id })

@@ -2,7 +2,7 @@ import { access, type FileHandle } from 'node:fs/promises'
 import { basename, isAbsolute } from 'node:path'
 import { Writable } from 'node:stream'
 import { errorCode, Failure } from '../../errors.ts'
-import { record } from '../../store/audit/trail.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { dumpStore } from '../../store/backup/dump.ts'
 import { type BackupSize, writeBackup } from '../../store/backup/file.ts'
 import type { Db } from '../../store/schema.ts'
@@ -23,7 +23,7 @@ export async function backUp(db: Db, { file, by, now }: { file: string; by: stri
   })
   const { rows, people, bytes, sha256 } = written
   const details = { file: basename(file), rows, people, bytes, sha256 }
-  await record(db, { act: 'store.backed_up', connection: null, by, details, now })
+  await recordAuditEntry(db, { act: 'store.backed_up', connection: null, by, details, now })
   return { file, madeAt: now.toISOString(), ...written }
 }
 

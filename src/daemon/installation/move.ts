@@ -3,12 +3,12 @@ import { PassThrough } from 'node:stream'
 import { type Database, openDatabase } from '../../database/database.ts'
 import { Failure } from '../../errors.ts'
 import { Signing } from '../../store/audit/key.ts'
-import { lastHead } from '../../store/audit/seal.ts'
-import { record } from '../../store/audit/trail.ts'
+import { lastCheckpoint } from '../../store/audit/sign.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { dumpStore } from '../../store/backup/dump.ts'
 import type { BackupLine } from '../../store/backup/format.ts'
 import { loadStore } from '../../store/backup/load.ts'
-import { installationOf, recordMoveTarget, hasPeople } from '../../store/connections/installation.ts'
+import { installationOf, recordMoveTarget, countKnownPeople } from '../../store/connections/installation.ts'
 import { migrations } from '../../store/migrations/index.ts'
 import type { Db, StoreSchema } from '../../store/schema.ts'
 import { version } from '../../version.ts'
@@ -34,16 +34,16 @@ export async function moveStore(
   await using opening = new AsyncDisposableStack()
   const source = opening.use(await openStore(config, { now, mayBeMoved: true }))
   const target = opening.use(await openDatabase<StoreSchema>({ at: to, schemas: ['rollcall', 'bullmq'], migrations }))
-  if ((await installationOf(target.db)) || (await hasPeople(target.db)) > 0)
+  if ((await installationOf(target.db)) || (await countKnownPeople(target.db)) > 0)
     throw new Failure('conflict', `${target.place} holds a store already; name an empty database`)
-  const people = await hasPeople(source.db)
+  const people = await countKnownPeople(source.db)
   await target.db.transaction().execute(async (tx) => {
     await carry(source, tx, now())
     await recordMoveTarget(tx, null)
-    const key = await auditKeyFor(config, await lastHead(tx))
+    const key = await auditKeyFor(config, await lastCheckpoint(tx))
     const details = { from: source.place, to: target.place, people }
     const signed = tx.withPlugin(new Signing(key))
-    await record(signed, { act: 'store.moved', connection: null, by, details, now: now() })
+    await recordAuditEntry(signed, { act: 'store.moved', connection: null, by, details, now: now() })
     await recordMoveTarget(source.db, { to: target.place, at: now() })
   })
   return { from: source.place, to: target.place, people }

@@ -3,13 +3,13 @@ import type { Database } from '../../database/database.ts'
 import { Failure } from '../../errors.ts'
 import { countPeople } from '../../identity/counted.ts'
 import { Signing } from '../../store/audit/key.ts'
-import { lastHead } from '../../store/audit/seal.ts'
-import { record } from '../../store/audit/trail.ts'
+import { lastCheckpoint } from '../../store/audit/sign.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { type BackupSize, checkBackup, readBackup } from '../../store/backup/file.ts'
 import type { BackupHeader } from '../../store/backup/format.ts'
 import { loadStore, refuseOtherVersion } from '../../store/backup/load.ts'
-import { settleRestored } from '../../store/backup/settle.ts'
-import { recordMoveTarget, hasPeople } from '../../store/connections/installation.ts'
+import { prepareRestored } from '../../store/backup/restored.ts'
+import { recordMoveTarget, countKnownPeople } from '../../store/connections/installation.ts'
 import type { StoreSchema } from '../../store/schema.ts'
 import type { Events } from '../../telemetry/events.ts'
 import { auditKeyFor, openAudit } from '../audit/service.ts'
@@ -77,13 +77,13 @@ export async function restoreStore(
   const { header, size } = await checkRestore(config, request)
   await using opening = new AsyncDisposableStack()
   const opened = opening.use(await openReplaceable(config, request))
-  refuseReplacing(await hasPeople(opened.db), request)
+  refuseReplacing(await countKnownPeople(opened.db), request)
   const kept = await readHead(dataDir).catch(() => null)
   const restored = await opened.db.transaction().execute(async (tx): Promise<Restored> => {
     await loadStore(tx, readBackup(request.file))
     await recordMoveTarget(tx, null)
-    const runsEnded = await settleRestored(tx, { until: new Date(header.madeAt), now: now() })
-    const head = await lastHead(tx)
+    const runsEnded = await prepareRestored(tx, { until: new Date(header.madeAt), now: now() })
+    const head = await lastCheckpoint(tx)
     const entries = head?.ordinal ?? 0
     const entriesLost = kept && Math.max(0, kept.ordinal - entries)
     const { file, by, reason } = request
@@ -97,7 +97,7 @@ export async function restoreStore(
       ...(kept && { until: kept.ordinal, hash: kept.hash }),
     }
     const signing = new Signing(await auditKeyFor(config, head))
-    await record(tx.withPlugin(signing), { act: 'store.restored', connection: null, by, details, now: now() })
+    await recordAuditEntry(tx.withPlugin(signing), { act: 'store.restored', connection: null, by, details, now: now() })
     return { file, madeAt: header.madeAt, rows, people, runsEnded, entriesLost }
   })
   // Only now: the head of a trail that stays, because the store could not be put back, must not be lost.

@@ -1,7 +1,7 @@
 import { processRoles } from '../../contract/control/process-roles.ts'
 import { connectionStates } from '../../store/connections/connections.ts'
 import { pausedConnections } from '../../store/connections/pauses.ts'
-import { noProblems, problemTallies } from '../../store/deliveries/problems.ts'
+import { noProblems, problemCounts } from '../../store/deliveries/problems.ts'
 import { inDoubtCounts } from '../../store/in-doubt.ts'
 import { lateLeavers } from '../../store/leavers/late.ts'
 import { openAlertCounts, openLeavers, readTimes, runMeasures } from '../../store/measures.ts'
@@ -50,7 +50,7 @@ async function connectionReadings(ctx: ReadingContext, now: Date): Promise<Readi
   const { sync, schedules, leaverBounds } = ctx
   const { db } = sync.store
   const states = new Map((await connectionStates(db)).map((state) => [state.name, state]))
-  const problems = await problemTallies(db, { now })
+  const problems = await problemCounts(db, { now })
   const unserved = await countBlockedPeople(db, { now })
   const inDoubt = await inDoubtCounts(db)
   const paused = await pausedConnections(db, now)

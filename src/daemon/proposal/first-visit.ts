@@ -6,7 +6,7 @@ import { openExport } from '../../connectors/csv/open-export.ts'
 import type { ExportFile } from '../../connectors/file/export-file.ts'
 import type { CsvSource } from '../../connectors/folder/settings.ts'
 import { errorCode, Failure } from '../../errors.ts'
-import { record } from '../../store/audit/trail.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
 import type { SyncConnection, SyncContext } from '../../sync/context/context.ts'
 import { type Preview, planReading } from '../../sync/sync.ts'
 import { pathFrom } from '../../system/path-from.ts'
@@ -169,7 +169,13 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
     await configOfText({ file: config.file, text, changedMs: 0 }, parts.env)
     await sync.store.db.transaction().execute(async (tx) => {
       const details = { file: config.file, configuration: digestOf(text) }
-      await record(tx, { act: 'config.connected', connection: connection.name, by: asked.by, details, now: sync.now() })
+      await recordAuditEntry(tx, {
+        act: 'config.connected',
+        connection: connection.name,
+        by: asked.by,
+        details,
+        now: sync.now(),
+      })
       await replaceConfiguration(config.file, text)
       // If the record is not committed, the file must not name a connection and a key that are then gone.
       undoing.defer(() => replaceConfiguration(config.file, before))

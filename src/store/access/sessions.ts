@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Role } from '../../contract/control/access.ts'
 import { prepared } from '../../database/prepared.ts'
-import { record } from '../audit/trail.ts'
+import { recordAuditEntry } from '../audit/trail.ts'
 import type { Db } from '../schema.ts'
 
 /** Somebody who is signed in. */
@@ -55,7 +55,13 @@ export async function beginSession(
       expires_at: expiresAt !== null && expiresAt < latest ? expiresAt : latest,
     })
     .execute()
-  await record(tx, { act: 'session.began', connection: null, by: name, details: { how, role, principal }, now })
+  await recordAuditEntry(tx, {
+    act: 'session.began',
+    connection: null,
+    by: name,
+    details: { how, role, principal },
+    now,
+  })
   return secret
 }
 
@@ -95,7 +101,7 @@ export async function endSession(tx: Db, secret: string, now: Date): Promise<boo
     .executeTakeFirst()
   if (!ended) return false
   const { name: by, principal } = ended
-  await record(tx, { act: 'session.ended', connection: null, by, details: { principal }, now })
+  await recordAuditEntry(tx, { act: 'session.ended', connection: null, by, details: { principal }, now })
   return true
 }
 

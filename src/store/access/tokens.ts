@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import { type Selectable, sql } from 'kysely'
 import type { Role } from '../../contract/control/access.ts'
 import { Failure } from '../../errors.ts'
-import { record } from '../audit/trail.ts'
+import { recordAuditEntry } from '../audit/trail.ts'
 import type { AccessTokensTable, Db } from '../schema.ts'
 
 export type Token = {
@@ -49,7 +49,7 @@ export async function createToken(
     throw new Failure('conflict', `there is a token "${name}" already: ${help}`)
   }
   const details = { name, role, expiresAt: expiresAt?.toISOString() ?? null }
-  await record(tx, { act: 'token.created', connection: null, by, details, now })
+  await recordAuditEntry(tx, { act: 'token.created', connection: null, by, details, now })
   return { text, token: toToken(row) }
 }
 
@@ -79,7 +79,7 @@ export async function revokeToken(
   if (!row) throw new Failure('not_found', `there is no token "${name}"; "rollcall token list" lists them`)
   const { numDeletedRows } = await tx.deleteFrom('access_sessions').where('token_id', '=', row.id).executeTakeFirst()
   const sessions = Number(numDeletedRows)
-  await record(tx, { act: 'token.revoked', connection: null, by, details: { name: row.name, sessions }, now })
+  await recordAuditEntry(tx, { act: 'token.revoked', connection: null, by, details: { name: row.name, sessions }, now })
   return { token: toToken(row), sessions }
 }
 
@@ -95,7 +95,7 @@ export async function findToken(db: Db, text: string, now: Date): Promise<Shown 
 }
 
 /** Notes that a token was used, at most once a minute. */
-export async function noteTokenUse(db: Db, { id, lastUsedAt }: Token, now: Date): Promise<void> {
+export async function recordTokenUse(db: Db, { id, lastUsedAt }: Token, now: Date): Promise<void> {
   if (lastUsedAt !== null && now.getTime() - lastUsedAt.getTime() < minuteMs) return
   await db.updateTable('access_tokens').set({ last_used_at: now }).where('id', '=', id).execute()
 }

@@ -34,7 +34,7 @@ export type ChannelFilter = {
   readonly kinds: readonly ConditionKind[] | null
 }
 
-type Noting = {
+type ConditionUpdate = {
   readonly channels: readonly ChannelFilter[]
   /** The kinds that could not be looked for: their alerts stay as they are. */
   readonly unknownKinds?: readonly ConditionKind[]
@@ -48,7 +48,7 @@ type Noting = {
 export async function recordConditions(
   db: Db,
   found: readonly Condition[],
-  { channels, unknownKinds = [], now }: Noting,
+  { channels, unknownKinds = [], now }: ConditionUpdate,
 ): Promise<void> {
   const conditions = JSON.stringify(found.map((condition) => ({ ...condition, id: randomUUID() })))
   await sql`
@@ -71,7 +71,7 @@ export async function recordConditions(
     update alerts set cleared_at = absent_since
     where ${isAbsent} and absent_since <= ${new Date(now.getTime() - absentMs)}`.execute(db)
   await sql`update alerts set absent_since = ${now} where ${isAbsent} and absent_since is null`.execute(db)
-  await makeDue(db, now)
+  await makeNotificationsDue(db, now)
   await forget(db, channels, now)
 }
 
@@ -87,7 +87,7 @@ async function addNotifications(db: Db, channels: readonly ChannelFilter[], now:
 }
 
 /** What waits for its reminder is due earlier if the condition is over by now, or has another cause. */
-async function makeDue(db: Db, now: Date): Promise<void> {
+async function makeNotificationsDue(db: Db, now: Date): Promise<void> {
   const waits = sql`alerts.id = alert_id and sent > 0 and attempts = 0 and claimed_until is null`
   await sql`
     update notifications set next_at = ${now} from alerts

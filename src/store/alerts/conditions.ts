@@ -4,7 +4,7 @@ import { isPaused } from '../connections/pauses.ts'
 import { newestForeign } from '../foreign/people.ts'
 import { lateLeavers } from '../leavers/late.ts'
 import { maxRecentAttempts } from '../recent-attempts.ts'
-import { mayHaveLeft, unserved } from '../rejects/blocked-people.ts'
+import { isPossibleLeaver, unserved } from '../rejects/blocked-people.ts'
 import type { Db } from '../schema.ts'
 import { processes } from '../workers/processes.ts'
 
@@ -61,7 +61,7 @@ export type Freshness = {
   /** What was read has to be of this time or later; null: its time says nothing. */
   readonly asOfSince: Date | null
   /** Whether a look that found nothing new counts as reading. */
-  readonly nothingNewCounts: boolean
+  readonly acceptsUnchanged: boolean
 }
 
 type Find = (db: Db, settings: ConditionSettings) => Promise<Condition[]>
@@ -84,7 +84,7 @@ const finders: Readonly<Record<ConditionKind, Find>> = {
 }
 
 /** What was found, and the kinds of which nothing is known, because looking for them failed. */
-type FoundConditions = {
+type ConditionsResult = {
   readonly found: readonly Condition[]
   readonly failures: readonly { readonly kind: ConditionKind; readonly error: unknown }[]
 }
@@ -93,7 +93,7 @@ type FoundConditions = {
  * What is wrong now, by connection and kind. It is read from the store, so that no event can be missed. A kind that cannot be looked for
  * hides no other one.
  */
-export async function findConditions(db: Db, settings: ConditionSettings): Promise<FoundConditions> {
+export async function findConditions(db: Db, settings: ConditionSettings): Promise<ConditionsResult> {
   const found: Condition[] = []
   const failures: { kind: ConditionKind; error: unknown }[] = []
   for (const kind of conditionKinds) {
@@ -334,12 +334,12 @@ async function notServed(db: Db, { connections, now }: ConditionSettings): Promi
   const { rows } = await sql<{ name: string; since: Date; newest: Date; people: number }>`
     with faults as (
       select standing.connection, standing.identity_id, first_at as at
-      from ${unserved(now)} and ${mayHaveLeft(now)} and accepted_times > 0
+      from ${unserved(now)} and ${isPossibleLeaver(now)} and accepted_times > 0
       union all
       select inbox.connection, coalesce(standing.identity_id, concat('item ', standing.line, ' of event ', standing.event)), received_at
       from inbox join rejects standing on standing.run_id = inbox.run_id and standing.event = inbox.id::text
       left join roster on roster.connection = inbox.connection and roster.identity_id = standing.identity_id
-      where inbox.state = 'rejected' and roster.retracted_at is null and ${mayHaveLeft(now)}
+      where inbox.state = 'rejected' and roster.retracted_at is null and ${isPossibleLeaver(now)}
     )
     select connection as name, min(at) as since, max(at) as newest, count(distinct identity_id)::int as people
     from faults where identity_id is not null and connection = any(${connections})
@@ -395,11 +395,11 @@ async function stale(db: Db, { freshness, now }: ConditionSettings): Promise<Con
       coalesce(least(newest.at, newest.as_of), known.at) as since,
       newest.at >= names."readSince" as "oldExport"
     from jsonb_to_recordset(${JSON.stringify(freshness)}::jsonb) as names(connection text, "readSince" timestamptz,
-      "asOfSince" timestamptz, "nothingNewCounts" boolean)
+      "asOfSince" timestamptz, "acceptsUnchanged" boolean)
     left join lateral (
       select coalesce(started_at, created_at) as at, case when names."asOfSince" is not null then as_of end as as_of from runs
       where runs.connection = names.connection and feed = 'source' and digest is not null and state <> 'failed'
-        and not options ? 'retract' and (source is not null or names."nothingNewCounts")
+        and not options ? 'retract' and (source is not null or names."acceptsUnchanged")
       order by created_at desc, id limit 1) newest on true
     cross join lateral (
       select least(

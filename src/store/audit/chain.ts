@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
 
 /** A signed statement that the trail has so many entries and ends with this hash. */
-export type Head = {
+export type Checkpoint = {
   readonly ordinal: number
   /** How many entries the head before it stood for; 0: there was none. */
   readonly previous: number
@@ -25,16 +25,16 @@ export function nextHash(before: string, digest: string): string {
 }
 
 /** The text that is signed. */
-export function headText({ ordinal, previous, hash, at }: Omit<Head, 'key' | 'signature'>): string {
+export function checkpointText({ ordinal, previous, hash, at }: Omit<Checkpoint, 'key' | 'signature'>): string {
   return `rollcall audit head\n${ordinal}\n${previous}\n${hash}\n${at}\n`
 }
 
 /** Whether the key that a head names has signed it. A signature that is written in another way than ours counts as none. */
-export function isSigned(head: Head): boolean {
+export function isSigned(head: Checkpoint): boolean {
   const signature = Buffer.from(head.signature, 'base64')
   if (signature.toString('base64') !== head.signature) return false
   const key = readKey(head.key)
-  return key !== null && verify(null, Buffer.from(headText(head)), key, signature)
+  return key !== null && verify(null, Buffer.from(checkpointText(head)), key, signature)
 }
 
 function readKey(key: string): KeyObject | null {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
-import { digestOf, firstHash, type Head } from './chain.ts'
+import { digestOf, firstHash, type Checkpoint } from './chain.ts'
 import { type Entry, readEntry } from './trail.ts'
 
 /** Which acts an excerpt shows; what is left out does not matter. */
@@ -21,7 +21,7 @@ type ExcerptLine =
   | { readonly kind: 'start'; readonly after: number; readonly hash: string }
   | { readonly kind: 'entry'; readonly ordinal: number; readonly entry: string }
   | { readonly kind: 'link'; readonly ordinal: number; readonly digest: string }
-  | ({ readonly kind: 'head' } & Head)
+  | ({ readonly kind: 'head' } & Checkpoint)
 
 type Row = { readonly ordinal: number; readonly entry: string; readonly hash: string }
 
@@ -57,7 +57,7 @@ export async function excerptPage(
   for (const [ordinal, signed] of Map.groupBy(heads, (head) => head.ordinal)) {
     const end = rows.findLastIndex((row) => row.ordinal <= ordinal) + 1
     const part = rows.slice(begin, end)
-    const first = part.findIndex((row) => isWanted(row, filter))
+    const first = part.findIndex((row) => matchesFilter(row, filter))
     if (first >= 0) {
       const before = part[first - 1]
       const start = before?.ordinal ?? (part[0]?.ordinal ?? 1) - 1
@@ -74,10 +74,12 @@ export async function excerptPage(
 
 function lineOf(row: Row, filter: ExcerptFilter): ExcerptLine {
   const { ordinal, entry } = row
-  return isWanted(row, filter) ? { kind: 'entry', ordinal, entry } : { kind: 'link', ordinal, digest: digestOf(entry) }
+  return matchesFilter(row, filter)
+    ? { kind: 'entry', ordinal, entry }
+    : { kind: 'link', ordinal, digest: digestOf(entry) }
 }
 
-function isWanted({ entry: text }: Row, { from, to, connection, runId, people }: ExcerptFilter): boolean {
+function matchesFilter({ entry: text }: Row, { from, to, connection, runId, people }: ExcerptFilter): boolean {
   if (!from && !to && connection === undefined && runId === undefined && !people) return true
   const entry = readEntry(text)
   if (!entry) return true
@@ -104,11 +106,11 @@ async function hashOf(db: Db, ordinal: number): Promise<string> {
 }
 
 /** The next heads that together stand for about a page of entries. */
-async function headsAfter(db: Db, after: number): Promise<Head[]> {
-  const { rows } = await sql<Head>`
-    select ordinal::float8, previous::float8, hash, at, key, signature from audit_heads
+async function headsAfter(db: Db, after: number): Promise<Checkpoint[]> {
+  const { rows } = await sql<Checkpoint>`
+    select ordinal::float8, previous::float8, hash, at, key, signature from audit_checkpoints
     where ordinal > ${after} and ordinal <= greatest(${after + pageSize},
-      (select min(ordinal) from audit_heads where ordinal > ${after}))
+      (select min(ordinal) from audit_checkpoints where ordinal > ${after}))
     order by ordinal, at, key`.execute(db)
   return rows
 }

@@ -4,7 +4,7 @@ import type { Db } from '../schema.ts'
 import { keyOf } from './key.ts'
 
 /** What the audit trail holds: the closed list of acts, each with what it says. */
-export const acts = {
+export const auditActs = {
   'audit.key_made': 'the signing key of the audit trail was made; the entry names its public half',
   'audit.key_replaced':
     'another signing key takes over, with the reason; "tied" says whether the former key has signed this',
@@ -60,7 +60,7 @@ export const acts = {
   'events.dismissed': 'a person gave events up',
 } as const satisfies Record<string, string>
 
-export type Act = keyof typeof acts
+export type Act = keyof typeof auditActs
 
 /** What more is to be said of an act: keys, counts, digests, and the reason that a person typed. Never a personal value. */
 export type Details = {
@@ -93,12 +93,12 @@ export const rollcall = 'rollcall'
  * Adds an act to the audit trail, in the transaction of what it is about, so that there is never one without the other. The act waits
  * for nothing: it gets its place in the chain later.
  */
-export async function record(tx: Db, entry: NewEntry): Promise<void> {
+export async function recordAuditEntry(tx: Db, entry: NewEntry): Promise<void> {
   await tx.insertInto('audit_pending').values(pendingRow(tx, entry)).execute()
 }
 
 /** Adds several acts at once. */
-export async function recordAll(tx: Db, entries: readonly NewEntry[]): Promise<void> {
+export async function recordAuditEntries(tx: Db, entries: readonly NewEntry[]): Promise<void> {
   if (entries.length > 0) await pendingInsert(tx, entries).execute(tx)
 }
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
-import { digestOf, firstHash, type Head, isSigned, nextHash } from './chain.ts'
+import { digestOf, firstHash, type Checkpoint, isSigned, nextHash } from './chain.ts'
 import type { AuditKey } from './key.ts'
-import { takenOverBy } from './seal.ts'
+import { keyReplacementIn } from './sign.ts'
 import { readEntry } from './trail.ts'
 
 /** What a look over the whole trail found. */
@@ -29,7 +29,7 @@ type Trusted = {
   /** The public key that the newest head has to be signed with. */
   readonly publicKey: string
   /** The head that was signed here last; null: none is kept. */
-  readonly kept: Head | null
+  readonly kept: Checkpoint | null
   /** With the key itself, acts that wait are checked as well. */
   readonly key: AuditKey | null
 }
@@ -61,7 +61,7 @@ function wrong(ordinal: number | null, finding: string): Wrong {
 
 async function walk(
   db: Db,
-  { upTo, publicKey, kept }: { upTo: number; publicKey: string; kept: Head | null },
+  { upTo, publicKey, kept }: { upTo: number; publicKey: string; kept: Checkpoint | null },
 ): Promise<Pick<Verified, 'entries' | 'heads' | 'untiedUpTo' | 'restored'> & { wrong: Wrong | null }> {
   const ids = new Set<string>()
   let entries = 0
@@ -97,7 +97,7 @@ async function walk(
       if (kept?.ordinal === row.ordinal && kept.hash !== hash)
         return ended(wrong(row.ordinal, `entry ${row.ordinal} is not the one that was signed here`))
       restored = putBackBy(row) ?? restored
-      const takeover = takenOverBy(row.entry)
+      const takeover = keyReplacementIn(row.entry)
       const here = signed.get(row.ordinal) ?? []
       signed.delete(row.ordinal)
       heads += here.length
@@ -181,7 +181,7 @@ async function lookForUnaccounted(db: Db): Promise<Wrong | null> {
 
 async function lastOrdinals(db: Db): Promise<{ readonly head: number; readonly entry: number }> {
   const { rows } = await sql<{ head: number; entry: number }>`
-    select coalesce((select max(ordinal) from audit_heads), 0)::float8 as head,
+    select coalesce((select max(ordinal) from audit_checkpoints), 0)::float8 as head,
       coalesce((select max(ordinal) from audit_trail), 0)::float8 as entry`.execute(db)
   return rows[0] ?? { head: 0, entry: 0 }
 }
@@ -195,9 +195,9 @@ async function entriesAfter(db: Db, { after, upTo }: Part): Promise<Row[]> {
   return rows
 }
 
-async function headsAfter(db: Db, { after, upTo }: Part): Promise<Head[]> {
-  const { rows } = await sql<Head>`
-    select ordinal::float8, previous::float8, hash, at, key, signature from audit_heads where ordinal > ${after} and ordinal <= ${upTo}
+async function headsAfter(db: Db, { after, upTo }: Part): Promise<Checkpoint[]> {
+  const { rows } = await sql<Checkpoint>`
+    select ordinal::float8, previous::float8, hash, at, key, signature from audit_checkpoints where ordinal > ${after} and ordinal <= ${upTo}
     order by ordinal`.execute(db)
   return rows
 }

@@ -6,7 +6,7 @@ import type { Db } from '../schema.ts'
 import { type BackupHeader, type BackupLine, type BackupTable, backupFormat } from './format.ts'
 
 /** Tables that say what processes do right now, and the ledger, which the header holds. */
-const leftOut = ['leases', 'request_budget', 'migrations', 'export_indexes', 'export_index_parts', 'unsettled']
+const leftOut = ['leases', 'request_budget', 'migrations', 'export_indexes', 'export_index_parts', 'changed_people']
 
 /**
  * Hands out everything that the store holds, as of one moment. An embedded store does nothing else meanwhile.

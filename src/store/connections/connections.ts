@@ -199,7 +199,7 @@ export type ConnectionBlock = { readonly until: Date; readonly code: DeliveryFai
  * What keeps a connection from sending; null if nothing does. Of all callers that ask once the time of a probe has come, one is let
  * through, and the time of the next probe is set.
  */
-export async function standingBlock(
+export async function activeBlock(
   db: Db,
   { connection, now, nextProbeAt }: { connection: string; now: Date; nextProbeAt: Date },
 ): Promise<ConnectionBlock | null> {
@@ -262,7 +262,7 @@ export async function forgetTarget(db: Db, connection: string): Promise<void> {
 }
 
 /** Lifts the block of a connection. False if it was not blocked. */
-export async function freeConnection(db: Db, connection: string): Promise<boolean> {
+export async function unblockConnection(db: Db, connection: string): Promise<boolean> {
   const freed = await db
     .updateTable('connections')
     .set({ blocked_status: null, blocked_code: null, blocked_reason: null, blocked_at: null, probe_at: null })

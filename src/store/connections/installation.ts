@@ -43,13 +43,13 @@ export async function recordMoveTarget(db: Db, moved: { to: string; at: Date } |
 }
 
 /** How many people the store knows, of all connections. */
-export async function hasPeople(db: Db): Promise<number> {
+export async function countKnownPeople(db: Db): Promise<number> {
   const { rows } = await sql<{ people: number }>`select count(*)::int as people from roster`.execute(db)
   return rows[0]?.people ?? 0
 }
 
 /** Has every connection learn from the platform what happened after `until`, before it plans anything. */
-export async function noteRestored(db: Db, { until, now }: { until: Date; now: Date }): Promise<void> {
+export async function recordRestore(db: Db, { until, now }: { until: Date; now: Date }): Promise<void> {
   await sql`
     insert into restored_connections (connection, known_until, restored_at) select name, ${until}, ${now} from connections
     on conflict (connection) do update
@@ -59,7 +59,7 @@ export async function noteRestored(db: Db, { until, now }: { until: Date; now: D
 }
 
 /** Since when a connection has to learn what happened; null: it has nothing to learn. */
-export async function restoredOf(
+export async function findRestore(
   db: Db,
   connection: string,
 ): Promise<{ readonly knownUntil: Date; readonly restoredAt: Date } | null> {
@@ -72,7 +72,7 @@ export async function restoredOf(
 }
 
 /** The connections that have to learn and have no run that does; one whose last run failed waits until `failedBefore`. */
-export async function unlearned(db: Db, { failedBefore }: { failedBefore: Date }): Promise<string[]> {
+export async function connectionsToLearn(db: Db, { failedBefore }: { failedBefore: Date }): Promise<string[]> {
   const { rows } = await sql<{ connection: string }>`
     select connection from restored_connections restored where not exists (
       select 1 from runs where runs.connection = restored.connection
@@ -107,7 +107,7 @@ export async function recordLearned(
       deferred_to = case when told."isNewLeaver" then null else deferred_to end,
       deferred_zone = case when told."isNewLeaver" then null else deferred_zone end,
       due_at = case when told."isNewLeaver" then null else due_at end,
-      held_leaving = case when told."isNewLeaver" then null else held_leaving end
+      held_departure = case when told."isNewLeaver" then null else held_departure end
     from jsonb_to_recordset(${JSON.stringify(learned)}::jsonb) as told("identityId" text, record jsonb, "isNewLeaver" boolean)
     where roster.connection = ${connection} and roster.identity_id = told."identityId"`.execute(tx)
   await sql`

@@ -29,12 +29,12 @@ export async function acceptedSource(db: Db, connection: string): Promise<Accept
 }
 
 /** Which of these versions of a source were accepted, or refused by a person, before. */
-export async function takenVersions(
+export async function decidedVersions(
   db: Db,
   { connection, versions }: { connection: string; versions: readonly string[] },
 ): Promise<ReadonlySet<string>> {
   const rows = await db
-    .selectFrom('taken_sources')
+    .selectFrom('decided_sources')
     .select('version')
     .where('connection', '=', connection)
     .where(sql<boolean>`version = any(${versions})`)
@@ -46,12 +46,12 @@ export async function takenVersions(
 const listedMs = 24 * 60 * 60_000
 
 /** Notes which versions the source of these connections lists, so that retention does not forget one that could be read again. */
-export async function noteListed(
+export async function recordListed(
   db: Db,
   { connections, versions, now }: { connections: readonly string[]; versions: readonly string[]; now: Date },
 ): Promise<void> {
   await db
-    .updateTable('taken_sources')
+    .updateTable('decided_sources')
     .set({ listed_at: now })
     .where('connection', 'in', connections)
     .where(sql<boolean>`version = any(${versions})`)
@@ -63,33 +63,33 @@ export async function noteListed(
 export type SourceOutcome = 'accepted' | 'refused'
 
 /** Notes that a source was read and decided about. A source that was accepted stays accepted. */
-export async function takeSource(
+export async function recordSourceDecision(
   tx: Db,
   { connection, source, outcome, now }: { connection: string; source: RunSource; outcome: SourceOutcome; now: Date },
 ): Promise<void> {
   await tx
-    .insertInto('taken_sources')
-    .values({ connection, version: source.version, source: JSON.stringify(source), outcome, taken_at: now })
+    .insertInto('decided_sources')
+    .values({ connection, version: source.version, source: JSON.stringify(source), outcome, decided_at: now })
     .onConflict((conflict) =>
       conflict
         .columns(['connection', 'version'])
-        .doUpdateSet({ outcome, source: JSON.stringify(source), settled_at: null })
-        .where('taken_sources.outcome', '=', 'refused'),
+        .doUpdateSet({ outcome, source: JSON.stringify(source), archived_at: null })
+        .where('decided_sources.outcome', '=', 'refused'),
     )
     .execute()
 }
 
 /** The sources that were decided about and not yet moved or deleted as configured. */
-export async function unsettledSources(
+export async function sourcesToArchive(
   db: Db,
   connection: string,
 ): Promise<{ readonly source: RunSource; readonly outcome: SourceOutcome }[]> {
   const rows = await db
-    .selectFrom('taken_sources')
+    .selectFrom('decided_sources')
     .select(['source', 'outcome'])
     .where('connection', '=', connection)
-    .where('settled_at', 'is', null)
-    .orderBy('taken_at')
+    .where('archived_at', 'is', null)
+    .orderBy('decided_at')
     .execute()
   return rows.map(({ source, outcome }) => ({ source, outcome: outcome === 'accepted' ? 'accepted' : 'refused' }))
 }
@@ -98,19 +98,19 @@ export async function unsettledSources(
  * Of these linked connections, those that have not read an export that was decided about and not yet moved. The run that delivers a kept
  * plan starts no run of a linked connection.
  */
-export async function unreadBy(
+export async function linkedConnectionsToRead(
   db: Db,
   { connection, linked }: { connection: string; linked: readonly string[] },
 ): Promise<readonly string[]> {
   const { rows } = await sql<{ connection: string }>`
     select linked.connection from unnest(${linked}::text[]) as linked(connection)
     where exists (
-      select 1 from taken_sources taken
+      select 1 from decided_sources taken
       join runs kept on kept.connection = taken.connection and kept.source ->> 'version' = taken.version
-      where taken.connection = ${connection} and taken.settled_at is null
+      where taken.connection = ${connection} and taken.archived_at is null
         and kept.feed = 'source' and kept.options ? 'plan'
         and not exists (
-          select 1 from taken_sources own where own.connection = linked.connection and own.version = taken.version)
+          select 1 from decided_sources own where own.connection = linked.connection and own.version = taken.version)
         and not exists (
           select 1 from runs later
           where later.connection = linked.connection and later.feed = 'source' and later.created_at > kept.created_at)
@@ -119,13 +119,13 @@ export async function unreadBy(
   return rows.map((row) => row.connection)
 }
 
-export async function markSettled(
+export async function markArchived(
   db: Db,
   { connection, version, now }: { connection: string; version: string; now: Date },
 ): Promise<void> {
   await db
-    .updateTable('taken_sources')
-    .set({ settled_at: now })
+    .updateTable('decided_sources')
+    .set({ archived_at: now })
     .where('connection', '=', connection)
     .where('version', '=', version)
     .execute()

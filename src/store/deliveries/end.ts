@@ -3,7 +3,7 @@ import type { DeliveryFailureCode } from '../../contract/failures.ts'
 import { prepared } from '../../database/prepared.ts'
 import { pendingInsert } from '../audit/trail.ts'
 import { markInDoubt } from '../in-doubt.ts'
-import { leaversOfBatch } from '../leavers/clock.ts'
+import { updateLeaversOfBatch } from '../leavers/clock.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Answer, Db } from '../schema.ts'
 import { type ClaimedDelivery, heldBy, lockDelivery } from './claim.ts'
@@ -82,7 +82,7 @@ async function closeBatch(
         and changes.identity_id = problems.identity_id and changes.state in ('due', 'confirmed')
     )`
   const audited = sql`audited as (${pendingInsert(db, batchOutcome.acts)} where exists (select 1 from ended))`
-  const left = sql`departed as (${leaversOfBatch(claim, batchOutcome)} and exists (select 1 from ended))`
+  const left = sql`departed as (${updateLeaversOfBatch(claim, batchOutcome)} and exists (select 1 from ended))`
   // Each part costs planning time, so a batch names only those that it needs.
   const parts = [
     ended,

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { IdentityRecord } from '../../identity/record.ts'
-import { type NewEntry, recordAll } from '../audit/trail.ts'
-import { noteLeaverOutcomes } from '../leavers/clock.ts'
+import { type NewEntry, recordAuditEntries } from '../audit/trail.ts'
+import { recordLeaverOutcomes } from '../leavers/clock.ts'
 import { oneByOne } from '../one-by-one.ts'
 import type { Answer, Db } from '../schema.ts'
 import { type ClaimedDelivery, heldBy, lockDelivery } from './claim.ts'
@@ -37,12 +37,12 @@ export async function recordOutcomes(db: Db, claim: ClaimedDelivery, outcome: Re
     if (!(await lockDelivery(tx, claim))) return false
     await updateChanges(claim, outcome).execute(tx)
     await dropAcknowledged(tx, claim, people)
-    await noteHeld(tx, claim, people)
+    await storePlatformRecords(tx, claim, people)
     await dropProblems(tx, claim, people)
-    await noteProblems(tx, claim, outcome)
-    if (outcome.leavers.length > 0) await noteLeaverOutcomes(tx, claim, outcome)
+    await recordProblems(tx, claim, outcome)
+    if (outcome.leavers.length > 0) await recordLeaverOutcomes(tx, claim, outcome)
     await countOutcomes(tx, claim)
-    await recordAll(tx, outcome.acts)
+    await recordAuditEntries(tx, outcome.acts)
     return true
   })
 }
@@ -68,7 +68,7 @@ async function dropAcknowledged(
   await sql`delete from acknowledged where connection = ${connection} and identity_id = any(${asDesired})`.execute(tx)
 }
 
-async function noteHeld(tx: Db, claim: ClaimedDelivery, people: readonly PersonOutcome[]): Promise<void> {
+async function storePlatformRecords(tx: Db, claim: ClaimedDelivery, people: readonly PersonOutcome[]): Promise<void> {
   const held = people.flatMap(({ identityId, state, holds }) =>
     typeof holds === 'object' ? [{ identityId, runId: state === 'due' ? claim.runId : null, ...holds }] : [],
   )
@@ -87,7 +87,7 @@ async function dropProblems(tx: Db, { connection }: ClaimedDelivery, people: rea
   await sql`delete from problems where connection = ${connection} and identity_id = any(${confirmed})`.execute(tx)
 }
 
-async function noteProblems(tx: Db, claim: ClaimedDelivery, { people, answeredAt }: RequestOutcome): Promise<void> {
+async function recordProblems(tx: Db, claim: ClaimedDelivery, { people, answeredAt }: RequestOutcome): Promise<void> {
   const refused = people.filter(({ state }) => state === 'problem')
   if (refused.length === 0) return
   await sql`

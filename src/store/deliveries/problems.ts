@@ -35,15 +35,15 @@ export async function listProblems(
   return found
 }
 
-type ProblemTally = { readonly people: number; readonly leavers: number }
-export type ProblemTallies = Readonly<Record<Problem['state'], ProblemTally>>
+type ProblemCount = { readonly people: number; readonly leavers: number }
+export type ProblemCounts = Readonly<Record<Problem['state'], ProblemCount>>
 
-const none: ProblemTally = { people: 0, leavers: 0 }
-export const noProblems: ProblemTallies = { refused: none, undelivered: none }
+const none: ProblemCount = { people: 0, leavers: 0 }
+export const noProblems: ProblemCounts = { refused: none, undelivered: none }
 
 /** How many people are refused and undelivered, by connection. */
-export async function problemTallies(db: Db, { now }: { now: Date }): Promise<Map<string, ProblemTallies>> {
-  const tallies = new Map<string, ProblemTallies>()
+export async function problemCounts(db: Db, { now }: { now: Date }): Promise<Map<string, ProblemCounts>> {
+  const tallies = new Map<string, ProblemCounts>()
   for (const connection of await connectionNames(db)) {
     const overdue = await overdueBatches(db, { connection, now })
     const closed = sql`problems where connection = ${connection} and not ${isKeptOut(overdue)}`
@@ -142,8 +142,8 @@ async function closedPeople(db: Db, overdue: Overdue, { after, limit }: Page): P
   })
 }
 
-async function tally(db: Db, rows: RawBuilder<unknown>): Promise<ProblemTally> {
-  const found = await sql<ProblemTally>`
+async function tally(db: Db, rows: RawBuilder<unknown>): Promise<ProblemCount> {
+  const found = await sql<ProblemCount>`
     select count(*)::int as people, (count(*) filter (where kind = any(${leaverKinds})))::int as leavers from ${rows}`.execute(
     db,
   )

@@ -31,7 +31,7 @@ export async function markUncertain(
 }
 
 /** The connections with uncertain people of whom no run is about to take care: the last one that was to read them back failed before then. */
-export async function leftUncertain(db: Db, { failedBefore }: { failedBefore: Date }): Promise<string[]> {
+export async function connectionsWithUncertain(db: Db, { failedBefore }: { failedBefore: Date }): Promise<string[]> {
   const { rows } = await sql<{ connection: string }>`
     select distinct connection from roster
     where uncertain and not exists (
@@ -44,7 +44,7 @@ export async function leftUncertain(db: Db, { failedBefore }: { failedBefore: Da
 }
 
 /** Forgets that a batch was taken over from a process, once no request of that process can be under way any more. */
-export async function settleTakeover(
+export async function closeTakeover(
   db: Db,
   { runId, batch, lease }: { runId: string; batch: number; lease: number },
 ): Promise<void> {

@@ -33,7 +33,7 @@ export async function knownUndelivered(
 }
 
 /** Puts people of a batch in doubt who are about to be closed. Afterwards nothing would, if the process ended with its attempt under way. */
-export async function doubtUndelivered(
+export async function markUndeliveredInDoubt(
   db: Db,
   { runId, batch }: ClaimedDelivery,
   { identityIds, now }: { identityIds: readonly string[]; now: Date },
@@ -45,7 +45,7 @@ export async function doubtUndelivered(
  * The connections with undelivered people whom no run has tried for a while, and none is about to. A held plan of the roster has them in it:
  * another one would take its place, also under the eyes of who decides about it.
  */
-export async function leftUndelivered(db: Db, now: Date): Promise<string[]> {
+export async function connectionsWithUndelivered(db: Db, now: Date): Promise<string[]> {
   const before = new Date(now.getTime() - retryAfterMs)
   const { rows } = await sql<{ connection: string }>`
     select connection from problems where ${isUndelivered}

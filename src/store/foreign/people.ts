@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { entriesOfPlan } from '../plans/entries.ts'
-import type { Db, ForeignTally } from '../schema.ts'
+import type { Db, ForeignCounts } from '../schema.ts'
 
 /** A person, or a record, whom the platform's connection holds and no accepted export states. */
 type ForeignPerson = {
@@ -11,12 +11,12 @@ type ForeignPerson = {
   readonly lastAt: string
 }
 
-type ForeignPlace = Pick<ForeignPerson, 'connection' | 'identityId'>
+type ForeignCursor = Pick<ForeignPerson, 'connection' | 'identityId'>
 
 /** What the list of the platform says of somebody of whom the roster knows nothing. */
 export type Listed = { readonly identityId: string; readonly isSeparated: boolean }
 
-export const noneForeign: ForeignTally = { people: 0, separated: 0 }
+export const noForeignPeople: ForeignCounts = { people: 0, separated: 0 }
 
 /** So many people are written together. */
 const atOnce = 5000
@@ -53,7 +53,7 @@ const isStated = sql`roster.desired is not null and roster.retracted_at is null`
 
 /** True in SQL of a person of whom an accepted export holds a row that cannot be read, or waits for its day. HR names them, so they are no strangers. */
 const hasRow = sql`(exists (
-    select from standing_rejects fault
+    select from known_faults fault
     where fault.connection = listed.connection and fault.identity_id = listed.identity_id and fault.accepted_times > 0)
   or exists (
     select from waiting_rows later
@@ -82,8 +82,8 @@ export async function dropStated(tx: Db, connection: string): Promise<void> {
 }
 
 /** How many people only the platform knows, by connection; connections without any are left out. */
-export async function foreignTallies(db: Db): Promise<Map<string, ForeignTally>> {
-  const { rows } = await sql<ForeignTally & { connection: string }>`
+export async function foreignCounts(db: Db): Promise<Map<string, ForeignCounts>> {
+  const { rows } = await sql<ForeignCounts & { connection: string }>`
     select listed.connection, (count(*) filter (where not is_separated))::int as people,
       (count(*) filter (where is_separated))::int as separated
     from ${foreign()} group by listed.connection`.execute(db)
@@ -93,7 +93,7 @@ export async function foreignTallies(db: Db): Promise<Map<string, ForeignTally>>
 /** The people whom only the platform knows, and takes for employed, by connection and key. */
 export async function listForeign(
   db: Db,
-  { connection, after, limit }: { connection?: string; after?: ForeignPlace; limit?: number },
+  { connection, after, limit }: { connection?: string; after?: ForeignCursor; limit?: number },
 ): Promise<ForeignPerson[]> {
   const { rows } = await sql<{ connection: string; identityId: string; firstAt: Date; lastAt: Date }>`
     select listed.connection, listed.identity_id as "identityId", first_at as "firstAt", last_at as "lastAt"
@@ -108,7 +108,7 @@ export async function listForeign(
 }
 
 /** Of these people, those whom only the platform knows, and whether they have left there. */
-export async function foreignAmong(
+export async function findForeign(
   db: Db,
   { connection, identityIds }: { connection: string; identityIds: readonly string[] },
 ): Promise<ReadonlyMap<string, Listed>> {
@@ -122,7 +122,7 @@ export async function foreignAmong(
 type Named = { readonly identityId: string; readonly hasRow: boolean; readonly heldRun: string | null }
 
 /** Of these people, those whom HR names without stating them. */
-export async function namedAmong(
+export async function findNamed(
   db: Db,
   { connection, identityIds }: { connection: string; identityIds: readonly string[] },
 ): Promise<readonly Named[]> {
@@ -157,8 +157,8 @@ export async function newestForeign(
 export async function foreignToPlan(
   db: Db,
   { connection, runId, named, limit }: { connection: string; runId: string; named: readonly string[]; limit: number },
-): Promise<ForeignTally & { readonly keys: readonly string[] }> {
-  const { rows } = await sql<ForeignTally & { keys: readonly string[] | null }>`
+): Promise<ForeignCounts & { readonly keys: readonly string[] }> {
+  const { rows } = await sql<ForeignCounts & { keys: readonly string[] | null }>`
     with unstated as (
       select identity_id, is_separated, row_number() over (partition by is_separated order by identity_id) as place
       from foreign_people listed
@@ -170,5 +170,5 @@ export async function foreignToPlan(
       array_agg(identity_id order by identity_id) filter (where not is_separated and place <= ${limit}) as keys
     from unstated`.execute(db)
   const [found] = rows
-  return { ...noneForeign, ...found, keys: found?.keys ?? [] }
+  return { ...noForeignPeople, ...found, keys: found?.keys ?? [] }
 }

@@ -8,7 +8,7 @@ import { toChange } from '../plans/plans.ts'
 import { rosterEntry } from '../roster/roster.ts'
 import { type WaitingRow, waitingOf } from '../roster/waiting.ts'
 import type { Answer, Db } from '../schema.ts'
-import { foundBy, hasPrefix, portionSize, type SearchCursor, searchInSteps, wasFoundByKey } from '../search.ts'
+import { matchedBy, hasPrefix, portionSize, type SearchCursor, searchInSteps, hasSearchedKey } from '../search.ts'
 
 /** A change with its whole account: from which row it came, by which run, when it was sent and what the platform answered. */
 export type AccountedChange = {
@@ -66,7 +66,7 @@ export async function searchChanges(
   const end = performance.now() + withinMs
   const key = sql.ref('identity_id')
   const isMeant = sql`run_id = ${runId} and ${kind === undefined ? sql`true` : sql`kind = ${kind}`}`
-  const by = foundBy(search, key, values ? sql.ref('record') : null)
+  const by = matchedBy(search, key, values ? sql.ref('record') : null)
   type Key = { readonly identityId: string }
   const { found, next } = await searchInSteps<Key>(
     { search, place, limit, isOver: () => performance.now() > end },
@@ -86,7 +86,7 @@ export async function searchChanges(
             where run_id = ${runId} and identity_id > ${after} order by identity_id limit ${portionSize}),
           found as (
             select identity_id from portion
-            where by is not null and ${kind === undefined ? sql`true` : sql`kind = ${kind}`} and not ${wasFoundByKey(search, key)}
+            where by is not null and ${kind === undefined ? sql`true` : sql`kind = ${kind}`} and not ${hasSearchedKey(search, key)}
             order by identity_id limit ${most})
           select (select json_agg(identity_id) from found) as found, max(identity_id) as last, count(*)::int as looked
           from portion`.execute(db)

@@ -6,7 +6,7 @@ const eventsAtOnce = 5000
 const shownOfPerson = 20
 
 /** Records which events of a run have no effect, in the place of what an earlier plan found of them. */
-export async function noteOvertaken(
+export async function recordOvertakenEvents(
   tx: Db,
   { runId, overtaken }: { runId: string; overtaken: readonly OvertakenEvent[] },
 ): Promise<void> {

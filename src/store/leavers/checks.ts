@@ -58,17 +58,17 @@ export async function claimChecks(
  * Notes what reading showed, and when to read next: after a quarter of an hour, then twice as long each time up to a day, and after a
  * month once a week. That nothing could be read takes nothing back of what was found before.
  */
-export async function noteChecked(db: Db, results: readonly CheckResult[], now: Date): Promise<void> {
+export async function recordCheckResults(db: Db, results: readonly CheckResult[], now: Date): Promise<void> {
   if (results.length === 0) return
   await sql`
-    update leavers set checks = checks + 1, checked_at = ${now}, found_status = coalesce(found.status, found_status),
+    update leavers set checks = checks + 1, checked_at = ${now}, platform_status = coalesce(found.status, platform_status),
       visible_at = case when found.visible then ${now}::timestamptz end,
       check_at = case
         when found.visible then null
         when acknowledged_at < ${now}::timestamptz - interval '30 days' then ${now}::timestamptz + interval '7 days'
         else ${now}::timestamptz + least(interval '15 minutes' * 2 ^ least(checks, 10), interval '1 day') end,
       finding = case when leavers.finding <> all(${unread}) and found.finding = any(${unread}) then leavers.finding else found.finding end,
-      found_detail = case when leavers.finding <> all(${unread}) and found.finding = any(${unread}) then found_detail else found.detail end
+      finding_detail = case when leavers.finding <> all(${unread}) and found.finding = any(${unread}) then finding_detail else found.detail end
     from jsonb_to_recordset(${JSON.stringify(results)}::jsonb)
       as found(id bigint, visible boolean, status text, finding text, detail text)
     where leavers.id = found.id and leavers.visible_at is null and leavers.ended_at is null`.execute(db)

@@ -66,7 +66,7 @@ async function stateLeavers(
   const changed = sql`leavers.effective_on <> excluded.effective_on`
   await sql`
     insert into leavers
-      (connection, identity_id, run_id, effective_on, effective_at, inferred, joined_left, stated_at, first_seen_at, accepted_at)
+      (connection, identity_id, run_id, effective_on, effective_at, inferred, joined_as_leaver, stated_at, first_seen_at, accepted_at)
     select ${connection}, stated.identity_id, ${runId}, stated.day, ends.ends, stated.inferred, stated.joined,
       least(coalesce(entry.employment_as_of, entry.as_of, runs.as_of), seen.at), seen.at, ${accepted ? now : null}::timestamptz
     from (${stated(runId)}) stated
@@ -80,8 +80,8 @@ async function stateLeavers(
     cross join lateral (select least(inbox.received_at, ${now}::timestamptz) as at) seen
     on conflict (connection, identity_id) where ended_at is null do update set
       run_id = excluded.run_id, inferred = excluded.inferred, accepted_at = coalesce(leavers.accepted_at, excluded.accepted_at),
-      former_dates = case when ${changed} then leavers.former_dates || jsonb_build_object(
-        'on', leavers.effective_on, 'inferred', leavers.inferred, 'until', ${now.toISOString()}::text) else leavers.former_dates end,
+      previous_dates = case when ${changed} then leavers.previous_dates || jsonb_build_object(
+        'on', leavers.effective_on, 'inferred', leavers.inferred, 'until', ${now.toISOString()}::text) else leavers.previous_dates end,
       effective_at = case when ${changed} then excluded.effective_at else leavers.effective_at end,
       effective_on = excluded.effective_on
     where ${accepted}::boolean or leavers.accepted_at is null`.execute(tx)
@@ -144,7 +144,7 @@ async function endNeverAccepted(tx: Db, { runId, connection, now }: Stating): Pr
       and not exists (
         select 1 from runs stated where stated.id = leavers.run_id and stated.state in ('reading', 'planned', 'held', 'delivering'))
       and not exists (
-        select 1 from standing_rejects standing
+        select 1 from known_faults standing
         where standing.connection = leavers.connection and standing.identity_id = leavers.identity_id and standing.may_leave)`.execute(
     tx,
   )
@@ -154,7 +154,10 @@ async function endNeverAccepted(tx: Db, { runId, connection, now }: Stating): Pr
  * Notes what is known to stand on the platform though no answer has said so: reading it back showed it. Belongs to the transaction that
  * accepts a plan, after its changes became due.
  */
-export async function endLeavers(tx: Db, { runId, connection, now }: Omit<Stating, 'timeZone'>): Promise<void> {
+export async function acknowledgeVerifiedLeavers(
+  tx: Db,
+  { runId, connection, now }: Omit<Stating, 'timeZone'>,
+): Promise<void> {
   await sql`
     update leavers set acknowledged_at = ${now}, check_at = ${firstCheck(now)}
     from roster
@@ -170,7 +173,7 @@ export async function endLeavers(tx: Db, { runId, connection, now }: Omit<Statin
 }
 
 /** Notes which of these people's departures were sent, and which of them the platform has taken. */
-export async function noteLeaverOutcomes(
+export async function recordLeaverOutcomes(
   tx: Db,
   { runId, connection }: Batch,
   { people, sentAt, answeredAt }: Answered,
@@ -189,7 +192,7 @@ export async function noteLeaverOutcomes(
 }
 
 /** The statement that notes the departures of a batch that was taken as a whole. Further conditions may follow it. */
-export function leaversOfBatch(
+export function updateLeaversOfBatch(
   { runId, connection }: Batch,
   { leavers, sentAt, answeredAt }: Answered,
 ): RawBuilder<unknown> {

@@ -26,7 +26,7 @@ export type StoredLeaver = ClockTimes & {
   readonly endedAt: string | null
 }
 
-type LeaversWanted = { readonly connections: readonly string[]; readonly now: Date } & (
+type LeaverFilter = { readonly connections: readonly string[]; readonly now: Date } & (
   | { readonly from: string; readonly to: string }
   | { readonly identityId: string }
   | { readonly notEffective: true; readonly after?: { connection: string; identityId: string }; readonly limit: number }
@@ -48,11 +48,11 @@ type Row = {
 } & {
   readonly [K in 'accepted_at' | 'sent_at' | 'acknowledged_at' | 'visible_at' | 'checked_at' | 'ended_at']: Date | null
 } & {
-  readonly [K in 'found_status' | 'finding' | 'found_detail' | 'name' | 'email']: string | null
-} & { readonly inferred: boolean; readonly joined_left: boolean; readonly former_dates: PreviousDate[] }
+  readonly [K in 'platform_status' | 'finding' | 'finding_detail' | 'name' | 'email']: string | null
+} & { readonly inferred: boolean; readonly joined_as_leaver: boolean; readonly previous_dates: PreviousDate[] }
 
 /** The clocks of departures, by connection, last day and key; those of one person the newest first. */
-export async function listLeavers(db: Db, desired: LeaversWanted): Promise<StoredLeaver[]> {
+export async function listLeavers(db: Db, desired: LeaverFilter): Promise<StoredLeaver[]> {
   const { connections, now } = desired
   const { rows } = await sql<Row>`
     select leavers.*, ${desiredName()} as name, ${desiredValue('email')} as email,
@@ -73,7 +73,7 @@ export async function listLeavers(db: Db, desired: LeaversWanted): Promise<Store
   return rows.map(toLeaver)
 }
 
-function chosen(desired: LeaversWanted): RawBuilder<unknown> {
+function chosen(desired: LeaverFilter): RawBuilder<unknown> {
   if ('identityId' in desired) {
     return sql`leavers.identity_id = ${desired.identityId} order by leavers.id desc limit 20`
   }
@@ -98,8 +98,8 @@ function toLeaver(row: Row): StoredLeaver {
     effectiveOn: row.effective_on,
     effectiveAt: row.effective_at.toISOString(),
     inferred: row.inferred,
-    joinedLeft: row.joined_left,
-    formerDates: row.former_dates,
+    joinedLeft: row.joined_as_leaver,
+    formerDates: row.previous_dates,
     statedAt: row.stated_at.toISOString(),
     firstSeenAt: row.first_seen_at.toISOString(),
     acceptedAt: row.accepted_at?.toISOString() ?? null,
@@ -107,9 +107,9 @@ function toLeaver(row: Row): StoredLeaver {
     acknowledgedAt: row.acknowledged_at?.toISOString() ?? null,
     visibleAt: row.visible_at?.toISOString() ?? null,
     checkedAt: row.checked_at?.toISOString() ?? null,
-    foundStatus: row.found_status,
+    foundStatus: row.platform_status,
     finding: row.finding as LeaverFinding | null,
-    findingDetail: row.found_detail,
+    findingDetail: row.finding_detail,
     endedAt: row.ended_at?.toISOString() ?? null,
   }
 }

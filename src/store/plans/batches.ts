@@ -66,7 +66,7 @@ type Batch = {
  * To number the changes of a large plan means to write each of them once more, which costs more than all else. Answers how many batches
  * there are.
  */
-export async function makeDue(
+export async function createDeliveries(
   tx: Db,
   { runId, limits, by, now }: { runId: string; limits: BatchLimits; by: DeliveredBy; now: Date },
 ): Promise<number> {

@@ -24,7 +24,7 @@ export async function beginIndex(
     values (${runId}, ${connection}, (select run_id from export_indexes where connection = ${connection} and accepted))
     on conflict (run_id) do update set base = excluded.base, is_same = false, head = null, seal = null`.execute(tx)
   await sql`delete from export_index_parts where run_id = ${runId}`.execute(tx)
-  await sql`update unsettled set run_id = ${runId} where connection = ${connection}`.execute(tx)
+  await sql`update changed_people set run_id = ${runId} where connection = ${connection}`.execute(tx)
 }
 
 /** An index as it lies in the database. */
@@ -70,7 +70,7 @@ export async function acceptedIndex(db: Db, connection: string): Promise<StoredI
 }
 
 /** Keeps a part of what the reading of a run leaves behind. */
-export async function keepPart(
+export async function storeIndexPart(
   tx: Db,
   { runId, part, data }: { readonly runId: string; readonly part: number; readonly data: Buffer },
 ): Promise<void> {
@@ -82,13 +82,13 @@ export async function keepPart(
 }
 
 /** The people of whom something was written since the index was made, or whom the platform does not have as they are desired; at most so many. */
-export async function unsettledPeople(
+export async function changedPeople(
   db: Db,
   { connection, most }: { readonly connection: string; readonly most: number },
 ): Promise<string[]> {
   const { rows } = await sql<{ identityId: string }>`
     select identity_id as "identityId" from (
-      select identity_id from unsettled where connection = ${connection}
+      select identity_id from changed_people where connection = ${connection}
       union select identity_id from out_of_sync where connection = ${connection}) people
     limit ${most}`.execute(db)
   return rows.map(({ identityId }) => identityId)
@@ -98,7 +98,7 @@ export async function unsettledPeople(
  * Keeps what the reading of a run leaves behind, whose parts are kept already. `same`: the index that it went by. null: nothing. Belongs to
  * the transaction that completes the plan.
  */
-export async function keepIndex(tx: Db, runId: string, index: Sealed | 'same' | null): Promise<void> {
+export async function storeIndex(tx: Db, runId: string, index: Sealed | 'same' | null): Promise<void> {
   if (index === null) return await dropIndex(tx, runId)
   if (index === 'same') {
     await sql`update export_indexes set is_same = true where run_id = ${runId}`.execute(tx)
@@ -111,8 +111,8 @@ export async function keepIndex(tx: Db, runId: string, index: Sealed | 'same' | 
 export async function dropIndex(tx: Db, runId: string): Promise<void> {
   await sql`
     with dropped as (delete from export_indexes where run_id = ${runId} and not accepted returning connection)
-    delete from unsettled using dropped
-    where unsettled.connection = dropped.connection and not exists (
+    delete from changed_people using dropped
+    where changed_people.connection = dropped.connection and not exists (
       select 1 from export_indexes other where other.connection = dropped.connection and other.run_id <> ${runId})`.execute(
     tx,
   )
@@ -140,10 +140,10 @@ export async function acceptIndex<T>(
     await dropIndex(tx, runId)
     return committed
   }
-  await sql`select set_config('rollcall.settling', 'on', true)`.execute(tx)
+  await sql`select set_config('rollcall.accepts_index', 'on', true)`.execute(tx)
   const committed = await commit()
-  await sql`select set_config('rollcall.settling', '', true)`.execute(tx)
-  await sql`delete from unsettled where connection = ${connection} and run_id = ${runId}`.execute(tx)
+  await sql`select set_config('rollcall.accepts_index', '', true)`.execute(tx)
+  await sql`delete from changed_people where connection = ${connection} and run_id = ${runId}`.execute(tx)
   if (index.isSame) {
     await sql`delete from export_indexes where run_id = ${runId}`.execute(tx)
     return committed

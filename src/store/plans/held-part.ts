@@ -47,7 +47,7 @@ export async function storeHeldPart(
         '[]', 'null', ${JSON.stringify(heldPart.counts)}, ${JSON.stringify(heldPart.counted)}, ${JSON.stringify(heldPart.guards)}, ${heldPart.digest}, configuration, basis, requested_by,
         ${expiresAt}, ${now}, ${now}
       from runs where id = ${runId}`.execute(tx)
-    await tx.updateTable('runs').set({ set_aside: held }).where('id', '=', runId).execute()
+    await tx.updateTable('runs').set({ held_part_run_id: held }).where('id', '=', runId).execute()
     for (let start = 0; start < people.length; start += peopleAtOnce) {
       await stagePeople(tx, held, people.slice(start, start + peopleAtOnce))
     }

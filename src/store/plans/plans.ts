@@ -11,22 +11,22 @@ import { changeDigest, planHasher } from '../../identity/digest.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import type { KeyChangeCandidate } from '../../identity/key-change-candidates.ts'
-import { record, rollcall } from '../audit/trail.ts'
+import { recordAuditEntry, rollcall } from '../audit/trail.ts'
 import { changeRoster } from '../connections/connections.ts'
 import { deleteAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
 import { passOnEvents } from '../inbox/inbox.ts'
-import { noteOvertaken } from '../inbox/overtaken.ts'
+import { recordOvertakenEvents } from '../inbox/overtaken.ts'
 import { recordCandidates } from '../key-answers.ts'
 import { oneByOne } from '../one-by-one.ts'
-import { acceptStanding, dropStanding, noteStanding, recordBlockedPeople } from '../rejects/known-faults.ts'
-import { knowsAnybody } from '../roster/roster.ts'
+import { acceptFaults, dropFaults, recordFaults, recordBlockedPeople } from '../rejects/known-faults.ts'
+import { hasRosterEntries } from '../roster/roster.ts'
 import { acceptWaiting, type PlannedWaiting, storeWaiting } from '../roster/waiting.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
-import { keepHeader, type SourceHeader } from '../runs/headers.ts'
+import { storeHeader, type SourceHeader } from '../runs/headers.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Db, RosterCounts, RunSource, Verification } from '../schema.ts'
-import { type BatchLimits, type BatchNumbers, type DeliveredBy, makeDue } from './batches.ts'
+import { type BatchLimits, type BatchNumbers, type DeliveredBy, createDeliveries } from './batches.ts'
 import { entriesOfPlan } from './entries.ts'
 import { dropIndex } from './export-index.ts'
 
@@ -118,7 +118,7 @@ const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns
     cleared_date: ({ entry }) => entry?.clearedDate ?? null,
     deferred_zone: ({ entry }) => entry?.deferredZone ?? null,
     due_at: ({ entry }) => entry && dueAt(entry),
-    held_leaving: ({ entry }) => json(entry?.heldLeaving),
+    held_departure: ({ entry }) => json(entry?.heldLeaving),
     as_of: ({ entry }) => entry?.asOf ?? null,
     employment_as_of: ({ entry }) => entry?.employmentAsOf ?? null,
     export_is_silent: ({ entry }) => entry?.exportIsSilent ?? false,
@@ -322,13 +322,13 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
     from jsonb_to_recordset(${JSON.stringify(plan.rejects)}::jsonb)
       as r(line integer, "column" text, reason text, "identityId" text, event text, "cellOnly" boolean, "mayLeave" boolean,
         fingerprint text, unlisted jsonb, "retryAt" timestamptz)`.execute(tx)
-  if (plan.header) await keepHeader(tx, id, plan.header)
-  if (feed === 'webhook') await noteOvertaken(tx, { runId: id, overtaken: plan.overtaken ?? [] })
+  if (plan.header) await storeHeader(tx, id, plan.header)
+  if (feed === 'webhook') await recordOvertakenEvents(tx, { runId: id, overtaken: plan.overtaken ?? [] })
   await recordCandidates(tx, id, plan.pairs)
   if (plan.waiting) await storeWaiting(tx, { runId: id, connection, waiting: plan.waiting })
   if (plan.standing !== null) {
     const source = plan.source?.name ?? null
-    await noteStanding(tx, { runId: id, connection, source, rejects: plan.standing, now })
+    await recordFaults(tx, { runId: id, connection, source, rejects: plan.standing, now })
   }
   const older = await tx
     .selectFrom('runs')
@@ -348,7 +348,14 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
   for (const held of replaced) {
     await moveRun(tx, { id: held.id, to: 'superseded', now, reason: `a newer plan exists: run ${id}` })
     await dropPlan(tx, held.id, now)
-    await record(tx, { act: 'run.superseded', connection, by: rollcall, runId: held.id, details: { newer: id }, now })
+    await recordAuditEntry(tx, {
+      act: 'run.superseded',
+      connection,
+      by: rollcall,
+      runId: held.id,
+      details: { newer: id },
+      now,
+    })
     if (feed === 'webhook') await passOnEvents(tx, { from: held.id, to: id })
   }
   // The plan rests on the events of that run, which a person has dropped meanwhile.
@@ -360,7 +367,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
 /** What remains of a plan that will never be carried out: its changes, as a record of what was refused. */
 export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> {
   await dropIndex(tx, runId)
-  await dropStanding(tx, runId)
+  await dropFaults(tx, runId)
   await recordCandidates(tx, runId, [])
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await tx.deleteFrom('waiting_rows').where('run_id', '=', runId).execute()
@@ -408,16 +415,16 @@ export async function commitPlan(
 ): Promise<number> {
   await changeRoster(tx, connection)
   // To look for each person first costs half as much as to write them.
-  const isFirst = !(await knowsAnybody(tx, connection))
-  await noteMoved(tx, { runId, connection })
-  await noteBehind(tx, { runId, connection, isFirst })
-  await acceptStanding(tx, { runId, connection, entries: entriesOfPlan(runId), now })
+  const isFirst = !(await hasRosterEntries(tx, connection))
+  await markOutdatedPlans(tx, { runId, connection })
+  await storeAcknowledged(tx, { runId, connection, isFirst })
+  await acceptFaults(tx, { runId, connection, entries: entriesOfPlan(runId), now })
   await recordCandidates(tx, runId, [])
   await sql`
     insert into roster
-      (connection, identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
+      (connection, identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_departure, as_of, employment_as_of,
         export_is_silent, field_times, absences, exports_before)
-    select name, identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
+    select name, identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_departure, as_of, employment_as_of,
       export_is_silent, field_times, absences, exports_accepted
     from ${entriesOfPlan(runId)} entry, connections where name = ${connection}
     ${isFirst ? nothing : whereKnown}`.execute(tx)
@@ -426,7 +433,7 @@ export async function commitPlan(
   await recordBlockedPeople(tx, { runId, connection, now })
   await acceptSource(tx, { runId, speaksOfAbsent })
   await acceptRetractions(tx, { runId, connection, now })
-  return await makeDue(tx, { runId, limits, by, now })
+  return await createDeliveries(tx, { runId, limits, by, now })
 }
 
 /**
@@ -479,7 +486,7 @@ const nothing = sql``
 const whereKnown = sql`
   on conflict (connection, identity_id) do update set
     desired = excluded.desired, inferred = excluded.inferred, deferred_to = excluded.deferred_to, cleared_date = excluded.cleared_date,
-    deferred_zone = excluded.deferred_zone, due_at = excluded.due_at, held_leaving = excluded.held_leaving,
+    deferred_zone = excluded.deferred_zone, due_at = excluded.due_at, held_departure = excluded.held_departure,
     as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, export_is_silent = excluded.export_is_silent,
     field_times = excluded.field_times, absences = excluded.absences,
     forgotten_at = case when roster.retracted_at is null and excluded.desired ->> 'separatedAt' is null then null
@@ -492,7 +499,7 @@ const whereKnown = sql`
  * known, a leaving date whose day has come, is no such fact. What went on of the held plan itself is none either. A retraction that a person
  * asked for rests on nothing but that word.
  */
-async function noteMoved(tx: Db, { runId, connection }: { runId: string; connection: string }): Promise<void> {
+async function markOutdatedPlans(tx: Db, { runId, connection }: { runId: string; connection: string }): Promise<void> {
   await sql`
     with overtaken as (
       select held.id, count(*) as people
@@ -517,10 +524,10 @@ async function noteMoved(tx: Db, { runId, connection }: { runId: string; connect
             where told.value::timestamptz < held.as_of and entry.desired -> told.key is distinct from roster.desired -> told.key))
       ) overtaken
       where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
-        and held.went_on is distinct from ours.id
+        and held.passed_part_run_id is distinct from ours.id
       group by held.id
     )
-    update runs set moved = case people when 1 then 'facts about 1 person of it were' else 'facts about ' || people || ' of its people were' end
+    update runs set outdated_reason = case people when 1 then 'facts about 1 person of it were' else 'facts about ' || people || ' of its people were' end
       || ' accepted since, by run ' || ${runId}::text
     from overtaken where overtaken.id = runs.id`.execute(tx)
 }
@@ -549,7 +556,7 @@ export async function refreshStatistics(db: Db, runId: string, yieldToShortWork?
  * Keeps what the platform has of everybody with a change to send, before `desired` moves on. People who need no change any more have
  * what is desired. Withheld people are sent nothing, so that what the platform has of them stays known.
  */
-async function noteBehind(
+async function storeAcknowledged(
   tx: Db,
   { runId, connection, isFirst }: { runId: string; connection: string; isFirst: boolean },
 ): Promise<void> {

@@ -45,7 +45,7 @@ export function unserved(now: Date): RawBuilder<unknown> {
     (
       select connection, identity_id, may_leave, cell_only, column_name, reason, source, line, times, run_id, accepted_times, first_at,
         last_at, fingerprint, field
-      from standing_rejects where unserved
+      from known_faults where unserved
       union all
       select runs.connection, entry.identity_id, true, true, null,
         'the leaving date ' || entry.deferred_to || ' has come, and the plan that states it is held', null, null, 1, runs.id, 0, entry.due_at,
@@ -61,18 +61,18 @@ export function unserved(now: Date): RawBuilder<unknown> {
         and (later.observation ->> 'left' = 'true' or later.observation ->> 'leavingDate' is not null)
       union all
       select held.connection, held.identity_id, true, true, null,
-        'left on ' || left(held.held_leaving ->> 'separatedAt', 10) || ', which is held back until ' || (held.held_leaving ->> 'until'),
+        'left on ' || left(held.held_departure ->> 'separatedAt', 10) || ', which is held back until ' || (held.held_departure ->> 'until'),
         null, null, 1, newest.id, 1, hold_backs.held_at, held.as_of, 'held back', null
       from hold_backs join roster held on held.connection = hold_backs.connection and held.identity_id = hold_backs.identity_id
         cross join lateral (select id from runs where runs.connection = held.connection order by created_at desc, id limit 1) newest
-      where held.held_leaving is not null
+      where held.held_departure is not null
     ) standing
     left join roster on roster.connection = standing.connection and roster.identity_id = standing.identity_id
     where roster.retracted_at is null`
 }
 
 /** True in SQL where the person may have left, and is not desired as separated by then. */
-export function mayHaveLeft(now: Date): RawBuilder<boolean> {
+export function isPossibleLeaver(now: Date): RawBuilder<boolean> {
   return sql<boolean>`(standing.may_leave
     and coalesce(roster.desired ->> 'separatedAt', 'none') collate "C" > ${now.toISOString()})`
 }
@@ -84,7 +84,7 @@ export async function countBlockedPeople(
 ): Promise<Map<string, BlockedPeopleCounts>> {
   const { rows } = await sql<BlockedPeopleCounts & { connection: string }>`
     select standing.connection, count(distinct standing.identity_id)::int as people,
-      (count(distinct standing.identity_id) filter (where ${mayHaveLeft(now)}))::int as leavers,
+      (count(distinct standing.identity_id) filter (where ${isPossibleLeaver(now)}))::int as leavers,
       coalesce(sum(times) filter (where standing.identity_id is null), 0)::int as rows
     from ${unserved(now)} and ${of(connection)}
     group by standing.connection`.execute(db)
@@ -103,7 +103,7 @@ export async function listBlockedPeople(
   }: { now: Date; connection?: string; identityId?: string; after?: BlockedPersonCursor; limit?: number },
 ): Promise<(BlockedPerson & { readonly place: BlockedPersonCursor })[]> {
   const { rows } = await sql<Row>`
-    select standing.connection, standing.identity_id as "identityId", ${mayHaveLeft(now)} as leaver, cell_only as "cellOnly",
+    select standing.connection, standing.identity_id as "identityId", ${isPossibleLeaver(now)} as leaver, cell_only as "cellOnly",
       column_name as "column", reason, source, line, times as rows, run_id as "runId", accepted_times > 0 as accepted,
       coalesce(field = 'employment', false) as contradicts, first_at as "firstAt", last_at as "lastAt", may_leave as "mayLeave", fingerprint
     from ${unserved(now)} and ${of(connection)} and ${identityId === undefined ? sql`true` : sql`standing.identity_id = ${identityId}`}

@@ -21,7 +21,7 @@ export async function knownFaults(
   const named = new Set(values.map(({ field, value }) => valueName({ field: field as UnlistedValue['field'], value })))
   if (feed !== 'source') return { ...noKnownFaults, values: named }
   const rejects = await db
-    .selectFrom('standing_rejects')
+    .selectFrom('known_faults')
     .select(['fingerprint', 'accepted_times'])
     .where('connection', '=', connection)
     .where('accepted_times', '>', 0)
@@ -48,7 +48,7 @@ export async function hasNewFaults(
     ), seen as (select fingerprint, count(*) as times from rejects where run_id = ${approved} group by fingerprint)
     select (select count(*) from rejects where run_id = ${runId}) >= ${kept} or exists (
       select 1 from found left join seen using (fingerprint)
-        left join standing_rejects accepted on accepted.connection = ${connection} and accepted.fingerprint = found.fingerprint
+        left join known_faults accepted on accepted.connection = ${connection} and accepted.fingerprint = found.fingerprint
       where found.times > greatest(seen.times, accepted.accepted_times, 0)) as is_new`.execute(db)
   return rows[0]?.is_new ?? true
 }
@@ -63,10 +63,10 @@ type Noted = {
 }
 
 /** Notes what an export holds that cannot be read, whether or not its plan will be accepted. What an older plan alone held is forgotten. */
-export async function noteStanding(tx: Db, { runId, connection, source, rejects, now }: Noted): Promise<void> {
+export async function recordFaults(tx: Db, { runId, connection, source, rejects, now }: Noted): Promise<void> {
   for (let start = 0; start < rejects.length; start += written) {
     await sql`
-      insert into standing_rejects (connection, fingerprint, identity_id, line, column_name, field, reason, source, cell_only, may_leave,
+      insert into known_faults (connection, fingerprint, identity_id, line, column_name, field, reason, source, cell_only, may_leave,
         unlisted, times, unserved, run_id, first_at, last_at)
       select ${connection}, fingerprint, "identityId", line, "column", field, reason, ${source}, "cellOnly", "mayLeave",
         unlisted, times, unserved, ${runId}, ${now}, ${now}
@@ -78,7 +78,7 @@ export async function noteStanding(tx: Db, { runId, connection, source, rejects,
         unserved = excluded.unserved, run_id = excluded.run_id, last_at = excluded.last_at`.execute(tx)
   }
   await tx
-    .deleteFrom('standing_rejects')
+    .deleteFrom('known_faults')
     .where('connection', '=', connection)
     .where('accepted_times', '=', 0)
     .where('run_id', '<>', runId)
@@ -87,8 +87,8 @@ export async function noteStanding(tx: Db, { runId, connection, source, rejects,
 }
 
 /** Forgets what stood in a plan alone that will never be carried out. */
-export async function dropStanding(tx: Db, runId: string): Promise<void> {
-  await tx.deleteFrom('standing_rejects').where('run_id', '=', runId).where('accepted_times', '=', 0).execute()
+export async function dropFaults(tx: Db, runId: string): Promise<void> {
+  await tx.deleteFrom('known_faults').where('run_id', '=', runId).where('accepted_times', '=', 0).execute()
 }
 
 /**
@@ -97,7 +97,7 @@ export async function dropStanding(tx: Db, runId: string): Promise<void> {
  * field, and evidence that a person has left, or a contradiction about that, where it says whether they are employed. Belongs before the
  * plan's people become the roster. `entries`: in SQL, what the plan would make of the roster.
  */
-export async function acceptStanding(
+export async function acceptFaults(
   tx: Db,
   { runId, connection, entries, now }: { runId: string; connection: string; entries: RawBuilder<unknown>; now: Date },
 ): Promise<void> {
@@ -118,27 +118,25 @@ export async function acceptStanding(
   // Set where the plan was made, if it says what is wrong with its source.
   if (run?.unserved) {
     await sql`
-      update standing_rejects set accepted_times = times where connection = ${connection} and run_id = ${runId}`.execute(
-      tx,
-    )
+      update known_faults set accepted_times = times where connection = ${connection} and run_id = ${runId}`.execute(tx)
     const passed =
       run.mode === 'snapshot' && !run.stale
         ? sql`true`
         : sql`identity_id is null or exists (
             select 1 from ${entries} entry
-            where entry.identity_id = standing_rejects.identity_id
+            where entry.identity_id = known_faults.identity_id
               and (not (may_leave or coalesce(field, '') = 'employment') or entry.employment_as_of = entry.as_of)
               and (coalesce(field, 'employment') = 'employment' or (entry.desired ? field
                 and date_trunc('milliseconds', coalesce((entry.field_times ->> field)::timestamptz, entry.as_of)) = ${run.as_of})))`
     await sql`
-      delete from standing_rejects where connection = ${connection} and run_id <> ${runId} and (${passed})`.execute(tx)
+      delete from known_faults where connection = ${connection} and run_id <> ${runId} and (${passed})`.execute(tx)
   }
   await sql`
     insert into unlisted_values (connection, field, value, first_at)
     select ${connection}, unlisted ->> 'field', unlisted ->> 'value', ${now}
     from (
       select unlisted from rejects where run_id = ${runId}
-      union select unlisted from standing_rejects where connection = ${connection} and run_id = ${runId}) found
+      union select unlisted from known_faults where connection = ${connection} and run_id = ${runId}) found
     where unlisted is not null
     on conflict do nothing`.execute(tx)
 }

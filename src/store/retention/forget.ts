@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { record } from '../audit/trail.ts'
+import { recordAuditEntry } from '../audit/trail.ts'
 import { laterKeys } from '../key-answers.ts'
 import { rosterEntry } from '../roster/roster.ts'
 import { dropWaiting } from '../roster/waiting.ts'
@@ -65,7 +65,14 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
       await dropWaiting(tx, { connection, identityId: key })
     await sql`delete from problems where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     const changes = Number(changed.numAffectedRows ?? 0n)
-    await record(tx, { act: 'person.forgotten', connection, by, identityId, details: { reason, changes }, now })
+    await recordAuditEntry(tx, {
+      act: 'person.forgotten',
+      connection,
+      by,
+      identityId,
+      details: { reason, changes },
+      now,
+    })
     return changes
   })
 }
@@ -105,7 +112,7 @@ async function removeQuotes(tx: Db, { connection, identityId }: Forgetting): Pro
   )
   // The fault itself stays known, so that the next export with it is no new one for the guards.
   await sql`
-    update standing_rejects set reason = ${removedReason}
+    update known_faults set reason = ${removedReason}
     where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { counted } from '../../identity/counted.ts'
-import { record, rollcall } from '../audit/trail.ts'
+import { recordAuditEntry, rollcall } from '../audit/trail.ts'
 import { endStates } from '../runs/runs.ts'
 import { purposeOf } from '../runs/slots.ts'
 import type { Db } from '../schema.ts'
@@ -52,9 +52,13 @@ export async function retain(
   const history = await removeHistory(db, { before: new Date(now.getTime() - historyDays * dayMs), portions })
   const act = { connection: null, by: rollcall, now }
   if (runs + events > 0) {
-    await record(db, { ...act, act: 'values.removed', details: { runs, values, events, before: before.toISOString() } })
+    await recordAuditEntry(db, {
+      ...act,
+      act: 'values.removed',
+      details: { runs, values, events, before: before.toISOString() },
+    })
   }
-  if (history > 0) await record(db, { ...act, act: 'history.removed', details: { runs: history } })
+  if (history > 0) await recordAuditEntry(db, { ...act, act: 'history.removed', details: { runs: history } })
   return { runs, values, events, history }
 }
 
@@ -81,7 +85,7 @@ async function removeValues(
     const { rows: changes, to } = await stripChanges(tx, { runId, after: done?.runId === runId ? done.to : '' })
     const rows = changes + (await removeRejects(tx, runId))
     if (rows > 0) return { runId, to, rows, isDone: false }
-    await tx.updateTable('standing_rejects').set({ reason: removedReason }).where('run_id', '=', runId).execute()
+    await tx.updateTable('known_faults').set({ reason: removedReason }).where('run_id', '=', runId).execute()
     await sql`delete from plan_entries where run_id = ${runId}`.execute(tx)
     await sql`delete from run_accounts where run_id = ${runId}`.execute(tx)
     await sql`update deliveries set answer = answer - 'message', last_failure = null where run_id = ${runId}`.execute(
@@ -170,7 +174,7 @@ async function removeHistory(db: Db, { before, portions }: { before: Date; porti
   await forgetSlots(db, before)
   const isPast = sql<boolean>`old.finished_at < ${before} and old.state = any(${endStates}) and old.values_removed_at is not null
         and not exists (select 1 from problems where problems.run_id = old.id)
-        and not exists (select 1 from standing_rejects where standing_rejects.run_id = old.id)
+        and not exists (select 1 from known_faults where known_faults.run_id = old.id)
         and not exists (select 1 from acknowledged where acknowledged.run_id = old.id)
         and not exists (select 1 from inbox where inbox.run_id = old.id)
         and (select count(*) from runs newer where newer.connection = old.connection and newer.created_at > old.created_at) >= ${runsThatStay}`
@@ -196,10 +200,10 @@ async function removeHistory(db: Db, { before, portions }: { before: Date; porti
  */
 async function forgetSources(db: Db, before: Date): Promise<void> {
   const lastListed = (table: 'old' | 'newer') =>
-    sql`greatest(${sql.table(table)}.taken_at, ${sql.table(table)}.listed_at)`
+    sql`greatest(${sql.table(table)}.decided_at, ${sql.table(table)}.listed_at)`
   await sql`
-    delete from taken_sources old where settled_at is not null and ${lastListed('old')} < ${before} and exists (
-      select 1 from taken_sources newer where newer.connection = old.connection and ${lastListed('newer')} >= ${before})`.execute(
+    delete from decided_sources old where archived_at is not null and ${lastListed('old')} < ${before} and exists (
+      select 1 from decided_sources newer where newer.connection = old.connection and ${lastListed('newer')} >= ${before})`.execute(
     db,
   )
 }

@@ -11,7 +11,7 @@ type EntryRow = {
   deferred_to: string | null
   cleared_date: string | null
   deferred_zone: string | null
-  held_leaving: HeldDeparture | null
+  held_departure: HeldDeparture | null
   held_back_until: string | null
   as_of: Date
   employment_as_of: Date | null
@@ -85,7 +85,7 @@ export async function connectionsWithDueLeavers(
 }
 
 /** The keys of the people whose desired e-mail address passes a test. It reads everybody, so it is for what a person asks for. */
-export async function keysOfEmail(
+export async function findKeysByEmail(
   db: Db,
   { connection, isMeant }: { connection: string; isMeant: (email: string) => boolean },
 ): Promise<string[]> {
@@ -115,7 +115,7 @@ export async function rosterSize(db: Db, connection: string): Promise<number> {
 }
 
 /** Whether someone of the connection is known, whatever is known of them. */
-export async function knowsAnybody(db: Db, connection: string): Promise<boolean> {
+export async function hasRosterEntries(db: Db, connection: string): Promise<boolean> {
   const { rows } = await sql`select from roster where connection = ${connection} limit 1`.execute(db)
   return rows.length > 0
 }
@@ -262,7 +262,7 @@ function entries(db: Db) {
       'roster.deferred_to',
       'roster.cleared_date',
       'roster.deferred_zone',
-      'roster.held_leaving',
+      'roster.held_departure',
       'hold_backs.until as held_back_until',
       'roster.absences',
       'out_of_sync.confirmed',
@@ -299,7 +299,7 @@ function toEntry(row: EntryRow): RosterEntry {
     deferredTo: row.deferred_to,
     clearedDate: row.cleared_date,
     deferredZone: row.deferred_zone,
-    heldLeaving: row.held_leaving,
+    heldLeaving: row.held_departure,
     heldBackUntil: row.held_back_until,
     ...timesSpokenOf({ asOf: isoOf(row.as_of), fieldTimes: row.field_times }, row.spoken_at && isoOf(row.spoken_at)),
     employmentAsOf: row.employment_as_of && isoOf(row.employment_as_of),

@@ -1,15 +1,15 @@
 import { sql } from 'kysely'
 import type { IdentityRecord } from '../../identity/record.ts'
-import { personNamed } from '../key-answers.ts'
+import { resolveKey } from '../key-answers.ts'
 import type { Db } from '../schema.ts'
 import {
-  foundBy,
+  matchedBy,
   hasPrefix,
   type Portion,
   portionSize,
   type SearchCursor,
   searchInSteps,
-  wasFoundByKey,
+  hasSearchedKey,
 } from '../search.ts'
 
 export type RosterSearchResult = {
@@ -90,14 +90,14 @@ async function inConnection(
       return [...(await withOtherKey(db, { connection, identityId: search })), ...rows]
     },
     async amongNext(after, limit) {
-      const by = foundBy(search, key, sql.ref('desired'))
+      const by = matchedBy(search, key, sql.ref('desired'))
       const { rows } = await sql<{ found: RosterSearchResult[] | null } & Omit<Portion<RosterSearchResult>, 'found'>>`
         with portion as materialized (
           select connection, identity_id, desired, retracted_at, ${by} as by from roster
           where connection = ${connection} and identity_id > ${after} and desired is not null
           order by identity_id limit ${portionSize}),
         found as (
-          select ${columns}, by from portion where by is not null and not ${wasFoundByKey(search, key)}
+          select ${columns}, by from portion where by is not null and not ${hasSearchedKey(search, key)}
           order by identity_id limit ${limit})
         select (select json_agg(found) from found) as found, max(identity_id) as last, count(*)::int as looked from portion`.execute(
         db,
@@ -110,7 +110,7 @@ async function inConnection(
 
 /** The person whom HR names by this key too. */
 async function withOtherKey(db: Db, asked: { connection: string; identityId: string }): Promise<RosterSearchResult[]> {
-  const identityId = await personNamed(db, asked)
+  const identityId = await resolveKey(db, asked)
   if (identityId === asked.identityId) return []
   const { rows } = await sql<RosterSearchResult>`
     select ${columns}, 'key' as by from roster

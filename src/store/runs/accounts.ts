@@ -5,7 +5,7 @@ import type { Db, RunAccount } from '../schema.ts'
 const accountsKept = 200
 
 /** Keeps what a run accounts for beyond its plan, in the transaction that completes the plan. */
-export async function keepAccount(
+export async function storeAccount(
   tx: Db,
   { runId, connection, account }: { runId: string; connection: string; account: RunAccount },
 ): Promise<void> {

@@ -4,7 +4,7 @@ import type { Db } from '../schema.ts'
 const acceptedStates = ['delivering', 'finished', 'finished_with_problems', 'unchanged'] as const
 
 /** Notes by which configuration a connection's plans are made now, and who started the process that was the first to do so. */
-export async function noteConfiguration(
+export async function recordConfiguration(
   tx: Db,
   { connection, configuration, startedBy }: { connection: string; configuration: string; startedBy: string | null },
 ): Promise<void> {

@@ -11,7 +11,7 @@ const mostColumns = 300
 const mostCharacters = 200
 
 /** Keeps the columns that a run has read. */
-export async function keepHeader(tx: Db, runId: string, { headers, columns }: SourceHeader): Promise<void> {
+export async function storeHeader(tx: Db, runId: string, { headers, columns }: SourceHeader): Promise<void> {
   const kept = headers.slice(0, mostColumns).map((header) => header.slice(0, mostCharacters))
   await sql`
     insert into source_headers (run_id, headers, columns)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Run as ShownRun } from '../../contract/control/shapes.ts'
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
-import { type InDoubtCounts, doubtTallyOfRun } from '../in-doubt.ts'
+import { type InDoubtCounts, inDoubtCountsOfRun } from '../in-doubt.ts'
 import type { Requester, Db, RunOptions, RunRow, RunSource } from '../schema.ts'
 
 /** What makes a run happen. */
@@ -17,7 +17,7 @@ export const feedNames = ['source', 'webhook', 'roster', 'person', 'revert', 'se
 export type FeedName = (typeof feedNames)[number]
 
 /** The feeds of runs that a person asks for about named people: no other request joins one that waits, and nothing follows beside it. */
-export const ofNamedPeople: ReadonlySet<FeedName> = new Set(['person', 'revert', 'separation'])
+export const feedsOfNamedPeople: ReadonlySet<FeedName> = new Set(['person', 'revert', 'separation'])
 
 /** The states of a run and where each may go. */
 export const moves = {
@@ -82,7 +82,7 @@ export async function addWaitingRun(
     .insertInto('runs')
     .values({
       id: randomUUID(),
-      rides_with: run.ridesWith ?? null,
+      linked_run_id: run.ridesWith ?? null,
       connection: run.connection,
       feed: run.feed,
       trigger: run.trigger,
@@ -101,7 +101,7 @@ export async function addWaitingRun(
             then runs.options || jsonb_build_object('joined', coalesce(runs.options -> 'joined', '{}') || excluded.options - 'plan')
             else runs.options || excluded.options - 'plan' end`,
           requested_by: sql`(runs.requested_by::jsonb || excluded.requested_by::jsonb)::json`,
-          rides_with: sql`coalesce(excluded.rides_with, runs.rides_with)`,
+          linked_run_id: sql`coalesce(excluded.linked_run_id, runs.linked_run_id)`,
         }),
     )
     .returning('id')
@@ -126,7 +126,7 @@ export async function undecidedOf(
           select 1 from runs newer
           where newer.connection = runs.connection and newer.feed = 'source' and newer.created_at > runs.created_at)
         and not exists (
-          select 1 from taken_sources taken
+          select 1 from decided_sources taken
           where taken.connection = runs.connection and taken.version = runs.source ->> 'version')
     )
     group by connection
@@ -165,7 +165,7 @@ export async function addOwnRun(
 }
 
 /** Notes that further people ask for a run. */
-export async function noteRequested(
+export async function addRequesters(
   db: Db,
   { runId, requestedBy }: { runId: string; requestedBy: readonly Requester[] },
 ): Promise<void> {
@@ -175,7 +175,7 @@ export async function noteRequested(
 }
 
 /** The people who asked for a run, each with the principal. */
-export async function askersOfRun(db: Db, runId: string): Promise<readonly Requester[]> {
+export async function requestersOfRun(db: Db, runId: string): Promise<readonly Requester[]> {
   const row = await db.selectFrom('runs').select('requested_by').where('id', '=', runId).executeTakeFirst()
   return row?.requested_by ?? []
 }
@@ -298,13 +298,13 @@ export async function moveRun(
 }
 
 /** Marks a held run whose plan was made by another basis: an approval then has it made again. */
-export async function noteMovedBasis(tx: Db, { runId, basis }: { runId: string; basis: string }): Promise<void> {
+export async function markBasisOutdated(tx: Db, { runId, basis }: { runId: string; basis: string }): Promise<void> {
   await tx
     .updateTable('runs')
-    .set({ moved: movedBasis })
+    .set({ outdated_reason: outdatedBasis })
     .where('id', '=', runId)
     .where('state', '=', 'held')
-    .where('moved', 'is', null)
+    .where('outdated_reason', 'is', null)
     .where(sql<boolean>`basis <> ${basis}`)
     .execute()
 }
@@ -321,7 +321,7 @@ export async function basisOfHeld(db: Db, runId: string): Promise<string | null>
 }
 
 /** What is said of a held plan whose connection is configured otherwise by now. */
-export const movedBasis = 'the configuration of the connection, or what its values mean, has changed since'
+export const outdatedBasis = 'the configuration of the connection, or what its values mean, has changed since'
 
 /** Whether a plan of this feed is made right now; of a source also, whether one waits for a person's decision and can be approved still. */
 export async function hasUndecidedRun(
@@ -554,11 +554,11 @@ function runs(db: Db) {
   return db
     .selectFrom('runs')
     .selectAll('runs')
-    .select(doubtTallyOfRun.as('in_doubt'))
+    .select(inDoubtCountsOfRun.as('in_doubt'))
     .select(
       sql<Run['also']>`(
         select coalesce(json_agg(json_build_object('id', id, 'connection', connection) order by connection), '[]')
-        from runs linked where linked.rides_with = runs.id)`.as('also'),
+        from runs linked where linked.linked_run_id = runs.id)`.as('also'),
     )
     .select((eb) =>
       eb
@@ -603,11 +603,11 @@ function toRun(row: RunRow & { tally: Tally | null; in_doubt: InDoubtCounts | nu
     guards: row.guards,
     digest: row.digest,
     configuration: row.configuration,
-    moved: row.moved,
-    heldPart: row.set_aside,
+    moved: row.outdated_reason,
+    heldPart: row.held_part_run_id,
     also: row.also,
-    ridesWith: row.rides_with,
-    wentOn: row.went_on,
+    ridesWith: row.linked_run_id,
+    wentOn: row.passed_part_run_id,
     warnings: row.warnings ?? [],
     verification: row.verification,
     unserved: row.unserved,

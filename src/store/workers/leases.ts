@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../database/database.ts'
 import type { Pool, PoolClient } from '../../database/pool.ts'
 import { Failure } from '../../errors.ts'
-import type { ProcessCard } from '../process-card.ts'
+import type { ProcessInfo } from '../process-info.ts'
 import type { Db, StoreSchema } from '../schema.ts'
 
 /** The first key of the advisory locks that say "this lease is live"; the second is the lease's id. The number spells ROLL. */
@@ -67,7 +67,7 @@ type Times = { readonly renewMs: number; readonly answerMs: number }
 /** Takes a lease for this process and keeps it, also over a lost database connection. `card`: what a daemon says of itself. */
 export async function takeLease(
   { db, pool }: Database<StoreSchema>,
-  card: ProcessCard | null = null,
+  card: ProcessInfo | null = null,
   times: Times = { renewMs, answerMs },
 ): Promise<Lease> {
   const id = randomInt(1, 2 ** 31 - 1)

@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
-import type { ProcessCard, SettingsDigests } from '../process-card.ts'
+import type { ProcessInfo, SettingsDigests } from '../process-info.ts'
 import type { Db } from '../schema.ts'
 import { mayStillMove } from './leases.ts'
 
-type KnownProcess = ProcessCard & { readonly lease: number; readonly seenAt: Date }
+type KnownProcess = ProcessInfo & { readonly lease: number; readonly seenAt: Date }
 
 /** The processes of the daemon that live, the oldest first. A command that works for a moment is none. */
 export async function processes(db: Db): Promise<KnownProcess[]> {
-  const { rows } = await sql<{ id: number; seen_at: Date; process: ProcessCard }>`
+  const { rows } = await sql<{ id: number; seen_at: Date; process: ProcessInfo }>`
     select id, seen_at, process from leases
     where process is not null and ${mayStillMove(sql`leases.id`)}
     order by process ->> 'since', id`.execute(db)

@@ -34,12 +34,12 @@
 import { deliveryFailures } from '../../contract/failures.ts'
 import { backoffMs } from '../../queue/backoff.ts'
 import { type Payload, Postponed } from '../../queue/jobs.ts'
-import { record, rollcall } from '../../store/audit/trail.ts'
+import { recordAuditEntry, rollcall } from '../../store/audit/trail.ts'
 import {
   blockConnection,
-  freeConnection,
+  unblockConnection,
   type ConnectionBlock,
-  standingBlock,
+  activeBlock,
 } from '../../store/connections/connections.ts'
 import { type ClaimedDelivery, claimDelivery } from '../../store/deliveries/claim.ts'
 import { makeDueNow } from '../../store/deliveries/due.ts'
@@ -118,7 +118,7 @@ async function carryOut(attempt: Attempt): Promise<Stop | null> {
   if (claim.isBlocked) {
     const now = ctx.now()
     const nextProbeAt = new Date(now.getTime() + probeMs)
-    const standing = await standingBlock(db, { connection: connection.name, now, nextProbeAt })
+    const standing = await activeBlock(db, { connection: connection.name, now, nextProbeAt })
     if (standing) return leftAlone(standing, now)
   }
   const target = await resolveTarget(ctx, connection, { known: claim.target, signal })
@@ -189,7 +189,7 @@ async function block(
 }
 
 async function free(ctx: SyncContext, { connection, runId }: ClaimedDelivery): Promise<void> {
-  if (!(await freeConnection(ctx.store.db, connection))) return
+  if (!(await unblockConnection(ctx.store.db, connection))) return
   ctx.events.connectionRecovered({ connection })
   // What waited behind the block need not wait for the time of the next probe.
   if ((await makeDueNow(ctx.store.db, { connection, now: ctx.now() })) > 0) await enqueueDeliveries(ctx, runId)
@@ -288,7 +288,7 @@ export async function finishRun(
     if (!(await closeRun(tx, runId, ctx.now()))) return null
     const closed = await getRun(tx, runId)
     const details = { confirmed: closed?.confirmed ?? 0, problems: closed?.problems ?? 0 }
-    await record(tx, { act: 'run.finished', connection, by: rollcall, runId, details, now: ctx.now() })
+    await recordAuditEntry(tx, { act: 'run.finished', connection, by: rollcall, runId, details, now: ctx.now() })
     return closed
   })
   forgetStoredDates(ctx.lease, { connection, runId })

@@ -3,7 +3,7 @@ import { counted } from '../../identity/counted.ts'
 import { storeSession } from '../../store/deliveries/claim.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import type { PendingChange } from '../../store/deliveries/pending.ts'
-import { sentSet } from '../../store/roster/sent-set.ts'
+import { desiredRecords } from '../../store/roster/desired-records.ts'
 import { getRun } from '../../store/runs/runs.ts'
 import { Overtaken } from '../context/overtaken.ts'
 import {
@@ -44,7 +44,7 @@ export async function deliverSession(attempt: Attempt, pending: readonly Pending
     return null
   }
   const session = `rollcall-${claim.runId}-${claim.attempt}`
-  const staged = await stage(attempt, session, sentSet(db, claim.connection))
+  const staged = await stage(attempt, session, desiredRecords(db, claim.connection))
   if ('stop' in staged) {
     await cancel(attempt, session)
     return staged.stop

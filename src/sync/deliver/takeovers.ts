@@ -1,5 +1,5 @@
 import type { ClaimedDelivery } from '../../store/deliveries/claim.ts'
-import { endedTakeovers, markUncertain, settleTakeover } from '../../store/deliveries/uncertain.ts'
+import { endedTakeovers, markUncertain, closeTakeover } from '../../store/deliveries/uncertain.ts'
 import type { SyncContext } from '../context/context.ts'
 import { forEachIsolated } from '../context/for-each-isolated.ts'
 import { requestRepair } from '../context/repair-runs.ts'
@@ -12,7 +12,7 @@ export async function markOvertaken(ctx: SyncContext, claim: ClaimedDelivery): P
   const { runId, batch, connection } = claim
   await ctx.store.db.transaction().execute(async (tx) => {
     await markUncertain(tx, { runId, batch, now: ctx.now() })
-    await settleTakeover(tx, { runId, batch, lease: ctx.lease.id })
+    await closeTakeover(tx, { runId, batch, lease: ctx.lease.id })
   })
   await requestRepair(ctx, connection)
 }
@@ -23,7 +23,7 @@ export async function markEndedTakeovers(ctx: SyncContext): Promise<void> {
   await forEachIsolated(ctx, { during: 'sweep', all }, async ({ connection, ...takeover }) => {
     await ctx.store.db.transaction().execute(async (tx) => {
       await markUncertain(tx, { ...takeover, now: ctx.now() })
-      await settleTakeover(tx, takeover)
+      await closeTakeover(tx, takeover)
     })
     await requestRepair(ctx, connection)
   })

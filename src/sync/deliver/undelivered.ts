@@ -4,7 +4,7 @@
  */
 import type { AnyAnswer } from '../../http/client/answer.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
-import { doubtUndelivered, isOverdue, knownUndelivered } from '../../store/deliveries/undelivered.ts'
+import { markUndeliveredInDoubt, isOverdue, knownUndelivered } from '../../store/deliveries/undelivered.ts'
 import { waitingRunsOf } from '../../store/runs/runs.ts'
 import { classifyAnswer, mayBeCausedByRequest, type Stop } from '../rate-limit/classify-answers.ts'
 import { type Attempt, type Closable, saveOutcomes } from './attempt.ts'
@@ -51,7 +51,7 @@ export async function closeUndelivered(attempt: Attempt, stop: Stop | null): Pro
   })
   const { ctx, claim } = attempt
   attempt.undelivered = failed.size
-  await doubtUndelivered(ctx.store.db, claim, { identityIds: [...failed.keys()], now: ctx.now() })
+  await markUndeliveredInDoubt(ctx.store.db, claim, { identityIds: [...failed.keys()], now: ctx.now() })
   await saveOutcomes(attempt, outcomes, ctx.now())
   return attempt.pending === 0 ? null : stop
 }

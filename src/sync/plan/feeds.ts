@@ -1,6 +1,12 @@
 import type { OpenOptions, Reading } from '../../connectors/connector.ts'
 import { Failure } from '../../errors.ts'
-import { markSettled, noteListed, takenVersions, unreadBy, unsettledSources } from '../../store/connections/sources.ts'
+import {
+  markArchived,
+  recordListed,
+  decidedVersions,
+  linkedConnectionsToRead,
+  sourcesToArchive,
+} from '../../store/connections/sources.ts'
 import {
   eventsOfHeld,
   leaveEvents,
@@ -60,8 +66,8 @@ export async function openFeed(
     let listed: OpenedFeed['listed']
     const taken = async (versions: readonly string[]) => {
       const connections = [connection, ...linkedConnections(ctx, connection.name)].map((one) => one.name)
-      if (claim) await noteListed(db, { connections, versions, now: ctx.now() })
-      listed = { versions, taken: await takenVersions(db, { connection: connection.name, versions }) }
+      if (claim) await recordListed(db, { connections, versions, now: ctx.now() })
+      listed = { versions, taken: await decidedVersions(db, { connection: connection.name, versions }) }
       return listed.taken
     }
     const reading = await openWatched(ctx, source, { claim, options: { now: ctx.now, signal, taken } })
@@ -101,7 +107,7 @@ export async function openLinked(
 
 async function hasTakenTheSame(db: Db, connection: string, listed: OpenedFeed['listed']): Promise<boolean> {
   if (!listed) return true
-  const taken = await takenVersions(db, { connection, versions: listed.versions })
+  const taken = await decidedVersions(db, { connection, versions: listed.versions })
   return taken.symmetricDifference(listed.taken).size === 0
 }
 
@@ -147,7 +153,7 @@ export async function openSource(
   signal: AbortSignal,
 ): Promise<OpenedFeed> {
   if (!source) throw new Failure('config_invalid', `connection "${connection}" has no source in the configuration`)
-  const taken = (versions: readonly string[]) => takenVersions(ctx.store.db, { connection, versions })
+  const taken = (versions: readonly string[]) => decidedVersions(ctx.store.db, { connection, versions })
   const reading = await source.connector.open({ now: ctx.now, signal, taken })
   return { name: 'source', rules: source, reading }
 }
@@ -177,13 +183,13 @@ function archiveInTurn(ctx: SyncContext, connection: SyncConnection): Promise<vo
 async function archiveNow(ctx: SyncContext, connection: SyncConnection): Promise<void> {
   const { db } = ctx.store
   // Before the linked connections are looked at: their runs are added before the export that they read is decided about.
-  const unsettled = await unsettledSources(db, connection.name)
+  const unsettled = await sourcesToArchive(db, connection.name)
   const connector = connection.feeds.source?.connector
   // A linked connection that has not read the export yet may have to read it here.
   const linked = linkedConnections(ctx, connection.name).map(({ name }) => name)
   if (linked.length > 0 && unsettled.length > 0) {
     const undecided = await undecidedOf(db, linked)
-    const unread = await unreadBy(db, { connection: connection.name, linked })
+    const unread = await linkedConnectionsToRead(db, { connection: connection.name, linked })
     const reason = waitingReason(undecided, unread)
     if (reason !== null && connector?.closeReading)
       for (const { source } of unsettled)
@@ -193,7 +199,7 @@ async function archiveNow(ctx: SyncContext, connection: SyncConnection): Promise
   for (const { source, outcome } of unsettled) {
     try {
       await connector?.closeReading?.(source, outcome)
-      await markSettled(db, { connection: connection.name, version: source.version, now: ctx.now() })
+      await markArchived(db, { connection: connection.name, version: source.version, now: ctx.now() })
     } catch (error) {
       const { message, type } = describeError(error)
       ctx.events.sourceNotArchived({ connection: connection.name, source: source.name, reason: message ?? type })

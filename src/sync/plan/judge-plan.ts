@@ -9,7 +9,7 @@ import type { KeyChangeCandidate } from '../../identity/key-change-candidates.ts
 import type { AcceptedSource } from '../../store/connections/sources.ts'
 import { sharedAddresses } from '../../store/key-answers.ts'
 import { type headcount, rosterEntries } from '../../store/roster/roster.ts'
-import { recentlyPassed, usualOf } from '../../store/runs/passed.ts'
+import { countRecentlyPassed, usualOf } from '../../store/runs/recently-passed.ts'
 import type { FeedName } from '../../store/runs/runs.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
 import type { SyncConnection } from '../context/context.ts'
@@ -168,5 +168,5 @@ export async function recentOf(
   db: Db,
   recent: { connection: string; feed: FeedName; asOf: string; now: Date },
 ): Promise<Pick<GuardFacts, 'recent' | 'recentBy'>> {
-  return { recent: await recentlyPassed(db, recent), recentBy: passedBy[recent.feed] }
+  return { recent: await countRecentlyPassed(db, recent), recentBy: passedBy[recent.feed] }
 }

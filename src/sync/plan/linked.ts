@@ -1,5 +1,5 @@
 import { type ClaimedRun, claimRun } from '../../store/runs/claims.ts'
-import { addWaitingRun, askersOfRun, ensureConnection, type Trigger } from '../../store/runs/runs.ts'
+import { addWaitingRun, requestersOfRun, ensureConnection, type Trigger } from '../../store/runs/runs.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 
 /** The connections that read the source of this one too. */
@@ -26,7 +26,7 @@ export async function claimLinkedRuns(ctx: SyncContext, { run }: ClaimedRun): Pr
       feed: 'source',
       trigger: run.trigger as Trigger,
       options,
-      requestedBy: await askersOfRun(db, run.id),
+      requestedBy: await requestersOfRun(db, run.id),
       ridesWith: run.id,
       now: ctx.now(),
     })

@@ -6,9 +6,9 @@ import { explain } from '../../identity/decide/explain.ts'
 import { isLater } from '../../identity/decide/row-book.ts'
 import type { RowAccount } from '../../identity/mapping/row-account.ts'
 import type { Reject } from '../../identity/record.ts'
-import { personNamed } from '../../store/key-answers.ts'
+import { resolveKey } from '../../store/key-answers.ts'
 import type { PlanSummary } from '../../store/plans/plans.ts'
-import { keysOfEmail, rosterEntry } from '../../store/roster/roster.ts'
+import { findKeysByEmail, rosterEntry } from '../../store/roster/roster.ts'
 import type { RequestedPerson, Db, PersonAccount } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { contextOf } from './before-reading.ts'
@@ -44,7 +44,7 @@ export async function preparePerson(
   const { db } = ctx.store
   const { name } = connection
   const known =
-    asked.identityId === undefined ? await keysOfEmail(db, { connection: name, isMeant: emailTest(asked) }) : []
+    asked.identityId === undefined ? await findKeysByEmail(db, { connection: name, isMeant: emailTest(asked) }) : []
   const meant = asked.identityId === undefined ? asked : await underFirstKey(db, name, asked.identityId)
   const feed = await openSource(ctx, connection, signal)
   const context = contextOf(feed.reading, feed.rules, ctx.now())
@@ -118,7 +118,7 @@ export async function preparePerson(
 
 /** A key that a person called another one's is looked for under the first one. */
 async function underFirstKey(db: Db, connection: string, identityId: string): Promise<RequestedPerson> {
-  return requestedPerson(await personNamed(db, { connection, identityId }))
+  return requestedPerson(await resolveKey(db, { connection, identityId }))
 }
 
 function nowhere(

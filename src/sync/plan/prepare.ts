@@ -3,7 +3,7 @@ import { createDecider, type Decider } from '../../identity/decide/decider.ts'
 import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
 import type { HeldPart } from '../../store/plans/held-part.ts'
 import { knownFaults } from '../../store/rejects/known-faults.ts'
-import { hasEmployed, headcount, knowsAnybody, rosterEntries } from '../../store/roster/roster.ts'
+import { hasEmployed, headcount, hasRosterEntries, rosterEntries } from '../../store/roster/roster.ts'
 import type { PlannedWaiting } from '../../store/roster/waiting.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
 import { traceStep } from '../../telemetry/traces.ts'
@@ -137,7 +137,7 @@ async function openPlace(db: Db, connection: SyncConnection, opened: Opened): Pr
     settled: spared?.filter.unchangedPeople,
     onDecided: spared?.filter.addDecision,
   })
-  const isFirst = !(await knowsAnybody(db, connection.name))
+  const isFirst = !(await hasRosterEntries(db, connection.name))
   return {
     db,
     connection: connection.name,

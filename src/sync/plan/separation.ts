@@ -4,7 +4,7 @@ import { withPin } from '../../identity/decide/decisions.ts'
 import { tally } from '../../identity/decide/tally.ts'
 import { judge } from '../../identity/guards/judge.ts'
 import { fieldNames, type IdentityRecord, type RosterEntry } from '../../identity/record.ts'
-import { namedAmong } from '../../store/foreign/people.ts'
+import { findNamed } from '../../store/foreign/people.ts'
 import { keyAnswers } from '../../store/key-answers.ts'
 import type { PlanSummary } from '../../store/plans/plans.ts'
 import { headcount, rosterEntries, rosterSize } from '../../store/roster/roster.ts'
@@ -97,7 +97,7 @@ async function peopleOf(
 ): Promise<{ readonly foreign: readonly IdentityRecord[]; readonly warnings: readonly string[] }> {
   const held = await heldPeople(ctx, connection, { identityIds, signal })
   const known = await rosterEntries(ctx.store.db, { connection: connection.name, identityIds })
-  const named = new Set((await namedAmong(ctx.store.db, { connection: connection.name, identityIds })).map(keyOf))
+  const named = new Set((await findNamed(ctx.store.db, { connection: connection.name, identityIds })).map(keyOf))
   const isStated = (identityId: string) => {
     const entry = known.get(identityId)
     return named.has(identityId) || (entry !== undefined && (entry.retracted !== null || entry.desired !== null))

@@ -1,17 +1,17 @@
 import { machinePrincipal } from '../../contract/control/access.ts'
 import { Failure } from '../../errors.ts'
 import { foldValue } from '../../identity/mapping/fold-value.ts'
-import { record } from '../../store/audit/trail.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { lockActiveRun } from '../../store/runs/claims.ts'
 import { configuredBy } from '../../store/runs/configured.ts'
 import {
   addWaitingRun,
-  askersOfRun,
+  requestersOfRun,
   basisOfHeld,
   getRun,
   moveRun,
-  noteMovedBasis,
-  ofNamedPeople,
+  markBasisOutdated,
+  feedsOfNamedPeople,
   type Run,
   waitingRun,
 } from '../../store/runs/runs.ts'
@@ -65,19 +65,19 @@ async function approve(ctx: SyncContext, decision: Decision & { readonly digest:
     if (connection.approvals.twoPeople) await refuseSamePerson(tx, run, { by, principal })
     if (run.options.separate) await refuseStatedInHeld(tx, { connection: run.connection, ...run.options.separate })
     const basis = await planBasis({ ...ctx, store: { ...ctx.store, db: tx } }, connection)
-    await noteMovedBasis(tx, { runId, basis })
+    await markBasisOutdated(tx, { runId, basis })
     const { moved = null } = (await getRun(tx, runId)) ?? {}
     const said = { digest, ...(because !== null && { reason: because }) }
     const approved = { act: 'run.approved', connection: run.connection, by, runId, now } as const
     if (moved !== null) {
       const again = await askAgain(tx, run, { digest, by, because, now })
-      await record(tx, { ...approved, details: { ...said, again } })
+      await recordAuditEntry(tx, { ...approved, details: { ...said, again } })
       return { again, batches: 0 }
     }
     if (!(await moveRun(tx, { id: runId, to: 'delivering', now, by, because, digest }))) {
       throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
     }
-    await record(tx, { ...approved, details: said })
+    await recordAuditEntry(tx, { ...approved, details: said })
     const done = await acceptPlan(tx, run, connection, now)
     if (done === 0) await moveRun(tx, { id: runId, to: 'finished', now })
     return { again: null, batches: done }
@@ -133,7 +133,7 @@ function refuseExpired({ id, connection, expiresAt, options }: Run, now: Date): 
  */
 async function refuseSamePerson(db: Db, run: Run, approver: Requester): Promise<void> {
   const rule = '"approvals.twoPeople" wants another person to approve it'
-  const asked = (await askersOfRun(db, run.id)).find((asker) => isSame(asker, approver))
+  const asked = (await requestersOfRun(db, run.id)).find((asker) => isSame(asker, approver))
   if (asked) {
     const who = isSameName(asked, approver) ? approver.by : asked.by
     throw new Failure('conflict', `${who} asked for run ${run.id}${alike(asked, approver)}: ${rule}`)
@@ -171,11 +171,11 @@ async function askAgain(
   { digest, by, because, now }: { digest: string; by: string; because: string | null; now: Date },
 ): Promise<string> {
   const waiting = await waitingRun(tx, { connection, feed })
-  const other = waiting?.options.again?.runId ?? (waiting && ofNamedPeople.has(feed) ? waiting.id : runId)
+  const other = waiting?.options.again?.runId ?? (waiting && feedsOfNamedPeople.has(feed) ? waiting.id : runId)
   if (other !== runId) throw new Failure('conflict', `run ${other} is being planned again; approve when that has ended`)
   const { plan: _, joined: __, held: ___, ...kept } = asked
   const options = { ...kept, again: { runId, digest, by, because } }
-  const requestedBy = await askersOfRun(tx, runId)
+  const requestedBy = await requestersOfRun(tx, runId)
   return await addWaitingRun(tx, { connection, feed, trigger: 'operator', options, requestedBy, now })
 }
 

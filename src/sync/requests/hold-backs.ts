@@ -1,8 +1,8 @@
 import { Failure } from '../../errors.ts'
 import { dateIn } from '../../identity/decide/decide.ts'
-import { record } from '../../store/audit/trail.ts'
-import { addHoldBack, dropHoldBack, type HoldBack, holdBacks, makeDue } from '../../store/hold-backs.ts'
-import { recordMovedKeys, personNamed } from '../../store/key-answers.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
+import { addHoldBack, dropHoldBack, type HoldBack, holdBacks, makePersonDue } from '../../store/hold-backs.ts'
+import { markPlansOutdated, resolveKey } from '../../store/key-answers.ts'
 import { rosterEntry } from '../../store/roster/roster.ts'
 import { addWaitingRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
@@ -32,7 +32,7 @@ export async function holdBack(
   const day = dayOf(until, today)
   const runId = await ctx.store.db.transaction().execute(async (tx) => {
     await refuseWhilePlanning(tx, connection.name)
-    const named = { connection: connection.name, identityId: await personNamed(tx, person) }
+    const named = { connection: connection.name, identityId: await resolveKey(tx, person) }
     const entry = await rosterEntry(tx, named)
     if (!entry || (entry.desired ?? entry.confirmed) === null)
       throw new Failure('not_found', `"${connection.name}" has no person ${person.identityId}`)
@@ -50,7 +50,7 @@ export async function holdBack(
         `person ${named.identityId} is held back until ${already.until} already, by ${already.by}: end that first (--end)`,
       )
     await addHoldBack(tx, { ...named, until: day, reason, by, now, today })
-    await record(tx, { act: 'hold_back.placed', ...named, by, details: { until: day, reason }, now })
+    await recordAuditEntry(tx, { act: 'hold_back.placed', ...named, by, details: { until: day, reason }, now })
     return await lookAgain(tx, named, { what: `1 person of it is held back until ${day} since, by ${by}`, now })
   })
   ctx.events.departureHeldBack({ ...person, by, until: day })
@@ -64,11 +64,11 @@ export async function endHoldBack(ctx: SyncContext, { by, ...person }: Person & 
   const now = ctx.now()
   const runId = await ctx.store.db.transaction().execute(async (tx) => {
     await refuseWhilePlanning(tx, connection.name)
-    const named = { connection: connection.name, identityId: await personNamed(tx, person) }
+    const named = { connection: connection.name, identityId: await resolveKey(tx, person) }
     const [known] = await holdBacks(tx, { ...named, today: todayOf(connection, now) })
     if (!known || !(await dropHoldBack(tx, named)))
       throw new Failure('not_found', `no leaving of person ${named.identityId} is held back`)
-    await record(tx, { act: 'hold_back.ended', ...named, by, now })
+    await recordAuditEntry(tx, { act: 'hold_back.ended', ...named, by, now })
     return await lookAgain(tx, named, { what: `1 person of it is no longer held back, by ${by}`, now })
   })
   ctx.events.departureHeldBack({ ...person, by, until: null })
@@ -95,8 +95,8 @@ async function lookAgain(
   { connection, identityId }: Person,
   { what, now }: { what: string; now: Date },
 ): Promise<string | null> {
-  await recordMovedKeys(tx, { connection, identityIds: [identityId], what })
-  if (!(await makeDue(tx, { connection, identityId, now }))) return null
+  await markPlansOutdated(tx, { connection, identityIds: [identityId], what })
+  if (!(await makePersonDue(tx, { connection, identityId, now }))) return null
   return await addWaitingRun(tx, { connection, feed: 'roster', trigger: 'operator', options: {}, now })
 }
 

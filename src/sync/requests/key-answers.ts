@@ -1,16 +1,16 @@
 import { Failure } from '../../errors.ts'
 import { counted } from '../../identity/counted.ts'
 import type { KeyChangeCandidate } from '../../identity/key-change-candidates.ts'
-import { record } from '../../store/audit/trail.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
 import {
   dropKeyAnswer,
   type KeyAnswer,
-  keepKeyAnswers,
+  storeKeyAnswers,
   keyAnswers,
   listKeyAnswers,
-  recordMovedKeys,
-  openPairs,
-  runWithBoth,
+  markPlansOutdated,
+  openCandidates,
+  heldRunWithBothKeys,
 } from '../../store/key-answers.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { ensureConnection, getRun } from '../../store/runs/runs.ts'
@@ -51,7 +51,7 @@ export async function answerPairs(
   const { connection } = run
   return await ctx.store.db.transaction().execute(async (tx) => {
     await refuseWhilePlanning(tx, connection)
-    const pairs = await openPairs(tx, { connection, runId })
+    const pairs = await openCandidates(tx, { connection, runId })
     const clear = pairs.filter((pair) => pair.clear || !same)
     if (pairs.length === 0) throw new Failure('conflict', `run ${runId} has no pair of keys that waits for an answer`)
     if (clear.length === 0)
@@ -80,9 +80,9 @@ export async function withdrawAnswer(
     if (dropped === null)
       throw new Failure('not_found', `no one has said what the keys ${former} and ${identityId} name`)
     const what = `an answer about its keys was taken back since, by ${by}`
-    const moved = await recordMovedKeys(tx, { connection, identityIds: [names, identityId], what })
+    const moved = await markPlansOutdated(tx, { connection, identityIds: [names, identityId], what })
     const details = { same: dropped.same, former: names, key: identityId }
-    await record(tx, { act: 'keys.withdrawn', connection, by, details, now: ctx.now() })
+    await recordAuditEntry(tx, { act: 'keys.withdrawn', connection, by, details, now: ctx.now() })
     ctx.events.keysDecided({ connection, by, keys: 1, answer: 'withdrawn' })
     return { answered: 1, unclear: 0, moved }
   })
@@ -92,10 +92,10 @@ export async function withdrawAnswer(
 export async function listKeys(
   ctx: SyncContext,
   { connection, limit }: { connection: string; limit: number },
-): Promise<{ answers: KeyAnswer[]; pairs: Awaited<ReturnType<typeof openPairs>> }> {
+): Promise<{ answers: KeyAnswer[]; pairs: Awaited<ReturnType<typeof openCandidates>> }> {
   requireConnection(ctx, connection)
   const { db } = ctx.store
-  return { answers: await listKeyAnswers(db, connection), pairs: await openPairs(db, { connection, limit }) }
+  return { answers: await listKeyAnswers(db, connection), pairs: await openCandidates(db, { connection, limit }) }
 }
 
 async function keep(
@@ -134,23 +134,23 @@ async function keep(
         `${identityId} is a person of its own by now: if that was sent in error, take it back first (rollcall retract ${identityId})`,
       )
     // A run that found the pair knows that the former key is gone.
-    const both = isFound ? null : await runWithBoth(tx, { connection, former, identityId })
+    const both = isFound ? null : await heldRunWithBothKeys(tx, { connection, former, identityId })
     if (both !== null && (person.desired?.separatedAt ?? null) === null)
       throw new Failure('conflict', `the export of run ${both} lists both, ${former} and ${identityId}, as employed`)
   }
   const now = ctx.now()
-  await keepKeyAnswers(tx, { connection, pairs, same, by, now })
+  await storeKeyAnswers(tx, { connection, pairs, same, by, now })
   const what =
     pairs.length === 1
       ? `1 answer about its keys was given since, by ${by}`
       : `${pairs.length} answers about its keys were given since, by ${by}`
-  const moved = await recordMovedKeys(tx, { connection, identityIds, what })
+  const moved = await markPlansOutdated(tx, { connection, identityIds, what })
   const details = {
     same,
     former: pairs.map(({ firstKey }) => firstKey),
     keys: pairs.map(({ identityId }) => identityId),
   }
-  await record(tx, { act: 'keys.answered', connection, by, details, now })
+  await recordAuditEntry(tx, { act: 'keys.answered', connection, by, details, now })
   ctx.events.keysDecided({ connection, by, keys: pairs.length, answer: same ? 'one person' : 'two people' })
   return { answered: pairs.length, moved }
 }

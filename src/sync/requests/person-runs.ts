@@ -1,8 +1,8 @@
 import { Failure } from '../../errors.ts'
-import { record } from '../../store/audit/trail.ts'
-import { freeConnection } from '../../store/connections/connections.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
+import { unblockConnection } from '../../store/connections/connections.ts'
 import { makeDueNow } from '../../store/deliveries/due.ts'
-import { addOwnRun, ensureConnection, getRun, noteRequested, type Run, waitingRun } from '../../store/runs/runs.ts'
+import { addOwnRun, ensureConnection, getRun, addRequesters, type Run, waitingRun } from '../../store/runs/runs.ts'
 import { requireConnection, type SyncContext } from '../context/context.ts'
 import { requireSource } from '../plan/plan-person.ts'
 import { requestedPerson } from '../plan/watch-person.ts'
@@ -23,7 +23,7 @@ export async function requestPerson(
   const now = ctx.now()
   const person = requestedPerson(request.person)
   await ensureConnection(db, name)
-  await freeConnection(db, name)
+  await unblockConnection(db, name)
   await makeDueNow(db, { connection: name, now })
   const run = { connection: name, feed: 'person', trigger: 'operator', options: { person }, requestedBy, now } as const
   const { by = 'operator' } = request
@@ -31,11 +31,12 @@ export async function requestPerson(
   const added = await db.transaction().execute(async (tx) => {
     const id = await addOwnRun(tx, run)
     const about = { connection: name, by, ...(identityId !== undefined && { identityId }), now }
-    if (id !== null) await record(tx, { act: 'run.requested', ...about, runId: id, details: { feed: 'person' } })
+    if (id !== null)
+      await recordAuditEntry(tx, { act: 'run.requested', ...about, runId: id, details: { feed: 'person' } })
     return id
   })
   const runId = added ?? (await joined(ctx, name, person.digest))
-  if (added === null) await noteRequested(db, { runId, requestedBy })
+  if (added === null) await addRequesters(db, { runId, requestedBy })
   if (added !== null) ctx.events.runRequested({ runId, connection: name, trigger: 'operator' })
   await sweep(ctx)
   const asked = await getRun(db, runId)

@@ -9,12 +9,12 @@ import { judge } from '../../identity/guards/judge.ts'
 import { type Meaning, meanings } from '../../identity/mapping/classified.ts'
 import { foldValue } from '../../identity/mapping/fold-value.ts'
 import type { RosterEntry } from '../../identity/record.ts'
-import { record } from '../../store/audit/trail.ts'
-import { type ClassifiedEntry, storeClassifiedValue as keepClassedValue } from '../../store/classified-values.ts'
-import { connectionStates, forgetTarget, freeConnection } from '../../store/connections/connections.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
+import { type ClassifiedValueEntry, storeClassifiedValue as keepClassedValue } from '../../store/classified-values.ts'
+import { connectionStates, forgetTarget, unblockConnection } from '../../store/connections/connections.ts'
 import { makeDueNow } from '../../store/deliveries/due.ts'
 import { pendingCount, releaseEvents } from '../../store/inbox/inbox.ts'
-import { laterKeys, personNamed } from '../../store/key-answers.ts'
+import { laterKeys, resolveKey } from '../../store/key-answers.ts'
 import { dropPlan, stagePeople } from '../../store/plans/plans.ts'
 import { headcount, rosterEntry, unretract } from '../../store/roster/roster.ts'
 import { lockActiveRun } from '../../store/runs/claims.ts'
@@ -60,7 +60,7 @@ export async function requestRun(
   await ensureConnection(db, connection.name)
   if (request.trigger === 'operator') {
     // A person who asks for a run says that what stood in the way is gone; if not, the next answer tells.
-    await freeConnection(db, connection.name)
+    await unblockConnection(db, connection.name)
     await makeDueNow(db, { connection: connection.name, now })
   }
   const { trigger, feed = mainFeed(connection), options = {}, by = 'operator' } = request
@@ -90,7 +90,7 @@ export async function requestRun(
       ...(options.verify && { verify: true }),
     }
     if (trigger === 'operator')
-      await record(tx, { act: 'run.requested', connection: connection.name, by, runId: id, details, now })
+      await recordAuditEntry(tx, { act: 'run.requested', connection: connection.name, by, runId: id, details, now })
     return id
   })
   ctx.events.runRequested({ runId, connection: connection.name, trigger })
@@ -135,7 +135,7 @@ export async function retractPerson(
 ): Promise<Run> {
   const { db } = ctx.store
   const connection = requireConnection(ctx, request.connection)
-  const identityId = await personNamed(db, request)
+  const identityId = await resolveKey(db, request)
   const { reason, by } = request
   const counted = tally()
   counted.retract({ identityId, isPinned: await isPinned(db, connection, identityId) })
@@ -155,7 +155,7 @@ export async function retractPerson(
       now: ctx.now(),
     })
     await stagePeople(tx, id, [{ identityId, entry: null, change, origin: null }])
-    await record(tx, {
+    await recordAuditEntry(tx, {
       act: 'retraction.requested',
       connection: connection.name,
       by,
@@ -213,9 +213,9 @@ export async function unblock(
   const { wasBlocked, due } = await db.transaction().execute(async (tx) => {
     // The batches first, as whoever cancels a run locks them.
     const hastened = await makeDueNow(tx, { connection: name, now: ctx.now() })
-    const freed = await freeConnection(tx, name)
+    const freed = await unblockConnection(tx, name)
     if (freed && state?.blocked?.status === 404 && 'name' in connection.target) await forgetTarget(tx, name)
-    if (freed) await record(tx, { act: 'connection.unblocked', connection: name, by, now: ctx.now() })
+    if (freed) await recordAuditEntry(tx, { act: 'connection.unblocked', connection: name, by, now: ctx.now() })
     return { wasBlocked: freed, due: hastened }
   })
   if (wasBlocked) ctx.events.connectionUnblocked({ connection: name, by })
@@ -227,7 +227,7 @@ export async function unblock(
 export async function classifyValue(
   ctx: SyncContext,
   { connection: name, value, meaning, by }: { connection: string; value: string; meaning: Meaning; by: string },
-): Promise<ClassifiedEntry> {
+): Promise<ClassifiedValueEntry> {
   const { db } = ctx.store
   const field = meanings[meaning]
   const feeds = Object.values(requireConnection(ctx, name).feeds)
@@ -241,7 +241,7 @@ export async function classifyValue(
   await db.transaction().execute(async (tx) => {
     await keepClassedValue(tx, { connection: name, ...classed, now })
     const details = { field, value: classed.value, meaning }
-    await record(tx, { act: 'value.classed', connection: name, by, details, now })
+    await recordAuditEntry(tx, { act: 'value.classed', connection: name, by, details, now })
   })
   ctx.events.valueClassified({ connection: name, field, meaning, by })
   return { ...classed, classedAt: now }
@@ -256,7 +256,7 @@ export async function restorePerson(
   await ctx.store.db.transaction().execute(async (tx) => {
     if (!(await unretract(tx, person)))
       throw new Failure('not_found', `"${connection.name}" has no retracted person ${person.identityId}`)
-    await record(tx, { act: 'retraction.undone', ...person, by, now: ctx.now() })
+    await recordAuditEntry(tx, { act: 'retraction.undone', ...person, by, now: ctx.now() })
   })
   ctx.events.personRestored({ ...person, by })
   return await requestRun(ctx, {
@@ -295,7 +295,7 @@ export async function endRun(
       throw new Failure('conflict', `run ${runId} is ${before.state} and cannot be ${to}`)
     }
     const details = { ...(before.digest !== null && { digest: before.digest }), ...(because && { reason: because }) }
-    await record(tx, { act: `run.${to}`, connection: before.connection, by, runId, details, now: ctx.now() })
+    await recordAuditEntry(tx, { act: `run.${to}`, connection: before.connection, by, runId, details, now: ctx.now() })
     await dropPlan(tx, runId, ctx.now())
     if (to === 'rejected') await decideSource(tx, before, { outcome: 'refused', now: ctx.now() })
     else await releaseEvents(tx, runId)

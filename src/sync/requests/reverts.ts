@@ -1,5 +1,5 @@
 import { Failure } from '../../errors.ts'
-import { record } from '../../store/audit/trail.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { lockActiveRun } from '../../store/runs/claims.ts'
 import { addOwnRun, getRun, type Run, revertOf } from '../../store/runs/runs.ts'
 import type { RevertAccount } from '../../store/schema.ts'
@@ -42,7 +42,7 @@ export async function requestRevert(
     if (added === null)
       throw new Failure('conflict', `another run of "${name}" that reverts one waits; ask again when it has ended`)
     const details = { reverts: runId, reason, people: account.revert.people }
-    await record(tx, { act: 'revert.requested', connection: name, by, runId: added, details, now })
+    await recordAuditEntry(tx, { act: 'revert.requested', connection: name, by, runId: added, details, now })
     return added
   })
   ctx.events.runRequested({ runId: id, connection: name, trigger: 'operator' })

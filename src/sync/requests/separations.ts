@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import { dateIn } from '../../identity/decide/decide.ts'
-import { record } from '../../store/audit/trail.ts'
-import { foreignAmong, namedAmong } from '../../store/foreign/people.ts'
+import { recordAuditEntry } from '../../store/audit/trail.ts'
+import { findForeign, findNamed } from '../../store/foreign/people.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { lockActiveRun } from '../../store/runs/claims.ts'
 import { addOwnRun, type Run, separationOf } from '../../store/runs/runs.ts'
@@ -50,7 +50,7 @@ export async function requestSeparation(ctx: SyncContext, request: Request): Pro
     if (added === null)
       throw new Failure('conflict', `another run of "${name}" that separates people waits; ask again when it has ended`)
     const details = { people: identityIds.length, on, reason }
-    await record(tx, { act: 'separation.requested', connection: name, by, runId: added, details, now })
+    await recordAuditEntry(tx, { act: 'separation.requested', connection: name, by, runId: added, details, now })
     return added
   })
   ctx.events.runRequested({ runId: id, connection: name, trigger: 'operator' })
@@ -86,7 +86,7 @@ function isDay(text: string): boolean {
 
 /** Refuses people whom HR knows, whom the platform does not hold or has separated, and those about whom another run is under way. */
 async function refuseOthers(tx: Db, connection: string, identityIds: readonly string[]): Promise<void> {
-  const found = await foreignAmong(tx, { connection, identityIds })
+  const found = await findForeign(tx, { connection, identityIds })
   const stranger = identityIds.find((identityId) => found.get(identityId)?.isSeparated !== false)
   if (stranger !== undefined) {
     if (found.has(stranger)) throw new Failure('conflict', `person ${stranger} is separated on the platform already`)
@@ -112,7 +112,7 @@ export async function refuseStatedInHeld(
   tx: Db,
   { connection, identityIds }: { connection: string; identityIds: readonly string[] },
 ): Promise<void> {
-  const named = await namedAmong(tx, { connection, identityIds })
+  const named = await findNamed(tx, { connection, identityIds })
   const stated = named.find((person) => person.heldRun !== null)
   if (stated === undefined) return
   const { identityId, heldRun } = stated
@@ -131,7 +131,7 @@ async function whyNotForeign(tx: Db, connection: string, identityId: string): Pr
         ? `person ${identityId} is known, and has left on ${entry.desired.separatedAt.slice(0, 10)}: there is nothing to separate`
         : `person ${identityId} is known from HR, which says when they leave: \`rollcall person ${identityId}\` shows it`,
     )
-  const [named] = await namedAmong(tx, { connection, identityIds: [identityId] })
+  const [named] = await findNamed(tx, { connection, identityIds: [identityId] })
   if (named?.hasRow)
     return new Failure(
       'conflict',

@@ -3,16 +3,16 @@ import type { Verdict } from '../../identity/change.ts'
 import { areCovered, judgesFaults } from '../../identity/guards/covered.ts'
 import { doubtsValues, untainted } from '../../identity/guards/taints.ts'
 import type { Payload } from '../../queue/jobs.ts'
-import { record, rollcall } from '../../store/audit/trail.ts'
-import { type SourceOutcome, takeSource } from '../../store/connections/sources.ts'
+import { recordAuditEntry, rollcall } from '../../store/audit/trail.ts'
+import { type SourceOutcome, recordSourceDecision } from '../../store/connections/sources.ts'
 import { dropStated } from '../../store/foreign/people.ts'
 import { dropSolvedProblems, rejectedEvents } from '../../store/history/history.ts'
 import { holdAllEvents, refuseEvents, acknowledgeEvents } from '../../store/inbox/inbox.ts'
-import { acceptLeavers, recordLeavers, endLeavers } from '../../store/leavers/clock.ts'
+import { acceptLeavers, recordLeavers, acknowledgeVerifiedLeavers } from '../../store/leavers/clock.ts'
 import type { DeliveredBy } from '../../store/plans/batches.ts'
 import { writeOutEntries } from '../../store/plans/entries.ts'
-import { acceptIndex, keepIndex, keepPart } from '../../store/plans/export-index.ts'
-import { storeGoingOn } from '../../store/plans/go-on.ts'
+import { acceptIndex, storeIndex, storeIndexPart } from '../../store/plans/export-index.ts'
+import { storePassedPart } from '../../store/plans/passed-part.ts'
 import {
   clearPlan,
   commitPlan,
@@ -23,17 +23,17 @@ import {
 } from '../../store/plans/plans.ts'
 import { storeHeldPart } from '../../store/plans/held-part.ts'
 import { hasNewFaults } from '../../store/rejects/known-faults.ts'
-import { keepAccount } from '../../store/runs/accounts.ts'
+import { storeAccount } from '../../store/runs/accounts.ts'
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../../store/runs/claims.ts'
-import { noteConfiguration } from '../../store/runs/configured.ts'
+import { recordConfiguration } from '../../store/runs/configured.ts'
 import {
   addWaitingRun,
-  askersOfRun,
+  requestersOfRun,
   type FeedName,
   getRun,
   heldReason,
   moveRun,
-  ofNamedPeople,
+  feedsOfNamedPeople,
   type Run,
   type Trigger,
 } from '../../store/runs/runs.ts'
@@ -181,7 +181,7 @@ async function readAndPlan(
   const { plan: kept, joined } = claim.run.options
   if (joined) {
     const { feed, trigger } = claim.run
-    const requestedBy = await askersOfRun(db, claim.run.id)
+    const requestedBy = await requestersOfRun(db, claim.run.id)
     const asked = { feed: feed as FeedName, trigger: trigger as Trigger, options: joined, requestedBy, now: ctx.now() }
     await addWaitingRun(db, { connection: connection.name, ...asked })
   }
@@ -211,14 +211,14 @@ async function readAndPlan(
     const { name, configuration } = connection
     if (!(await markPlanned(tx, planned(claim, plan), { ...plan, configuration, basis, verification: found }, now)))
       throw new Overtaken()
-    await keepIndex(tx, claim.run.id, plan.index ?? null)
-    if (plan.account) await keepAccount(tx, { runId: claim.run.id, connection: name, account: plan.account })
-    await noteConfiguration(tx, { connection: name, configuration, startedBy: ctx.startedBy })
+    await storeIndex(tx, claim.run.id, plan.index ?? null)
+    if (plan.account) await storeAccount(tx, { runId: claim.run.id, connection: name, account: plan.account })
+    await recordConfiguration(tx, { connection: name, configuration, startedBy: ctx.startedBy })
     const { source, asOf, rows, counts, digest } = plan
     const read = source && { source: source.name, version: source.version, bytes: source.bytes }
     const act = { connection: name, by: rollcall, now }
     const details = { ...read, asOf, rows, counts, digest, configuration }
-    await record(tx, { ...act, act: 'run.planned', runId: claim.run.id, details })
+    await recordAuditEntry(tx, { ...act, act: 'run.planned', runId: claim.run.id, details })
     const stating = { connection: connection.name, timeZone: timeZoneOf(connection, claim.run), now }
     // A record that is removed is no person who leaves.
     if (!connection.records) await recordLeavers(tx, { ...stating, runId: claim.run.id })
@@ -227,7 +227,7 @@ async function readAndPlan(
     if (heldPart && aside !== null) {
       if (!connection.records) await recordLeavers(tx, { ...stating, runId: aside })
       const held = { failed: failedGuards(heldPart.guards), digest: heldPart.digest, of: claim.run.id }
-      await record(tx, { ...act, act: 'run.held', runId: aside, details: held })
+      await recordAuditEntry(tx, { ...act, act: 'run.held', runId: aside, details: held })
     }
     return aside
   }
@@ -277,7 +277,7 @@ async function planOf(
   const keep = async (part: number, data: Buffer) =>
     await ctx.store.db.transaction().execute(async (tx) => {
       if (!(await holdsRun(tx, claim))) throw new Overtaken()
-      await keepPart(tx, { runId, part, data })
+      await storeIndexPart(tx, { runId, part, data })
     })
   const isAlone = feed.name !== 'source' || feed.reading.source === null || options.plan || again
   if (!isAlone) await startLinkedRuns(ctx, claim, { signal, job, fetched: feed })
@@ -328,7 +328,7 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
       // The rest has another digest than the plan that was made.
       const { digest } = (part && (await getRun(tx, run.id))) ?? run
       const details = { failed: failedGuards(run.guards ?? []), digest, ...(part && { wentOn: part.run.id }) }
-      await record(tx, { ...about, act: 'run.held', by: rollcall, details, now })
+      await recordAuditEntry(tx, { ...about, act: 'run.held', by: rollcall, details, now })
       return part
     })
     setAttributes({ 'rollcall.state': 'held' })
@@ -350,7 +350,7 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
     })
     if (!moved) throw new Overtaken()
     const details = { digest: run.digest, batches: done, ...(by !== null && { approvedBy: by }) }
-    await record(tx, { ...about, act: 'run.passed', by: rollcall, details, now })
+    await recordAuditEntry(tx, { ...about, act: 'run.passed', by: rollcall, details, now })
     return done
   })
   setAttributes({ 'rollcall.state': committed > 0 ? 'delivering' : 'unchanged' })
@@ -371,7 +371,7 @@ async function goOn(
 ): Promise<{ readonly run: Run; readonly batches: number } | null> {
   const verdicts = guards ?? []
   const kinds = untainted(verdicts, connection.onHold.send)
-  const id = await storeGoingOn(tx, {
+  const id = await storePassedPart(tx, {
     runId,
     kinds,
     withoutValues: doubtsValues(verdicts),
@@ -383,7 +383,14 @@ async function goOn(
   const batches = await acceptPlan(tx, run, connection, now)
   await moveRun(tx, { id: run.id, to: batches > 0 ? 'delivering' : 'unchanged', now })
   const details = { digest: run.digest, batches, of: runId, kinds }
-  await record(tx, { act: 'run.passed', connection: run.connection, by: rollcall, runId: run.id, details, now })
+  await recordAuditEntry(tx, {
+    act: 'run.passed',
+    connection: run.connection,
+    by: rollcall,
+    runId: run.id,
+    details,
+    now,
+  })
   return { run, batches }
 }
 
@@ -423,7 +430,7 @@ export async function acceptPlan(tx: Db, run: Run, connection: SyncConnection, n
     now,
   }
   const batches = await acceptIndex(tx, committed, () => commitPlan(tx, committed))
-  if (!connection.records) await endLeavers(tx, stating)
+  if (!connection.records) await acknowledgeVerifiedLeavers(tx, stating)
   await dropSolvedProblems(tx, run.connection)
   await dropStated(tx, run.connection)
   await decideSource(tx, run, { outcome: 'accepted', now })
@@ -445,7 +452,7 @@ export async function decideSource(
 ): Promise<void> {
   if (run.feed !== 'source' && run.feed !== 'webhook') return
   if (run.feed === 'source') {
-    if (run.source) await takeSource(tx, { connection: run.connection, source: run.source, outcome, now })
+    if (run.source) await recordSourceDecision(tx, { connection: run.connection, source: run.source, outcome, now })
     // Further exports wait behind this one.
     if (run.source?.more)
       await addWaitingRun(tx, { connection: run.connection, feed: 'source', trigger: 'file', options: {}, now })
@@ -466,7 +473,7 @@ export async function continueAfterAccept(ctx: SyncContext, run: Run, batches: n
   if (connection) await archiveSources(ctx, connection)
   // What was accepted may hold a day that has begun by now, and there may be no daemon that would look for it. A run that a person asked for to do
   // one thing does nothing beside it.
-  const isAlone = ofNamedPeople.has(run.feed) || run.options.plan !== undefined
+  const isAlone = feedsOfNamedPeople.has(run.feed) || run.options.plan !== undefined
   if (!isAlone) await addDueRuns(ctx, { connection: run.connection })
   if (batches === 0) {
     ctx.events.runUnchanged({ ...about, people: run.records ?? 0 })
@@ -495,7 +502,7 @@ async function failRun(ctx: SyncContext, claim: ClaimedRun, failure: Failure): P
     if (!failed) return
     await dropPlan(tx, id, ctx.now())
     const details = { code: failure.code }
-    await record(tx, { act: 'run.failed', connection, by: rollcall, runId: id, details, now: ctx.now() })
+    await recordAuditEntry(tx, { act: 'run.failed', connection, by: rollcall, runId: id, details, now: ctx.now() })
   })
   ctx.events.runFailed({ runId: id, connection, code: failure.code, reason: failure.message })
   const { trigger, feed, created_at: createdAt } = claim.run

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import type { RosterEntry } from '../../identity/record.ts'
 import { targetOf } from '../../store/connections/connections.ts'
-import { restoredOf } from '../../store/connections/installation.ts'
+import { findRestore } from '../../store/connections/installation.ts'
 import {
-  claimDoubted,
+  claimPeopleInDoubt,
   connectionsInDoubt,
   type PersonInDoubt,
-  noteAnswers,
-  repeatReading,
+  recordAnswers,
+  retryLookUp,
 } from '../../store/in-doubt.ts'
 import { lockEntries, recordVerification, rosterEntries, rosterSize } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
@@ -51,8 +51,8 @@ async function readConnection(
   const { id, resource } = await targetOf(db, connection)
   if (id === null) return
   // After a restore, what the platform has is compared with what it had at the time of the backup before that is forgotten.
-  if (await restoredOf(db, connection)) return
-  const people = await claimDoubted(db, { connection, now: ctx.now() })
+  if (await findRestore(db, connection)) return
+  const people = await claimPeopleInDoubt(db, { connection, now: ctx.now() })
   if (people.length === 0) return
   const endpoint = endpointAt(ctx, ctx.connections.get(connection), { id, resource, signal })
   const maxSingleLookUps = singleLookUpLimit(endpoint, await rosterSize(db, connection))
@@ -67,7 +67,7 @@ async function readConnection(
     const identityIds = new Set(group.map(({ identityId }) => identityId))
     const stop = await lookUpInPortions(endpoint, identityIds, { maxSingleLookUps, recordRead: noteRead })
     if (stop === null) continue
-    await repeatReading(db, { connection, identityIds: [...unread], now: ctx.now() })
+    await retryLookUp(db, { connection, identityIds: [...unread], now: ctx.now() })
     break
   }
   ctx.events.inDoubtVerified({ connection, people: people.length, differing })
@@ -113,7 +113,7 @@ async function note(
     await recordVerification(tx, { connection, found: read })
     const same = new Set(read.filter(({ isSame }) => isSame).map(({ identityId }) => identityId))
     const answers = identityIds.map((identityId) => ({ identityId, isSame: same.has(identityId) }))
-    await noteAnswers(tx, { connection, answers, now })
+    await recordAnswers(tx, { connection, answers, now })
     const differing = read.filter(({ isSame, asDesired }) => !isSame && !asDesired).length
     if (differing > 0 && repairs === 'by a run') await addRepair(tx, { connection, now })
     return differing

@@ -5,7 +5,7 @@ import {
   claimChecks,
   employedWithEmail,
   type LeaverCheck,
-  noteChecked,
+  recordCheckResults,
 } from '../../store/leavers/checks.ts'
 import type { Platform, SyncContext } from '../context/context.ts'
 import { type Endpoint, request } from '../target/endpoint.ts'
@@ -56,7 +56,7 @@ export async function verifyLeavers(
     requests: 0,
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
   }
-  const note = (results: readonly CheckResult[]): Promise<void> => noteChecked(db, results, now)
+  const note = (results: readonly CheckResult[]): Promise<void> => recordCheckResults(db, results, now)
   try {
     const people = claimed.filter((person): person is Addressed => person.email !== null)
     await note(claimed.filter(({ email }) => email === null).map(({ id }) => ({ id, ...nothing('no_email') })))

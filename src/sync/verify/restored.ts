@@ -1,5 +1,5 @@
 import type { RosterEntry } from '../../identity/record.ts'
-import { endLearning, type Learned, recordLearned, restoredOf } from '../../store/connections/installation.ts'
+import { endLearning, type Learned, recordLearned, findRestore } from '../../store/connections/installation.ts'
 import { recordVerification, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
 import type { Db, Verification } from '../../store/schema.ts'
@@ -24,7 +24,7 @@ export async function learnAfterRestore(
   { claim, signal }: { claim: ClaimedRun; signal: AbortSignal },
 ): Promise<Verification | null> {
   const { db } = ctx.store
-  const restored = await restoredOf(db, connection.name)
+  const restored = await findRestore(db, connection.name)
   if (!restored) return null
   const endpoint = await openEndpoint(ctx, connection, signal)
   if ('kind' in endpoint) throw lookUpFailure(connection, endpoint)

@@ -1,5 +1,5 @@
-import { unlearned } from '../../store/connections/installation.ts'
-import { leftUncertain } from '../../store/deliveries/uncertain.ts'
+import { connectionsToLearn } from '../../store/connections/installation.ts'
+import { connectionsWithUncertain } from '../../store/deliveries/uncertain.ts'
 import { recordVerification, rosterEntries, rosterSize, uncertainKeys } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
@@ -19,8 +19,8 @@ const retryAfterMs = 60 * 60_000
 export async function retryUncertain(ctx: SyncContext): Promise<void> {
   const { db } = ctx.store
   const failedBefore = new Date(ctx.now().getTime() - retryAfterMs)
-  const left = await leftUncertain(db, { failedBefore })
-  const all = new Set([...left, ...(await unlearned(db, { failedBefore }))]).intersection(ctx.connections)
+  const left = await connectionsWithUncertain(db, { failedBefore })
+  const all = new Set([...left, ...(await connectionsToLearn(db, { failedBefore }))]).intersection(ctx.connections)
   await forEachIsolated(ctx, { during: 'sweep', all }, (connection) => requestRepair(ctx, connection))
 }
 

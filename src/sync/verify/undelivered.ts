@@ -1,11 +1,11 @@
-import { leftUndelivered } from '../../store/deliveries/undelivered.ts'
+import { connectionsWithUndelivered } from '../../store/deliveries/undelivered.ts'
 import type { SyncContext } from '../context/context.ts'
 import { forEachIsolated } from '../context/for-each-isolated.ts'
 import { requestRepair } from '../context/repair-runs.ts'
 
 /** Has the people tried again, every hour, whom a run has closed because the platform failed on them. */
 export async function retryUndelivered(ctx: SyncContext): Promise<void> {
-  const left = await leftUndelivered(ctx.store.db, ctx.now())
+  const left = await connectionsWithUndelivered(ctx.store.db, ctx.now())
   const all = new Set(left).intersection(ctx.connections)
   await forEachIsolated(ctx, { during: 'sweep', all }, (connection) => requestRepair(ctx, connection))
 }

@@ -11,7 +11,7 @@ import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { createApp } from '../../../src/http/server/app.ts'
 import { mount } from '../../../src/http/server/mount.ts'
 import { refusing } from '../../../src/http/server/refusing.ts'
-import { settleRestored } from '../../../src/store/backup/settle.ts'
+import { prepareRestored } from '../../../src/store/backup/restored.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
@@ -188,7 +188,7 @@ describe('a token', () => {
     await using opened = await open()
     const token = await opened.make({})
 
-    await store.db.transaction().execute((tx) => settleRestored(tx, { until: clock.now, now: clock.now }))
+    await store.db.transaction().execute((tx) => prepareRestored(tx, { until: clock.now, now: clock.now }))
 
     expect(await opened.ask(token, 'GET', path)).toMatchObject({ status: 401 })
   })

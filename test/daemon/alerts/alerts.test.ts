@@ -7,7 +7,7 @@ import type { AlertSettings } from '../../../src/daemon/config/channel.ts'
 import { Secret } from '../../../src/daemon/config/secret.ts'
 import { openDatabase } from '../../../src/database/database.ts'
 import { openAlerts } from '../../../src/store/alerts/alerts.ts'
-import { blockConnection, freeConnection } from '../../../src/store/connections/connections.ts'
+import { blockConnection, unblockConnection } from '../../../src/store/connections/connections.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
@@ -94,7 +94,7 @@ const summary = ({ received }: AlertReceiver) =>
 async function mayLeave(db: Db, identityId: string, at: Date): Promise<void> {
   await ensureConnection(db, 'acme')
   await db
-    .insertInto('standing_rejects')
+    .insertInto('known_faults')
     .values({
       ...{
         connection: 'acme',
@@ -117,7 +117,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     await block(opened.db)
     await opened.look()
     await opened.look(10)
-    await freeConnection(opened.db, 'acme')
+    await unblockConnection(opened.db, 'acme')
     await opened.look(10)
     await opened.look(31)
 
@@ -246,7 +246,7 @@ describe('a receiver', () => {
     await opened.look()
     await opened.look()
     await opened.look()
-    await freeConnection(opened.db, 'acme')
+    await unblockConnection(opened.db, 'acme')
     await opened.look(1)
     await opened.look(31)
 
@@ -405,7 +405,7 @@ describe('without a receiver', () => {
     await block(opened.db)
     await opened.look()
     await opened.look(60)
-    await freeConnection(opened.db, 'acme')
+    await unblockConnection(opened.db, 'acme')
     await opened.look(10)
 
     await opened.look(31)

@@ -7,7 +7,7 @@ import { testAlerts } from '../../../src/daemon/alerts/senders.ts'
 import type { ChannelSettings } from '../../../src/daemon/config/channel.ts'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { openAlerts } from '../../../src/store/alerts/alerts.ts'
-import { blockConnection, freeConnection } from '../../../src/store/connections/connections.ts'
+import { blockConnection, unblockConnection } from '../../../src/store/connections/connections.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
@@ -176,7 +176,7 @@ describe('a mail', () => {
     await opened.look()
     await opened.look(900)
     const [alert] = await openAlerts(store.db)
-    await freeConnection(store.db, 'c1')
+    await unblockConnection(store.db, 'c1')
     await opened.look(1)
 
     await opened.look(31)

@@ -41,7 +41,7 @@ describe('what was read', () => {
     const found = freshnessOf(source(), null, now)
 
     expect(found?.asOfSince).toEqual(new Date('2026-11-18T02:00:00.000Z'))
-    expect(found?.nothingNewCounts).toBe(false)
+    expect(found?.acceptsUnchanged).toBe(false)
   })
 
   test.each([
@@ -50,7 +50,7 @@ describe('what was read', () => {
   ] as const)('says nothing by its age if it is %s', (_what, given) => {
     const found = freshnessOf(source(given), null, now)
 
-    expect(found).toMatchObject({ asOfSince: null, nothingNewCounts: true })
+    expect(found).toMatchObject({ asOfSince: null, acceptsUnchanged: true })
   })
 
   test('may be as old as the configuration says, with a schedule or without one', () => {

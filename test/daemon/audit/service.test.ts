@@ -9,7 +9,7 @@ import type { Config } from '../../../src/daemon/config/config.ts'
 import { Secret } from '../../../src/daemon/config/secret.ts'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { newKeyPem } from '../../../src/store/audit/key.ts'
-import { record } from '../../../src/store/audit/trail.ts'
+import { recordAuditEntry } from '../../../src/store/audit/trail.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
@@ -64,7 +64,7 @@ async function start(
   return {
     told,
     ...keeper,
-    act: () => record(store.db, { act: 'run.requested', connection: 'acme', by: 'Ada', now: now() }),
+    act: () => recordAuditEntry(store.db, { act: 'run.requested', connection: 'acme', by: 'Ada', now: now() }),
     [Symbol.asyncDispose]: () => keeper[Symbol.asyncDispose](),
   }
 }
@@ -114,7 +114,7 @@ test('a trail that was cut back to an earlier head is told at the next act, and 
   await during(folder, (process) => process.act())
   await during(folder, (process) => process.act())
   await sql`delete from audit_trail where ordinal = 4`.execute(opened.db)
-  await sql`delete from audit_heads where ordinal = 4`.execute(opened.db)
+  await sql`delete from audit_checkpoints where ordinal = 4`.execute(opened.db)
 
   const { told, trouble, found } = await during(folder, async (process) => {
     await process.act()

@@ -1,4 +1,4 @@
-import { acts } from '../../../src/store/audit/trail.ts'
+import { auditActs } from '../../../src/store/audit/trail.ts'
 
 const title = '### Acts\n'
 
@@ -8,6 +8,6 @@ const note = `Made from \`src/store/audit/trail.ts\` by \`npx vitest run test/ho
 /** The page docs/audit.md, with its list of acts made from their table. */
 export function auditPage(page: string): string {
   const [before = ''] = page.split(title, 1)
-  const rows = Object.entries(acts).map(([act, meaning]) => `| \`${act}\` | ${meaning} |`)
+  const rows = Object.entries(auditActs).map(([act, meaning]) => `| \`${act}\` | ${meaning} |`)
   return [`${before}${title}`, note, '| Act | Means |', '|---|---|', ...rows, ''].join('\n')
 }

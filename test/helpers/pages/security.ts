@@ -1,9 +1,9 @@
-import { type Holds, kept } from '../../../src/store/retention/kept.ts'
+import { type Holds, storedData } from '../../../src/store/retention/stored-data.ts'
 
 const title = '### Tables\n'
 const end = '\n## Secrets\n'
 
-const note = `Made from \`src/store/retention/kept.ts\` by \`npx vitest run test/house.test.ts -u\`. A test compares it with the database.
+const note = `Made from \`src/store/retention/stored-data.ts\` by \`npx vitest run test/house.test.ts -u\`. A test compares it with the database.
 `
 
 const holds: Readonly<Record<Holds, string>> = { values: 'values', keys: 'keys', words: 'words', none: '' }
@@ -12,8 +12,8 @@ const holds: Readonly<Record<Holds, string>> = { values: 'values', keys: 'keys',
 export function securityPage(page: string): string {
   const [before = ''] = page.split(title, 1)
   const after = page.slice(page.indexOf(end))
-  const rows = Object.entries(kept).flatMap(([table, groups]) =>
-    groups.map((group) => `| \`${table}\` | ${holds[group.holds]} | ${group.what} | ${group.until} |`),
+  const rows = Object.entries(storedData).flatMap(([table, groups]) =>
+    groups.map((group) => `| \`${table}\` | ${holds[group.holds]} | ${group.description} | ${group.removedWhen} |`),
   )
   return (
     [`${before}${title}`, note, '| Table | Holds | What | Until |', '|---|---|---|---|', ...rows, ''].join('\n') + after

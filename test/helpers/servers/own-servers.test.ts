@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { endsWithin } from '../../../src/queue/answered.ts'
+import { settlesWithin } from '../../../src/queue/unreachable.ts'
 import { ownServer } from './own-servers.ts'
 import type { ServerKind } from './servers.ts'
 
@@ -59,7 +59,7 @@ describe.each(kinds)('a %s of its own', (kind) => {
     await server.pause()
 
     const asked = ask(kind, server.url)
-    const answeredAtOnce = await endsWithin(soonMs, asked)
+    const answeredAtOnce = await settlesWithin(soonMs, asked)
     await server.resume()
 
     expect(answeredAtOnce).toBe(false)

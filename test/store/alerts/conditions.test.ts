@@ -336,7 +336,7 @@ describe.each(databases)('conditions on $name', ({ place }) => {
       ...{ accepted_times: 1, run_id: runId, last_at: ago(1) },
     }
     await store.db
-      .insertInto('standing_rejects')
+      .insertInto('known_faults')
       .values([
         { ...fault, fingerprint: 'a', identity_id: 'E1', first_at: ago(400) },
         { ...fault, fingerprint: 'b', identity_id: 'E2', first_at: ago(300) },
@@ -436,7 +436,7 @@ describe.each(databases)('conditions on $name', ({ place }) => {
 
   describe('a source', () => {
     const fresh = (given: Partial<Freshness> = {}): Freshness[] => [
-      { connection: 'acme', readSince: ago(600), asOfSince: ago(2000), nothingNewCounts: false, ...given },
+      { connection: 'acme', readSince: ago(600), asOfSince: ago(2000), acceptsUnchanged: false, ...given },
     ]
     const stale = async (given: Partial<Freshness> = {}) =>
       (await look(['acme', 'beta'], fresh(given))).filter(({ kind }) => kind === 'stale')
@@ -494,7 +494,7 @@ describe.each(databases)('conditions on $name', ({ place }) => {
       await run({ state: 'unchanged', at: ago(10) })
 
       expect(await stale()).toMatchObject([{ code: 'not_read' }])
-      expect(await stale({ nothingNewCounts: true, asOfSince: null })).toEqual([])
+      expect(await stale({ acceptsUnchanged: true, asOfSince: null })).toEqual([])
     })
 
     test('that could not be read has its own alert, and is no second one', async () => {

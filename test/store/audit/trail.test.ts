@@ -7,11 +7,11 @@ import { promisify } from 'node:util'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
-import { digestOf, type Head, headText, nextHash } from '../../../src/store/audit/chain.ts'
+import { digestOf, type Checkpoint, checkpointText, nextHash } from '../../../src/store/audit/chain.ts'
 import { auditExcerpt, type ExcerptFilter } from '../../../src/store/audit/excerpt.ts'
 import { type AuditKey, auditKey, newKeyPem, publicPem, Signing } from '../../../src/store/audit/key.ts'
-import { lastHead, replaceKey, seal } from '../../../src/store/audit/seal.ts'
-import { type Act, entryText, readEntry, record, recordAll } from '../../../src/store/audit/trail.ts'
+import { lastCheckpoint, replaceKey, signPending } from '../../../src/store/audit/sign.ts'
+import { type Act, entryText, readEntry, recordAuditEntry, recordAuditEntries } from '../../../src/store/audit/trail.ts'
 import { verifyTrail } from '../../../src/store/audit/verify.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
@@ -41,7 +41,7 @@ async function open(at: string): Promise<Database<StoreSchema>> {
 }
 
 async function act(to: Db, name: Act, by: string, at = now): Promise<void> {
-  await record(to, {
+  await recordAuditEntry(to, {
     act: name,
     connection: 'acme',
     by,
@@ -52,22 +52,29 @@ async function act(to: Db, name: Act, by: string, at = now): Promise<void> {
 }
 
 /** A trail of some nights; answers the head that was signed last, as it is kept outside. */
-async function smallTrail(): Promise<Head | null> {
+async function smallTrail(): Promise<Checkpoint | null> {
   for (const by of ['Ada', 'Ben', 'Cleo']) {
     await act(db, 'run.requested', by)
     await act(db, 'run.approved', by)
-    await seal(db, { key, kept: await lastHead(db), now })
+    await signPending(db, { key, kept: await lastCheckpoint(db), now })
   }
-  return await lastHead(db)
+  return await lastCheckpoint(db)
 }
 
-const finding = async (kept: Head | null, publicKey = key.publicKey) =>
+const finding = async (kept: Checkpoint | null, publicKey = key.publicKey) =>
   (await verifyTrail(opened.db, { publicKey, kept, key })).finding
 
 type Row = Readonly<Record<string, string | number>>
 const columns = {
   audit_trail: { ordinal: 'bigint', entry: 'text', hash: 'text' },
-  audit_heads: { ordinal: 'bigint', key: 'text', previous: 'bigint', hash: 'text', at: 'text', signature: 'text' },
+  audit_checkpoints: {
+    ordinal: 'bigint',
+    key: 'text',
+    previous: 'bigint',
+    hash: 'text',
+    at: 'text',
+    signature: 'text',
+  },
 } as const
 type Table = keyof typeof columns
 const tables = Object.keys(columns) as Table[]
@@ -173,7 +180,7 @@ describe('a trail that somebody with the database but without the key has edited
   test('is found where all hashes were counted again, and where it was cut back to an earlier head', async () => {
     const kept = await smallTrail()
     const rows = await rowsOf('audit_trail')
-    const heads = await rowsOf('audit_heads')
+    const heads = await rowsOf('audit_checkpoints')
     let hash = '0'.repeat(64)
     const forged = rows.map(({ ordinal = 0, entry }, index) => {
       const text = index === 2 ? String(entry).replace('Ben', 'Eve') : String(entry)
@@ -183,10 +190,10 @@ describe('a trail that somebody with the database but without the key has edited
 
     await putRows('audit_trail', forged)
     const recounted = await finding(kept)
-    await putRows('audit_heads', heads.slice(0, 1))
+    await putRows('audit_checkpoints', heads.slice(0, 1))
     const withoutHeads = await finding(kept)
     await putRows('audit_trail', rows.slice(0, 4))
-    await putRows('audit_heads', heads.slice(0, 2))
+    await putRows('audit_checkpoints', heads.slice(0, 2))
     const cut = await finding(kept)
     const unaware = await finding(null)
 
@@ -211,29 +218,36 @@ describe('a trail that somebody with the database but without the key has edited
       .execute()
 
     const missing = await finding(kept)
-    await record(db, { act: 'run.passed', connection: 'acme', by: 'rollcall', runId: other, details: {}, now })
+    await recordAuditEntry(db, {
+      act: 'run.passed',
+      connection: 'acme',
+      by: 'rollcall',
+      runId: other,
+      details: {},
+      now,
+    })
     const waiting = await finding(kept)
-    await seal(db, { key, kept, now })
+    await signPending(db, { key, kept, now })
 
     expect(missing).toBe(`no act says who or what accepted the plan of run ${other}`)
     expect(waiting).toBeNull()
-    expect(await finding(await lastHead(db))).toBeNull()
+    expect(await finding(await lastCheckpoint(db))).toBeNull()
   })
 
   test('is not signed any further, so that nothing is vouched for by the next act', async () => {
     const kept = await smallTrail()
     const rows = await rowsOf('audit_trail')
-    const heads = await rowsOf('audit_heads')
+    const heads = await rowsOf('audit_checkpoints')
     await act(db, 'run.cancelled', 'Ada')
 
     await putRows('audit_trail', rows.slice(0, 4))
-    await putRows('audit_heads', heads.slice(0, 2))
-    const cut = await seal(db, { key, kept, now })
+    await putRows('audit_checkpoints', heads.slice(0, 2))
+    const cut = await signPending(db, { key, kept, now })
     await putRows('audit_trail', rows)
-    await putRows('audit_heads', heads.slice(0, 2))
-    const unsigned = await seal(db, { key, kept, now })
-    await putRows('audit_heads', heads)
-    const whole = await seal(db, { key, kept, now })
+    await putRows('audit_checkpoints', heads.slice(0, 2))
+    const unsigned = await signPending(db, { key, kept, now })
+    await putRows('audit_checkpoints', heads)
+    const whole = await signPending(db, { key, kept, now })
 
     expect(cut).toEqual({ kind: 'broken', reason: 'it ends with entry 4, and entry 6 was signed here' })
     expect(unsigned).toEqual({ kind: 'broken', reason: 'entry 6, the last one, is not what was signed' })
@@ -253,9 +267,9 @@ describe('acts that wait for their place', () => {
     const replayed = waiting[0]
     if (!replayed) throw new Error('nothing waits')
     await opened.db.insertInto('audit_pending').values(replayed).execute()
-    const first = await seal(db, { key, kept: null, now })
+    const first = await signPending(db, { key, kept: null, now })
     await opened.db.insertInto('audit_pending').values(replayed).execute()
-    const second = await seal(db, { key, kept: null, now })
+    const second = await signPending(db, { key, kept: null, now })
 
     expect(first).toMatchObject({ kind: 'sealed', entries: 1, waiting: null })
     expect(second).toMatchObject({ kind: 'sealed', entries: 0, waiting: { count: 3 } })
@@ -276,14 +290,14 @@ describe('acts that wait for their place', () => {
     await act(opened.db, 'run.approved', 'Eve')
     await act(opened.db, 'run.approved', 'Eve')
 
-    const first = await seal(db, { key: counting, kept: null, now })
+    const first = await signPending(db, { key: counting, kept: null, now })
     const unsigned = first.kind === 'sealed' ? first.waiting : null
-    const again = await seal(db, { key: counting, kept: null, unsigned, now })
+    const again = await signPending(db, { key: counting, kept: null, unsigned, now })
     const lookedAtFirst = looked.length
     await sql`
       insert into audit_pending (id, entry, mac) overriding system value
       values (${late[0]?.id}, ${late[0]?.entry}, ${late[0]?.mac})`.execute(opened.db)
-    const whole = await seal(db, { key: counting, kept: null, unsigned, now })
+    const whole = await signPending(db, { key: counting, kept: null, unsigned, now })
 
     expect(unsigned).toMatchObject({ count: 2 })
     expect(again).toEqual(first)
@@ -298,16 +312,16 @@ describe('acts that wait for their place', () => {
       by: String(index),
       now,
     }))
-    await recordAll(db, acts)
+    await recordAuditEntries(db, acts)
 
     const sealed = []
-    for (let turn = 0; turn < 4; turn++) sealed.push(await seal(db, { key, kept: null, now }))
+    for (let turn = 0; turn < 4; turn++) sealed.push(await signPending(db, { key, kept: null, now }))
 
     expect(sealed).toMatchObject([{ entries: 1000 }, { entries: 1000 }, { entries: 200 }, { entries: 0 }])
     expect((await rowsOf('audit_trail')).map(({ entry }) => JSON.parse(String(entry)).by)).toEqual(
       acts.map(({ by }) => by),
     )
-    expect(await finding(await lastHead(db))).toBeNull()
+    expect(await finding(await lastCheckpoint(db))).toBeNull()
     const lines = await Array.fromAsync(auditExcerpt(opened.db), ({ kind }) => kind)
     expect(lines).toHaveLength(2200 + 3 + 2)
   })
@@ -322,11 +336,11 @@ describe('acts that wait for their place', () => {
     ).rejects.toThrow('killed')
     await act(db, 'run.rejected', 'Ben')
 
-    const sealed = await seal(db, { key, kept: null, now })
+    const sealed = await signPending(db, { key, kept: null, now })
 
     expect(sealed).toMatchObject({ entries: 2 })
     expect((await rowsOf('audit_trail')).map(({ entry }) => JSON.parse(String(entry)).by)).toEqual(['Ada', 'Ben'])
-    expect(await finding(await lastHead(db))).toBeNull()
+    expect(await finding(await lastCheckpoint(db))).toBeNull()
   })
 })
 
@@ -367,9 +381,9 @@ describe('a key', () => {
 
     const { head, tied } = await replaceKey(db, { former: key, next: otherKey, kept, by: 'Ada', reason: 'yearly', now })
     await act(opened.db.withPlugin(new Signing(otherKey)), 'run.cancelled', 'Ada')
-    await seal(db, { key: otherKey, kept: head, now })
+    await signPending(db, { key: otherKey, kept: head, now })
     const whole = await verifyTrail(opened.db, { publicKey: otherKey.publicKey, kept: head, key: otherKey })
-    await sql`delete from audit_heads where ordinal = 7 and key = ${key.publicKey}`.execute(opened.db)
+    await sql`delete from audit_checkpoints where ordinal = 7 and key = ${key.publicKey}`.execute(opened.db)
     const untied = await finding(head, otherKey.publicKey)
 
     expect(tied).toBe(true)
@@ -380,10 +394,10 @@ describe('a key', () => {
   test('of another installation that signed the last head is found', async () => {
     const kept = await smallTrail()
     const about = { ordinal: 6, previous: 4, hash: kept?.hash ?? '', at: now.toISOString() }
-    const forged = { ...about, key: otherKey.publicKey, signature: otherKey.sign(headText(about)) }
+    const forged = { ...about, key: otherKey.publicKey, signature: otherKey.sign(checkpointText(about)) }
 
-    const heads = await rowsOf('audit_heads')
-    await putRows('audit_heads', heads.with(2, forged))
+    const heads = await rowsOf('audit_checkpoints')
+    await putRows('audit_checkpoints', heads.with(2, forged))
 
     expect(await finding(kept)).toBe('head 6 was signed by another key')
     expect(await finding(kept, otherKey.publicKey)).toBe('head 6 was signed by another key')
@@ -412,7 +426,7 @@ describe('an excerpt', () => {
   test('is verified by a script that shares no code with us, whole and in part', async () => {
     await smallTrail()
     await act(db, 'run.rejected', 'Dan', new Date('2026-11-21T03:00:00.000Z'))
-    await seal(db, { key, kept: null, now })
+    await signPending(db, { key, kept: null, now })
 
     expect(await check({})).toBe('PROVEN: 7 entries\n')
     expect(await check({ from: new Date('2026-11-21') })).toBe('PROVEN: 1 entries\n')
@@ -426,11 +440,11 @@ describe('an excerpt', () => {
 
   test('shows only what was asked for, and digests of what lies between that and the next head', async () => {
     await act(db, 'run.requested', 'Ada')
-    await record(db, { act: 'retraction.requested', connection: 'acme', by: 'Ben', identityId: 'E1', now })
+    await recordAuditEntry(db, { act: 'retraction.requested', connection: 'acme', by: 'Ben', identityId: 'E1', now })
     await act(db, 'run.requested', 'Cleo')
-    await seal(db, { key, kept: null, now })
+    await signPending(db, { key, kept: null, now })
     await act(db, 'run.requested', 'Dan')
-    await seal(db, { key, kept: null, now })
+    await signPending(db, { key, kept: null, now })
 
     const lines = await Array.fromAsync(auditExcerpt(opened.db, { people: new Set(['E1']) }))
 
@@ -472,17 +486,17 @@ test('several processes that sign at once on PostgreSQL make one chain, with act
     processes.map(async (process, number) => {
       for (let turn = 0; turn < 20; turn++) {
         await act(process, 'run.requested', `process ${number}`)
-        const done = await seal(process, { key, kept: null, now })
+        const done = await signPending(process, { key, kept: null, now })
         if (done.kind === 'sealed') sealed.push(done.entries)
       }
     }),
   )
-  const before = await lastHead(first)
+  const before = await lastCheckpoint(first)
   release()
   await late
-  const last = await seal(first, { key, kept: null, now })
+  const last = await signPending(first, { key, kept: null, now })
 
-  const found = await verifyTrail(first, { publicKey: key.publicKey, kept: await lastHead(first), key })
+  const found = await verifyTrail(first, { publicKey: key.publicKey, kept: await lastCheckpoint(first), key })
   expect(found).toMatchObject({ finding: null, entries: 61, pending: 0 })
   expect(last).toMatchObject({ kind: 'sealed' })
   expect(sealed.length).toBeGreaterThan(1)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectionStates } from '../../../src/store/connections/connections.ts'
-import { listProblems, noProblems, problemTallies } from '../../../src/store/deliveries/problems.ts'
+import { listProblems, noProblems, problemCounts } from '../../../src/store/deliveries/problems.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
 import { nobody, reach, refusing, withWrongKey } from '../../helpers/reach.ts'
@@ -26,8 +26,7 @@ describe.each(databases)('problems on $name', ({ place }) => {
       world,
       sound: client,
       problems: () => listProblems(world.sync.store.db, { now: world.clock.now }),
-      tally: async () =>
-        (await problemTallies(world.sync.store.db, { now: world.clock.now })).get('acme') ?? noProblems,
+      tally: async () => (await problemCounts(world.sync.store.db, { now: world.clock.now })).get('acme') ?? noProblems,
       [Symbol.asyncDispose]: () => stack.disposeAsync(),
     }
   }

@@ -2,7 +2,13 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/database/database.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
-import { acceptedIndex, acceptIndex, beginIndex, keepIndex, keepPart } from '../../../src/store/plans/export-index.ts'
+import {
+  acceptedIndex,
+  acceptIndex,
+  beginIndex,
+  storeIndex,
+  storeIndexPart,
+} from '../../../src/store/plans/export-index.ts'
 import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { bothDatabases } from '../../helpers/servers/databases.ts'
@@ -28,9 +34,9 @@ describe.each(bothDatabases)('an index of an export, on $name', ({ place }) => {
     )
 
     await db.transaction().execute((tx) => beginIndex(tx, { runId, connection: 'acme' }))
-    for (const [part, data] of parts.entries()) await keepPart(db, { runId, part, data })
+    for (const [part, data] of parts.entries()) await storeIndexPart(db, { runId, part, data })
     await db.transaction().execute(async (tx) => {
-      await keepIndex(tx, runId, { head: '{}', seal: Buffer.from('seal') })
+      await storeIndex(tx, runId, { head: '{}', seal: Buffer.from('seal') })
       await acceptIndex(tx, { runId, connection: 'acme' }, async () => {})
     })
 

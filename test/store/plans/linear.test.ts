@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/database/database.ts'
 import { deleteAnswered, deleteAnsweredOf } from '../../../src/store/deliveries/outcomes.ts'
-import { acceptLeavers, recordLeavers, endLeavers } from '../../../src/store/leavers/clock.ts'
+import { acceptLeavers, recordLeavers, acknowledgeVerifiedLeavers } from '../../../src/store/leavers/clock.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { commitPlan, refreshStatistics } from '../../../src/store/plans/plans.ts'
 import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts'
@@ -99,7 +99,7 @@ describe.each(bothDatabases)('accepting a plan on $name', ({ place }) => {
     await acceptLeavers(tx, stating)
     const limits = { batchSize: 50, batchBytes: 1_000_000 }
     await commitPlan(tx, { runId, connection: 'acme', limits, speaksOfAbsent: true, now })
-    await endLeavers(tx, stating)
+    await acknowledgeVerifiedLeavers(tx, stating)
   }
 
   /** A run of an export with a change for so many people, of which their entries follow or not. */

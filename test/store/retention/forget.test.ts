@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { personOf } from '../../../src/store/history/history.ts'
 import { dismissEvents, listEvents } from '../../../src/store/inbox/review.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
-import { kept } from '../../../src/store/retention/kept.ts'
+import { storedData } from '../../../src/store/retention/stored-data.ts'
 import { rosterEntry } from '../../../src/store/roster/roster.ts'
 import { approveRun, rejectRun, requestRun, restorePerson, retractPerson } from '../../../src/sync/sync.ts'
 import { heldRun, later, receive, updated, webhookFeed } from '../../helpers/events.ts'
@@ -39,7 +39,7 @@ const badDay = '31.31.7371'
 /** The tables in which the canary stands. */
 async function whereCanary(world: World): Promise<string[]> {
   const found = await Promise.all(
-    Object.keys(kept).map(async (table) => {
+    Object.keys(storedData).map(async (table) => {
       const { rows } = await sql<{ row: string }>`select t::text as row from ${sql.table(table)} t`.execute(
         world.sync.store.db,
       )
@@ -112,7 +112,7 @@ test('what cannot be read of a person is forgotten, in rows and in events of the
   await receive(world, JSON.stringify({ at, items: [told('E0002', badDay), told('E0003', '32.01.2026')] }))
   await later(world, 60)
   await whereCanary(world).then((tables) =>
-    expect(tables).toEqual(expect.arrayContaining(['standing_rejects', 'rejects', 'inbox'])),
+    expect(tables).toEqual(expect.arrayContaining(['known_faults', 'rejects', 'inbox'])),
   )
 
   await forget(world)
@@ -125,7 +125,7 @@ test('what cannot be read of a person is forgotten, in rows and in events of the
   expect(events[1]?.bytes).toBeGreaterThan(0)
   await dismissEvents(db, { connection: 'acme', ids: events.map(({ id }) => id), by: 'Ada' })
   expect(await whereCanary(world)).toEqual([])
-  expect(await db.selectFrom('standing_rejects').select(['identity_id', 'reason']).execute()).toEqual([
+  expect(await db.selectFrom('known_faults').select(['identity_id', 'reason']).execute()).toEqual([
     { identity_id: 'E0002', reason: 'its reason was removed with the values' },
   ])
 })

@@ -6,7 +6,7 @@ import { CsvSource } from '../../../src/connectors/folder/settings.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { personOf, rejectsOf } from '../../../src/store/history/history.ts'
 import { dismissEvents, retryEvents } from '../../../src/store/inbox/review.ts'
-import { kept } from '../../../src/store/retention/kept.ts'
+import { storedData } from '../../../src/store/retention/stored-data.ts'
 import { retain } from '../../../src/store/retention/retain.ts'
 import { type Purpose, takeSlot } from '../../../src/store/runs/slots.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
@@ -45,7 +45,7 @@ async function afterDays(world: World, count: number): Promise<Date> {
 async function wholeStore(world: World, except: readonly string[] = []): Promise<string> {
   const { db } = world.sync.store
   const texts = await Promise.all(
-    Object.keys(kept)
+    Object.keys(storedData)
       .filter((table) => !except.includes(table))
       .map(async (table) => {
         const { rows } = await sql<{ row: string }>`select t::text as row from ${sql.table(table)} t`.execute(db)
@@ -63,7 +63,7 @@ test('every column of every table of the store is listed with how long it is kep
     join information_schema.tables t using (table_schema, table_name)
     where c.table_schema = 'rollcall' and t.table_type = 'BASE TABLE' order by 1`.execute(world.sync.store.db)
 
-  const listed = Object.entries(kept).flatMap(([table, groups]) =>
+  const listed = Object.entries(storedData).flatMap(([table, groups]) =>
     groups.flatMap(({ columns }) => columns.map((column) => `${table}.${column}`)),
   )
 
@@ -181,9 +181,7 @@ test('what the faults of an export quote goes with the values of the run that me
 
   expect(before).toMatch(/(?<!\w)7371(?!\w)|2e37333731/)
   expect(await wholeStore(world)).not.toMatch(/(?<!\w)7371(?!\w)|2e37333731/)
-  expect(await db.selectFrom('standing_rejects').select(['identity_id', 'may_leave', 'field']).execute()).toHaveLength(
-    2,
-  )
+  expect(await db.selectFrom('known_faults').select(['identity_id', 'may_leave', 'field']).execute()).toHaveLength(2)
   const next = await world.night([bad, ...staff(3).slice(1)], { asOf: '2026-12-20T02:00:00.000Z' })
   expect(next.state).toBe('unchanged')
 })
@@ -269,7 +267,7 @@ test('an export is known as taken for as long as it lies in the folder, and forg
     return await world.runOf(id)
   }
   const taken = async () => {
-    const rows = await db.selectFrom('taken_sources').select('source').orderBy('taken_at').execute()
+    const rows = await db.selectFrom('decided_sources').select('source').orderBy('decided_at').execute()
     return rows.map(({ source }) => source.name)
   }
   const retention = { valuesDays: 30, historyDays: 90 }
@@ -302,14 +300,14 @@ test('an export that was not yet put away is not forgotten', async () => {
   await using world = await openWorld({ client })
   const { db } = world.sync.store
   await world.night(staff(1))
-  await sql`update taken_sources set settled_at = null`.execute(db)
+  await sql`update decided_sources set archived_at = null`.execute(db)
   await afterDays(world, 2000)
   await world.night(staff(1), { asOf: world.clock.now.toISOString() })
-  await sql`update taken_sources set settled_at = null where taken_at < ${world.clock.now}`.execute(db)
+  await sql`update decided_sources set archived_at = null where decided_at < ${world.clock.now}`.execute(db)
 
   await retain(db, settings, world.clock.now)
 
-  expect(await db.selectFrom('taken_sources').select('version').execute()).toHaveLength(2)
+  expect(await db.selectFrom('decided_sources').select('version').execute()).toHaveLength(2)
 })
 
 test('the newest slot of each purpose stays, since a schedule without any would pass over its next one', async () => {

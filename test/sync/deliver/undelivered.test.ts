@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listProblems, problemTallies } from '../../../src/store/deliveries/problems.ts'
+import { listProblems, problemCounts } from '../../../src/store/deliveries/problems.ts'
 import { inDoubtCounts } from '../../../src/store/in-doubt.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
@@ -102,7 +102,7 @@ test('whoever is closed so is listed as undelivered and in doubt, and arrives on
   await untilClosed(world, run.id)
   const problems = await problemsOf(world)
   const closedAt = world.clock.now
-  const tallies = await problemTallies(db, { now: closedAt })
+  const tallies = await problemCounts(db, { now: closedAt })
   const doubts = await inDoubtCounts(db)
 
   failing.ids = new Set()

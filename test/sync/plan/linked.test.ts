@@ -93,12 +93,12 @@ test('what the source still lists is noted for linked connections too, so that n
   const { world, listed } = opened
   const { db } = world.sync.store
   await world.night(staff(3))
-  const rows = await db.selectFrom('taken_sources').select('version').distinct().execute()
+  const rows = await db.selectFrom('decided_sources').select('version').distinct().execute()
   listed.push(...rows.map(({ version }) => version))
 
   await world.night(staff(3), next)
 
-  const noted = await db.selectFrom('taken_sources').select('connection').where('listed_at', 'is not', null).execute()
+  const noted = await db.selectFrom('decided_sources').select('connection').where('listed_at', 'is not', null).execute()
   expect(noted.map(({ connection }) => connection).toSorted()).toEqual(['acme', 'records'])
 })
 
@@ -340,9 +340,9 @@ test('a linked connection that has not taken the same exports opens the source i
     version: 'an older export',
     source,
     outcome: 'accepted',
-    taken_at: world.clock.now,
+    decided_at: world.clock.now,
   }
-  await db.insertInto('taken_sources').values(taken).execute()
+  await db.insertInto('decided_sources').values(taken).execute()
   count.opened = 0
 
   await world.night(staff(4), next)

@@ -119,7 +119,7 @@ describe.each(databases)('of a held plan on $name', ({ place }) => {
     expect(rejected.state).toBe('rejected')
     expect(await accepted()).toEqual(before)
     expect((await wentOn(held))?.state).toBe('finished')
-    expect(await db.selectFrom('runs').select('id').where('set_aside', 'is not', null).execute()).toHaveLength(1)
+    expect(await db.selectFrom('runs').select('id').where('held_part_run_id', 'is not', null).execute()).toHaveLength(1)
     // HR lists both again: that they come back is in the held plan.
     expect(same).toMatchObject({ state: 'held', counts: { return: 2 } })
     expect((await people()).get('E0003')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')

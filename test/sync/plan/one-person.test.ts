@@ -58,7 +58,7 @@ async function stateWithout(world: World, ...keys: string[]) {
   const row = await db.selectFrom('connections').selectAll().executeTakeFirstOrThrow()
   // The version of the roster counts what happens to the others as well.
   const { roster_version: _version, ...connection } = row
-  const taken = await db.selectFrom('taken_sources').selectAll().execute()
+  const taken = await db.selectFrom('decided_sources').selectAll().execute()
   return { roster, connection, taken, accepted: await acceptedSource(db, 'acme') }
 }
 

@@ -113,7 +113,7 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
       { change: retracted.change, origin: null },
     ])
     const { rows } = await sql`
-      select desired, as_of, employment_as_of, field_times, due_at, held_leaving, absences from plan_entries`.execute(
+      select desired, as_of, employment_as_of, field_times, due_at, held_departure, absences from plan_entries`.execute(
       store.db,
     )
     expect(rows).toEqual([
@@ -123,7 +123,7 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
         employment_as_of: now,
         field_times: { jobTitle: now.toISOString() },
         due_at: null,
-        held_leaving: null,
+        held_departure: null,
         absences: 0,
       },
     ])

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { laterKeys, listKeyAnswers, openPairs, personNamed } from '../../../src/store/key-answers.ts'
+import { laterKeys, listKeyAnswers, openCandidates, resolveKey } from '../../../src/store/key-answers.ts'
 import { listBlockedPeople } from '../../../src/store/rejects/blocked-people.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'
 import { answerKeys, answerPairs, withdrawAnswer } from '../../../src/sync/requests/key-answers.ts'
@@ -126,7 +126,7 @@ describe('an answer that is taken back', () => {
   test('takes none of the later ones with it, each of which names the key before it again', async () => {
     await using opened = await open()
     const { world } = opened
-    const named = (identityId: string) => personNamed(world.sync.store.db, { connection: 'acme', identityId })
+    const named = (identityId: string) => resolveKey(world.sync.store.db, { connection: 'acme', identityId })
     await answerKeys(world.sync, { ...acme, former: 'E0001', identityId: 'N1', same: true })
     world.clock.now = new Date(world.clock.now.getTime() + 1000)
     await answerKeys(world.sync, { ...acme, former: 'N1', identityId: 'M1', same: true })
@@ -141,7 +141,7 @@ describe('an answer that is taken back', () => {
       asOf: '2026-11-20T01:00:00.000Z',
     })
     expect(failed(run)).toMatchObject([{ name: 'rekeyed', people: ['E0001', 'N1'] }])
-    expect(await openPairs(world.sync.store.db, { connection: 'acme' })).toMatchObject([{ identityId: 'N1' }])
+    expect(await openCandidates(world.sync.store.db, { connection: 'acme' })).toMatchObject([{ identityId: 'N1' }])
   })
 
   test('and that names a key by the first one of its person is found, and the keys before it stay', async () => {
@@ -267,7 +267,9 @@ test('all pairs of a run take those that are clear, and leave the others to be n
   const answered = await answerPairs(world.sync, { runId: held.id, same: true, by: 'ana' })
 
   expect(answered).toEqual({ answered: 1, unclear: 2, moved: 1 })
-  expect((await openPairs(db, { connection: 'acme' })).map(({ identityId, clear }) => [identityId, clear])).toEqual([
+  expect(
+    (await openCandidates(db, { connection: 'acme' })).map(({ identityId, clear }) => [identityId, clear]),
+  ).toEqual([
     ['N1', false],
     ['N1b', false],
   ])

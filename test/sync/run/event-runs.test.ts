@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Failure } from '../../../src/errors.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
-import { settleRestored } from '../../../src/store/backup/settle.ts'
+import { prepareRestored } from '../../../src/store/backup/restored.ts'
 import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { acceptedSource } from '../../../src/store/connections/sources.ts'
 import { personOf, rejectsOf } from '../../../src/store/history/history.ts'
@@ -313,7 +313,7 @@ describe.each(databases)('on $name', ({ place }) => {
         await later(world, 6)
         const held = await heldRun(world)
         if (how === 'ended by a restore')
-          await db.transaction().execute((tx) => settleRestored(tx, { until: world.clock.now, now: world.clock.now }))
+          await db.transaction().execute((tx) => prepareRestored(tx, { until: world.clock.now, now: world.clock.now }))
         else await cancelRun(world.sync, { runId: held.id, by: 'ops' })
 
         await later(world, 60)

@@ -7,7 +7,7 @@ import type { IdentityRecord, RosterEntry } from '../../../src/identity/record.t
 import { dumpStore } from '../../../src/store/backup/dump.ts'
 import { readBackup, writeBackup } from '../../../src/store/backup/file.ts'
 import { loadStore } from '../../../src/store/backup/load.ts'
-import { settleRestored } from '../../../src/store/backup/settle.ts'
+import { prepareRestored } from '../../../src/store/backup/restored.ts'
 import { beginInstallation } from '../../../src/store/connections/installation.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
@@ -50,7 +50,7 @@ async function putBack(at: string, file: string): Promise<void> {
   await using store = await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations })
   await store.db.transaction().execute(async (tx) => {
     await loadStore(tx, readBackup(file))
-    await settleRestored(tx, { until: backedUpAt, now: restoredAt })
+    await prepareRestored(tx, { until: backedUpAt, now: restoredAt })
   })
 }
 
@@ -151,7 +151,7 @@ test('while the platform cannot be read after a restore, no run plans anything',
   await world.night(staff(5))
   await world.sync.store.db
     .transaction()
-    .execute((tx) => settleRestored(tx, { until: world.clock.now, now: world.clock.now }))
+    .execute((tx) => prepareRestored(tx, { until: world.clock.now, now: world.clock.now }))
   between(world, () => ({
     listHrisUserIdentities: async () => {
       throw new Error('away')

@@ -21,7 +21,7 @@ create index audit_trail_configurations on audit_trail (ordinal) where entry lik
 
 -- Signed statements of how many entries the chain has and with which hash it ends, and where the statement before it stands. Where one key
 -- replaces another, there are two.
-create table audit_heads (
+create table audit_checkpoints (
   ordinal bigint not null,
   key text not null,
   previous bigint not null,

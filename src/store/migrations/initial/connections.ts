@@ -33,28 +33,28 @@ create table connections (
   target_resource integer
 );
 
--- The exports that were read and then accepted, or rejected by a person. settled_at: when the export was moved or deleted as configured.
-create table taken_sources (
+-- The exports that were read and then accepted, or rejected by a person. archived_at: when the export was moved or deleted as configured.
+create table decided_sources (
   connection text not null references connections (name),
   version text not null,
   source json not null,
   outcome text not null,
-  taken_at timestamptz not null,
-  settled_at timestamptz,
+  decided_at timestamptz not null,
+  archived_at timestamptz,
   -- When the source last listed this export. While the source lists it, it could be read again.
   listed_at timestamptz,
   primary key (connection, version)
 );
-create index taken_sources_unsettled on taken_sources (connection) where settled_at is null;
+create index decided_sources_to_archive on decided_sources (connection) where archived_at is null;
 
 -- Values that the configuration does not list, as operators classified them. Values are stored with their case folded.
-create table classed_values (
+create table classified_values (
   connection text not null references connections (name),
   field text not null,
   value text not null,
   meaning text not null,
-  classed_by text not null,
-  classed_at timestamptz not null,
+  classified_by text not null,
+  classified_at timestamptz not null,
   primary key (connection, field, value)
 );
 

@@ -28,24 +28,24 @@ create table export_index_parts (
 alter table export_index_parts alter column data set storage external;
 
 -- People about whom something was written after the index was made, by anything but the plan of the index. Their rows are read in any case.
-create table unsettled (
+create table changed_people (
   seq bigint generated always as identity primary key,
   connection text not null,
   identity_id text collate "C" not null,
   -- The newest run that knew of it when it began to read.
   run_id uuid
 );
-create index unsettled_of_connection on unsettled (connection);
+create index changed_people_of_connection on changed_people (connection);
 
 -- "or replace", because a restore drops the tables and leaves the function.
-create or replace function note_unsettled() returns trigger language plpgsql set search_path from current as $$
+create or replace function record_changed_person() returns trigger language plpgsql set search_path from current as $$
 begin
-  insert into unsettled (connection, identity_id)
+  insert into changed_people (connection, identity_id)
   select coalesce(new.connection, old.connection), coalesce(new.identity_id, old.identity_id)
   where exists (select from export_indexes where connection = coalesce(new.connection, old.connection));
   return null;
 end $$;
-create trigger roster_unsettled after insert or update on roster for each row
-  when (coalesce(current_setting('rollcall.settling', true), '') <> 'on') execute function note_unsettled();
-create trigger hold_backs_unsettled after insert or update or delete on hold_backs for each row execute function note_unsettled();
+create trigger roster_changes_people after insert or update on roster for each row
+  when (coalesce(current_setting('rollcall.accepts_index', true), '') <> 'on') execute function record_changed_person();
+create trigger hold_backs_change_people after insert or update or delete on hold_backs for each row execute function record_changed_person();
 `

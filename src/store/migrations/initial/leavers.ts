@@ -14,9 +14,9 @@ create table leavers (
   effective_at timestamptz not null,
   inferred boolean not null,
   -- The person had left already when HR first named them.
-  joined_left boolean not null,
+  joined_as_leaver boolean not null,
   -- The dates that were stated before, each with the time until which it applied.
-  former_dates jsonb not null default '[]',
+  previous_dates jsonb not null default '[]',
 
   stated_at timestamptz not null,
   first_seen_at timestamptz not null,
@@ -29,9 +29,9 @@ create table leavers (
   check_at timestamptz,
   checks integer not null default 0,
   checked_at timestamptz,
-  found_status text,
+  platform_status text,
   finding text,
-  found_detail text,
+  finding_detail text,
 
   ended_at timestamptz,
   ended_as text,

@@ -10,7 +10,7 @@ create table plan_entries (
   cleared_date text,
   deferred_zone text,
   due_at timestamptz,
-  held_leaving jsonb,
+  held_departure jsonb,
   as_of timestamptz not null,
   employment_as_of timestamptz,
   field_times jsonb,

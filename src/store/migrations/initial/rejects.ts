@@ -20,7 +20,7 @@ create index rejects_by_run on rejects (run_id, seq);
 
 -- The faults of the newest export of a connection, each once. The fingerprint recognises a fault in the next export. A fault stays until
 -- an export without it is accepted.
-create table standing_rejects (
+create table known_faults (
   connection text not null references connections (name),
   fingerprint text not null,
   identity_id text collate "C",
@@ -44,8 +44,8 @@ create table standing_rejects (
   last_at timestamptz not null,
   primary key (connection, fingerprint)
 );
-create index standing_rejects_by_run on standing_rejects (run_id);
-create index standing_rejects_leavers on standing_rejects (connection) where may_leave;
+create index known_faults_by_run on known_faults (run_id);
+create index known_faults_of_leavers on known_faults (connection) where may_leave;
 
 -- Values that no list classifies and that were accepted with a plan. These do not hold a plan again.
 create table unlisted_values (

@@ -12,7 +12,7 @@ create table roster (
   deferred_zone text,
   due_at timestamptz,
   -- A departure that an operator holds back until a day. due_at is then the beginning of that day.
-  held_leaving jsonb,
+  held_departure jsonb,
 
   -- The time of the newest fact, and that of the newest fact about employment, which may be earlier; null: there is none.
   as_of timestamptz not null,
@@ -50,7 +50,7 @@ create table acknowledged (
 );
 
 -- No query is planned by the content of a document, and comparing thousands of documents is most of the cost of ANALYZE.
-alter table roster alter column desired set statistics 0, alter column held_leaving set statistics 0,
+alter table roster alter column desired set statistics 0, alter column held_departure set statistics 0,
   alter column field_times set statistics 0;
 alter table acknowledged alter column confirmed set statistics 0;
 
@@ -79,7 +79,7 @@ create table key_answers (
 create unique index key_answers_same on key_answers (connection, identity_id) where same;
 
 -- The pairs of keys in a plan that look like one person each, kept while the plan waits.
-create table key_pairs (
+create table key_change_candidates (
   run_id uuid not null references runs (id) on delete cascade,
   former text collate "C" not null,
   identity_id text collate "C" not null,

@@ -45,11 +45,11 @@ create table runs (
   configuration text,
   basis text,
   -- Why an approval makes the plan again: facts about people of this held plan were accepted after it was made.
-  moved text,
+  outdated_reason text,
   -- The held run with the people of this run that a guard stopped.
-  set_aside uuid,
+  held_part_run_id uuid,
   -- The run with the changes of this held run that no guard stopped. It was delivered at once.
-  went_on uuid,
+  passed_part_run_id uuid,
 
   -- The people who asked for the run: each with a name and with the principal that the rule of two people compares.
   requested_by json,
@@ -65,7 +65,7 @@ create table runs (
   -- When the values of its changes were removed because their retention ended. Keys and counts stay.
   values_removed_at timestamptz,
   -- The run of another connection that read the source of this one.
-  rides_with uuid
+  linked_run_id uuid
 );
 create unique index runs_one_active on runs (connection) where state in ('reading', 'planned', 'delivering');
 create unique index runs_one_waiting on runs (connection, feed) where state = 'waiting';
@@ -79,7 +79,7 @@ create index runs_of_source on runs (connection, created_at, id) where feed = 's
 create index runs_with_values on runs (finished_at) where values_removed_at is null;
 create index runs_failed on runs (connection, feed, created_at) where state = 'failed';
 create index runs_read on runs (connection, feed, created_at) where digest is not null and state <> 'failed';
-create index runs_rides_with on runs (rides_with) where rides_with is not null;
+create index runs_linked on runs (linked_run_id) where linked_run_id is not null;
 
 -- The columns of an export as a run read them, and the column of each field. Only exports whose header was understood have a row: the
 -- first line of any other may be a person.

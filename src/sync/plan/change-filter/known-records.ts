@@ -7,7 +7,7 @@ import { mostTelling } from '../../../identity/lint/watch.ts'
 import { expressionsOf, type Mapping } from '../../../identity/mapping/mapping.ts'
 import type { KeyAnswers } from '../../../identity/key-change-candidates.ts'
 import { keyOf } from '../../../store/audit/key.ts'
-import { acceptedIndex, beginIndex, unsettledPeople } from '../../../store/plans/export-index.ts'
+import { acceptedIndex, beginIndex, changedPeople } from '../../../store/plans/export-index.ts'
 import type { Db } from '../../../store/schema.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../../context/context.ts'
 import type { ReadableRows } from '../map/map-rows.ts'
@@ -104,7 +104,7 @@ async function usableIndex(
   if (index.head.rules !== rules) return { reason: 'exports are read in another way than the last one was' }
   if (context.today < index.head.day) return { reason: `the last export was read on a later day, ${index.head.day}` }
   const most = Math.max(fewest, Math.ceil(unsettledShare * index.size))
-  const unsettled = await unsettledPeople(db, { connection, most: most + 1 })
+  const unsettled = await changedPeople(db, { connection, most: most + 1 })
   if (unsettled.length > most) return { reason: `something happened to more than ${most} people since the last export` }
   return { index, unsettled }
 }

@@ -2,10 +2,14 @@ import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
 /** A record as JSON, as it is kept. */
-type KeptRecord = { readonly identityId: string; readonly separatedAt: null; readonly json: string }
+type DesiredRecord = { readonly identityId: string; readonly separatedAt: null; readonly json: string }
 
 /** Every record that the platform is to hold, in key order, page by page: of nobody who has left, and of nobody who was taken back. */
-export async function* sentSet(db: Db, connection: string, pageSize = 5000): AsyncGenerator<readonly KeptRecord[]> {
+export async function* desiredRecords(
+  db: Db,
+  connection: string,
+  pageSize = 5000,
+): AsyncGenerator<readonly DesiredRecord[]> {
   for (let after = ''; ; ) {
     const { rows } = await sql<{ identityId: string; json: string }>`
       select identity_id as "identityId", desired::text as json from roster

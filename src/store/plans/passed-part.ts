@@ -25,7 +25,7 @@ const countedAs: { readonly [K in ChangeKind]?: Exclude<keyof PeopleCounts, 'cha
  * With `withoutValues`, of people who are known only what is said about their employment goes on. Both plans get the digest and the counts of what they
  * then hold. Answers the new run; null where the plan has no such change.
  */
-export async function storeGoingOn(
+export async function storePassedPart(
   tx: Db,
   {
     runId,
@@ -49,7 +49,7 @@ export async function storeGoingOn(
   // It speaks of its own people alone, and settles nothing of the source.
   await sql`
     insert into runs (id, connection, feed, trigger, options, state, mode, as_of, rows, records, warnings, verification, guards,
-      configuration, requested_by, set_aside, created_at, started_at)
+      configuration, requested_by, held_part_run_id, created_at, started_at)
     select ${id}, connection, feed, trigger, '{}', 'planned', 'delta', as_of, rows, 0, '[]', 'null',
       (select coalesce(json_agg(guard), '[]') from json_array_elements(guards) guard where (guard ->> 'ok')::boolean),
       configuration, requested_by, id, ${now}, ${now}
@@ -60,7 +60,7 @@ export async function storeGoingOn(
     where plan_entries.run_id = ${runId} and changes.run_id = ${runId} and changes.identity_id = plan_entries.identity_id
       and changes.kind = any(${kinds})`.execute(tx)
   await sql`update changes set run_id = ${id} where run_id = ${runId} and kind = any(${kinds})`.execute(tx)
-  await noteWentOn(tx, { runId, id, kinds })
+  await recordParts(tx, { runId, id, kinds })
   return id
 }
 
@@ -89,7 +89,7 @@ async function partPeople(
         case when entry.run_id is not null then json_build_object(
           'desired', entry.desired, 'inferred', entry.inferred, 'deferredTo', entry.deferred_to, 'clearedDate', entry.cleared_date,
           'deferredZone', entry.deferred_zone, 'asOf', entry.as_of, 'employmentAsOf', entry.employment_as_of,
-          'exportIsSilent', entry.export_is_silent, 'fieldTimes', entry.field_times, 'absences', entry.absences, 'heldLeaving', entry.held_leaving) end as entry
+          'exportIsSilent', entry.export_is_silent, 'fieldTimes', entry.field_times, 'absences', entry.absences, 'heldLeaving', entry.held_departure) end as entry
       from changes join runs on runs.id = changes.run_id
       left join plan_entries entry on entry.run_id = changes.run_id and entry.identity_id = changes.identity_id
       where changes.run_id = ${from} and changes.kind = any(${kinds}) and changes.kind <> 'join'
@@ -139,7 +139,7 @@ function partedPerson(
 }
 
 /** Notes with both runs what they hold now. */
-async function noteWentOn(
+async function recordParts(
   tx: Db,
   { runId, id, kinds }: { runId: string; id: string; kinds: readonly ChangeKind[] },
 ): Promise<void> {
@@ -166,9 +166,9 @@ async function noteWentOn(
   const ofHeld = await kindCounts(tx, runId)
   const ofPart = await kindCounts(tx, id)
   const others = { unchanged: 0, rejected: 0, incomplete: 0 }
-  await noteCounts(tx, id, { ...ofPart, ...others }, picked(false))
-  await noteCounts(tx, runId, { ...others, ...held.counts, ...ofHeld }, picked(true))
-  await tx.updateTable('runs').set({ went_on: id }).where('id', '=', runId).execute()
+  await recordCounts(tx, id, { ...ofPart, ...others }, picked(false))
+  await recordCounts(tx, runId, { ...others, ...held.counts, ...ofHeld }, picked(true))
+  await tx.updateTable('runs').set({ passed_part_run_id: id }).where('id', '=', runId).execute()
 }
 
 async function kindCounts(tx: Db, runId: string): Promise<Pick<PlanCounts, ChangeKind>> {
@@ -181,7 +181,7 @@ async function kindCounts(tx: Db, runId: string): Promise<Pick<PlanCounts, Chang
   return Object.fromEntries(changeKinds.map((kind) => [kind, counted.get(kind) ?? 0])) as Pick<PlanCounts, ChangeKind>
 }
 
-async function noteCounts(tx: Db, runId: string, counts: PlanCounts, people: object): Promise<void> {
+async function recordCounts(tx: Db, runId: string, counts: PlanCounts, people: object): Promise<void> {
   const digest = await stagedDigest(tx, runId)
   await tx
     .updateTable('runs')

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
-import { digestOf, firstHash, type Head, headText, isSigned, nextHash } from './chain.ts'
+import { digestOf, firstHash, type Checkpoint, checkpointText, isSigned, nextHash } from './chain.ts'
 import type { AuditKey } from './key.ts'
 import { type Details, entryText } from './trail.ts'
 
 /** The end of the chain, and the head that stands for it. */
-type End = { readonly ordinal: number; readonly hash: string; readonly head: Head | null }
+type End = { readonly ordinal: number; readonly hash: string; readonly head: Checkpoint | null }
 
 /** Why nothing may be added to the chain: whoever signed on would vouch for what somebody else has done to it. */
 type Broken = { readonly kind: 'broken'; readonly reason: string }
@@ -14,7 +14,7 @@ type Sealed =
   | {
       readonly kind: 'sealed'
       readonly entries: number
-      readonly head: Head | null
+      readonly head: Checkpoint | null
       /** What waits where nothing is left that can be signed: entries that no process with the key wrote, or copies. */
       readonly waiting: Waiting | null
     }
@@ -36,9 +36,9 @@ export type Waiting = { readonly count: number; readonly newest: string | null }
  * `busy` and do not wait. `kept` is the head that this installation signed last, as it is kept outside the database. `unsigned` is what
  * waited when there was nothing to sign; those entries are not looked at again until another one comes.
  */
-export async function seal(
+export async function signPending(
   db: Db,
-  { key, kept, unsigned = null, now }: { key: AuditKey; kept: Head | null; unsigned?: Waiting | null; now: Date },
+  { key, kept, unsigned = null, now }: { key: AuditKey; kept: Checkpoint | null; unsigned?: Waiting | null; now: Date },
 ): Promise<Sealed> {
   const waiting = await whatWaits(db)
   const isKnown = unsigned !== null && waiting.count === unsigned.count && waiting.newest === unsigned.newest
@@ -79,12 +79,12 @@ export async function replaceKey(
   }: {
     former: AuditKey | null
     next: AuditKey
-    kept: Head | null
+    kept: Checkpoint | null
     by: string
     reason: string
     now: Date
   },
-): Promise<{ readonly head: Head; readonly tied: boolean }> {
+): Promise<{ readonly head: Checkpoint; readonly tied: boolean }> {
   return await db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${lockKey})`.execute(tx)
     const end = await endOf(tx)
@@ -113,10 +113,10 @@ export async function replaceKey(
 }
 
 /** The newest signed head; null before there is one. Of two with one ordinal, the one of the key that took over. */
-export async function lastHead(db: Db): Promise<Head | null> {
-  const { rows } = await sql<Head>`
-    select ordinal::float8, previous::float8, hash, at, key, signature from audit_heads
-    where ordinal = (select max(ordinal) from audit_heads)`.execute(db)
+export async function lastCheckpoint(db: Db): Promise<Checkpoint | null> {
+  const { rows } = await sql<Checkpoint>`
+    select ordinal::float8, previous::float8, hash, at, key, signature from audit_checkpoints
+    where ordinal = (select max(ordinal) from audit_checkpoints)`.execute(db)
   const [first, ...others] = rows
   if (!first || others.length === 0) return first ?? null
   const row = await db
@@ -124,11 +124,11 @@ export async function lastHead(db: Db): Promise<Head | null> {
     .select('entry')
     .where('ordinal', '=', String(first.ordinal))
     .executeTakeFirst()
-  return rows.find(({ key }) => key === takenOverBy(row?.entry ?? '')?.to) ?? first
+  return rows.find(({ key }) => key === keyReplacementIn(row?.entry ?? '')?.to) ?? first
 }
 
 /** Between which keys an entry changes; null if it is about something else. */
-export function takenOverBy(
+export function keyReplacementIn(
   entry: string,
 ): { readonly from: unknown; readonly to: unknown; readonly tied: boolean } | null {
   if (!entry.includes('"act":"audit.key_replaced"')) return null
@@ -143,7 +143,7 @@ export function takenOverBy(
 /** What keeps a process with this key from adding to the chain; null if nothing does. */
 async function whyBroken(
   tx: Db,
-  { end, key, kept }: { end: End; key: string; kept: Head | null },
+  { end, key, kept }: { end: End; key: string; kept: Checkpoint | null },
 ): Promise<string | null> {
   const { head } = end
   if (end.ordinal !== (head?.ordinal ?? 0) || end.hash !== (head?.hash ?? firstHash))
@@ -167,13 +167,13 @@ async function endOf(tx: Db): Promise<End> {
     .orderBy('ordinal', 'desc')
     .limit(1)
     .executeTakeFirst()
-  return { ordinal: Number(last?.ordinal ?? 0), hash: last?.hash ?? firstHash, head: await lastHead(tx) }
+  return { ordinal: Number(last?.ordinal ?? 0), hash: last?.hash ?? firstHash, head: await lastCheckpoint(tx) }
 }
 
 async function append(
   tx: Db,
   { end, entries, keys, now }: { end: End; entries: readonly string[]; keys: readonly AuditKey[]; now: Date },
-): Promise<Head> {
+): Promise<Checkpoint> {
   let { ordinal, hash } = end
   const rows = entries.map((entry) => {
     ordinal += 1
@@ -185,9 +185,11 @@ async function append(
     select ordinal, entry, hash from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
       as r(ordinal bigint, entry text, hash text)`.execute(tx)
   const about = { ordinal, previous: end.ordinal, hash, at: now.toISOString() }
-  const heads = keys.map((key): Head => ({ ...about, key: key.publicKey, signature: key.sign(headText(about)) }))
+  const heads = keys.map(
+    (key): Checkpoint => ({ ...about, key: key.publicKey, signature: key.sign(checkpointText(about)) }),
+  )
   await tx
-    .insertInto('audit_heads')
+    .insertInto('audit_checkpoints')
     .values(heads.map((signed) => ({ ...signed, ordinal: String(ordinal), previous: String(signed.previous) })))
     .execute()
   const head = heads.at(-1)

@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 
 /** A Redis by its address, for messages: without user name and password. */
-export function redisPlace(url: string): string {
+export function redisName(url: string): string {
   const address = URL.parse(url)
   if (address === null || !['redis:', 'rediss:'].includes(address.protocol) || address.hostname === '') {
     throw new Failure('config_invalid', 'The address of the queue is not one of Redis: write redis://host:port')

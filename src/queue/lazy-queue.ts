@@ -4,7 +4,7 @@ import type { Queue } from './queue.ts'
  * A queue that is opened once somebody uses it. Whoever only looks never does, and loading what keeps jobs takes longer than most
  * looks.
  */
-export function queueWhenUsed(place: string, open: () => Promise<Queue>): Queue {
+export function lazyQueue(place: string, open: () => Promise<Queue>): Queue {
   let opening: Promise<Queue> | null = null
   const opened = () => {
     opening ??= open()

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import type { Queue } from '../../src/queue/queue.ts'
-import { queueWhenUsed } from '../../src/queue/queue-when-used.ts'
+import { lazyQueue } from '../../src/queue/lazy-queue.ts'
 
 function listening(): { readonly queue: Queue; readonly told: string[] } {
   const told: string[] = []
@@ -26,7 +26,7 @@ function listening(): { readonly queue: Queue; readonly told: string[] } {
 test('a queue that nobody uses is neither opened nor closed', async () => {
   const open = vi.fn()
 
-  const queue = queueWhenUsed('Redis at here:6379', open)
+  const queue = lazyQueue('Redis at here:6379', open)
   await queue[Symbol.asyncDispose]()
 
   expect(queue.place).toBe('Redis at here:6379')
@@ -37,7 +37,7 @@ test('a queue is opened once, passes everything on, and is closed', async () => 
   const { queue: real, told } = listening()
   const open = vi.fn(async () => real)
 
-  const queue = queueWhenUsed('nowhere', open)
+  const queue = lazyQueue('nowhere', open)
   await Promise.all([queue.enqueue([]), queue.check(), queue.clear()])
   const waiting = await queue.waiting()
   await queue.held()
@@ -50,7 +50,7 @@ test('a queue is opened once, passes everything on, and is closed', async () => 
 })
 
 test('what keeps a queue from opening is told to who uses it, and the end goes on', async () => {
-  const queue = queueWhenUsed('nowhere', () => Promise.reject(new Error('it is away')))
+  const queue = lazyQueue('nowhere', () => Promise.reject(new Error('it is away')))
 
   const used = queue.enqueue([])
 

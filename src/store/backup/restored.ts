@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { rollcall } from '../audit/trail.ts'
-import { noteRestored } from '../connections/installation.ts'
+import { recordRestore } from '../connections/installation.ts'
 import { releaseEvents } from '../inbox/inbox.ts'
 import { dropPlan } from '../plans/plans.ts'
 import { moveRun } from '../runs/runs.ts'
@@ -13,7 +13,7 @@ const reason = 'the store was put back to what it was at an earlier time'
  * delivered, and newer ones after it. What HR wants stays, and every connection first learns from the platform what it has by now.
  * Answers how many runs were ended.
  */
-export async function settleRestored(tx: Db, { until, now }: { until: Date; now: Date }): Promise<number> {
+export async function prepareRestored(tx: Db, { until, now }: { until: Date; now: Date }): Promise<number> {
   const runs = await tx
     .selectFrom('runs')
     .select(['id', 'state'])
@@ -38,7 +38,7 @@ export async function settleRestored(tx: Db, { until, now }: { until: Date; now:
   await sql`delete from access_sessions`.execute(tx)
   await sql`update access_tokens set revoked_at = ${now}, revoked_by = ${rollcall} where revoked_at is null`.execute(tx)
   await sql`update connections set target_lease = null`.execute(tx)
-  await noteRestored(tx, { until, now })
+  await recordRestore(tx, { until, now })
   return runs.length
 }
 

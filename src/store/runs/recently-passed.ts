@@ -15,7 +15,7 @@ const daysLookedAt = 30
  * about the same time as `asOf`, however late they are read; of other feeds, the runs of the last day. What a run carried from an earlier one
  * counts with that one, and the first plan of a connection counts nowhere.
  */
-export async function recentlyPassed(
+export async function countRecentlyPassed(
   db: Db,
   { connection, feed, asOf, now }: { connection: string; feed: FeedName; asOf: string; now: Date },
 ): Promise<PeopleCounts> {

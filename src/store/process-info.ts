@@ -1,5 +1,5 @@
 /** What a process of the daemon says of itself beside its lease. */
-export type ProcessCard = {
+export type ProcessInfo = {
   readonly roles: readonly ('api' | 'scheduler' | 'worker')[]
   readonly host: string
   readonly pid: number

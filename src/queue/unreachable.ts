@@ -3,7 +3,7 @@ import { errorCode, Failure } from '../errors.ts'
 import { isConnectionError } from './connection-errors.ts'
 
 /** Whether the promise settled, well or badly, before the time was over. Its own outcome is left to its maker. */
-export async function endsWithin(limitMs: number, promise: Promise<unknown>): Promise<boolean> {
+export async function settlesWithin(limitMs: number, promise: Promise<unknown>): Promise<boolean> {
   const timer = new AbortController()
   const settled = promise.then(
     () => true,
@@ -26,7 +26,7 @@ export function orUnreachable<T>(answer: Promise<T>, place: string): Promise<T> 
 
 /** The same for a caller that cannot wait: an answer that takes longer than the limit counts as none. */
 export async function orUnreachableWithin<T>(limitMs: number, answer: Promise<T>, place: string): Promise<T> {
-  if (!(await endsWithin(limitMs, answer))) throw unreachable(place)
+  if (!(await settlesWithin(limitMs, answer))) throw unreachable(place)
   return orUnreachable(answer, place)
 }
 

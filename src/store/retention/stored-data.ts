@@ -1,0 +1,432 @@
+/** What a group of columns holds of people. `values`: personal values. `keys`: identityIds. `words`: what a person typed or a server said. */
+export type Holds = 'values' | 'keys' | 'words' | 'none'
+
+export type StoredData = {
+  readonly holds: Holds
+  readonly description: string
+  /** When it is removed. */
+  readonly removedWhen: string
+  readonly columns: readonly string[]
+}
+
+/** Columns by their names, with blanks between them. */
+function named(columns: string): readonly string[] {
+  return columns.split(' ')
+}
+
+const values = '`retention.valuesDays` after the run ended'
+const history = '`retention.historyDays` after the run ended'
+const known = 'as long as the person is known; values of people who have left until `rollcall forget`'
+const forEver = 'until the database is deleted'
+
+/**
+ * What the store keeps, table by table, and until when. Every column of every table stands here once: a test compares this with
+ * the database, and docs/security.md is made from it.
+ */
+export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
+  roster: [
+    {
+      holds: 'values',
+      description: 'what HR says of a person, newest facts first, with their times',
+      removedWhen: known,
+      columns: named('desired inferred deferred_to cleared_date deferred_zone due_at held_departure field_times'),
+    },
+    {
+      holds: 'words',
+      description: 'why a person was retracted',
+      removedWhen: known,
+      columns: named('retracted_reason'),
+    },
+    {
+      holds: 'keys',
+      description: 'that the person is known, and since when',
+      removedWhen: forEver,
+      columns: named(
+        'connection identity_id as_of employment_as_of export_is_silent absences exports_before retracted_at uncertain forgotten_at',
+      ),
+    },
+  ],
+  in_doubt: [
+    {
+      holds: 'keys',
+      description: 'about whom a request may still reach the platform, and when they are read back',
+      removedWhen: 'the platform has answered the same twice',
+      columns: named('connection identity_id run_id since due_at answers'),
+    },
+  ],
+  acknowledged: [
+    {
+      holds: 'values',
+      description: 'what the platform has of people of whom HR wants something else',
+      removedWhen: 'the platform has acknowledged what HR wants',
+      columns: named('connection identity_id confirmed run_id'),
+    },
+  ],
+  plan_entries: [
+    {
+      holds: 'values',
+      description: 'what a plan would make of the roster',
+      removedWhen: 'the plan is accepted or dropped',
+      columns: named(
+        'run_id identity_id desired inferred deferred_to cleared_date deferred_zone due_at held_departure as_of employment_as_of export_is_silent field_times absences',
+      ),
+    },
+  ],
+  changes: [
+    {
+      holds: 'values',
+      description: 'the record that was sent, each difference, and what they add to the digest of the plan',
+      removedWhen: values,
+      columns: named('record fields digest'),
+    },
+    {
+      holds: 'words',
+      description: "the platform's answer; its message may quote values",
+      removedWhen: values,
+      columns: named('answer'),
+    },
+    {
+      holds: 'keys',
+      description: 'whose change it was, the date of leaving, and what became of it',
+      removedWhen: history,
+      columns: named(
+        'run_id identity_id kind separated_at inferred carried reason origin batch state step requests sent_at answered_at is_entry',
+      ),
+    },
+  ],
+  rejects: [
+    {
+      holds: 'values',
+      description: 'why a row could not be used; it may quote a cell',
+      removedWhen: values,
+      columns: named('reason fingerprint unlisted'),
+    },
+    {
+      holds: 'keys',
+      description: 'rows that could not be used, and of whom they may have said that they left',
+      removedWhen: `${values}; those of a rejected event until \`retention.historyDays\``,
+      columns: named('run_id seq line column_name identity_id event cell_only may_leave retry_at'),
+    },
+  ],
+  known_faults: [
+    {
+      holds: 'values',
+      description: 'why it cannot be read; it may quote a cell',
+      removedWhen: '`retention.valuesDays` after the run that met it last',
+      columns: named('reason'),
+    },
+    {
+      holds: 'keys',
+      description: 'what is wrong with the newest export',
+      removedWhen: 'an export is accepted without the fault',
+      columns: named(
+        'connection fingerprint identity_id line column_name field source cell_only may_leave unlisted times accepted_times unserved run_id first_at last_at',
+      ),
+    },
+  ],
+  key_answers: [
+    {
+      holds: 'keys',
+      description: 'what people said of two keys of HR',
+      removedWhen: 'somebody takes the answer back',
+      columns: named('connection former identity_id same answered_by answered_at'),
+    },
+  ],
+  key_change_candidates: [
+    {
+      holds: 'keys',
+      description: 'keys of a plan that look like one person',
+      removedWhen: history,
+      columns: named('run_id former identity_id in_common clear'),
+    },
+  ],
+  overtaken_events: [
+    {
+      holds: 'keys',
+      description: 'which events had no effect on whom, because newer facts were known',
+      removedWhen: 'the event is forgotten, 7 days after it came in',
+      columns: named('event identity_id reason'),
+    },
+  ],
+  foreign_people: [
+    {
+      holds: 'keys',
+      description: 'whom the list of the platform held though no export stated them, and whether they have left there',
+      removedWhen: 'the list is read again',
+      columns: named('connection identity_id is_separated first_at last_at'),
+    },
+  ],
+  hold_backs: [
+    {
+      holds: 'words',
+      description: 'whose leaving an operator holds back, until when and why',
+      removedWhen: 'it is ended, another one is placed after its day, or `rollcall forget`',
+      columns: named('connection identity_id until reason held_by held_at'),
+    },
+  ],
+  waiting_rows: [
+    {
+      holds: 'values',
+      description: 'rows of exports that take effect on a later day',
+      removedWhen: 'that day has come, a newer export speaks of the person, or `rollcall forget`',
+      columns: named('seq connection identity_id run_id effective_on due_at observation'),
+    },
+  ],
+  pauses: [
+    {
+      holds: 'words',
+      description: 'the newest pause of each connection: until when, why, and who said so',
+      removedWhen: 'the connection is paused again',
+      columns: named('connection since until reason paused_by ended_at'),
+    },
+  ],
+  leavers: [
+    {
+      holds: 'keys',
+      description: 'the clock of each departure: days, times, and what the platform showed',
+      removedWhen: forEver,
+      columns: named(
+        'id connection identity_id run_id effective_on effective_at inferred joined_as_leaver previous_dates stated_at first_seen_at accepted_at sent_at acknowledged_at visible_at check_at checks checked_at platform_status finding finding_detail ended_at ended_as',
+      ),
+    },
+  ],
+  source_headers: [
+    {
+      holds: 'none',
+      description: 'the columns of an export, and which of them each field was taken from',
+      removedWhen: history,
+      columns: named('run_id headers columns'),
+    },
+  ],
+  export_indexes: [
+    {
+      holds: 'keys',
+      description:
+        'what the accepted export left behind, and those of plans that are being made or wait: the people of whom something may follow from the next one',
+      removedWhen: 'the next export is accepted, or the plan is dropped',
+      columns: named('run_id connection base accepted is_same head seal'),
+    },
+  ],
+  export_index_parts: [
+    {
+      holds: 'keys',
+      description:
+        'a digest of each row that need not be read again, which shows nothing to those without the key of the installation, and whose it is',
+      removedWhen: 'the next export is accepted, or the plan is dropped',
+      columns: named('run_id part data'),
+    },
+  ],
+  changed_people: [
+    {
+      holds: 'keys',
+      description: 'people about whom something happened since an export left its index behind',
+      removedWhen: 'the next export is accepted',
+      columns: named('seq connection identity_id run_id'),
+    },
+  ],
+  run_accounts: [
+    {
+      holds: 'values',
+      description: 'the row of a person that an operator asked for, and what a reverted run left',
+      removedWhen: `${values}; the newest 200 of a connection`,
+      columns: named('run_id account'),
+    },
+  ],
+  problems: [
+    {
+      holds: 'words',
+      description: 'people whom the platform refuses; its message may quote values',
+      removedWhen: 'the platform has acknowledged the person',
+      columns: named('connection identity_id run_id kind status message first_at last_at times'),
+    },
+  ],
+  inbox: [
+    {
+      holds: 'values',
+      description: 'events as HR sent them, and why they could not be used',
+      removedWhen:
+        'the run that reads them is accepted; if they could not be used, `retention.valuesDays` after they came, or after the time for which they wait',
+      columns: named('body reason'),
+    },
+    {
+      holds: 'none',
+      description: 'by which a repetition is known, and what became of the event',
+      removedWhen: 'seven days after it came, once it is settled; rejected ones until they are retried or dismissed',
+      columns: named('id connection dedup_key event_id signed_at received_at state run_id joined retry_at'),
+    },
+  ],
+  runs: [
+    {
+      holds: 'keys',
+      description: 'runs: counts, verdicts with the first keys they concern, digests, names of sources, reasons',
+      removedWhen: history,
+      columns: named(
+        'id connection feed trigger options state reason failure attempt lease source mode as_of rows records fields end_keys warnings verification unserved counts guards people_counts known_people digest outdated_reason held_part_run_id created_at started_at finished_at decided_by decided_at configuration basis passed_part_run_id linked_run_id requested_by expires_at decided_reason values_removed_at',
+      ),
+    },
+  ],
+  deliveries: [
+    {
+      holds: 'words',
+      description: 'batches: counts, times, the last failure',
+      removedWhen: history,
+      columns: named(
+        'run_id batch kind state due_at attempts lease uncertain session requests people confirmed refused answer sent_at answered_at failures failing_since last_code last_failure recent_attempts',
+      ),
+    },
+  ],
+  takeovers: [
+    {
+      holds: 'none',
+      description: 'batches taken over from another process',
+      removedWhen: 'that process has ended',
+      columns: named('run_id batch lease'),
+    },
+  ],
+  connections: [
+    {
+      holds: 'keys',
+      description: 'the newest accepted export, the keys at its end, and what blocks the connection',
+      removedWhen: forEver,
+      columns: named(
+        'name target_key target_id target_resource target_lease lacks_update accepted_source accepted_as_of accepted_fields accepted_rows accepted_end exports_accepted roster_version blocked_status blocked_code blocked_reason blocked_at probe_at configuration configured_by',
+      ),
+    },
+  ],
+  decided_sources: [
+    {
+      holds: 'none',
+      description: 'exports that were accepted or refused, by version',
+      removedWhen: '`retention.historyDays` after the source has no longer listed them',
+      columns: named('connection version source outcome decided_at archived_at listed_at'),
+    },
+  ],
+  classified_values: [
+    {
+      holds: 'none',
+      description: 'what people said that values of a status mean',
+      removedWhen: forEver,
+      columns: named('connection field value meaning classified_by classified_at'),
+    },
+  ],
+  unlisted_values: [
+    {
+      holds: 'none',
+      description: 'values of a status that were accepted without a meaning',
+      removedWhen: forEver,
+      columns: named('connection field value first_at'),
+    },
+  ],
+  slots: [
+    {
+      holds: 'none',
+      description: 'nights that were run',
+      removedWhen: '`retention.historyDays` after that; the newest of each schedule',
+      columns: named('connection slot taken_at'),
+    },
+  ],
+  alerts: [
+    {
+      holds: 'none',
+      description: 'what is or was wrong, in counts',
+      removedWhen: '90 days after it was over',
+      columns: named('id connection kind code reason since people leavers run_id raised_at absent_since cleared_at'),
+    },
+  ],
+  notifications: [
+    {
+      holds: 'none',
+      description: 'how far each channel was told of an alert',
+      removedWhen: '90 days after the alert was over',
+      columns: named('alert_id channel next_at claimed_until sent attempts sent_code notified_at last_failure'),
+    },
+  ],
+  alert_messages: [
+    {
+      holds: 'none',
+      description: 'when a channel was sent a message, for its limit',
+      removedWhen: 'a day after it was sent',
+      columns: named('channel sent_at'),
+    },
+  ],
+  leases: [
+    {
+      holds: 'none',
+      description: 'processes at work, with host and roles',
+      removedWhen: 'a day after they ended',
+      columns: named('id seen_at process'),
+    },
+  ],
+  request_budget: [
+    {
+      holds: 'none',
+      description: 'requests of this minute, and since when they fail',
+      removedWhen: 'the minute is over, and the platform answers',
+      columns: named('key points expire failing_since failing_reason failing_is_away'),
+    },
+  ],
+  audit_pending: [
+    {
+      holds: 'keys',
+      description: 'acts that are not signed yet',
+      removedWhen: 'the next signature, after seconds',
+      columns: named('id entry mac'),
+    },
+  ],
+  audit_trail: [
+    {
+      holds: 'keys',
+      description: 'acts: keys, counts, digests, reasons that people typed',
+      removedWhen: forEver,
+      columns: named('ordinal entry hash'),
+    },
+  ],
+  audit_checkpoints: [
+    {
+      holds: 'none',
+      description: 'signatures of the audit trail',
+      removedWhen: forEver,
+      columns: named('ordinal key previous hash at signature'),
+    },
+  ],
+  access_tokens: [
+    {
+      holds: 'none',
+      description: 'tokens of the control API: name, role, times, and a digest of the token',
+      removedWhen: forEver,
+      columns: named('id name role hash created_at created_by expires_at last_used_at revoked_at revoked_by'),
+    },
+  ],
+  access_sessions: [
+    {
+      holds: 'words',
+      description: 'people who are signed in to the console: name, role, how, and a digest of what the browser keeps',
+      removedWhen: 'the first sign-in after it has ended',
+      columns: named('hash name role principal token_id created_at seen_at expires_at'),
+    },
+  ],
+  installation: [
+    {
+      holds: 'none',
+      description: 'which installation the store is of, and where it was moved to',
+      removedWhen: forEver,
+      columns: named('one id made_at moved_to moved_at'),
+    },
+  ],
+  restored_connections: [
+    {
+      holds: 'none',
+      description: 'connections that have to learn from the platform what happened after a backup',
+      removedWhen: 'they have',
+      columns: named('connection known_until restored_at'),
+    },
+  ],
+  migrations: [
+    {
+      holds: 'none',
+      description: 'the version of the tables',
+      removedWhen: forEver,
+      columns: named('name applied_at sha256'),
+    },
+  ],
+}
