@@ -6,7 +6,7 @@ import type { ClassifiedValue as ClassedView } from '../contract/control/shapes.
 import type { Database } from '../database/database.ts'
 import { errorCode, Failure } from '../errors.ts'
 import type { Verdict } from '../identity/change.ts'
-import { counted } from '../identity/counted.ts'
+import { pluralize } from '../identity/pluralize.ts'
 import { type ClassifiedValue, withClassified } from '../identity/mapping/classified.ts'
 import type { Reject } from '../identity/record.ts'
 import type { Queue } from '../queue/queue.ts'
@@ -224,10 +224,10 @@ async function* checkSource(
     warnings.push(...found.warnings, ...(hasPeople ? [] : found.held.map(heldText)))
     const { rows, records, rejected, incomplete, left } = found
     if (left > 0)
-      notes.push(`${left} of ${counted(records, 'person', 'people')} ${left === 1 ? 'has' : 'have'} left already`)
+      notes.push(`${left} of ${pluralize(records, 'person', 'people')} ${left === 1 ? 'has' : 'have'} left already`)
     if (records === 0)
-      throw new Failure('source_unreadable', `${source.name}: none of ${counted(rows, 'row')} became a record`)
-    return `${source.name}: ${counted(rows, 'row')}, ${counted(records, 'record')}, ${rejected} rejected, ${incomplete} with a bad cell`
+      throw new Failure('source_unreadable', `${source.name}: none of ${pluralize(rows, 'row')} became a record`)
+    return `${source.name}: ${pluralize(rows, 'row')}, ${pluralize(records, 'record')}, ${rejected} rejected, ${incomplete} with a bad cell`
   })
   for (const note of notes) yield passed(name, note)
   for (const [kind, count] of faults)
@@ -243,7 +243,7 @@ function heldText({ name, reason, hints = [], people = [] }: Verdict): string {
 async function checkWebhook(connection: string, { secrets }: WebhookConfig): Promise<CheckResult> {
   return await tested(`webhook of ${connection}`, async () => {
     for (const secret of secrets) await secret.read()
-    return `/webhooks/${connection}, ${counted(secrets.length, 'secret')} can be read`
+    return `/webhooks/${connection}, ${pluralize(secrets.length, 'secret')} can be read`
   })
 }
 

@@ -1,5 +1,5 @@
 import type { Change, FieldChanges, FieldValue } from './change.ts'
-import { hasLeft } from './employment.ts'
+import { isLeaver } from './employment.ts'
 import { type FieldName, fieldsOf, type IdentityRecord } from './record.ts'
 
 /** What a change starts from. `removes`: who has left is taken off the platform, which then holds nothing of them. */
@@ -109,6 +109,6 @@ function kindOf(fields: FieldChanges, today?: string): 'leave' | 'return' | 'cor
   if (separatedAt.from === null) return 'leave'
   if (today === undefined) return 'correct'
   const hasCome = (date: FieldValue, inferred = false) =>
-    typeof date === 'string' && hasLeft({ separatedAt: date, inferred }, today)
+    typeof date === 'string' && isLeaver({ separatedAt: date, inferred }, today)
   return !hasCome(separatedAt.from) && hasCome(separatedAt.to, separatedAt.inferred) ? 'leave' : 'correct'
 }

@@ -26,10 +26,10 @@ const employed: Employment = { separatedAt: null, inferred: false, deferredTo: n
 /** What is known of a person's employment before this run. */
 export function storedEmployment(entry: RosterEntry | undefined): Employment {
   if (entry === undefined) return employed
-  const { inferred, deferredTo, clearedDate, heldLeaving } = entry
+  const { inferred, deferredTo, clearedDate, heldDeparture } = entry
   // What HR says goes on by itself while it is held back.
-  if (heldLeaving !== null)
-    return { separatedAt: heldLeaving.separatedAt, inferred: heldLeaving.inferred, deferredTo, clearedDate }
+  if (heldDeparture !== null)
+    return { separatedAt: heldDeparture.separatedAt, inferred: heldDeparture.inferred, deferredTo, clearedDate }
   return { separatedAt: (entry.desired ?? entry.confirmed)?.separatedAt ?? null, inferred, deferredTo, clearedDate }
 }
 
@@ -38,22 +38,22 @@ export function servedOf(
   employment: Employment,
   { heldBackUntil }: Pick<RosterEntry, 'heldBackUntil'>,
   { today, timeZone }: { readonly today: string; readonly timeZone: string },
-): { readonly served: Employment; readonly heldLeaving: HeldDeparture | null } {
+): { readonly served: Employment; readonly heldDeparture: HeldDeparture | null } {
   const { separatedAt, inferred } = employment
   if (heldBackUntil === null || today >= heldBackUntil || separatedAt === null)
-    return { served: employment, heldLeaving: null }
-  const heldLeaving = { separatedAt, inferred, until: heldBackUntil, timeZone }
-  return { served: { ...employment, separatedAt: null, inferred: false }, heldLeaving }
+    return { served: employment, heldDeparture: null }
+  const heldDeparture = { separatedAt, inferred, until: heldBackUntil, timeZone }
+  return { served: { ...employment, separatedAt: null, inferred: false }, heldDeparture }
 }
 
 /** Whether accepted facts say that the person is employed, if only until a day that lies ahead. */
 export function isEmployed(entry: RosterEntry | undefined, today: string): boolean {
   const known = employmentUntouched(storedEmployment(entry), { today })
-  return (entry?.desired ?? null) !== null && !hasLeft(known, today)
+  return (entry?.desired ?? null) !== null && !isLeaver(known, today)
 }
 
 /** Whether a leaving date has come. One that lies ahead may have been sent under `future: send`; an inferred one never does. */
-export function hasLeft(
+export function isLeaver(
   { separatedAt, inferred = false }: { readonly separatedAt?: string | null; readonly inferred?: boolean },
   today: string,
 ): boolean {
@@ -61,12 +61,12 @@ export function hasLeft(
 }
 
 /** Whether a row says anything of employment. To be spoken of is not to be employed; to stand in a snapshot is. */
-export function speaksOfEmployment(observation: Observation, { mode }: Pick<EmploymentRules, 'mode'>): boolean {
+export function isAboutEmployment(observation: Observation, { mode }: Pick<EmploymentRules, 'mode'>): boolean {
   return (
     mode === 'snapshot' ||
     typeof observation.leavingDate === 'string' ||
-    observation.left ||
-    observation.statesEmployment
+    observation.statesDeparture ||
+    observation.hasEmploymentCell
   )
 }
 
@@ -75,8 +75,8 @@ export function speaksOfEmployment(observation: Observation, { mode }: Pick<Empl
  * cannot be read, and nothing else of the row says so.
  */
 export function datesEmployment(observation: Observation, rules: Pick<EmploymentRules, 'mode'>): boolean {
-  const { unsure, left, leavingDate } = observation
-  return speaksOfEmployment(observation, rules) && (!unsure || left || typeof leavingDate === 'string')
+  const { isUncertain, statesDeparture, leavingDate } = observation
+  return isAboutEmployment(observation, rules) && (!isUncertain || statesDeparture || typeof leavingDate === 'string')
 }
 
 /**
@@ -88,10 +88,10 @@ export function employmentSeen(before: Employment, observation: Observation, rul
   const clearedDate = dateThatStartClears(known, observation, rules)
   const stated = observation.leavingDate === clearedDate ? null : observation.leavingDate
   if (typeof stated === 'string' && stated <= rules.today) return onDate(stated, known)
-  if (observation.left) return hasLeft(known, rules.today) ? known : inferredDate(known, rules)
-  if (!speaksOfEmployment(observation, rules)) return known
+  if (observation.statesDeparture) return isLeaver(known, rules.today) ? known : inferredDate(known, rules)
+  if (!isAboutEmployment(observation, rules)) return known
 
-  const hadLeft = hasLeft(known, rules.today)
+  const hadLeft = isLeaver(known, rules.today)
   if (hadLeft && !bringsBack(known, observation)) return known
   if (typeof stated === 'string') return ahead(stated, known, rules)
   const isWithdrawn = hadLeft || withdrawsAhead(observation, stated)
@@ -130,7 +130,7 @@ function startOf({ fields }: Pick<Observation, 'fields'>): string | null {
 /** Whether a row says that the person was hired again after its leaving date, and is employed by now. */
 export function isHiredAgain(observation: Observation, today: string): boolean {
   const start = startOf(observation)
-  return observation.employed && startsLater(observation) && start !== null && start <= today
+  return observation.statesEmployed && startsLater(observation) && start !== null && start <= today
 }
 
 /** Employment after a run in which nothing was said about the person: as it was, except that a deferred day may have come. */
@@ -141,7 +141,7 @@ export function employmentUntouched(known: Employment, { today }: Pick<Employmen
 /** Employment after a snapshot that lacks the person for the `absences`-th time in a row. A date that lies ahead does not outvote it. */
 export function employmentAbsent(before: Employment, absences: number, rules: EmploymentRules): Employment {
   const known = employmentUntouched(before, rules)
-  return hasLeft(known, rules.today) || absences < rules.graceRuns ? known : inferredDate(known, rules)
+  return isLeaver(known, rules.today) || absences < rules.graceRuns ? known : inferredDate(known, rules)
 }
 
 /** The platform's form of a calendar date. */
@@ -159,22 +159,22 @@ function dayOf(instant: string): string {
  * not hide the date.
  */
 function dateThatStartClears(known: Employment, observation: Observation, { today }: EmploymentRules): string | null {
-  const { leavingDate, left, employed: isEmployedNow, unsure } = observation
+  const { leavingDate, statesDeparture, statesEmployed, isUncertain } = observation
   if (typeof leavingDate !== 'string') return null
   const start = startOf(observation)
   if (leavingDate === known.clearedDate) return start === null || startsLater(observation) ? leavingDate : null
-  if (left || unsure || start === null || !startsLater(observation) || start > today) return null
+  if (statesDeparture || isUncertain || start === null || !startsLater(observation) || start > today) return null
   const hadLeftBefore = known.separatedAt !== null && start > dayOf(known.separatedAt)
-  return isEmployedNow || hadLeftBefore ? leavingDate : null
+  return statesEmployed || hadLeftBefore ? leavingDate : null
 }
 
 /**
  * Whether a row without evidence of leaving brings a person back who has left. A leaving date that HR stated is withdrawn by a cell
  * that says so, by a status or by a later start; to be there again is enough where the date was inferred.
  */
-function bringsBack(known: Employment, { leavingDate, employed: isEmployedNow, unsure, fields }: Observation): boolean {
-  if (unsure) return false
-  if (known.inferred || leavingDate !== undefined || isEmployedNow) return true
+function bringsBack(known: Employment, { leavingDate, statesEmployed, isUncertain, fields }: Observation): boolean {
+  if (isUncertain) return false
+  if (known.inferred || leavingDate !== undefined || statesEmployed) return true
   return typeof fields.startedAt === 'string' && fields.startedAt > (known.separatedAt ?? '')
 }
 

@@ -21,20 +21,20 @@ export type Alias = {
 /** What people have said of keys: which of them name a person who is known under another one, and which pairs are two people. */
 export type KeyAnswers = {
   readonly aliases: ReadonlyMap<string, Alias>
-  /** Pairs by `pairName`. */
-  readonly twoPeople: ReadonlySet<string>
+  /** Pairs by `candidateName`. */
+  readonly differentPeople: ReadonlySet<string>
 }
-export const noAnswers: KeyAnswers = { aliases: new Map(), twoPeople: new Set() }
+export const noAnswers: KeyAnswers = { aliases: new Map(), differentPeople: new Set() }
 
 /** Names a pair, since a key may hold any sign. */
-export function pairName({ former, identityId }: Pick<KeyChangeCandidate, 'former' | 'identityId'>): string {
+export function candidateName({ former, identityId }: Pick<KeyChangeCandidate, 'former' | 'identityId'>): string {
   return JSON.stringify([former, identityId])
 }
 
 /** What a row says, about the person whom its key names. A manager is named by a key too. */
-export function underFirstKey(told: Observation, aliases: KeyAnswers['aliases']): Observation
-export function underFirstKey(told: Observation | Reject, aliases: KeyAnswers['aliases']): Observation | Reject
-export function underFirstKey(told: Observation | Reject, aliases: KeyAnswers['aliases']): Observation | Reject {
+export function resolveAlias(told: Observation, aliases: KeyAnswers['aliases']): Observation
+export function resolveAlias(told: Observation | Reject, aliases: KeyAnswers['aliases']): Observation | Reject
+export function resolveAlias(told: Observation | Reject, aliases: KeyAnswers['aliases']): Observation | Reject {
   if (aliases.size === 0) return told
   const alias = told.identityId === null ? undefined : aliases.get(told.identityId)
   if ('reason' in told) return alias ? { ...told, identityId: alias.identityId } : told
@@ -56,7 +56,7 @@ type Match = Omit<KeyChangeCandidate, 'by'>
  * Looks for people whose key was issued again. What is kept of a person is two digests, and only of people who are new or gone: the
  * people who stay cost nothing.
  */
-export function watchKeys({ twoPeople }: Pick<KeyAnswers, 'twoPeople'>) {
+export function watchKeys({ differentPeople }: Pick<KeyAnswers, 'differentPeople'>) {
   const joiners = new Map<string, Traits>()
   const gone = new Map<string, Traits>()
   /** The traits of joiners, counted once no row can come any more. */
@@ -82,13 +82,13 @@ export function watchKeys({ twoPeople }: Pick<KeyAnswers, 'twoPeople'>) {
       gone.delete(identityId)
     },
     /** The pairs that no one has called two people, by the keys that are gone. */
-    pairs(): KeyChangeCandidate[] {
+    candidates(): KeyChangeCandidate[] {
       const found = new Map<string, KeyChangeCandidate>()
       const add = (by: 'email' | 'name', matched: Iterable<Match>) => {
         for (const { former, identityId, clear } of matched) {
-          const name = pairName({ former, identityId })
+          const name = candidateName({ former, identityId })
           const before = found.get(name)
-          if (twoPeople.has(name)) continue
+          if (differentPeople.has(name)) continue
           found.set(name, { former, identityId, by: before ? 'both' : by, clear: clear || (before?.clear ?? false) })
         }
       }
@@ -106,7 +106,7 @@ export function watchKeys({ twoPeople }: Pick<KeyAnswers, 'twoPeople'>) {
           ...pair,
           clear: pair.clear && isOnly(`-${pair.former}`) && isOnly(`+${pair.identityId}`),
         }))
-        .sort((a, b) => (pairName(a) < pairName(b) ? -1 : 1))
+        .sort((a, b) => (candidateName(a) < candidateName(b) ? -1 : 1))
     },
   }
 }
@@ -159,7 +159,7 @@ function traitsOf({ email, firstName, lastName, startedAt }: IdentityRecord): Tr
 }
 
 /** Whether a record has another name and another address than before, as where HR gives the key of a leaver to somebody else. */
-export function isOfAnother(before: IdentityRecord, now: IdentityRecord): boolean {
+export function isAnotherPerson(before: IdentityRecord, now: IdentityRecord): boolean {
   const differs = (field: 'email' | 'firstName' | 'lastName') => {
     const [from, to] = [before[field], now[field]]
     return isText(from) && isText(to) && folded(from) !== folded(to)

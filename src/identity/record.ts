@@ -113,13 +113,13 @@ export type Observation = {
   /** The row states the day after as the first day gone; left out where it states the last day of employment. */
   readonly isFirstDayGone?: true
   /** True where a status, or an action, says that the person has left, with or without a date. */
-  readonly left: boolean
+  readonly statesDeparture: boolean
   /** True where a status, or an action, says that the person is employed. */
-  readonly employed: boolean
+  readonly statesEmployed: boolean
   /** True where a cell that could say that the person has left cannot be read, or speaks of a day ahead. Such a row brings no one back. */
-  readonly unsure: boolean
+  readonly isUncertain: boolean
   /** True where the row holds the cell of a leaving date or of a status, so that a blank there means "employed". */
-  readonly statesEmployment: boolean
+  readonly hasEmploymentCell: boolean
   /** What the row says that it is about; left out where the source has no column for it. */
   readonly action?: Action
   /** When the row was true (ISO instant), where it is known better than for the source as a whole. */
@@ -198,7 +198,7 @@ export type RosterEntry = {
   /** The IANA time zone in which that day begins: the row's own, else its source's. null where no date waits. */
   readonly deferredZone: string | null
   /** What an operator holds back: the desired record says nothing of it. null where nothing is held back. */
-  readonly heldLeaving: HeldDeparture | null
+  readonly heldDeparture: HeldDeparture | null
   /** The day (`YYYY-MM-DD`) until which an operator holds leavings of this person back; null where none does. */
   readonly heldBackUntil: string | null
   /** When the newest of the desired facts was true (ISO instant). */

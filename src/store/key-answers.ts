@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Alias, KeyAnswers, KeyChangeCandidate } from '../identity/key-change-candidates.ts'
-import { pairName } from '../identity/key-change-candidates.ts'
+import { candidateName } from '../identity/key-change-candidates.ts'
 import type { Db } from './schema.ts'
 
 /** What a person said of two keys. `same`: they are one person, whom the platform has under the former one. */
@@ -45,7 +45,10 @@ export async function keyAnswers(db: Db, connection: string): Promise<KeyAnswers
   for (const { former, identityId, same } of answers) {
     if (same) aliases.set(identityId, { identityId: former, order: aliases.size + 1 })
   }
-  return { aliases, twoPeople: new Set(answers.flatMap((answer) => (answer.same ? [] : [pairName(answer)]))) }
+  return {
+    aliases,
+    differentPeople: new Set(answers.flatMap((answer) => (answer.same ? [] : [candidateName(answer)]))),
+  }
 }
 
 /** The person whom a key names: the key itself, unless HR has issued it to a person who is known under another one. */

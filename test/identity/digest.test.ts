@@ -6,7 +6,7 @@ import { compareKeys, planDigest, planHasher } from '../../src/identity/digest.t
 import { entry, nightly, observation } from '../helpers/records.ts'
 
 describe('the digest of a plan', () => {
-  const leave = changeOf('ana', { left: true })
+  const leave = changeOf('ana', { statesDeparture: true })
   const update = changeOf('bo', { fields: { jobTitle: 'Director' } })
 
   test('is the same for the same changes, streamed or not', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { IdentityRecord, Observation } from '../../src/identity/record.ts'
-import { pairName, underFirstKey } from '../../src/identity/key-change-candidates.ts'
+import { candidateName, resolveAlias } from '../../src/identity/key-change-candidates.ts'
 import { planRows } from '../helpers/model/plan.ts'
 import { entry, nightly, record, reject, observation } from '../helpers/records.ts'
 
@@ -74,7 +74,7 @@ describe('a key that is gone and one that is new are a pair', () => {
   test('in a delta, if it says that the one has left', () => {
     const delta = nightly({ mode: 'delta' })
 
-    const left = planRows([row('1001', {}, { left: true }), row('2001', ana)], roster({ 1001: ana }), delta)
+    const left = planRows([row('1001', {}, { statesDeparture: true }), row('2001', ana)], roster({ 1001: ana }), delta)
     const silent = planRows([row('2001', ana)], roster({ 1001: ana }), delta)
 
     expect([left.pairs, silent.pairs]).toEqual([[pair('1001', '2001', 'both')], []])
@@ -86,7 +86,11 @@ describe('no pair is made', () => {
 
   test.each([
     { what: 'of a person who stays', rows: [row('1001', ana), row('2001', ana)], people: known },
-    { what: 'of a new person who has left already', rows: [row('2001', ana, { left: true })], people: known },
+    {
+      what: 'of a new person who has left already',
+      rows: [row('2001', ana, { statesDeparture: true })],
+      people: known,
+    },
     {
       what: 'of a person who had left before',
       rows: [row('2001', ana)],
@@ -105,9 +109,9 @@ describe('no pair is made', () => {
   })
 
   test('that was called two people', () => {
-    const twoPeople = new Set([pairName({ former: '1001', identityId: '2001' })])
+    const twoPeople = new Set([candidateName({ former: '1001', identityId: '2001' })])
 
-    const { pairs } = planRows([row('2001', ana), row('2002', ana)], known, nightly(), { twoPeople })
+    const { pairs } = planRows([row('2001', ana), row('2002', ana)], known, nightly(), { differentPeople: twoPeople })
 
     expect(pairs).toEqual([pair('1001', '2002', 'both')])
   })
@@ -168,10 +172,10 @@ describe('a row names the person whom its key is an alias of', () => {
 
   test('also as a manager, and also where it is rejected', () => {
     const told = [
-      underFirstKey(row('M1', ana), aliases),
-      underFirstKey(row('1002', { ...ben, managerId: 'N1' }), aliases),
-      underFirstKey(reject('N1'), aliases),
-      underFirstKey(reject(null), aliases),
+      resolveAlias(row('M1', ana), aliases),
+      resolveAlias(row('1002', { ...ben, managerId: 'N1' }), aliases),
+      resolveAlias(reject('N1'), aliases),
+      resolveAlias(reject(null), aliases),
     ]
 
     expect(told).toMatchObject([
@@ -194,7 +198,7 @@ describe('a row names the person whom its key is an alias of', () => {
       rejected: 0,
     },
   ])('who $what', ({ said, change, rejected }) => {
-    const rows = [old, underFirstKey(row('N1', ana, { ...said, ...line }), aliases)]
+    const rows = [old, resolveAlias(row('N1', ana, { ...said, ...line }), aliases)]
 
     const plans = [rows, rows.toReversed()].flatMap((order) =>
       [1, 1000].map((slice) => planRows(order, roster({ 1001: ana }), nightly(), { slice })),
@@ -208,9 +212,9 @@ describe('a row names the person whom its key is an alias of', () => {
 
   test.each([
     { what: 'are employed', former: {}, newer: {} },
-    { what: 'say the opposite of each other', former: {}, newer: { left: true } },
+    { what: 'say the opposite of each other', former: {}, newer: { statesDeparture: true } },
   ])('and stays as known where rows of both keys $what', ({ former, newer }) => {
-    const rows = [row('1001', ana, former), underFirstKey(row('N1', ana, { ...newer, ...line }), aliases)]
+    const rows = [row('1001', ana, former), resolveAlias(row('N1', ana, { ...newer, ...line }), aliases)]
 
     const { changes, counts, rejects } = planRows(rows, roster({ 1001: ana }), nightly())
 
@@ -219,8 +223,8 @@ describe('a row names the person whom its key is an alias of', () => {
   })
 
   test('among events, the departure of the former key goes under whenever it comes', () => {
-    const hired = underFirstKey(row('N1', ana), aliases)
-    const left = row('1001', {}, { left: true, leavingDate: undefined })
+    const hired = resolveAlias(row('N1', ana), aliases)
+    const left = row('1001', {}, { statesDeparture: true, leavingDate: undefined })
     const rules = { inOrder: true }
     const delta = nightly({ mode: 'delta' })
 

@@ -13,14 +13,14 @@ const runs = { numRuns: 500 }
 
 /** What the platform's `separatedAt` must be for a person whom a snapshot names: a value, or any date at all. */
 function separationSaid(
-  { leavingDate, left, employed, unsure }: Observation,
+  { leavingDate, statesDeparture, statesEmployed, isUncertain }: Observation,
   known: RosterEntry | undefined,
   { future, today }: PlanContext,
 ): string | null | 'some date' {
   if (typeof leavingDate === 'string' && leavingDate <= today) return utcMidnight(leavingDate)
-  if (left) return 'some date'
+  if (statesDeparture) return 'some date'
   const gone = knownToHaveLeft(known, today)
-  if (gone && (unsure || (gone.isStated && leavingDate === undefined && !employed))) return gone.date
+  if (gone && (isUncertain || (gone.isStated && leavingDate === undefined && !statesEmployed))) return gone.date
   if (typeof leavingDate === 'string') return future === 'send' ? utcMidnight(leavingDate) : null
   // A row that says nothing of dates leaves one that was sent ahead of its day.
   return leavingDate === undefined && !gone ? (known?.desired?.separatedAt ?? null) : null
@@ -50,7 +50,7 @@ const nothing = { email: null, jobTitle: null, isContractor: null }
 /** A row that leaves nothing to what was known before: an inferred date would depend on it. */
 function complete(row: Observation, { today }: PlanContext): Observation {
   const left = typeof row.leavingDate === 'string' && row.leavingDate <= today
-  const says = { left, employed: !left, unsure: false, statesEmployment: true }
+  const says = { left, employed: !left, isUncertain: false, hasEmploymentCell: true }
   return { ...row, ...says, leavingDate: row.leavingDate ?? null, fields: { ...nothing, ...row.fields } }
 }
 
@@ -223,8 +223,8 @@ describe('newer facts win', () => {
         const after = applyPlan(roster, planOf(tonight, roster, context))
         // A row of which the cell cannot be read that may say that the person has left says nothing of employment.
         const known = tonight.rows.filter(
-          ({ identityId, unsure, left, leavingDate }) =>
-            !tonight.untouched.has(identityId) && (!unsure || left || typeof leavingDate === 'string'),
+          ({ identityId, isUncertain, statesDeparture, leavingDate }) =>
+            !tonight.untouched.has(identityId) && (!isUncertain || statesDeparture || typeof leavingDate === 'string'),
         )
 
         const late = { ...contextOf(older, past.length), asOf: '2026-10-31T01:00:00.000Z' }
@@ -251,7 +251,11 @@ describe('newer facts win', () => {
         const context = contextOf({ rules }, past.length + 1)
         const said = rows.map((row) => complete(row, context))
         const newer = eventOf(said, context)
-        const contradicted = said.map((row) => ({ ...row, fields: { ...nothing, jobTitle: 'Intern' }, left: false }))
+        const contradicted = said.map((row) => ({
+          ...row,
+          fields: { ...nothing, jobTitle: 'Intern' },
+          statesDeparture: false,
+        }))
         const older = eventOf(contradicted, { ...newer.context, asOf: contextOf({ rules }, past.length).asOf })
 
         const inOrder = [older, newer].reduce(processed, roster)

@@ -45,7 +45,7 @@ describe.each(Object.entries(families))('the sample of %s', (name, family) => {
 
     expect(told.length).toBe(300)
     expect(read.length).toBe(300)
-    expect(read.filter((one) => one.left).length).toBe(withoutStatus.includes(name) ? 0 : left)
+    expect(read.filter((one) => one.statesDeparture).length).toBe(withoutStatus.includes(name) ? 0 : left)
     expect(read.filter((one) => one.leavingDate).length).toBeGreaterThan(left)
     const contractors = read.filter((one) => one.fields.isContractor).length
     expect(contractors > 0).toBe(mapping.fields?.isContractor !== undefined && !withoutStatus.includes(name))

@@ -1,4 +1,4 @@
-import { counted } from '../../identity/counted.ts'
+import { pluralize } from '../../identity/pluralize.ts'
 import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
 import type { CsvRecord } from './records.ts'
@@ -36,7 +36,7 @@ export class Tail {
   end(): readonly string[] {
     if (this.#trailer) this.#checkTrailer(this.#trailer)
     if (this.#footer.length < this.#footerRows) {
-      const what = `${this.#name} has ${counted(this.#footer.length, 'row')} below its header, and its footer alone has ${this.#footerRows}`
+      const what = `${this.#name} has ${pluralize(this.#footer.length, 'row')} below its header, and its footer alone has ${this.#footerRows}`
       throw unreadable(what, 'the export was cut off, or footer.rows is not right')
     }
     if (this.#footerTexts.length > 0 && this.#footer.length === 0) {
@@ -86,7 +86,7 @@ export class Tail {
         'check trailer.rowsAt',
       )
     if (Number(stated) === this.#released) return
-    const what = `${this.#name}:${trailer.line}: the trailer counts ${counted(Number(stated), 'row')}, the export has ${this.#released}`
+    const what = `${this.#name}:${trailer.line}: the trailer counts ${pluralize(Number(stated), 'row')}, the export has ${this.#released}`
     throw unreadable(what, 'the export was cut off, or is the work of two that wrote at once')
   }
 }

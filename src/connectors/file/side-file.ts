@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { z } from 'zod'
-import { counted } from '../../identity/counted.ts'
+import { pluralize } from '../../identity/pluralize.ts'
 import type { SourceRow } from '../connector.ts'
 import { type ExportFile, readBytes } from './export-file.ts'
 import { cannotRead, unreadable } from './failures.ts'
@@ -83,7 +83,7 @@ export async function* countedRows(
   }
   if (!('rows' in expected) || expected.rows === count) return
   throw unreadable(
-    `${name} has ${counted(count, 'row')} below its header, and its side file states ${expected.rows}`,
+    `${name} has ${pluralize(count, 'row')} below its header, and its side file states ${expected.rows}`,
     'the export was cut off, or the two belong to different exports: have both delivered again',
   )
 }

@@ -1,4 +1,4 @@
-import { counted } from '../../identity/counted.ts'
+import { pluralize } from '../../identity/pluralize.ts'
 import { escapeText } from '../../text/escape.ts'
 import { unreadable } from '../file/failures.ts'
 import { type JsonValue, pointer } from '../json/cells.ts'
@@ -96,7 +96,7 @@ function checkNotFull(
     const help =
       'ask for more at once, or say with next where the next page is named; if it never has others, write pages: single'
     throw unreadable(
-      `${where} holds ${counted(records, 'record')}, as many as ${name} asks for, so others may follow`,
+      `${where} holds ${pluralize(records, 'record')}, as many as ${name} asks for, so others may follow`,
       help,
     )
   }

@@ -1,5 +1,5 @@
 import type { AlertKind } from '../../contract/control/alerts.ts'
-import { counted } from '../../identity/counted.ts'
+import { pluralize } from '../../identity/pluralize.ts'
 import type { Alert } from '../../store/alerts/alerts.ts'
 import { escapeText } from '../../text/escape.ts'
 import type { AlertChange, Notice } from '../config/channel.ts'
@@ -74,9 +74,9 @@ function wordsOf(notice: Notice, linkOf: AlertLink): NoticeText {
       const { changes } = notice
       const connections = new Set(changes.map(({ alert }) => alert.connection))
       const [connection = ''] = connections
-      const where = connections.size === 1 ? connection : counted(connections.size, 'connection')
+      const where = connections.size === 1 ? connection : pluralize(connections.size, 'connection')
       return {
-        subject: `[Rollcall] ${where}: ${counted(changes.length, 'alert')}`,
+        subject: `[Rollcall] ${where}: ${pluralize(changes.length, 'alert')}`,
         lines: [...groupLines(changes, linkOf), 'See: rollcall alerts'],
         link: linkOf(null),
       }
@@ -102,7 +102,7 @@ function groupLines(changes: readonly AlertChange[], linkOf: AlertLink): string[
     lines.push(...block, '')
     more--
   }
-  return more > 0 ? [...lines, `And ${counted(more, 'more alert')}.`] : lines
+  return more > 0 ? [...lines, `And ${pluralize(more, 'more alert')}.`] : lines
 }
 
 function byConnection({ alert: a }: AlertChange, { alert: b }: AlertChange): number {
@@ -138,7 +138,7 @@ function stateLine({ type, alert, sentBefore }: AlertChange): string {
 function countLine({ people, leavers }: Alert): string[] {
   if (!people) return []
   return [
-    `${counted(people, 'person', 'people')} wait${people === 1 ? 's' : ''}, ${counted(leavers ?? 0, 'leaver')} among them.`,
+    `${pluralize(people, 'person', 'people')} wait${people === 1 ? 's' : ''}, ${pluralize(leavers ?? 0, 'leaver')} among them.`,
   ]
 }
 

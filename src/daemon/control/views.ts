@@ -205,8 +205,8 @@ export function personView(
 
 /** What a row that waits is about. Its values are shown once they count. */
 function waitingView({ effectiveOn, observation }: WaitingRow): Person['waiting'][number] {
-  const { left, leavingDate = null, fields } = observation
-  return { effectiveOn, leaves: left || leavingDate !== null, leavingDate, fields: Object.keys(fields) }
+  const { statesDeparture, leavingDate = null, fields } = observation
+  return { effectiveOn, leaves: statesDeparture || leavingDate !== null, leavingDate, fields: Object.keys(fields) }
 }
 
 /** What a run of one person found, as the control API shows it. The key is no personal value, as it is none elsewhere. */

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { Database } from '../../database/database.ts'
 import { Failure } from '../../errors.ts'
-import { countPeople } from '../../identity/counted.ts'
+import { pluralizePeople } from '../../identity/pluralize.ts'
 import { Signing } from '../../store/audit/key.ts'
 import { lastCheckpoint } from '../../store/audit/sign.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
@@ -59,7 +59,7 @@ export function refuseReplacing(people: number, { replace }: Pick<RestoreRequest
   if (people > 0 && !replace)
     throw new Failure(
       'conflict',
-      `the store knows ${countPeople(people)}, whom the backup would replace; repeat with --replace`,
+      `the store knows ${pluralizePeople(people)}, whom the backup would replace; repeat with --replace`,
     )
 }
 

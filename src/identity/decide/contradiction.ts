@@ -15,9 +15,9 @@ export function contradictionIn(
   { desired, retracted }: Pick<RosterEntry, 'desired' | 'retracted'>,
   { exportDate }: Pick<PlanContext, 'exportDate'>,
 ): Contradiction | null {
-  const { employed, action, leavingDate, origin } = observation
+  const { statesEmployed, action, leavingDate, origin } = observation
   // An action that says "employed" is no status.
-  if (!employed || action !== undefined || typeof leavingDate !== 'string') return null
+  if (!statesEmployed || action !== undefined || typeof leavingDate !== 'string') return null
   const newest = Temporal.PlainDate.from(exportDate)
     .subtract({ days: daysForStatus + 1 })
     .toString()

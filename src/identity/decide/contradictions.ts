@@ -1,7 +1,7 @@
 import type { RosterEntry, Observation } from '../record.ts'
 import { type Contradiction, contradictionIn } from './contradiction.ts'
 import type { Decision, PlanContext } from './decide.ts'
-import { standingKept } from './faults.ts'
+import { maxKnownFaults } from './faults.ts'
 
 export type Contradictions = ReturnType<typeof noteContradictions>
 
@@ -14,7 +14,7 @@ export function noteContradictions(context: PlanContext) {
       const known = { desired: (decision.entry ?? entry)?.desired ?? null, retracted: entry?.retracted ?? null }
       const contradiction = counts === null ? null : contradictionIn(counts, known, context)
       if (contradiction === null) found.delete(identityId)
-      else if (found.size < standingKept) found.set(identityId, contradiction)
+      else if (found.size < maxKnownFaults) found.set(identityId, contradiction)
     },
     all: (): [string, Contradiction][] => [...found],
   }

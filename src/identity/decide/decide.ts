@@ -7,10 +7,10 @@ import {
   employmentAbsent,
   employmentSeen,
   employmentUntouched,
-  hasLeft,
+  isLeaver,
   storedEmployment,
   servedOf,
-  speaksOfEmployment,
+  isAboutEmployment,
 } from '../employment.ts'
 import { isBefore, newerFields, sameTimes, timesAfter } from '../field-times.ts'
 import { type News, noNews } from '../guards/facts.ts'
@@ -52,7 +52,7 @@ export type DesiredState = Pick<
   | 'deferredTo'
   | 'deferredZone'
   | 'clearedDate'
-  | 'heldLeaving'
+  | 'heldDeparture'
   | 'asOf'
   | 'employmentAsOf'
   | 'exportIsSilent'
@@ -65,7 +65,7 @@ export type Decision = {
   readonly entry: DesiredState | null
   readonly change: Change | null
   /** The snapshot lacks this person, who was employed until now. */
-  readonly absent: boolean
+  readonly isAbsent: boolean
   /** What is new against what was desired before, for the guards: what a former run accepted is not judged again. */
   readonly news: News
   /** Rows of which something does not count because newer facts are known; left out where there is none. */
@@ -75,7 +75,7 @@ export type Decision = {
 /** A row, and when the facts were true that are newer. `countsInPart`: what it says of other fields than employment counts. */
 type Overtaken = { readonly observation: Observation; readonly knownAsOf: string; readonly countsInPart: boolean }
 
-const nothing: Decision = { entry: null, change: null, absent: false, news: noNews }
+const nothing: Decision = { entry: null, change: null, isAbsent: false, news: noNews }
 
 /**
  * What follows for one person from what a run learned. Older facts than the known ones, and the same facts again, change nothing.
@@ -116,7 +116,7 @@ export function decideInOrder(
 
 /** The row, where newer facts are known that leave nothing of it, or nothing of what it says of employment; else null. */
 function overtakenBy(observation: Observation, known: RosterEntry, ctx: PlanContext): Overtaken | null {
-  const speaks = speaksOfEmployment(observation, ctx)
+  const speaks = isAboutEmployment(observation, ctx)
   const employmentAsOf = speaks && isOlderOfEmployment(known, ctx) ? known.employmentAsOf : null
   if (employmentAsOf === null && (speaks || !isOlder(known, ctx))) return null
   const hasNewerFields = Object.keys(newerFields(known, observation.fields, ctx)).length > 0
@@ -152,7 +152,7 @@ export function unknownPerson(identityId: string, { asOf }: PlanContext): Roster
     deferredTo: null,
     deferredZone: null,
     clearedDate: null,
-    heldLeaving: null,
+    heldDeparture: null,
     heldBackUntil: null,
     asOf,
     employmentAsOf: null,
@@ -211,7 +211,7 @@ function conclude(
     today,
     ...(!carried && { desiredBefore: entry.desired }),
   })
-  return { entry: stored, change, absent, news: newsOf(entry, settled.desired, { today, removes }) }
+  return { entry: stored, change, isAbsent: absent, news: newsOf(entry, settled.desired, { today, removes }) }
 }
 
 /** Exports go on naming people who have left. Of one whose values were removed, only the leaving date counts until they come back. */
@@ -222,7 +222,7 @@ function keptForgotten(entry: RosterEntry, side: DesiredState, today: string): D
 }
 
 function isKeptForgotten({ forgotten, retracted }: RosterEntry, { desired }: DesiredState, today: string): boolean {
-  return forgotten === true && desired !== null && (retracted !== null || hasLeft(desired, today))
+  return forgotten === true && desired !== null && (retracted !== null || isLeaver(desired, today))
 }
 
 function nextSide(entry: RosterEntry, seen: PersonInput, ctx: PlanContext): { side: DesiredState; absent: boolean } {
@@ -253,7 +253,7 @@ function seenSide(
   isOldOfEmployment: boolean,
 ): DesiredState {
   const fields = newerFields(entry, observation.fields, ctx)
-  const speaks = !isOldOfEmployment && speaksOfEmployment(observation, ctx)
+  const speaks = !isOldOfEmployment && isAboutEmployment(observation, ctx)
   // A change of a job title is no sign that a person whom the exports lack is still employed.
   const absences = speaks ? 0 : entry.absences
   if (!speaks && isOlder(entry, ctx) && Object.keys(fields).length === 0) return untouchedSide(entry, absences, ctx)
@@ -261,21 +261,21 @@ function seenSide(
   const rules = speaks ? ctx : inZoneOf(entry, ctx)
   const before = storedEmployment(entry)
   const employment = speaks ? employmentSeen(before, observation, rules) : employmentUntouched(before, rules)
-  const { served, heldLeaving } = servedOf(employment, entry, rules)
+  const { served, heldDeparture } = servedOf(employment, entry, rules)
   const known = onlyMapped(entry.desired ?? entry.confirmed, ctx.mapped)
   const desired = { ...known, ...fields, identityId: observation.identityId, separatedAt: served.separatedAt }
   const employmentAsOf = speaks && datesEmployment(observation, ctx) ? ctx.asOf : entry.employmentAsOf
   const { exportIsSilent } = entry
   const times = { ...timesAfter(entry, fields, ctx), employmentAsOf, exportIsSilent, absences }
-  return sideOf(desired, served, { ...times, heldLeaving }, rules)
+  return sideOf(desired, served, { ...times, heldDeparture: heldDeparture }, rules)
 }
 
 function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): DesiredState {
   const rules = inZoneOf(entry, ctx)
   const employment = employmentUntouched(storedEmployment(entry), rules)
-  const { served, heldLeaving } = servedOf(employment, entry, rules)
+  const { served, heldDeparture } = servedOf(employment, entry, rules)
   const desired = entry.desired && { ...entry.desired, separatedAt: served.separatedAt }
-  return sideOf(desired, served, { ...entry, absences, heldLeaving }, rules)
+  return sideOf(desired, served, { ...entry, absences, heldDeparture: heldDeparture }, rules)
 }
 
 function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: DesiredState; absent: boolean } {
@@ -283,7 +283,7 @@ function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: DesiredS
   const known = storedEmployment(entry)
   const record = onlyMapped(entry.desired ?? entry.confirmed, ctx.mapped)
   // An export cannot hold a person who was first mentioned after it was taken.
-  const missed = record !== null && !hasLeft(known, ctx.today) && !isOlderThanAll(entry, ctx)
+  const missed = record !== null && !isLeaver(known, ctx.today) && !isOlderThanAll(entry, ctx)
   // The same export once more is the same absence: it uses up no further grace.
   const { acceptedAsOf = null } = ctx
   const isCounted = entry.absences > 0 && acceptedAsOf !== null && !isBefore(acceptedAsOf, ctx.asOf)
@@ -291,15 +291,15 @@ function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: DesiredS
   const absences = entry.absences + (counts ? 1 : 0)
 
   const employment = employmentAbsent(known, absences, ctx)
-  const { served, heldLeaving } = servedOf(employment, entry, ctx)
+  const { served, heldDeparture } = servedOf(employment, entry, ctx)
   const before = (entry.desired ?? entry.confirmed)?.separatedAt ?? null
   const desired =
     record !== null && served.separatedAt !== before ? { ...record, separatedAt: served.separatedAt } : entry.desired
   // An absence that does not mean that the person has left says nothing.
-  const speaks = hasLeft(employment, ctx.today)
+  const speaks = isLeaver(employment, ctx.today)
   const times = speaks ? { ...timesAfter(entry, {}, ctx), employmentAsOf: ctx.asOf } : timesOf(entry)
   const exportIsSilent = isSilent(entry, !speaks, ctx)
-  const side = sideOf(desired, served, { ...times, exportIsSilent, absences, heldLeaving }, ctx)
+  const side = sideOf(desired, served, { ...times, exportIsSilent, absences, heldDeparture: heldDeparture }, ctx)
   return { side, absent: counts }
 }
 
@@ -323,12 +323,12 @@ function sideOf(
     exportIsSilent,
     fieldTimes,
     absences,
-    heldLeaving,
-  }: Pick<DesiredState, 'asOf' | 'employmentAsOf' | 'exportIsSilent' | 'fieldTimes' | 'absences' | 'heldLeaving'>,
+    heldDeparture,
+  }: Pick<DesiredState, 'asOf' | 'employmentAsOf' | 'exportIsSilent' | 'fieldTimes' | 'absences' | 'heldDeparture'>,
   { timeZone }: PlanContext,
 ): DesiredState {
   const deferredZone = deferredTo === null ? null : timeZone
-  const employed = { desired, inferred, deferredTo, deferredZone, clearedDate, heldLeaving }
+  const employed = { desired, inferred, deferredTo, deferredZone, clearedDate, heldDeparture }
   return { ...employed, asOf, employmentAsOf, exportIsSilent, fieldTimes, absences }
 }
 
@@ -344,7 +344,7 @@ function sameSide(entry: RosterEntry, side: DesiredState): boolean {
     entry.deferredTo === side.deferredTo &&
     entry.clearedDate === side.clearedDate &&
     entry.deferredZone === side.deferredZone &&
-    sameHeld(entry.heldLeaving, side.heldLeaving) &&
+    sameHeld(entry.heldDeparture, side.heldDeparture) &&
     entry.asOf === side.asOf &&
     entry.employmentAsOf === side.employmentAsOf &&
     entry.exportIsSilent === side.exportIsSilent &&

@@ -29,8 +29,8 @@ export type DeciderRules = {
   readonly rejectsKept: number
   /** What is wrong with the accepted exports already. */
   readonly known?: KnownFaults
-  /** Pairs of keys that are two people, by `pairName`. */
-  readonly twoPeople?: ReadonlySet<string>
+  /** Pairs of keys that are two people, by `candidateName`. */
+  readonly differentPeople?: ReadonlySet<string>
   /** People who are neither separated nor deleted without an approval that names them. */
   readonly pinned?: ReadonlySet<string>
   readonly outOfScope?: BookRules['outOfScope']
@@ -38,7 +38,7 @@ export type DeciderRules = {
   readonly isFirst?: boolean
   /** The plan is about some people alone, so that what was said of them is kept with each of them. */
   readonly ofSome?: boolean
-  readonly settled?: UnchangedPeople
+  readonly unchanged?: UnchangedPeople
   /** Called with each decision, also with one that is taken back later. */
   readonly onDecided?: ((decided: Decided) => void) | undefined
 }
@@ -57,15 +57,15 @@ export function createDecider(rules: DeciderRules) {
   const tallied = tally(rules.known ?? noKnownFaults)
   const faults = keepFaults(tallied, rules.rejectsKept)
   const severalRows = inOrder ? rowsInOrder : rankedRows
-  const { settled, outOfScope } = rules
-  const book = openRowBook({ context, faults, severalRows, settled, outOfScope })
+  const { unchanged: settled, outOfScope } = rules
+  const book = openRowBook({ context, faults, severalRows, unchanged: settled, outOfScope })
   const contradictions = noteContradictions(context)
-  const keyChanges = rules.isFirst ? null : watchKeyChanges(context, rules.twoPeople ?? noAnswers.twoPeople)
+  const keyChanges = rules.isFirst ? null : watchKeyChanges(context, rules.differentPeople ?? noAnswers.differentPeople)
   // An accepted snapshot that speaks of everybody is kept once for the connection. Everything else is kept for each of its people.
-  const isKeptOnce = !rules.ofSome && speaksOfAll(context)
+  const isKeptOnce = !rules.ofSome && coversEverybody(context)
   const decisions = keepDecisions({ context, tally: tallied, pinned, everybody, isKeptOnce, onDecided })
   const overtaken: OvertakenEvent[] = []
-  const fallenOut: string[] = []
+  const outOfScopeLeavers: string[] = []
 
   function seenOf(identityId: string): PersonInput {
     return book.lacks(identityId) ? 'absent' : 'untouched'
@@ -85,11 +85,12 @@ export function createDecider(rules: DeciderRules) {
       context,
     })
     const decision = decisions.withPin(identityId, decided)
-    decisions.add({ identityId, entry, decision, seen: isRejected ? 'untouched' : first })
+    decisions.add({ identityId, entry, decision, input: isRejected ? 'untouched' : first })
     contradictions.note(identityId, isRejected ? null : last, entry, decision)
     keyChanges?.told(entry, decision)
     overtaken.push(...overtakenIn(identityId, decision))
-    if (isRejected && book.isOutside(identityId) && decision.news.kinds.includes('leavers')) fallenOut.push(identityId)
+    if (isRejected && book.isOutOfScope(identityId) && decision.news.kinds.includes('leavers'))
+      outOfScopeLeavers.push(identityId)
     return decisions.planned(entry, decision, { identityId, origin: last.origin })
   }
 
@@ -99,7 +100,7 @@ export function createDecider(rules: DeciderRules) {
     const decision = decisions.withPin(identityId, decide(entry, seen, context))
     // A leaving date whose day has come waits for no event, and is no reason to stop one: the run of the roster sends it.
     if (inOrder && decision.news.kinds.includes('leavers')) return []
-    decisions.addFinal({ identityId, entry, decision, seen })
+    decisions.addFinal({ identityId, entry, decision, input: seen })
     keyChanges?.unseen(entry, decision, seen)
     return decisions.planned(entry, decision, { identityId, origin: null })
   }
@@ -113,14 +114,14 @@ export function createDecider(rules: DeciderRules) {
     explain: tallied.explain,
     facts: tallied.facts,
     /** True: everybody of the roster without a usable row is decided about. False: unfinished people alone are. */
-    asksForEverybody: context.mode === 'snapshot' || everybody,
+    decidesEverybody: context.mode === 'snapshot' || everybody,
     /** The keys of employed people who fall out of scope with this source, and would be separated. */
-    fallenOut: fallenOut as readonly string[],
+    outOfScopeLeavers: outOfScopeLeavers as readonly string[],
     overtaken: overtaken as readonly OvertakenEvent[],
 
     /** Counts people whose rows were left out of the reading. */
-    addSettled(people: number): void {
-      book.addSettled(people)
+    addUnchanged(people: number): void {
+      book.addUnchanged(people)
       tallied.addUnchanged(people)
     },
 
@@ -131,20 +132,20 @@ export function createDecider(rules: DeciderRules) {
     },
 
     /** Decides about people of a page; `known` has the roster's entries of them. */
-    decideTold: (told: readonly PersonObservations[], known: ReadonlyMap<string, RosterEntry>): PlannedPerson[] =>
+    decideObserved: (told: readonly PersonObservations[], known: ReadonlyMap<string, RosterEntry>): PlannedPerson[] =>
       told.flatMap((one) => decideOne(one, known.get(one.identityId))),
 
     /** Decides about people without a usable row: they are absent, or a row that cannot be used says that they are there. */
-    decideUnseen: (entries: Iterable<RosterEntry>): PlannedPerson[] => [...entries].flatMap(decideAbsence),
+    decideUnobserved: (entries: Iterable<RosterEntry>): PlannedPerson[] => [...entries].flatMap(decideAbsence),
 
     /** Looks at people of a page who are not decided about, to find those who seem to have got a new key. */
-    compareTold(told: readonly PersonObservations[], known: ReadonlyMap<string, RosterEntry>): void {
+    compareObserved(told: readonly PersonObservations[], known: ReadonlyMap<string, RosterEntry>): void {
       for (const { identityId, observations } of told) {
         const entry = known.get(identityId)
         keyChanges?.told(entry, decideInOrder(entry, observations, context))
       }
     },
-    compareUnseen(entries: Iterable<RosterEntry>): void {
+    compareUnobserved(entries: Iterable<RosterEntry>): void {
       for (const entry of entries) {
         const seen = seenOf(entry.identityId)
         keyChanges?.unseen(entry, decide(entry, seen, context), seen)
@@ -152,24 +153,24 @@ export function createDecider(rules: DeciderRules) {
     },
 
     /** The people who seem to have got a new key. Complete once everybody is decided about. */
-    pairs: (): KeyChangeCandidate[] => keyChanges?.pairs() ?? [],
+    keyChangeCandidates: (): KeyChangeCandidate[] => keyChanges?.candidates() ?? [],
 
     /** Counts the people of these pairs, so that they can be told from the others. */
-    countPairs(pairs: readonly KeyChangeCandidate[]): void {
+    countKeyChanges(pairs: readonly KeyChangeCandidate[]): void {
       decisions.rekey(pairs.flatMap(({ former, identityId }) => [former, identityId]).filter(book.isUsable))
     },
 
     /** Everybody of whom rows in order told, and whether one of these guards counts something of what was decided. */
-    toldBy: (guards: ReadonlySet<string>): (PersonObservations & { readonly isCounted: boolean })[] =>
-      book.toldInOrder().map((told) => ({ ...told, isCounted: decisions.isCountedBy(told.identityId, guards) })),
+    observedPeople: (guards: ReadonlySet<string>): (PersonObservations & { readonly isCounted: boolean })[] =>
+      book.observedInOrder().map((told) => ({ ...told, isCounted: decisions.isCountedBy(told.identityId, guards) })),
 
     ...startSplitting(decisions),
 
     /** The people among those named last whose rows cannot be used, so that only the roster can say whether they are employed. */
-    unusableEnd: (): string[] => book.lastNamed().filter(book.isUnusable),
+    lastUnusableKeys: (): string[] => book.lastNamed().filter(book.isUnusable),
 
     /** The last people in the source that the plan leaves employed; `known` has the roster's entries of `unusableEnd`. */
-    endKeys: (known: ReadonlyMap<string, RosterEntry>): string[] =>
+    lastEmployedKeys: (known: ReadonlyMap<string, RosterEntry>): string[] =>
       book
         .lastNamed()
         .filter((key) => !book.isUnusable(key) || isEmployed(known.get(key), context.today))
@@ -210,6 +211,6 @@ export function isStale({
 }
 
 /** Whether a reading says of everybody who is known, and not only of the people whom it names, what was true at its time. */
-export function speaksOfAll(context: Pick<PlanContext, 'mode' | 'asOf' | 'acceptedAsOf' | 'absence'>): boolean {
+export function coversEverybody(context: Pick<PlanContext, 'mode' | 'asOf' | 'acceptedAsOf' | 'absence'>): boolean {
   return context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context)
 }

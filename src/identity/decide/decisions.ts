@@ -8,7 +8,7 @@ export type Decided = {
   readonly identityId: string
   readonly entry: RosterEntry | undefined
   readonly decision: Decision
-  readonly seen: PersonInput
+  readonly input: PersonInput
 }
 
 type DecisionRules = Omit<Keeping, 'context'> & {
@@ -27,7 +27,7 @@ export function keepDecisions({ context, tally, pinned, onDecided, ...keeping }:
   const tallied = new Map<string, Tallied>()
 
   function count(decided: Decided): Tallied {
-    const added = tally.add(decided.decision, decided.seen)
+    const added = tally.add(decided.decision, decided.input)
     onDecided?.(decided)
     return added
   }

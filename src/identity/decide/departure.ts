@@ -1,5 +1,5 @@
 import { compareKeys } from '../digest.ts'
-import { hasLeft, isHiredAgain, storedEmployment } from '../employment.ts'
+import { isLeaver, isHiredAgain, storedEmployment } from '../employment.ts'
 import type { RosterEntry, Observation } from '../record.ts'
 import { dateIn, type PlanContext } from './decide.ts'
 
@@ -10,18 +10,23 @@ const afterAll = '~'
 export type Departure = {
   readonly line: number
   readonly leavingDate: string | undefined
-  readonly left: boolean
+  readonly statesDeparture: boolean
   readonly timeZone: string | undefined
 }
 
 /** What a row says of a leaving: a departure, or whether it holds anything that could say so. */
 export function leavingIn(observation: Observation, { now, today: ofSource }: PlanContext): Departure | boolean {
-  const { left, leavingDate, timeZone, origin } = observation
-  if (!left && typeof leavingDate !== 'string') return false
+  const { statesDeparture, leavingDate, timeZone, origin } = observation
+  if (!statesDeparture && typeof leavingDate !== 'string') return false
   const today = timeZone === undefined ? ofSource : dateIn(timeZone, now)
   const hasCome = typeof leavingDate === 'string' && leavingDate <= today && !isHiredAgain(observation, today)
-  if (!left && !hasCome) return true
-  return { line: origin.line, leavingDate: hasCome ? leavingDate : undefined, left, timeZone }
+  if (!statesDeparture && !hasCome) return true
+  return {
+    line: origin.line,
+    leavingDate: hasCome ? leavingDate : undefined,
+    statesDeparture: statesDeparture,
+    timeZone,
+  }
 }
 
 /** The earlier one of two departures; a date that HR states goes before one that is inferred. Null unless both are in effect. */
@@ -34,22 +39,22 @@ export function bothLeave(
   const order = ({ leavingDate = afterAll, timeZone = ofSource }: Departure) =>
     `${leavingDate} ${dateIn(timeZone, asOf)} ${timeZone}`
   const [first] = [one, other].sort((a, b) => compareKeys(order(a), order(b)) || a.line - b.line)
-  return { ...(first ?? one), left: one.left || other.left }
+  return { ...(first ?? one), statesDeparture: one.statesDeparture || other.statesDeparture }
 }
 
 /** A departure, and nothing else, as a row would tell it. */
 export function observationOf(
-  { line, leavingDate, left, timeZone }: Departure,
+  { line, leavingDate, statesDeparture, timeZone }: Departure,
   { identityId, origin }: Pick<Observation, 'identityId' | 'origin'>,
 ): Observation {
   return {
     identityId,
     fields: {},
     leavingDate,
-    left,
-    employed: false,
-    unsure: false,
-    statesEmployment: true,
+    statesDeparture: statesDeparture,
+    statesEmployed: false,
+    isUncertain: false,
+    hasEmploymentCell: true,
     origin: { ...origin, line },
     ...(timeZone !== undefined && { timeZone }),
   }
@@ -58,5 +63,5 @@ export function observationOf(
 /** Rows that were rejected make no person known, and move no date of a person who has left already. */
 export function mayDepart(entry: RosterEntry | undefined, today: string): boolean {
   if (entry === undefined || (entry.desired ?? entry.confirmed) === null) return false
-  return !hasLeft(storedEmployment(entry), today)
+  return !isLeaver(storedEmployment(entry), today)
 }

@@ -1,5 +1,5 @@
 import type { Change } from '../change.ts'
-import { hasLeft, storedEmployment } from '../employment.ts'
+import { isLeaver, storedEmployment } from '../employment.ts'
 import { isBefore } from '../field-times.ts'
 import type { RosterEntry, Observation } from '../record.ts'
 import type { PlanContext, PersonInput, DesiredState } from './decide.ts'
@@ -8,8 +8,8 @@ import type { PlanContext, PersonInput, DesiredState } from './decide.ts'
 export type ExplainedDecision = {
   /** What was known before; undefined: nothing. */
   readonly entry: RosterEntry | undefined
-  readonly seen: PersonInput
-  readonly side: DesiredState | null
+  readonly input: PersonInput
+  readonly desiredState: DesiredState | null
   readonly change: Change | null
 }
 
@@ -18,16 +18,16 @@ export function explain(decided: ExplainedDecision, ctx: PlanContext): string[] 
   return [...evidenceOf(decided, ctx), ...heldBackOf(decided), outcomeOf(decided)]
 }
 
-function heldBackOf({ entry, side }: ExplainedDecision): string[] {
-  const held = (side ?? entry)?.heldLeaving ?? null
+function heldBackOf({ entry, desiredState }: ExplainedDecision): string[] {
+  const held = (desiredState ?? entry)?.heldDeparture ?? null
   return held === null ? [] : [`an operator holds the leaving of ${dayOf(held.separatedAt)} back until ${held.until}`]
 }
 
-function evidenceOf({ entry, seen, side }: ExplainedDecision, ctx: PlanContext): string[] {
+function evidenceOf({ entry, input, desiredState }: ExplainedDecision, ctx: PlanContext): string[] {
   if (entry?.retracted) return [`the person is withheld: their data was taken back on ${dayOf(entry.retracted.at)}`]
-  if (seen === 'untouched') return ['the row cannot be used: the person counts as present and unchanged']
-  if (seen === 'absent') return entry === undefined ? [] : absenceOf(entry, side, ctx)
-  return [...olderOf(entry, ctx), ...leavingOf(seen, side, ctx), ...returnOf(entry, seen, side, ctx)]
+  if (input === 'untouched') return ['the row cannot be used: the person counts as present and unchanged']
+  if (input === 'absent') return entry === undefined ? [] : absenceOf(entry, desiredState, ctx)
+  return [...olderOf(entry, ctx), ...leavingOf(input, desiredState, ctx), ...returnOf(entry, input, desiredState, ctx)]
 }
 
 function absenceOf(entry: RosterEntry, side: DesiredState | null, ctx: PlanContext): string[] {
@@ -35,7 +35,7 @@ function absenceOf(entry: RosterEntry, side: DesiredState | null, ctx: PlanConte
   if (mode === 'delta') return ['the source has no row of the person, and is a delta: that says nothing']
   if (absence === 'ignore') return ['the source has no row of the person, and the connection says "absence: ignore"']
   const known = storedEmployment(entry)
-  if (hasLeft(known, today)) {
+  if (isLeaver(known, today)) {
     const day = known.separatedAt === null ? '' : ` on ${dayOf(known.separatedAt)}`
     return [`the source has no row of the person, who has left${day} as far as is known`]
   }
@@ -60,7 +60,7 @@ function olderOf(entry: RosterEntry | undefined, { asOf }: PlanContext): string[
 }
 
 function leavingOf(
-  { leavingDate, left, employed, unsure, action }: Observation,
+  { leavingDate, statesDeparture, statesEmployed, isUncertain, action }: Observation,
   side: DesiredState | null,
   ctx: PlanContext,
 ) {
@@ -78,9 +78,9 @@ function leavingOf(
         `the row states the leaving date ${leavingDate}, which lies ahead: it is sent when that day begins in ${timeZone}`,
       )
   }
-  if (left) said.push('the row says that the person has left')
-  if (employed) said.push('the row says that the person is employed')
-  if (unsure)
+  if (statesDeparture) said.push('the row says that the person has left')
+  if (statesEmployed) said.push('the row says that the person is employed')
+  if (isUncertain)
     said.push(
       'a cell that could say that the person has left cannot be read, or speaks of a day ahead: such a row brings no one back',
     )
@@ -90,13 +90,13 @@ function leavingOf(
 
 function returnOf(
   entry: RosterEntry | undefined,
-  { left, leavingDate }: Observation,
+  { statesDeparture, leavingDate }: Observation,
   side: DesiredState | null,
   { today }: PlanContext,
 ) {
-  if (entry === undefined || left || typeof leavingDate === 'string') return []
+  if (entry === undefined || statesDeparture || typeof leavingDate === 'string') return []
   const known = storedEmployment(entry)
-  if (!hasLeft(known, today)) return []
+  if (!isLeaver(known, today)) return []
   const isBack = side?.desired != null && (side.desired.separatedAt ?? null) === null
   return isBack
     ? ['the person had left, and the row brings them back']

@@ -10,7 +10,7 @@ export type KnownFault = Reject & {
 }
 
 /** How many different faults of one source are known again; what is beyond counts as new each time. */
-export const standingKept = 100_000
+export const maxKnownFaults = 100_000
 
 export type Faults = ReturnType<typeof keepFaults>
 
@@ -37,7 +37,7 @@ export function keepFaults(tally: Tally, rejectsKept: number) {
       before.times++
       // Of several rows with this fault, one that may say that the person has left is enough.
       if (reject.mayLeave) before.reject = { ...before.reject, mayLeave: true }
-    } else if (standing.size < standingKept) standing.set(reject.fingerprint, { reject, times: 1 })
+    } else if (standing.size < maxKnownFaults) standing.set(reject.fingerprint, { reject, times: 1 })
   }
 
   /** An event is read again at the earliest time that one of its rejects names, also if that one is not kept. */

@@ -39,7 +39,7 @@ export function findingsOf({ book, faults, contradictions, inOrder }: Found) {
     /** The first rejects and the first of each event, in the order in which they were found. */
     rejects: (): readonly Reject[] => (book.hasDepartures() ? faults.first.map(withDeparture) : faults.first),
     /** The different rejects, as far as they are known again. Complete once there are no more rows. */
-    standing: (): KnownFault[] => [
+    knownFaults: (): KnownFault[] => [
       ...faults
         .different()
         .map(({ reject, times }) => ({ ...withDeparture(reject), times, unserved: isUnserved(reject) })),

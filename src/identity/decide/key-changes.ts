@@ -1,24 +1,24 @@
-import { hasLeft, isEmployed } from '../employment.ts'
+import { isLeaver, isEmployed } from '../employment.ts'
 import type { IdentityRecord, RosterEntry } from '../record.ts'
 import { type KeyChangeCandidate, watchKeys } from '../key-change-candidates.ts'
 import type { Decision, PlanContext, PersonInput } from './decide.ts'
 
 /** Looks among decisions for people who seem to have got a new key: who joins under one, and who is gone under another. */
 export function watchKeyChanges(context: PlanContext, twoPeople: ReadonlySet<string>) {
-  const keys = watchKeys({ twoPeople })
+  const keys = watchKeys({ differentPeople: twoPeople })
   return {
     /** A row named the person. */
     told(entry: RosterEntry | undefined, { entry: side, news: { kinds } }: Decision): void {
       const known = recordOf(entry)
       if (kinds.includes('joiners')) {
         const joined = side?.desired ?? null
-        if (joined !== null && !hasLeft(joined, context.today)) keys.joins(joined.identityId, joined)
+        if (joined !== null && !isLeaver(joined, context.today)) keys.joins(joined.identityId, joined)
       } else if (known !== null && (kinds.includes('leavers') || isAnnounced(entry, side))) {
         keys.leaves(known.identityId, known)
       }
     },
     /** No row that can be used named the person, once no row can come any more. */
-    unseen(entry: RosterEntry, { absent, news }: Decision, seen: PersonInput): void {
+    unseen(entry: RosterEntry, { isAbsent: absent, news }: Decision, seen: PersonInput): void {
       const known = recordOf(entry)
       if (known === null || context.mode !== 'snapshot' || seen !== 'absent') return
       // Where absence means nothing, a person who is not there is not gone. Under a new key they may be there all the same.
@@ -28,7 +28,7 @@ export function watchKeyChanges(context: PlanContext, twoPeople: ReadonlySet<str
     /** A decision was taken back. */
     forget: (identityId: string): void => keys.forget(identityId),
     /** The people who seem to have got a new key. Complete once everybody is decided about. */
-    pairs: (): KeyChangeCandidate[] => keys.pairs(),
+    candidates: (): KeyChangeCandidate[] => keys.candidates(),
   }
 }
 

@@ -1,7 +1,7 @@
-import { hasLeft } from '../employment.ts'
+import { isLeaver } from '../employment.ts'
 import { type Move, type News, type NewsKind, noNews } from '../guards/facts.ts'
 import { type FieldName, fieldsOf, type IdentityRecord, type RosterEntry } from '../record.ts'
-import { isOfAnother } from '../key-change-candidates.ts'
+import { isAnotherPerson } from '../key-change-candidates.ts'
 
 type Rules = { readonly today: string /** Who has left is taken off the platform. */; readonly removes: boolean }
 
@@ -14,9 +14,9 @@ export function newsOf(entry: RosterEntry, desired: IdentityRecord, rules: Rules
   if (known === null) return { identityId, kinds: kindsOfJoiner(desired, rules), moves: [] }
   const moves = fieldsOf(known, desired).flatMap((field) => moveOf(field, known, desired))
   const moved = (field: FieldName) => moves.some((move) => move.field === field)
-  const left = hasLeft(known, today)
+  const left = isLeaver(known, today)
   const kinds: NewsKind[] = []
-  if (left && !hasLeft(desired, today) && isOfAnother(known, desired)) kinds.push('reusedKeys')
+  if (left && !isLeaver(desired, today) && isAnotherPerson(known, desired)) kinds.push('reusedKeys')
   if (leavesNow(known, desired, today)) kinds.push('leavers')
   else if (left && (desired.separatedAt ?? null) === null) kinds.push('returns')
   // A date that was inferred is there to be replaced.
@@ -29,7 +29,7 @@ export function newsOf(entry: RosterEntry, desired: IdentityRecord, rules: Rules
 /** Where leavers are removed, records have no people's names, and nothing is sent of those who have left. */
 function kindsOfJoiner(desired: IdentityRecord, { today, removes }: Rules): NewsKind[] {
   if (removes) return ['joiners']
-  if (hasLeft(desired, today)) return ['joiners', 'leavers', 'leftJoiners']
+  if (isLeaver(desired, today)) return ['joiners', 'leavers', 'leftJoiners']
   return isUnnamed(desired) ? ['joiners', 'unnamedJoiners'] : ['joiners']
 }
 
@@ -51,6 +51,6 @@ function moveOf(field: FieldName, known: IdentityRecord, desired: IdentityRecord
 /** Whether a person leaves who has not; a date ahead that moves, and one that comes, was judged when it was first stated. */
 function leavesNow(known: IdentityRecord, desired: IdentityRecord, today: string): boolean {
   const [before = null, now = null] = [known.separatedAt, desired.separatedAt]
-  if (now === null || now === before || hasLeft(known, today)) return false
-  return before === null || hasLeft(desired, today)
+  if (now === null || now === before || isLeaver(known, today)) return false
+  return before === null || isLeaver(desired, today)
 }

@@ -53,7 +53,7 @@ function saysNews(entry: RosterEntry | undefined, { entry: side }: Decision): bo
     side.deferredTo !== entry.deferredTo ||
     side.clearedDate !== entry.clearedDate ||
     side.deferredZone !== entry.deferredZone ||
-    !sameHeld(side.heldLeaving, entry.heldLeaving) ||
+    !sameHeld(side.heldDeparture, entry.heldDeparture) ||
     side.absences !== entry.absences ||
     side.exportIsSilent !== entry.exportIsSilent ||
     // The time of the export does not hold for them.
@@ -70,7 +70,7 @@ function followsFrom(change: Change | null, side: DesiredState, { asOf }: PlanCo
     side.inferred === change.inferred &&
     side.deferredTo === null &&
     side.clearedDate === null &&
-    side.heldLeaving === null &&
+    side.heldDeparture === null &&
     side.asOf === asOf &&
     side.employmentAsOf === asOf &&
     !side.exportIsSilent &&

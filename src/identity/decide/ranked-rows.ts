@@ -21,7 +21,7 @@ export function rankedRows(
     if (!before.isUsable) return
     account.records--
     withdraw(identityId)
-    collected.page.told.delete(identityId)
+    collected.page.observed.delete(identityId)
     before.isUsable = false
     faults.add(
       twice(identityId, { ...other, line: before.line, other: other.line, mayLeave: before.leaving !== false }),
@@ -52,12 +52,12 @@ export function rankedRows(
     }
     Object.assign(before, rowOf(observation, context))
     departures.delete(identityId)
-    collected.page.told.set(identityId, [observation])
+    collected.page.observed.set(identityId, [observation])
   }
 
   /** Has a decision taken back. A person of the present page has none yet. */
   function withdraw(identityId: string): void {
-    if (!collected.page.told.has(identityId)) collected.page.withdrawn.add(identityId)
+    if (!collected.page.observed.has(identityId)) collected.page.withdrawn.add(identityId)
   }
 
   /** Whether, of two rows under different keys of one person, the older key's row says that it leaves: the key then, and no person. */
@@ -93,14 +93,14 @@ export function rankedRows(
       departures.delete(identityId)
     },
     takePage() {
-      const { withdrawn, told } = collected.page
+      const { withdrawn, observed } = collected.page
       collected.page = emptyPage()
       return {
         withdrawn: [...withdrawn],
-        told: [...told].map(([identityId, observations]) => ({ identityId, observations })),
+        observed: [...observed].map(([identityId, observations]) => ({ identityId, observations })),
       }
     },
-    told: () => [],
+    observed: () => [],
   }
 }
 

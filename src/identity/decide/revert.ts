@@ -88,8 +88,8 @@ function formerSide(
   const desired: IdentityRecord = { ...entry.desired, ...sent, ...former }
   const { separatedAt } = former
   if (separatedAt === undefined) {
-    const { inferred, deferredTo, deferredZone, clearedDate, heldLeaving, absences } = entry
-    return { desired, inferred, deferredTo, deferredZone, clearedDate, heldLeaving, ...times, absences }
+    const { inferred, deferredTo, deferredZone, clearedDate, heldDeparture, absences } = entry
+    return { desired, inferred, deferredTo, deferredZone, clearedDate, heldDeparture, ...times, absences }
   }
   // A date that counts again is no longer one that a later start has cleared.
   const isCleared = entry.clearedDate !== null && utcMidnight(entry.clearedDate) === separatedAt
@@ -99,7 +99,7 @@ function formerSide(
     deferredTo: null,
     deferredZone: null,
     clearedDate: isCleared ? null : entry.clearedDate,
-    heldLeaving: null,
+    heldDeparture: null,
     ...times,
     absences: 0,
   }

@@ -16,7 +16,7 @@ export type Page = {
   /** People whose decision no longer counts, because a later row replaces or contradicts what it rested on. */
   readonly withdrawn: readonly string[]
   /** People to decide about. */
-  readonly told: readonly PersonObservations[]
+  readonly observed: readonly PersonObservations[]
 }
 
 /** People whose rows were left out of the reading, since nothing follows from them. Each has a number. */
@@ -59,7 +59,7 @@ export type Collected = {
   readonly departures: Map<string, Observation>
   readonly account: { -readonly [K in keyof Account]: Account[K] }
   /** The page that is being filled. */
-  page: { readonly withdrawn: Set<string>; readonly told: Map<string, Observation[]> }
+  page: { readonly withdrawn: Set<string>; readonly observed: Map<string, Observation[]> }
 }
 
 /** What is done about several rows of one person: they stand for one another, or happened one after the other. */
@@ -71,14 +71,14 @@ export type SeveralRows = {
   /** The page of the rows so far. `isLast`: no more rows follow. */
   takePage(isLast: boolean): Page
   /** All that was told in order, once there are no more rows. */
-  told(): readonly PersonObservations[]
+  observed(): readonly PersonObservations[]
 }
 
 export type BookRules = {
   readonly context: PlanContext
   readonly faults: Faults
   readonly severalRows: (collected: Collected, rules: { context: PlanContext; faults: Faults }) => SeveralRows
-  readonly settled?: UnchangedPeople
+  readonly unchanged?: UnchangedPeople
   /** What follows for a person who is known and stands in a row that is not in scope. `hold` plans like `separate`. */
   readonly outOfScope?: 'keep' | 'separate' | 'hold'
 }
@@ -86,7 +86,13 @@ export type BookRules = {
 export type RowBook = ReturnType<typeof openRowBook>
 
 /** Collects the rows of one source while they stream by: which row counts for a person, and whom no row names. */
-export function openRowBook({ context, faults, severalRows, settled = noneSettled, outOfScope = 'hold' }: BookRules) {
+export function openRowBook({
+  context,
+  faults,
+  severalRows,
+  unchanged: settled = noneSettled,
+  outOfScope = 'hold',
+}: BookRules) {
   const collected = emptyCollection()
   const { people, departures, account } = collected
   const several = severalRows(collected, { context, faults })
@@ -111,20 +117,21 @@ export function openRowBook({ context, faults, severalRows, settled = noneSettle
     ...answersOf({ collected, several, settled, passedOver, outside, later, laterKeys }),
     account: account as Account,
 
-    see(observation: Observation): void {
+    add(observation: Observation): void {
       if (observation.badCells) faults.addCells(observation.badCells)
       if (isLater(observation, context)) {
         addLater(observation)
         return
       }
       const { identityId, origin } = observation
-      if (!observation.left && (observation.leavingDate ?? afterToday) > context.today) lastNamed.add(identityId)
+      if (!observation.statesDeparture && (observation.leavingDate ?? afterToday) > context.today)
+        lastNamed.add(identityId)
       if (startsAfterLeaving(observation) && !isHiredAgain(observation, context.today)) noteSwapped(origin.line)
       const before = people.get(identityId)
       if (before === undefined) {
         account.records++
         people.set(identityId, rowOf(observation, context))
-        collected.page.told.set(identityId, [observation])
+        collected.page.observed.set(identityId, [observation])
       } else several.meet(before, observation)
     },
 
@@ -140,23 +147,23 @@ export function openRowBook({ context, faults, severalRows, settled = noneSettle
      * A row is about no person. If it was one after all, whose key says what a row of totals says, then the person is there and stays as
      * known.
      */
-    passOver(identityId: string | null): void {
+    skip(identityId: string | null): void {
       if (identityId !== null) passedOver.add(identityId)
     },
 
     /** A row is not in scope. If the person has another one that is, that one counts. */
-    leaveOut({ identityId, origin }: { readonly identityId: string | null; readonly origin: Origin }): void {
+    addOutOfScope({ identityId, origin }: { readonly identityId: string | null; readonly origin: Origin }): void {
       account.outOfScope++
       if (identityId !== null) outside.set(identityId, origin)
     },
 
     /** Counts people whose rows were left out of the reading. */
-    addSettled(count: number): void {
+    addUnchanged(count: number): void {
       account.records += count
     },
 
     /** Takes into account where in the source the row of an employed person stands that was left out of the reading. */
-    nameSettled: (person: number): void => lastNamed.add(person),
+    nameUnchanged: (person: number): void => lastNamed.add(person),
 
     /** The people named last, in order. */
     lastNamed: (): readonly string[] => lastNamed.keys(),
@@ -171,10 +178,10 @@ export function openRowBook({ context, faults, severalRows, settled = noneSettle
         const { line } = origin
         people.set(identityId, unusableRow(line, false))
         if (outOfScope === 'keep') continue
-        const departure = { line, leavingDate: undefined, left: true, timeZone: undefined }
+        const departure = { line, leavingDate: undefined, statesDeparture: true, timeZone: undefined }
         departures.set(identityId, observationOf(departure, { identityId, origin }))
       }
-      for (const [identityId, departure] of departures) collected.page.told.set(identityId, [departure])
+      for (const [identityId, departure] of departures) collected.page.observed.set(identityId, [departure])
       return several.takePage(true)
     },
   }
@@ -209,7 +216,7 @@ function answersOf({ collected, several, settled, passedOver, outside, later, la
   return {
     /** Whether the person leaves by rejected rows that all say so, or because no row of theirs is in scope. */
     isDeparture: (identityId: string): boolean => departures.has(identityId),
-    isOutside: (identityId: string): boolean => outside.has(identityId),
+    isOutOfScope: (identityId: string): boolean => outside.has(identityId),
     hasDepartures: (): boolean => departures.size > 0,
 
     /** From here on the departure of this person counts as a row that can be used: it was decided about. */
@@ -219,7 +226,7 @@ function answersOf({ collected, several, settled, passedOver, outside, later, la
     },
 
     /** Everybody of whom rows in order told, once there are no more rows; nobody where one row of a person counts. */
-    toldInOrder: (): readonly PersonObservations[] => several.told(),
+    observedInOrder: (): readonly PersonObservations[] => several.observed(),
 
     /** The line of the row that counts for this person; null where none does. */
     lineOf: (identityId: string): number | null => people.get(identityId)?.line ?? null,
@@ -231,17 +238,17 @@ function answersOf({ collected, several, settled, passedOver, outside, later, la
     isUnusable: (identityId: string): boolean => people.get(identityId)?.isUsable === false,
 
     /** Whether the row that counts for this person says anything of leaving. */
-    speaksOfLeaving: (identityId: string): boolean => (people.get(identityId)?.leaving ?? false) !== false,
+    mentionsDeparture: (identityId: string): boolean => (people.get(identityId)?.leaving ?? false) !== false,
 
     /** Whether no row named this person. */
     lacks: (identityId: string): boolean => !isNamed(identityId),
 
     /** Which of these keys no usable row named. */
-    unseen: (keys: readonly string[]): string[] =>
+    unobserved: (keys: readonly string[]): string[] =>
       keys.filter((key) => !people.get(key)?.isUsable && !settled.has(key)),
 
     /** The keys that stand in the source, though no row of them can be used or is about a person. */
-    namedInVain(): string[] {
+    unusableKeys(): string[] {
       const unusable = people.entries().flatMap(([key, { isUsable }]) => (isUsable ? [] : [key]))
       return [...unusable, ...passedOver]
     },
@@ -263,7 +270,7 @@ function emptyCollection(): Collected {
 }
 
 export function emptyPage(): Collected['page'] {
-  return { withdrawn: new Set(), told: new Map() }
+  return { withdrawn: new Set(), observed: new Map() }
 }
 
 /** A usable row as it stands for its person. */

@@ -8,36 +8,36 @@ import { type Collected, emptyPage, type Page, type SeveralRows, type PersonObse
 export function rowsInOrder(collected: Collected): SeveralRows {
   let all: readonly PersonObservations[] = []
   return {
-    meet: (_before, observation) => collected.page.told.get(observation.identityId)?.push(observation),
+    meet: (_before, observation) => collected.page.observed.get(observation.identityId)?.push(observation),
     // An event that cannot be understood does not take the others of its person along.
     reject: () => {},
     takePage(isLast): Page {
-      if (!isLast) return { withdrawn: [], told: [] }
-      all = [...collected.page.told].map(([identityId, observations]) => ({
+      if (!isLast) return { withdrawn: [], observed: [] }
+      all = [...collected.page.observed].map(([identityId, observations]) => ({
         identityId,
         observations: lastKeys(observations),
       }))
       collected.page = emptyPage()
-      return { withdrawn: [], told: all }
+      return { withdrawn: [], observed: all }
     },
-    told: () => all,
+    observed: () => all,
   }
 }
 
 /** Rows in order without those by which a former key leaves, beside a newer one that speaks of employment: the key goes, and no person. */
 function lastKeys(observations: readonly Observation[]): readonly Observation[] {
   if (observations.every(({ keyOrder }) => keyOrder === observations[0]?.keyOrder)) return observations
-  const speaking = observations.filter((observation) => observation.statesEmployment || saysLeaving(observation))
+  const speaking = observations.filter((observation) => observation.hasEmploymentCell || saysLeaving(observation))
   const last = Math.max(...speaking.map(({ keyOrder = 0 }) => keyOrder))
   return observations.filter((observation) => !saysLeaving(observation) || (observation.keyOrder ?? 0) >= last)
 }
 
 /** The rows that say that a person leaves, unless a later one says that they do not. */
 export function departuresOf(observations: readonly Observation[]): readonly Observation[] {
-  const last = observations.findLast((observation) => saysLeaving(observation) || observation.statesEmployment)
+  const last = observations.findLast((observation) => saysLeaving(observation) || observation.hasEmploymentCell)
   return last !== undefined && saysLeaving(last) ? observations.filter(saysLeaving) : []
 }
 
-function saysLeaving({ action, left, leavingDate }: Observation): boolean {
-  return action !== 'retract' && (left || typeof leavingDate === 'string')
+function saysLeaving({ action, statesDeparture, leavingDate }: Observation): boolean {
+  return action !== 'retract' && (statesDeparture || typeof leavingDate === 'string')
 }

@@ -1,4 +1,4 @@
-import { hasLeft, startsAfterLeaving, utcMidnight } from '../employment.ts'
+import { isLeaver, startsAfterLeaving, utcMidnight } from '../employment.ts'
 import { isBefore } from '../field-times.ts'
 import { fieldNames, type RosterEntry, type Observation } from '../record.ts'
 import type { PlanContext, DesiredState } from './decide.ts'
@@ -8,15 +8,15 @@ import type { Decided } from './decisions.ts'
  * Whether nothing more follows from the same row, or from the same silence, once the plan with this decision is accepted and delivered: on
  * no later day, and in no later export, as long as nothing else is learned of the person. It answers no where it is not certain.
  */
-export function isSettled({ entry, decision, seen }: Decided, context: PlanContext): boolean {
+export function isSettled({ entry, decision, input }: Decided, context: PlanContext): boolean {
   const side = decision.entry ?? entry
   if (side === undefined || decision.change?.kind === 'retract') return false
   if (entry !== undefined && !isOrdinary(entry)) return false
-  if (side.desired === null || side.deferredTo !== null || side.clearedDate !== null || side.heldLeaving !== null)
+  if (side.desired === null || side.deferredTo !== null || side.clearedDate !== null || side.heldDeparture !== null)
     return false
   if (side.exportIsSilent) return false
-  if (typeof seen === 'string') return isGone(side, context)
-  return entry?.forgotten === undefined && isSettledBy(seen, side, context)
+  if (typeof input === 'string') return isGone(side, context)
+  return entry?.forgotten === undefined && isSettledBy(input, side, context)
 }
 
 function isOrdinary({ retracted, heldBackUntil }: RosterEntry): boolean {
@@ -25,7 +25,7 @@ function isOrdinary({ retracted, heldBackUntil }: RosterEntry): boolean {
 
 /** No export makes someone leave who has left. */
 function isGone({ desired, inferred }: DesiredState, { today }: PlanContext): boolean {
-  return hasLeft({ separatedAt: desired?.separatedAt ?? null, inferred }, today)
+  return isLeaver({ separatedAt: desired?.separatedAt ?? null, inferred }, today)
 }
 
 function isSettledBy(observation: Observation, side: DesiredState, context: PlanContext): boolean {
@@ -39,9 +39,18 @@ function isSettledBy(observation: Observation, side: DesiredState, context: Plan
 }
 
 /** The row says no more than fields, a leaving date and a status, each of which can be read. */
-function isPlain({ action, asOf, timeZone, rank, keyOrder, badCells, tooLittleToJoin, unsure }: Observation): boolean {
+function isPlain({
+  action,
+  asOf,
+  timeZone,
+  rank,
+  keyOrder,
+  badCells,
+  tooLittleToJoin,
+  isUncertain,
+}: Observation): boolean {
   const others = [action, asOf, timeZone, rank, keyOrder, badCells, tooLittleToJoin]
-  return !unsure && others.every((other) => other === undefined)
+  return !isUncertain && others.every((other) => other === undefined)
 }
 
 /** Nothing is known of the person that is newer than the export, so that every later one counts. */
@@ -55,14 +64,14 @@ function statesEmploymentOf(
   { desired, inferred }: DesiredState,
   { today }: PlanContext,
 ): boolean {
-  const { leavingDate, left } = observation
+  const { leavingDate, statesDeparture } = observation
   const separatedAt = desired?.separatedAt ?? null
   if (typeof leavingDate === 'string') {
     // A date that lies ahead comes, and one that a start follows is read anew on the day of that start.
     if (leavingDate >= today || startsAfterLeaving(observation)) return false
     return separatedAt === utcMidnight(leavingDate) && !inferred
   }
-  return left ? hasLeft({ separatedAt, inferred }, today) : separatedAt === null && !inferred
+  return statesDeparture ? isLeaver({ separatedAt, inferred }, today) : separatedAt === null && !inferred
 }
 
 function statesFieldsOf({ fields }: Observation, { desired }: DesiredState, { mapped }: PlanContext): boolean {

@@ -9,11 +9,11 @@ import { type Tally, tally } from './tally.ts'
 /** What was decided about people that a guard or a held plan stops in part. */
 type Split = {
   /** What goes on all the same: that they leave. */
-  readonly goesOn: readonly PlannedPerson[]
+  readonly proceeding: readonly PlannedPerson[]
   /** What waits, as a plan of its own. */
-  readonly waits: readonly PlannedPerson[]
+  readonly held: readonly PlannedPerson[]
   /** What was said that waits. */
-  readonly waiting: readonly PersonObservations[]
+  readonly heldObservations: readonly PersonObservations[]
 }
 
 /** The guards that say of a person that they may not leave: a hold about anything else delays no departure. */
@@ -58,11 +58,11 @@ export function startSplitting(decisions: Decisions) {
         if (!joins) waits.push(...decideSome(entry, rest, waitingTally))
         if (rest.length > 0) waiting.push({ identityId, observations: rest })
       }
-      return { goesOn, waits, waiting }
+      return { proceeding: goesOn, held: waits, heldObservations: waiting }
     },
 
     /** What waits of the people that were split off. */
-    waitingCounts: waitingTally.counts,
-    waitingPeople: waitingTally.people,
+    heldCounts: waitingTally.counts,
+    heldPeople: waitingTally.people,
   }
 }

@@ -133,7 +133,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   }
 }
 
-function talliedOf({ change, absent, news }: Decision, seen: PersonInput): Tallied {
+function talliedOf({ change, isAbsent: absent, news }: Decision, seen: PersonInput): Tallied {
   const unchanged = typeof seen === 'string' ? null : 'unchanged'
   const moves = news.moves.filter(({ field }) => isOtherField(field))
   return {

@@ -86,11 +86,11 @@ export type GuardFacts = PeopleCounts & {
   readonly scope?: {
     readonly rows: number
     /** Employed people who fall out of it. */
-    readonly fallenOut: readonly string[]
+    readonly outOfScopeLeavers: readonly string[]
     readonly holds: boolean
   }
   /** Keys that are gone and keys that are new which look like one person each. */
-  readonly pairs: readonly KeyChangeCandidate[]
+  readonly keyChangeCandidates: readonly KeyChangeCandidate[]
   readonly rejected: number
   /** Rows that count but for a cell that could not be read. */
   readonly incomplete: number

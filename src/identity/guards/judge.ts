@@ -1,5 +1,5 @@
 import type { Verdict } from '../change.ts'
-import { counted, countPeople } from '../counted.ts'
+import { pluralize, pluralizePeople } from '../pluralize.ts'
 import type { GuardFacts, peopleLimits, Shrink, Usual } from './facts.ts'
 import { firstPlan } from './first-plan.ts'
 import { limited, mostOf } from './limited.ts'
@@ -51,7 +51,7 @@ function zeroRows({ rows, scope }: GuardFacts): Verdict {
   return {
     ...verdict,
     ok: false,
-    reason: left > 0 ? `none of ${counted(left, 'row')} is in scope` : 'the source holds no rows',
+    reason: left > 0 ? `none of ${pluralize(left, 'row')} is in scope` : 'the source holds no rows',
   }
 }
 
@@ -155,7 +155,7 @@ function unlistedValues({ unlisted: { values, count, known } }: GuardFacts): Ver
   const verdict = { name: 'unlistedValues', actual: count, limit: 0 }
   if (count === 0) return { ...verdict, ok: true }
   const named = values.map(
-    ({ field, value, rows, line }) => `${field} "${value}" in ${counted(rows, 'row')} (such as line ${line})`,
+    ({ field, value, rows, line }) => `${field} "${value}" in ${pluralize(rows, 'row')} (such as line ${line})`,
   )
   const more = [
     ...(count > values.length ? [`${count - values.length} more`] : []),
@@ -170,7 +170,7 @@ function unreadableKeys({ unreadableKeys: all, knownUnreadableKeys: known, absen
   const verdict = { name: 'unreadableKeys', actual, limit: null }
   if (actual === 0 || absent === 0) return { ...verdict, ok: true }
   const those = known === 0 ? '' : `, of which ${actual} ${actual === 1 ? 'is' : 'are'} new,`
-  const reason = `the key of ${counted(all, 'row')} cannot be read${those} while ${counted(absent, 'person is', 'people are')} absent, who may be in ${all === 1 ? 'that row' : 'those rows'}`
+  const reason = `the key of ${pluralize(all, 'row')} cannot be read${those} while ${pluralize(absent, 'person is', 'people are')} absent, who may be in ${all === 1 ? 'that row' : 'those rows'}`
   return { ...verdict, ok: false, reason }
 }
 
@@ -201,17 +201,17 @@ function reusedKeys({ reusedKeys: actual }: GuardFacts): Verdict {
 // Another department, or a scope that was edited: who is no longer meant has not left the company.
 function outOfScope({ scope }: GuardFacts): Verdict[] {
   if (scope === undefined) return []
-  const verdict = { name: 'outOfScope', actual: scope.fallenOut.length, limit: null }
-  if (!scope.holds || scope.fallenOut.length === 0) return [{ ...verdict, ok: true }]
-  const count = scope.fallenOut.length
+  const verdict = { name: 'outOfScope', actual: scope.outOfScopeLeavers.length, limit: null }
+  if (!scope.holds || scope.outOfScopeLeavers.length === 0) return [{ ...verdict, ok: true }]
+  const count = scope.outOfScopeLeavers.length
   const reason = `${count} employed ${count === 1 ? 'person is' : 'people are'} no longer in scope, and the source says "outOfScope: hold"`
-  return [{ ...verdict, ok: false, reason, people: scope.fallenOut.slice(0, peopleOutOfScope) }]
+  return [{ ...verdict, ok: false, reason, people: scope.outOfScopeLeavers.slice(0, peopleOutOfScope) }]
 }
 
 const peopleOutOfScope = 10
 
 // Under its new key a person would be created a second time, and separated under the old one.
-function rekeyed({ pairs }: GuardFacts): Verdict {
+function rekeyed({ keyChangeCandidates: pairs }: GuardFacts): Verdict {
   const verdict = { name: 'rekeyed', actual: pairs.length, limit: 0 }
   if (pairs.length === 0) return { ...verdict, ok: true }
   const shown = pairs.slice(0, pairsShown)
@@ -244,7 +244,7 @@ function absentUnderHold({ absent, absence }: GuardFacts): Verdict {
   return {
     ...verdict,
     ok: false,
-    reason: `the source lacks ${countPeople(absent)}, and the connection says "absence: hold"`,
+    reason: `the source lacks ${pluralizePeople(absent)}, and the connection says "absence: hold"`,
   }
 }
 

@@ -1,7 +1,7 @@
 import { type DeclaredDates, dateExplainer, hintText } from '../mapping/date-hints.ts'
 import { isPlaceholderDate } from '../mapping/placeholder-dates.ts'
 import type { Observation } from '../record.ts'
-import { column, countRows, type Found, fewestTelling, indexesOf, type LintScope, type Watch } from './watch.ts'
+import { column, countRows, type Found, minSampleSize, indexesOf, type LintScope, type Watch } from './watch.ts'
 
 const twoDigitYear = /^\d{1,2}([ ./-])\d{1,2}\1\d{2}$/
 const yearLast = /^\d{1,2}([ ./-])\d{1,2}\1\d{4}$/
@@ -38,7 +38,7 @@ export function watchSameDates(scope: LintScope): Watch[] {
       },
       spares: ({ fills }) => !fills(name),
       found() {
-        if (several || dates < fewestTelling) return null
+        if (several || dates < minSampleSize) return null
         return {
           message: `all ${dates} dates of ${column(header)} are ${only}; check that it is the column it seems to be`,
         }
@@ -105,16 +105,16 @@ export function watchDateFormats(scope: LintScope): Watch[] {
       see(observation) {
         if (field.read(observation) !== null) readable += 1
         people += 1
-        return people >= scope.telling
+        return people >= scope.sampleSize
       },
       spares: () => true,
       spareOne({ traits }) {
         if (traits.fills(field.name)) readable += 1
         people += 1
-        return people >= scope.telling
+        return people >= scope.sampleSize
       },
       seeReject(reject, row) {
-        if (people < scope.telling) cells.see(reject, row)
+        if (people < scope.sampleSize) cells.see(reject, row)
       },
       found() {
         if (cells.count < fewestCells || cells.count < shareOfCells * (cells.count + readable)) return null

@@ -114,7 +114,7 @@ export function watchShrunkKeys({ columns }: LintScope): Watch[] {
 }
 
 /** Finds reports with several rows for a person, where the mapping does not say which of them counts. */
-export function watchSeveralRows({ columns, telling }: LintScope): Watch[] {
+export function watchSeveralRows({ columns, sampleSize }: LintScope): Watch[] {
   const seen = new Set<string>()
   const again = new Examples()
   let rows = 0
@@ -124,13 +124,13 @@ export function watchSeveralRows({ columns, telling }: LintScope): Watch[] {
         rows += 1
         if (seen.has(identityId)) again.add(identityId, origin.line)
         else seen.add(identityId)
-        return rank !== undefined || rows >= telling
+        return rank !== undefined || rows >= sampleSize
       },
       // Whoever leaves a row out has seen that its key stands in no other one.
       spares: () => true,
       spareOne() {
         rows += 1
-        return rows >= telling
+        return rows >= sampleSize
       },
       found() {
         if (again.first === null || again.count < 2 || again.count < mostKeysTwice * rows) return null

@@ -4,7 +4,7 @@ import { watchDateFormats, watchPlaceholderDates, watchSameDates, watchTwoDigitY
 import { watchInvisibleKeys, watchScientificKeys, watchSeveralRows, watchShrunkKeys } from './keys.ts'
 import { watchAddresses, watchBlankColumns, watchLeavers, watchManagers } from './people.ts'
 import { type RowTraits, readTraits } from './traits.ts'
-import { type LintScope, mostTelling, type ReadTraits, type SparedRow, type Watch } from './watch.ts'
+import { type LintScope, maxSampleSize, type ReadTraits, type SparedRow, type Watch } from './watch.ts'
 
 /** The checks. Those of a snapshot rest on the export listing everybody, and say nothing about a delta. */
 const checks = {
@@ -49,16 +49,16 @@ export type Lint = {
 export function createLint({
   mode,
   traps = [],
-  telling = mostTelling,
+  sampleSize = maxSampleSize,
   addressOf = (email) => email,
   ...about
-}: Omit<LintScope, 'telling' | 'addressOf'> & {
+}: Omit<LintScope, 'sampleSize' | 'addressOf'> & {
   readonly mode: 'snapshot' | 'delta'
   readonly traps?: readonly Trap[]
-  readonly telling?: number
+  readonly sampleSize?: number
   readonly addressOf?: LintScope['addressOf']
 }): Lint {
-  const scope = { ...about, telling, addressOf }
+  const scope = { ...about, sampleSize, addressOf }
   const chosen = lintChecks.filter((check) => mode === 'snapshot' || !checks[check].needsSnapshot)
   const watches = chosen.flatMap((check) => checks[check].watch(scope).map((watch: Watch) => ({ check, ...watch })))
   const ofObservations = watches.flatMap(({ see, ...spared }) => (see ? [{ see, ...spared }] : []))

@@ -1,4 +1,4 @@
-import { counted } from '../counted.ts'
+import { pluralize } from '../pluralize.ts'
 import type { Observation } from '../record.ts'
 import { column, type LintScope } from './watch.ts'
 
@@ -51,7 +51,7 @@ export function watchManagerKeys({ columns }: Pick<LintScope, 'columns'>): Manag
       const cause =
         alike?.cause ?? `look whether the column holds keys as ${column(columns.identityId)} does, or send no manager`
       return (
-        `${unknown.length} of ${counted(managers.size, 'manager')} (${column(columns.managerId)}) ` +
+        `${unknown.length} of ${pluralize(managers.size, 'manager')} (${column(columns.managerId)}) ` +
         `${unknown.length === 1 ? 'is' : 'are'} the key of nobody in the export, such as in line ${first[1]}; ${cause}`
       )
     },

@@ -36,7 +36,7 @@ const tellingFields = [
 /** Finds rows that are about no person: totals, and the words of the header once more. */
 type NotPeople = {
   /** Whether a row is about no person. To be shown every row, in the order of the export. */
-  readonly isNoPerson: (row: MappableRow) => boolean
+  readonly isNotAPerson: (row: MappableRow) => boolean
   /** Whether a row names the columns again, in another order than the header: the rows below it cannot be read by the header. */
   readonly isReorderedHeader: (row: MappableRow) => boolean
   /** Whether the row that was shown last, which is about a person, reads like totals all the same. */
@@ -79,7 +79,7 @@ export function watchNotPeople({
   let isLikeTotals = false
 
   return {
-    isNoPerson(row) {
+    isNotAPerson(row) {
       const { line } = row.origin
       isLikeTotals = false
       if (isHeading(row)) {

@@ -1,7 +1,7 @@
-import { countPeople } from '../counted.ts'
+import { pluralizePeople } from '../pluralize.ts'
 import { isHiredAgain } from '../employment.ts'
 import { timedFieldsOf } from '../record.ts'
-import { column, fewestTelling, type LintScope, type Watch } from './watch.ts'
+import { column, minSampleSize, type LintScope, type Watch } from './watch.ts'
 
 /** Finds exports in which no one has left, though they have a column to say so. A leaving date that lies ahead is no leaver yet. */
 export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {
@@ -11,18 +11,18 @@ export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {
   return [
     {
       see(observation) {
-        const { left, leavingDate } = observation
+        const { statesDeparture, leavingDate } = observation
         // The date of a person who was hired again is kept in exports that leave out who has left.
         const hasCome =
           typeof leavingDate === 'string' && leavingDate < exportDate && !isHiredAgain(observation, exportDate)
-        if (left || hasCome) anybodyLeft = true
+        if (statesDeparture || hasCome) anybodyLeft = true
         return anybodyLeft
       },
       spares: ({ left }) => !left,
       found(people) {
-        if (anybodyLeft || people < fewestTelling) return null
+        if (anybodyLeft || people < minSampleSize) return null
         const message =
-          `this export contains no leavers (${countPeople(people)}, ${telling.map(column).join(', ')}); ` +
+          `this export contains no leavers (${pluralizePeople(people)}, ${telling.map(column).join(', ')}); ` +
           'such reports often leave inactive people out: have the report include them'
         return { message }
       },
@@ -45,7 +45,7 @@ export function watchBlankColumns({ columns }: LintScope): Watch[] {
       },
       spares: ({ fills }) => !unsaid.some(fills),
       found(people) {
-        if (unsaid.length === 0 || people < fewestTelling) return null
+        if (unsaid.length === 0 || people < minSampleSize) return null
         const named = unsaid.map((name) => `${column(columns[name])} (${name})`).join(', ')
         const message = `${named}: every row is blank or holds a value that means "not known"; have the report fill it, or take the field out of the mapping`
         return { message }
@@ -77,7 +77,7 @@ export function watchManagers({ columns }: LintScope): Watch[] {
 }
 
 /** Finds an e-mail address that several of the first people have. */
-export function watchAddresses({ columns, telling, addressOf }: LintScope): Watch[] {
+export function watchAddresses({ columns, sampleSize, addressOf }: LintScope): Watch[] {
   if (columns.email === undefined) return []
   /** `identityId`: null of a row that was left out, whose key stands in no other one. */
   const owners = new Map<string, { readonly identityId: string | null; readonly line: number }>()
@@ -92,7 +92,7 @@ export function watchAddresses({ columns, telling, addressOf }: LintScope): Watc
       shared += 1
       first ??= { line, before: owner.line }
     }
-    return owners.size >= telling
+    return owners.size >= sampleSize
   }
 
   return [
@@ -106,7 +106,7 @@ export function watchAddresses({ columns, telling, addressOf }: LintScope): Watc
         if (first === null) return null
         const { line, before } = first
         const message =
-          `${countPeople(shared)} with the e-mail address of somebody else (${column(columns.email)}), such as lines ${before} and ${line}; ` +
+          `${pluralizePeople(shared)} with the e-mail address of somebody else (${column(columns.email)}), such as lines ${before} and ${line}; ` +
           'the platform matches people by address'
         return { message, line }
       },

@@ -17,10 +17,10 @@ const fieldBits = 1 << fieldNames.length
 
 /** Null: the row has to be shown to the checks, whatever is known of it. */
 export function rowTraits(observation: Observation): RowTraits | null {
-  const { identityId, fields, left, employed, leavingDate } = observation
+  const { identityId, fields, statesDeparture, statesEmployed, leavingDate } = observation
   if (observation.badCells || startsAfterLeaving(observation) || isLikeNumber(identityId)) return null
   // The date may have come though the status says otherwise, which is told of every export that says so.
-  if (employed && typeof leavingDate === 'string') return null
+  if (statesEmployed && typeof leavingDate === 'string') return null
   let filled = 0
   for (const [at, field] of fieldNames.entries()) {
     const value = field === 'separatedAt' ? leavingDate : fields[field]
@@ -28,7 +28,7 @@ export function rowTraits(observation: Observation): RowTraits | null {
   }
   const key = lengthOfDigits(identityId)
   const manager = typeof fields.managerId === 'string' ? lengthOfDigits(fields.managerId) : plain
-  const hasLeft = left || typeof leavingDate === 'string' ? 1 : 0
+  const hasLeft = statesDeparture || typeof leavingDate === 'string' ? 1 : 0
   const ofKey = key.digits + (key.isPadded ? mostDigits + 1 : 0)
   const ofManager = manager.isPadded ? manager.digits : 0
   return ((ofManager * keyKinds + ofKey) * fieldBits + filled) * 2 + hasLeft

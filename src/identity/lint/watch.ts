@@ -1,13 +1,13 @@
-import { counted } from '../counted.ts'
+import { pluralize } from '../pluralize.ts'
 import type { CompiledMapping, Mapping } from '../mapping/mapping.ts'
 import type { MappableRow } from '../mapping/rows.ts'
 import type { FieldName, Reject, Observation } from '../record.ts'
 
 /** How many people an export must hold before what they all have in common says something about it. */
-export const fewestTelling = 10
+export const minSampleSize = 10
 
 /** How many people tell enough about how an export is made. What costs time or memory for each of them ends here. */
-export const mostTelling = 10_000
+export const maxSampleSize = 10_000
 
 /** What an export is, as far as checks need to know it. */
 export type LintScope = {
@@ -19,7 +19,7 @@ export type LintScope = {
   /** The day of the run (`YYYY-MM-DD`): a leaving date from then on lies ahead. */
   readonly exportDate: string
   /** How many people tell enough about how the export is made. */
-  readonly telling: number
+  readonly sampleSize: number
   /** What e-mail addresses are compared by. */
   readonly addressOf: (email: string) => string
 }
@@ -58,7 +58,7 @@ export type Watch = {
 }
 
 export function countRows(count: number): string {
-  return counted(count, 'row')
+  return pluralize(count, 'row')
 }
 
 export function column(header: string | undefined): string {

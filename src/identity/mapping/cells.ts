@@ -14,10 +14,10 @@ export type CellFault = {
 }
 
 /** What a cell says; undefined where it says nothing and what is known stays. */
-export type Told<V> = V | null | undefined | CellFault
+export type CellValue<V> = V | null | undefined | CellFault
 
 /** Reads a cell of a row whose dates are those of a time zone. */
-export type CellReader<V> = (cell: string, timeZone: string) => Told<V>
+export type CellReader<V> = (cell: string, timeZone: string) => CellValue<V>
 
 export type OnBlank = 'keep' | 'clear' | 'reject'
 type MapEntries<V> = Readonly<Record<string, V>>

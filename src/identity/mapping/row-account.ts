@@ -55,8 +55,8 @@ function readFrom(told: Observation, name: MappedName): FieldValue | undefined {
     case 'separatedAt':
       return told.leavingDate
     case 'status':
-      if (told.left) return 'left'
-      return told.employed ? 'employed' : undefined
+      if (told.statesDeparture) return 'left'
+      return told.statesEmployed ? 'employed' : undefined
     case 'action':
       return told.action
     case 'severalRows':

@@ -20,7 +20,7 @@ export function inTime(map: RowMap, timeZone: string): RowMap {
     const { statedAt, effectiveAt, reason } = timing
     if (speaksOfLeaving(told) && effectiveAt !== null) {
       const leavingDate = told.leavingDate ?? dateIn(told.timeZone ?? timeZone, effectiveAt)
-      return { ...told, left: false, leavingDate, unsure: true, asOf: statedAt }
+      return { ...told, statesDeparture: false, leavingDate, isUncertain: true, asOf: statedAt }
     }
     if (reason === null) return told
     const mayLeave = speaksOfLeaving(told) || (told.badCells?.some((bad) => bad.mayLeave) ?? false)
@@ -48,7 +48,7 @@ export function withDay(
 }
 
 function speaksOfLeaving(told: Observation): boolean {
-  const { action, left, leavingDate } = told
+  const { action, statesDeparture, leavingDate } = told
   if (action === 'join' || action === 'retract') return false
-  return left || (typeof leavingDate === 'string' && !startsAfterLeaving(told))
+  return statesDeparture || (typeof leavingDate === 'string' && !startsAfterLeaving(told))
 }

@@ -15,7 +15,7 @@ import {
   type Observation,
 } from '../record.ts'
 import type { ShapeFault } from '../shape/shape.ts'
-import { type CellFault, type CellReader, isFault, type Told } from './cells.ts'
+import { type CellFault, type CellReader, isFault, type CellValue } from './cells.ts'
 import type { ActionValues, OnBadCell, StatusMeans } from './field-rules.ts'
 import { foldValue } from './fold-value.ts'
 import type { BoundText, RowValues } from './text-of.ts'
@@ -165,15 +165,15 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
 
     const leavesOnDate = about === 'leave' && typeof leavingDate === 'string'
     const isSaidAhead = rules.statusMeans === 'onDate' && gone === true && leaving !== undefined && leavingDate !== null
-    const left = (about === 'leave' && !leavesOnDate) || (gone === true && !isSaidAhead)
+    const statesDeparture = (about === 'leave' && !leavesOnDate) || (gone === true && !isSaidAhead)
     const [first] = badCells
     if (first !== undefined && rules.onBadCell === 'rejectRow') {
-      const mayLeave = left || typeof leavingDate === 'string' || badCells.some((bad) => bad.mayLeave)
+      const mayLeave = statesDeparture || typeof leavingDate === 'string' || badCells.some((bad) => bad.mayLeave)
       return { ...first, cellOnly: false, mayLeave }
     }
     // A cell that keeps what is known leaves the record a part, which is judged as a whole before it is sent.
     const isPartial = badCells.length > 0 || own.some(({ name }) => fields[name] === undefined)
-    const violated = left ? null : (rules.faultOf?.({ identityId, ...fields }, isPartial) ?? null)
+    const violated = statesDeparture ? null : (rules.faultOf?.({ identityId, ...fields }, isPartial) ?? null)
     if (violated !== null) {
       const cell = own.find(({ name }) => name === violated.field)
       const leaves = typeof leavingDate === 'string'
@@ -186,16 +186,19 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
       tooLittleToJoin ??= violated.reason
       for (const { name } of own) delete fields[name]
     }
-    const employed = about === 'join' || (about === undefined && gone === false)
+    const statesEmployed = about === 'join' || (about === undefined && gone === false)
     const observation = {
       identityId,
       fields,
       leavingDate,
       ...(typeof leavingDate === 'string' && means),
-      left,
-      employed,
-      unsure: about !== 'join' && !left && (leavesOnDate || isSaidAhead || badCells.some(({ mayLeave }) => mayLeave)),
-      statesEmployment: saysEmployment(about, { stated: leavingDate, gone }),
+      statesDeparture,
+      statesEmployed,
+      isUncertain:
+        about !== 'join' &&
+        !statesDeparture &&
+        (leavesOnDate || isSaidAhead || badCells.some(({ mayLeave }) => mayLeave)),
+      hasEmploymentCell: saysEmployment(about, { stated: leavingDate, gone }),
       origin,
       ...(badCells.length > 0 && { badCells }),
       ...(tooLittleToJoin !== undefined && { tooLittleToJoin }),
@@ -216,7 +219,7 @@ function tell<V extends string | boolean>(
   { values, fault }: MappableRow,
   cell: Cell<string, V>,
   timeZone: string,
-): Told<V> {
+): CellValue<V> {
   if (fault && isPartOf(fault, cell)) return fault
   const text = textIn(cell, values)
   return text === undefined ? undefined : cell.read(text, timeZone)
@@ -236,10 +239,10 @@ function retraction(row: MappableRow, identityId: string, order: string | undefi
   const nothing = {
     fields: {},
     leavingDate: undefined,
-    left: false,
-    employed: false,
-    unsure: false,
-    statesEmployment: false,
+    statesDeparture: false,
+    statesEmployed: false,
+    isUncertain: false,
+    hasEmploymentCell: false,
   }
   return { identityId, ...nothing, origin: row.origin, ...extras(row, { about: 'retract', order }) }
 }

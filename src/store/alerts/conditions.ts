@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { counted, countPeople } from '../../identity/counted.ts'
+import { pluralize, pluralizePeople } from '../../identity/pluralize.ts'
 import { isPaused } from '../connections/pauses.ts'
 import { newestForeign } from '../foreign/people.ts'
 import { lateLeavers } from '../leavers/late.ts'
@@ -321,7 +321,7 @@ async function problems(db: Db, { connections }: ConditionSettings): Promise<Con
     connection: name,
     kind: 'problems',
     code: null,
-    reason: `the platform does not take the leaving dates of ${countPeople(condition.people)}`,
+    reason: `the platform does not take the leaving dates of ${pluralizePeople(condition.people)}`,
     runId: null,
   }))
 }
@@ -376,7 +376,7 @@ async function leaverLate(db: Db, { leaverBounds, now }: ConditionSettings): Pro
     connection: name,
     kind: 'leaver_late',
     code: null,
-    reason: `${peopleText({ people, leavers: 0 })} left, and the platform has not acknowledged it within ${counted(leaverBounds.get(name) ?? 0, 'hour')}`,
+    reason: `${peopleText({ people, leavers: 0 })} left, and the platform has not acknowledged it within ${pluralize(leaverBounds.get(name) ?? 0, 'hour')}`,
     since,
     people,
     leavers: people,
@@ -489,7 +489,7 @@ function minute(at: Date): string {
 }
 
 function peopleText({ people, leavers }: Waiting): string {
-  const all = countPeople(people)
+  const all = pluralizePeople(people)
   return leavers === 0 ? all : `${all} (${leavers} ${leavers === 1 ? 'leaver' : 'leavers'})`
 }
 

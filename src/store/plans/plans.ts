@@ -118,7 +118,7 @@ const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns
     cleared_date: ({ entry }) => entry?.clearedDate ?? null,
     deferred_zone: ({ entry }) => entry?.deferredZone ?? null,
     due_at: ({ entry }) => entry && dueAt(entry),
-    held_departure: ({ entry }) => json(entry?.heldLeaving),
+    held_departure: ({ entry }) => json(entry?.heldDeparture),
     as_of: ({ entry }) => entry?.asOf ?? null,
     employment_as_of: ({ entry }) => entry?.employmentAsOf ?? null,
     export_is_silent: ({ entry }) => entry?.exportIsSilent ?? false,
@@ -159,8 +159,8 @@ function json(value: unknown): string | null {
 }
 
 /** When the day begins for which a leaving date waits, or until which a leaving is held back. It is not midnight everywhere: where the clock goes forward then, it is later. */
-function dueAt({ deferredTo, deferredZone, heldLeaving }: DesiredState): string | null {
-  if (heldLeaving !== null) return startOf(heldLeaving.until, heldLeaving.timeZone)
+function dueAt({ deferredTo, deferredZone, heldDeparture }: DesiredState): string | null {
+  if (heldDeparture !== null) return startOf(heldDeparture.until, heldDeparture.timeZone)
   if (deferredTo === null || deferredZone === null) return null
   return startOf(deferredTo, deferredZone)
 }

@@ -58,7 +58,7 @@ export function unserved(now: Date): RawBuilder<unknown> {
         later.due_at, runs.created_at, 'held row ' || later.seq, null
       from runs join waiting_rows later on later.run_id = runs.id
       where runs.state = 'held' and later.due_at <= ${now}
-        and (later.observation ->> 'left' = 'true' or later.observation ->> 'leavingDate' is not null)
+        and (later.observation ->> 'statesDeparture' = 'true' or later.observation ->> 'leavingDate' is not null)
       union all
       select held.connection, held.identity_id, true, true, null,
         'left on ' || left(held.held_departure ->> 'separatedAt', 10) || ', which is held back until ' || (held.held_departure ->> 'until'),

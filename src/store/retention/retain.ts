@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { counted } from '../../identity/counted.ts'
+import { pluralize } from '../../identity/pluralize.ts'
 import { recordAuditEntry, rollcall } from '../audit/trail.ts'
 import { endStates } from '../runs/runs.ts'
 import { purposeOf } from '../runs/slots.ts'
@@ -157,7 +157,7 @@ async function removeRejects(tx: Db, runId: string): Promise<number> {
 /** Removes the bodies of events that could not be used, and their reasons, which may quote them. The event stays in its list. */
 async function removeBodies(db: Db, { before, valuesDays }: { before: Date; valuesDays: number }): Promise<number> {
   const removed = await sql`
-    update inbox set body = null, reason = ${`it could not be used, and its body was removed after ${counted(valuesDays, 'day')}`}
+    update inbox set body = null, reason = ${`it could not be used, and its body was removed after ${pluralize(valuesDays, 'day')}`}
     where id in (
       select id from inbox where state = 'rejected' and body is not null and greatest(received_at, retry_at) < ${before} limit ${atOnce})`.execute(
     db,

@@ -299,7 +299,7 @@ function toEntry(row: EntryRow): RosterEntry {
     deferredTo: row.deferred_to,
     clearedDate: row.cleared_date,
     deferredZone: row.deferred_zone,
-    heldLeaving: row.held_departure,
+    heldDeparture: row.held_departure,
     heldBackUntil: row.held_back_until,
     ...timesSpokenOf({ asOf: isoOf(row.as_of), fieldTimes: row.field_times }, row.spoken_at && isoOf(row.spoken_at)),
     employmentAsOf: row.employment_as_of && isoOf(row.employment_as_of),

@@ -114,7 +114,7 @@ export async function waitingDepartures(
   const { rows } = await sql<{ identityId: string }>`
     select distinct identity_id as "identityId" from waiting_rows
     where connection = ${connection} and run_id is null and identity_id = any(${identityIds})
-      and (observation ->> 'left' = 'true' or observation ->> 'leavingDate' is not null)
+      and (observation ->> 'statesDeparture' = 'true' or observation ->> 'leavingDate' is not null)
       and ((observation ->> 'asOf')::timestamptz > ${asOf}) is not true
     order by identity_id`.execute(db)
   return rows.map(({ identityId }) => identityId)

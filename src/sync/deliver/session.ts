@@ -1,5 +1,5 @@
 import { WalkInterrupted, walk } from '../../http/client/walk.ts'
-import { counted } from '../../identity/counted.ts'
+import { pluralize } from '../../identity/pluralize.ts'
 import { storeSession } from '../../store/deliveries/claim.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import type { PendingChange } from '../../store/deliveries/pending.ts'
@@ -228,7 +228,7 @@ async function uploadBatch(attempt: Attempt, { session, people, refused }: Uploa
 }
 
 function unmatched(people: number): Stop {
-  const message = `the platform's answer left open what became of ${counted(people, 'record')}`
+  const message = `the platform's answer left open what became of ${pluralize(people, 'record')}`
   return { kind: 'retry', code: 'results_unmatched', status: 'unknown', message }
 }
 

@@ -1,4 +1,4 @@
-import { countPeople } from '../../identity/counted.ts'
+import { pluralizePeople } from '../../identity/pluralize.ts'
 import type { ShapeFault } from '../../identity/shape/shape.ts'
 import {
   type AnswerClass,
@@ -211,7 +211,7 @@ async function lookUpUnsure(
   if (stop) return stop
   const open = unsure.filter(isOpen).length
   if (open === 0) return null
-  const message = `the platform's answer left open what became of ${countPeople(open)}`
+  const message = `the platform's answer left open what became of ${pluralizePeople(open)}`
   return { kind: 'retry', code: 'results_unmatched', status: 'unknown', message }
 }
 

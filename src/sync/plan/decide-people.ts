@@ -34,19 +34,19 @@ export async function decideRest(place: PlanWorkspace): Promise<void> {
   if (only) {
     await decideOne(place, only)
     for await (const some of rosterKeys(db, connection)) {
-      for (const identityIds of portionsOf(decider.book.unseen(some).filter((key) => !only.isAsked(key)))) {
-        decider.compareUnseen((await rosterEntries(db, { connection, identityIds })).values())
+      for (const identityIds of portionsOf(decider.book.unobserved(some).filter((key) => !only.isAsked(key)))) {
+        decider.compareUnobserved((await rosterEntries(db, { connection, identityIds })).values())
       }
     }
     return
   }
   const asked = filter?.unseen(decider) ?? null
-  const keys = decider.asksForEverybody ? rosterKeys(db, connection) : unfinishedKeys(db, connection)
+  const keys = decider.decidesEverybody ? rosterKeys(db, connection) : unfinishedKeys(db, connection)
   for await (const some of asked === null ? keys : [asked]) {
     signal.throwIfAborted()
-    for (const identityIds of portionsOf(decider.book.unseen(some))) {
+    for (const identityIds of portionsOf(decider.book.unobserved(some))) {
       const known = await rosterEntries(db, { connection, identityIds })
-      await stage.put(decider.decideUnseen(known.values()))
+      await stage.put(decider.decideUnobserved(known.values()))
     }
   }
 }
@@ -54,24 +54,24 @@ export async function decideRest(place: PlanWorkspace): Promise<void> {
 /** Decides about the people of a page and stages that. */
 export async function stagePage(
   { db, connection, stage, decider, isFirst, only, filter }: PlanWorkspace,
-  { withdrawn, told: all }: Page,
+  { withdrawn, observed }: Page,
 ): Promise<void> {
   decider.takeBack(withdrawn)
   filter?.withdraw(withdrawn)
   if (withdrawn.length > 0) await stage.drop(withdrawn)
   only?.forget(withdrawn)
-  const told = only ? all.filter(({ identityId }) => only.isAsked(identityId)) : all
+  const told = only ? observed.filter(({ identityId }) => only.isAsked(identityId)) : observed
   if (only)
     await compareOthers(
       { db, connection, decider },
-      all.filter(({ identityId }) => !only.isAsked(identityId)),
+      observed.filter(({ identityId }) => !only.isAsked(identityId)),
     )
   for (const some of portionsOf(told)) {
     const known = isFirst ? nobody : await entriesOf(db, connection, some)
-    const people = decider.decideTold(some, known)
+    const people = decider.decideObserved(some, known)
     const [first] = some
-    const seen = first?.observations.at(-1)
-    await stage.put(only && first && seen ? only.take(people, { entry: known.get(first.identityId), seen }) : people)
+    const input = first?.observations.at(-1)
+    await stage.put(only && first && input ? only.take(people, { entry: known.get(first.identityId), input }) : people)
   }
 }
 
@@ -81,7 +81,7 @@ async function compareOthers(
   others: readonly PersonObservations[],
 ): Promise<void> {
   for (const some of portionsOf(others)) {
-    decider.compareTold(some, await entriesOf(db, connection, some))
+    decider.compareObserved(some, await entriesOf(db, connection, some))
   }
 }
 
@@ -96,11 +96,11 @@ export async function entriesOf(
 
 /** Decides about the one person who is asked for, if no usable row named them. */
 async function decideOne({ db, connection, stage, decider }: PlanWorkspace, only: PersonWatch): Promise<void> {
-  const identityIds = decider.book.unseen(only.keys())
+  const identityIds = decider.book.unobserved(only.keys())
   const known = await rosterEntries(db, { connection, identityIds })
   for (const entry of known.values()) {
-    const seen = decider.book.lacks(entry.identityId) ? 'absent' : 'untouched'
-    await stage.put(only.take(decider.decideUnseen([entry]), { entry, seen }))
+    const input = decider.book.lacks(entry.identityId) ? 'absent' : 'untouched'
+    await stage.put(only.take(decider.decideUnobserved([entry]), { entry, input }))
   }
 }
 

@@ -63,7 +63,7 @@ async function factsOf(db: Db, connection: string, { before, read, pairs }: Fact
   const { decider, rows, source, known, isFirst, only, now } = read
   const scope = {
     rows: decider.book.account.outOfScope,
-    fallenOut: decider.fallenOut,
+    outOfScopeLeavers: decider.outOfScopeLeavers,
     holds: (rules.outOfScope ?? 'hold') === 'hold',
   }
   const recent = { connection, feed: only ? ('person' as const) : feed.name, asOf: reading.asOf, now }
@@ -77,7 +77,7 @@ async function factsOf(db: Db, connection: string, { before, read, pairs }: Fact
     headcount: known.employed,
     isFirst,
     ...(rules.mapping.scope !== undefined && { scope }),
-    pairs,
+    keyChangeCandidates: pairs,
     ...(await recentOf(db, recent)),
     usual: await usualOf(db, { connection, feed: feed.name }),
     missingColumns: missingColumns(before, read),
@@ -87,11 +87,11 @@ async function factsOf(db: Db, connection: string, { before, read, pairs }: Fact
 
 /** The people who seem to have got a new key, without those who share no more than a mailbox with others. */
 async function pairsIn(db: Db, connection: string, decider: Decider): Promise<readonly KeyChangeCandidate[]> {
-  const found = decider.pairs()
+  const found = decider.keyChangeCandidates()
   const identityIds = found.flatMap(({ former, by }) => (by === 'email' ? [former] : []))
   const shared = await sharedAddresses(db, { connection, identityIds })
   const pairs = found.filter(({ former, by }) => by !== 'email' || !shared.has(former))
-  decider.countPairs(pairs)
+  decider.countKeyChanges(pairs)
   return pairs
 }
 

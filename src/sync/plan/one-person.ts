@@ -1,6 +1,6 @@
 import { Failure } from '../../errors.ts'
 import type { Verdict } from '../../identity/change.ts'
-import { counted } from '../../identity/counted.ts'
+import { pluralize } from '../../identity/pluralize.ts'
 import type { PersonInput } from '../../identity/decide/decide.ts'
 import { explain } from '../../identity/decide/explain.ts'
 import { isLater } from '../../identity/decide/row-book.ts'
@@ -103,7 +103,7 @@ export async function preparePerson(
         identityId,
         source: source.name,
         asOf: plan.asOf,
-        rows: withReasons(only.rows, rejects, decided?.seen),
+        rows: withReasons(only.rows, rejects, decided?.input),
         decision: decided?.change?.kind ?? 'none',
         evidence: [
           ...evidence,
@@ -131,7 +131,7 @@ function nowhere(
 ): string {
   const unreadable = plan.rejects.filter((reject) => reject.identityId === null).length
   const rows = unreadable === 0 ? '' : `; the key of ${unreadable} of its rows cannot be read`
-  return `person "${identityId}" stands neither in ${plan.source?.name} (${counted(plan.rows, 'row')}) nor in the roster of "${connection}"${alike}${rows}`
+  return `person "${identityId}" stands neither in ${plan.source?.name} (${pluralize(plan.rows, 'row')}) nor in the roster of "${connection}"${alike}${rows}`
 }
 
 /** What cannot be read of the person's rows, each once. A large source with many rejects does not keep all of them. */

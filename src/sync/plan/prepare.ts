@@ -129,12 +129,12 @@ async function openPlace(db: Db, connection: SyncConnection, opened: Opened): Pr
     everybody,
     rejectsKept,
     known: await knownFaults(db, { connection: connection.name, feed: feed.name }),
-    twoPeople: answers.twoPeople,
+    differentPeople: answers.differentPeople,
     outOfScope: rules.outOfScope ?? 'hold',
     pinned: new Set([...connection.pinned].map((key) => answers.aliases.get(key)?.identityId ?? key)),
     isFirst: !(await hasEmployed(db, connection.name)),
     ofSome: only !== undefined,
-    settled: spared?.filter.unchangedPeople,
+    unchanged: spared?.filter.unchangedPeople,
     onDecided: spared?.filter.addDecision,
   })
   const isFirst = !(await hasRosterEntries(db, connection.name))
@@ -223,13 +223,13 @@ async function sumUp(db: Db, connection: SyncConnection, decided: Decided): Prom
     heldPart: part,
     waiting,
     index,
-    standing: isExport ? decider.standing() : null,
+    standing: isExport ? decider.knownFaults() : null,
     overtaken: decider.overtaken,
   }
 }
 
 async function endKeys(db: Db, connection: string, decider: Decider): Promise<readonly string[]> {
-  return decider.endKeys(await rosterEntries(db, { connection, identityIds: decider.unusableEnd() }))
+  return decider.lastEmployedKeys(await rosterEntries(db, { connection, identityIds: decider.lastUnusableKeys() }))
 }
 
 /** What was read, with the sizes that are known only now. */

@@ -55,14 +55,14 @@ export async function readRows(
           if (told.identityId !== null) filter?.checkKey(told.identityId, row.origin.line)
           if ('noPerson' in told) {
             rows -= 1
-            decider.book.passOver(told.identityId)
+            decider.book.skip(told.identityId)
           } else if ('outOfScope' in told) {
             rows -= 1
-            decider.book.leaveOut(told)
+            decider.book.addOutOfScope(told)
           } else if (isReject(told)) decider.book.reject(told)
           else {
             filter?.noteRow(row, told)
-            decider.book.see(told)
+            decider.book.add(told)
           }
         }
         rows += filter?.endSlice(decider) ?? 0

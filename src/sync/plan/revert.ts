@@ -73,7 +73,7 @@ export async function prepareRevert(
     ...(await recentOf(db, { connection: connection.name, feed: 'revert', asOf, now })),
     usual: null,
     missingColumns: [],
-    pairs: [],
+    keyChangeCandidates: [],
     absence: rules.absence,
   })
   const digest = await stage.digest()

@@ -57,7 +57,7 @@ export async function planSeparation(
     ...(await recentOf(db, { connection: name, feed: 'separation', asOf, now })),
     usual: null,
     missingColumns: [],
-    pairs: [],
+    keyChangeCandidates: [],
     absence: rules.absence,
   })
   const judged = judge(facts, connection.guards).filter(({ name: guard }) => ofDepartures.has(guard))

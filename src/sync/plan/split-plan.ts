@@ -40,7 +40,7 @@ export async function splitPlan(
   const failed = verdicts.filter(({ ok }) => !ok)
   if (failed.some(({ name }) => !guardsOfPeople.has(name))) return null
   const stopped = new Set(failed.map(({ name }) => name))
-  const told = decider.toldBy(stopped)
+  const told = decider.observedPeople(stopped)
   const waiting = await whoWaits(db, connection, { told, failed, behindHeld, pageSize })
   if (waiting.length === 0) return null
 
@@ -50,13 +50,13 @@ export async function splitPlan(
   for (let start = 0; start < waiting.length; start += pageSize) {
     const some = waiting.slice(start, start + pageSize).map((one) => ({ ...one, joins: one.runId !== null }))
     const split = decider.split(some, await entriesOf(db, connection, some), stopped)
-    goesOn.push(...split.goesOn)
-    people.push(...split.waits)
+    goesOn.push(...split.proceeding)
+    people.push(...split.held)
     const byKey = new Map(some.map((person) => [person.identityId, person]))
-    for (const one of split.waiting) noteEvents(events, one, byKey.get(one.identityId))
+    for (const one of split.heldObservations) noteEvents(events, one, byKey.get(one.identityId))
   }
-  const counts = decider.waitingCounts()
-  const counted = decider.waitingPeople()
+  const counts = decider.heldCounts()
+  const counted = decider.heldPeople()
   const isWhole = waiting.length === told.length && waiting.every(({ runId }) => runId === null) && goesOn.length === 0
   if (isWhole && isEmpty(decider.counts())) return { whole: counts, counted }
 
@@ -91,7 +91,7 @@ async function whoWaits(
     behindHeld,
     pageSize,
   }: {
-    told: ReturnType<Decider['toldBy']>
+    told: ReturnType<Decider['observedPeople']>
     failed: readonly Verdict[]
     behindHeld: boolean
     pageSize: number

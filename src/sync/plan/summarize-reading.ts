@@ -46,9 +46,9 @@ export async function summarizeReading(
   const mapping = mapRows(reading, rules, { now })
   const context = contextOf(reading, rules, now)
   const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept, isFirst: true })
-  const onPage = async ({ withdrawn, told }: Page): Promise<void> => {
+  const onPage = async ({ withdrawn, observed }: Page): Promise<void> => {
     decider.takeBack(withdrawn)
-    decider.decideTold(told, nobody)
+    decider.decideObserved(observed, nobody)
   }
   const managers = managersIn(reading, mapping)
   const rows = await readRows(decider, { slices: reading.rows, mapping: managers.mapping, signal, onPage })
@@ -88,6 +88,6 @@ type First = Pick<GuardFacts, 'mode' | 'rows' | 'absence'> & { readonly guards: 
 
 function heldFor(decider: Decider, { guards, ...read }: First): Verdict[] {
   const before = { size: null, endMissing: false, headcount: 0, isFirst: true, recent: noPeople, usual: null }
-  const facts = decider.facts({ ...read, ...before, pairs: [], missingColumns: [] })
+  const facts = decider.facts({ ...read, ...before, keyChangeCandidates: [], missingColumns: [] })
   return judge(facts, guards).flatMap((verdict) => (verdict.ok ? [] : decider.explain(verdict)))
 }

@@ -1,8 +1,8 @@
-import { countPeople } from '../../identity/counted.ts'
+import { pluralizePeople } from '../../identity/pluralize.ts'
 import type { PlanContext } from '../../identity/decide/decide.ts'
-import { type Decider, isStale, speaksOfAll } from '../../identity/decide/decider.ts'
+import { type Decider, isStale, coversEverybody } from '../../identity/decide/decider.ts'
 import type { Observation } from '../../identity/record.ts'
-import { type KeyAnswers, underFirstKey } from '../../identity/key-change-candidates.ts'
+import { type KeyAnswers, resolveAlias } from '../../identity/key-change-candidates.ts'
 import {
   dueWaiting,
   type EndOfWaiting,
@@ -26,7 +26,7 @@ export async function planWaitingRows(
 ): Promise<PlannedWaiting | null> {
   // An export that is older than the accepted one has no say in what is still to come.
   if (isStale(context)) return null
-  const isOfAll = speaksOfAll(context)
+  const isOfAll = coversEverybody(context)
   const later = Map.groupBy(decider.book.later(), ({ identityId }) => identityId)
   const endOf = (identityId: string): EndOfWaiting[] => {
     const own = later.get(identityId) ?? []
@@ -38,8 +38,10 @@ export async function planWaitingRows(
   const rows = decider.book.later().map((observation) => toWaiting(observation, context))
   const leaves = (identityId: string): boolean =>
     decider.book.lacks(identityId) ||
-    decider.book.speaksOfLeaving(identityId) ||
-    (later.get(identityId) ?? []).some(({ left, leavingDate }) => left || typeof leavingDate === 'string')
+    decider.book.mentionsDeparture(identityId) ||
+    (later.get(identityId) ?? []).some(
+      ({ statesDeparture, leavingDate }) => statesDeparture || typeof leavingDate === 'string',
+    )
   const identityIds = ended.flatMap((end) => (end.effectiveOn || leaves(end.identityId) ? [] : end.identityId))
   return { rows, ended, withdrawn: await waitingDepartures(db, { connection, identityIds, asOf: context.asOf }) }
 }
@@ -48,7 +50,7 @@ export async function planWaitingRows(
 export function withdrawnWarning(waiting: PlannedWaiting | null): readonly string[] {
   const { withdrawn = [] } = waiting ?? {}
   if (withdrawn.length === 0) return []
-  const people = countPeople(withdrawn.length)
+  const people = pluralizePeople(withdrawn.length)
   return [
     `departures of ${people} that waited for their day wait no more, as newer rows state the person without them (the first is ${withdrawn[0]})`,
   ]
@@ -63,7 +65,7 @@ export async function addDueRows(
   { aliases, asOf }: { readonly aliases: KeyAnswers['aliases']; readonly asOf: string },
 ): Promise<PlannedWaiting> {
   const due = await dueWaiting(db, { connection, now: new Date(asOf) })
-  for (const { observation, dueAt } of due) decider.book.see(underFirstKey({ ...observation, asOf: dueAt }, aliases))
+  for (const { observation, dueAt } of due) decider.book.add(resolveAlias({ ...observation, asOf: dueAt }, aliases))
   const ended = due.map(({ observation: { identityId }, effectiveOn }) => ({ identityId, effectiveOn }))
   return { rows: [], ended, withdrawn: [] }
 }

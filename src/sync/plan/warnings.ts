@@ -1,5 +1,5 @@
 import type { Reading } from '../../connectors/connector.ts'
-import { counted, countPeople } from '../../identity/counted.ts'
+import { pluralize, pluralizePeople } from '../../identity/pluralize.ts'
 import type { Decider } from '../../identity/decide/decider.ts'
 import type { KeyAnswers } from '../../identity/key-change-candidates.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
@@ -18,23 +18,23 @@ export function collectWarnings(
   return [
     ...(reading.warnings?.() ?? []),
     ...(mapping.ok ? mapping.findings() : []),
-    ...(outOfScope === 0 ? [] : [`${counted(outOfScope, 'row is', 'rows are')} not in scope`]),
+    ...(outOfScope === 0 ? [] : [`${pluralize(outOfScope, 'row is', 'rows are')} not in scope`]),
     ...(later === 0
       ? []
       : [
-          `${counted(later, 'row takes', 'rows take')} effect on a later day, and ${later === 1 ? 'waits' : 'wait'} for it`,
+          `${pluralize(later, 'row takes', 'rows take')} effect on a later day, and ${later === 1 ? 'waits' : 'wait'} for it`,
         ]),
-    ...(older === 0 ? [] : [`${counted(older, 'row')} gave way to a newer row of the same person`]),
+    ...(older === 0 ? [] : [`${pluralize(older, 'row')} gave way to a newer row of the same person`]),
     ...(contradictions.length === 0
       ? []
       : [
-          `the status of ${countPeople(contradictions.length)} says employed, and the last day of employment is over ` +
+          `the status of ${pluralizePeople(contradictions.length)} says employed, and the last day of employment is over ` +
             `(the first is ${contradictions[0]?.[0]}): they stay separated; ask HR which is right`,
         ]),
     ...(swapped.count === 0
       ? []
       : [
-          `in ${counted(swapped.count, 'row')} the start lies on or after the leaving date (the first is line ${swapped.line}): the leaving date counts, ` +
+          `in ${pluralize(swapped.count, 'row')} the start lies on or after the leaving date (the first is line ${swapped.line}): the leaving date counts, ` +
             'unless the person had left before that start. Ask HR whether the dates are swapped, or the person was not hired in the end',
         ]),
   ]

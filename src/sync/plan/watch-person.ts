@@ -146,10 +146,13 @@ export function watchPerson(
      * Takes what was decided. The absences of the person stay as they were, and an absence that is not enough to leave is no fact of
      * this run, so that the runs that read the source for all people count as they would have.
      */
-    take(people: readonly PlannedPerson[], of: { entry: RosterEntry | undefined; seen: PersonInput }): PlannedPerson[] {
-      decided = { ...of, side: people[0]?.entry ?? null, change: people[0]?.change ?? null }
+    take(
+      people: readonly PlannedPerson[],
+      of: { entry: RosterEntry | undefined; input: PersonInput },
+    ): PlannedPerson[] {
+      decided = { ...of, desiredState: people[0]?.entry ?? null, change: people[0]?.change ?? null }
       return people.flatMap((person) => {
-        const counts = person.change !== null || of.seen !== 'absent'
+        const counts = person.change !== null || of.input !== 'absent'
         const entry = person.entry && counts ? { ...person.entry, absences: of.entry?.absences ?? 0 } : null
         return entry || person.change ? [{ ...person, entry }] : []
       })

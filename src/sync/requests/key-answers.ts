@@ -1,5 +1,5 @@
 import { Failure } from '../../errors.ts'
-import { counted } from '../../identity/counted.ts'
+import { pluralize } from '../../identity/pluralize.ts'
 import type { KeyChangeCandidate } from '../../identity/key-change-candidates.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
 import {
@@ -57,7 +57,7 @@ export async function answerPairs(
     if (clear.length === 0)
       throw new Failure(
         'conflict',
-        `none of the ${counted(pairs.length, 'pair')} of run ${runId} is clear: name the two keys of each`,
+        `none of the ${pluralize(pairs.length, 'pair')} of run ${runId} is clear: name the two keys of each`,
       )
     return {
       ...(await keep(ctx, tx, clear, { connection, same, by, isFound: true })),

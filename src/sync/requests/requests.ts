@@ -193,7 +193,7 @@ async function retractionGuards(db: Db, { name, guards }: SyncConnection, counte
     usual: null,
     headcount: (await headcount(db, name)).employed,
     missingColumns: [],
-    pairs: [],
+    keyChangeCandidates: [],
     absence: 'ignore',
   })
   const verdicts = judge(facts, guards).filter(({ name: guard }) => guard === 'retractions' || guard === 'pinned')

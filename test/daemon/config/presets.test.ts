@@ -163,7 +163,9 @@ describe('a trap', () => {
   test('that inactive means on leave separates nobody in SuccessFactors', async () => {
     const { told } = await readFixture('successfactors-no-exit-dates.csv', 'successfactors')
 
-    expect(told.filter((one) => 'left' in one && (one.left || typeof one.leavingDate === 'string'))).toEqual([])
+    expect(
+      told.filter((one) => 'statesDeparture' in one && (one.statesDeparture || typeof one.leavingDate === 'string')),
+    ).toEqual([])
   })
 
   test('that no manager has two names in SuccessFactors is a blank one', async () => {

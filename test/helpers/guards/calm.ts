@@ -25,6 +25,6 @@ export const calm: GuardFacts = {
   knownUnreadableKeys: 0,
   absent: 0,
   missingColumns: [],
-  pairs: [],
+  keyChangeCandidates: [],
   absence: 'separate',
 }

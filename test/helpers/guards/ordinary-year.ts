@@ -75,7 +75,7 @@ export function ordinaryYear({
       retractions: 0,
       pinned: 0,
       reusedKeys: 0,
-      pairs: plan.pairs,
+      keyChangeCandidates: plan.pairs,
       rejected: 0,
       incomplete: company.newFaults(),
       knownFaulty: 0,

@@ -25,22 +25,22 @@ const fields = fc.record(
   { requiredKeys: [] },
 )
 
-export const row = (statesEmployment: fc.Arbitrary<boolean>): fc.Arbitrary<Observation> =>
+export const row = (hasEmploymentCell: fc.Arbitrary<boolean>): fc.Arbitrary<Observation> =>
   fc
     .record({
       identityId: fc.constantFrom(...keys),
       fields,
       leavingDate: fc.option(fc.integer({ min: -5, max: 15 }).map(day), { freq: 2 }),
       standing: fc.constantFrom('left', 'employed', 'unsure', 'silent'),
-      statesEmployment,
+      hasEmploymentCell,
       line: fc.integer({ min: 2, max: 99 }),
     })
     .map(({ line, standing, ...said }) => ({
       ...said,
-      leavingDate: said.statesEmployment ? said.leavingDate : undefined,
-      left: said.statesEmployment && standing === 'left',
-      employed: said.statesEmployment && standing === 'employed',
-      unsure: said.statesEmployment && standing === 'unsure',
+      leavingDate: said.hasEmploymentCell ? said.leavingDate : undefined,
+      statesDeparture: said.hasEmploymentCell && standing === 'left',
+      statesEmployed: said.hasEmploymentCell && standing === 'employed',
+      isUncertain: said.hasEmploymentCell && standing === 'unsure',
       origin: { file: 'people.csv', line },
     }))
 

@@ -46,7 +46,7 @@ const about = {
   usual: null,
   headcount: 0,
   missingColumns: [],
-  pairs: [],
+  keyChangeCandidates: [],
   absence: 'separate',
 } as const
 
@@ -65,15 +65,15 @@ export function planRows(
       staged.set(person.identityId, person)
     }
   }
-  const take = ({ withdrawn, told }: Page) => {
+  const take = ({ withdrawn, observed }: Page) => {
     decider.takeBack(withdrawn)
     for (const key of withdrawn) staged.delete(key)
     put(
-      decider.decideTold(
-        told,
+      decider.decideObserved(
+        observed,
         entriesOf(
           roster,
-          told.map(({ identityId }) => identityId),
+          observed.map(({ identityId }) => identityId),
         ),
       ),
     )
@@ -82,13 +82,17 @@ export function planRows(
   for (let start = 0; start < rows.length; start += slice) {
     for (const row of rows.slice(start, start + slice)) {
       if (isReject(row)) decider.book.reject(row)
-      else decider.book.see(row)
+      else decider.book.add(row)
     }
     take(decider.book.nextPage())
   }
   take(decider.book.lastPage())
-  const asked = [...roster.values()].filter((entry) => decider.asksForEverybody || isUnfinished(entry))
-  put(decider.decideUnseen(entriesOf(roster, decider.book.unseen(asked.map(({ identityId }) => identityId))).values()))
+  const asked = [...roster.values()].filter((entry) => decider.decidesEverybody || isUnfinished(entry))
+  put(
+    decider.decideUnobserved(
+      entriesOf(roster, decider.book.unobserved(asked.map(({ identityId }) => identityId))).values(),
+    ),
+  )
 
   const people = [...staged.values()].sort((a, b) => compareKeys(a.identityId, b.identityId))
   const { leavers, emailChanges, retractions, rejected, unreadableKeys, absent, pinned } = decider.facts(about)
@@ -103,7 +107,7 @@ export function planRows(
     records: decider.book.account.records,
     older: decider.book.account.older,
     rejects: decider.rejects(),
-    pairs: decider.pairs(),
+    pairs: decider.keyChangeCandidates(),
     pinned: decider.explain({ name: 'pinned', actual: pinned, limit: 0, ok: pinned === 0 }).people ?? [],
     spokenAsOf: speaks ? context.asOf : null,
   }

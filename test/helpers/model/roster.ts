@@ -42,7 +42,7 @@ function known(roster: Roster, identityId: string): RosterEntry {
     deferredTo: null,
     clearedDate: null,
     deferredZone: null,
-    heldLeaving: null,
+    heldDeparture: null,
     heldBackUntil: null,
     asOf: '',
     employmentAsOf: null,

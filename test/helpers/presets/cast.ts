@@ -55,10 +55,10 @@ export function observationsOf(file: string, telling: Telling): Observation[] {
         ...(telling.tellsContractors && { isContractor: role === 'contractor' }),
       },
       leavingDate: Object.keys(telling.lastDays).length === 0 ? undefined : (telling.lastDays[role] ?? null),
-      left: telling.left.includes(role),
-      employed: telling.tellsStatus && ![...telling.left, ...saidAhead].includes(role),
-      unsure: saidAhead.includes(role),
-      statesEmployment: true,
+      statesDeparture: telling.left.includes(role),
+      statesEmployed: telling.tellsStatus && ![...telling.left, ...saidAhead].includes(role),
+      isUncertain: saidAhead.includes(role),
+      hasEmploymentCell: true,
       origin: { file, line: index + (telling.firstLine ?? 2) },
     }
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { PlanContext } from '../../../src/identity/decide/decide.ts'
-import { hasLeft } from '../../../src/identity/employment.ts'
+import { isLeaver } from '../../../src/identity/employment.ts'
 import type { Reject, Observation } from '../../../src/identity/record.ts'
 import { plan, planRows, unusable } from '../../helpers/model/plan.ts'
 import { applyPlan, type Roster } from '../../helpers/model/roster.ts'
@@ -28,9 +28,9 @@ const events = fc.uniqueArray(
 
 function rowsOf(kind: RowKind): (Observation | Reject)[] {
   const row = observation('ana')
-  if (kind === 'employed') return [{ ...row, employed: true }]
-  if (kind === 'left') return [{ ...row, left: true }]
-  if (kind === 'cannot be read') return [{ ...row, leavingDate: undefined, unsure: true }]
+  if (kind === 'employed') return [{ ...row, statesEmployed: true }]
+  if (kind === 'left') return [{ ...row, statesDeparture: true }]
+  if (kind === 'cannot be read') return [{ ...row, leavingDate: undefined, isUncertain: true }]
   if (kind === 'is rejected') return [unusable('ana')]
   return kind === 'stands twice' ? [row, { ...row, origin: { file: 'people.csv', line: 3 } }] : []
 }
@@ -50,12 +50,12 @@ function isContradiction(kind: RowKind, graceRuns: number, stated: readonly { re
 }
 
 function eventOf(kind: EventKind): Observation {
-  const said = { fields: {}, leavingDate: undefined, statesEmployment: true } as const
+  const said = { fields: {}, leavingDate: undefined, hasEmploymentCell: true } as const
   if (kind === 'leaves') return observation('ana', { ...said, action: 'leave', leavingDate: '2026-11-18' })
   if (kind === 'leaves ahead')
-    return observation('ana', { ...said, action: 'leave', unsure: true, leavingDate: '2026-12-24' })
-  if (kind === 'is hired') return observation('ana', { ...said, action: 'join', employed: true })
-  return observation('ana', { ...said, action: 'change', fields: { jobTitle: 'Lead' }, statesEmployment: false })
+    return observation('ana', { ...said, action: 'leave', isUncertain: true, leavingDate: '2026-12-24' })
+  if (kind === 'is hired') return observation('ana', { ...said, action: 'join', statesEmployed: true })
+  return observation('ana', { ...said, action: 'change', fields: { jobTitle: 'Lead' }, hasEmploymentCell: false })
 }
 
 type Told = { readonly at: string; readonly accept: (roster: Roster) => Roster }
@@ -76,7 +76,7 @@ function endOf(tellings: readonly Told[]) {
   const ana = tellings.reduce((roster, { accept }) => accept(roster), start).get('ana')
   const { desired = null, deferredTo = null, inferred = false } = ana ?? {}
   const separatedAt = desired?.separatedAt ?? null
-  if (hasLeft({ separatedAt, inferred }, nightly().today)) return { isGone: true, ahead: null, title: null }
+  if (isLeaver({ separatedAt, inferred }, nightly().today)) return { isGone: true, ahead: null, title: null }
   return { isGone: false, ahead: deferredTo ?? separatedAt?.slice(0, 10) ?? null, title: desired?.jobTitle }
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decide, type PlanContext, type DesiredState } from '../../../src/identity/decide/decide.ts'
 import { createDecider } from '../../../src/identity/decide/decider.ts'
-import { standingKept } from '../../../src/identity/decide/faults.ts'
+import { maxKnownFaults } from '../../../src/identity/decide/faults.ts'
 import { noPeople } from '../../../src/identity/guards/facts.ts'
 import { isReject } from '../../../src/identity/mapping/rows.ts'
 import type { Reject, Observation } from '../../../src/identity/record.ts'
@@ -82,10 +82,12 @@ function departing(rows: readonly Row[], roster: Roster, { today }: PlanContext)
     const former = known?.desired ?? known?.confirmed
     const isGone = former?.separatedAt && (known?.inferred || former.separatedAt.slice(0, 10) <= today)
     const dates = best.flatMap(({ leavingDate }) => (leavingDate && leavingDate <= today ? [leavingDate] : []))
-    const allLeft = best.every(({ left, leavingDate }) => left || (leavingDate && leavingDate <= today))
+    const allLeft = best.every(
+      ({ statesDeparture, leavingDate }) => statesDeparture || (leavingDate && leavingDate <= today),
+    )
     if (!former || isGone || isMixed || !allLeft || best.length < 2 || said.length < all.length) continue
-    const isLeft = best.some(({ left }) => left)
-    found.set(key, observation(key, { fields: {}, leavingDate: dates.toSorted()[0], left: isLeft }))
+    const isLeft = best.some(({ statesDeparture }) => statesDeparture)
+    found.set(key, observation(key, { fields: {}, leavingDate: dates.toSorted()[0], statesDeparture: isLeft }))
   }
   return found
 }
@@ -118,11 +120,11 @@ test('rows whose start lies on or after their leaving date are counted, but for 
       ...said,
     })
 
-  decider.book.see(leaver(2, '2026-11-10', { employed: true }))
-  decider.book.see(leaver(3, '2026-12-01', { employed: true }))
-  decider.book.see(leaver(4, '2026-11-01', { employed: true }))
-  decider.book.see(leaver(5, '2026-11-10'))
-  decider.book.see(leaver(6, '2020-01-06'))
+  decider.book.add(leaver(2, '2026-11-10', { statesEmployed: true }))
+  decider.book.add(leaver(3, '2026-12-01', { statesEmployed: true }))
+  decider.book.add(leaver(4, '2026-11-01', { statesEmployed: true }))
+  decider.book.add(leaver(5, '2026-11-10'))
+  decider.book.add(leaver(6, '2020-01-06'))
 
   expect(decider.book.account.startsAfterLeaving).toEqual({ count: 3, line: 3 })
 })
@@ -173,7 +175,11 @@ describe('several rows of a person', () => {
 
   test('of which two are equally old give way to a third that is newer', () => {
     const older = { rank: '1', fields: { jobTitle: 'Trainee' } }
-    const rows = [observation('ana', older), observation('ana', older), observation('ana', { rank: '2', left: true })]
+    const rows = [
+      observation('ana', older),
+      observation('ana', older),
+      observation('ana', { rank: '2', statesDeparture: true }),
+    ]
 
     const { changes, rejects, records } = planRows(rows, new Map([['ana', entry('ana')]]), nightly(), { slice: 1 })
 
@@ -188,8 +194,8 @@ describe('several rows of a person that all say that the person has left', () =>
     observation('ana', { fields: { jobTitle: 'Trainee' }, origin: { file: 'people.csv', line }, ...said })
   const june = { leavingDate: '2026-06-30' }
   const july = { leavingDate: '2026-07-31' }
-  const status = { left: true, leavingDate: undefined }
-  const employed = { employed: true }
+  const status = { statesDeparture: true, leavingDate: undefined }
+  const employed = { statesEmployed: true }
   const retracted = { reason: 'sent in error', at: '2026-11-01T09:00:00.000Z' }
 
   /** What each order of the rows makes of a person, in slices of each size: they are all the same. */
@@ -221,8 +227,8 @@ describe('several rows of a person that all say that the person has left', () =>
     ['two statuses', [status, status], '2026-11-20', true],
     ['a date and a status', [status, july], '2026-07-31', false],
     ['three rows', [july, status, june], '2026-06-30', false],
-    ['a status with a date ahead', [{ left: true, leavingDate: '2027-01-31' }, july], '2026-07-31', false],
-    ['a date, though a status cannot be read', [{ ...june, unsure: true }, july], '2026-06-30', false],
+    ['a status with a date ahead', [{ statesDeparture: true, leavingDate: '2027-01-31' }, july], '2026-07-31', false],
+    ['a date, though a status cannot be read', [{ ...june, isUncertain: true }, july], '2026-06-30', false],
   ])('separate the person on the earliest day, and say no more: %s', (_, said, date, inferred) => {
     const { changes, counts, news, records } = planOf(said)
 
@@ -242,7 +248,7 @@ describe('several rows of a person that all say that the person has left', () =>
     ['employed, in one row of three', [june, july, employed]],
     ['leaving on a day ahead', [june, { leavingDate: '2027-01-31' }]],
     ['hired again', [june, { ...june, ...employed, fields: { startedAt: '2026-09-01T00:00:00.000Z' } }]],
-    ['nothing that can be read', [june, { unsure: true, leavingDate: undefined }]],
+    ['nothing that can be read', [june, { isUncertain: true, leavingDate: undefined }]],
     ['something of another rank than none', [june, { ...june, rank: '1' }]],
   ])('are a contradiction where one of them says %s', (_, said) => {
     const { changes, entries, counts } = planOf(said)
@@ -309,15 +315,15 @@ describe('several rows of a person that all say that the person has left', () =>
       ...{ context: nightly(), inOrder: false, everybody: false, rejectsKept: 10 },
     })
 
-    decider.book.see(rowOfAna(2, { ...second, badCells: [reject('ana', { line: 2, cellOnly: true })] }))
-    decider.book.see(rowOfAna(3, june))
+    decider.book.add(rowOfAna(2, { ...second, badCells: [reject('ana', { line: 2, cellOnly: true })] }))
+    decider.book.add(rowOfAna(3, june))
 
     const repeated = [
       { line: 2, reason: expect.stringMatching(reason) },
       { line: 3, reason: expect.stringMatching(reason) },
     ]
     expect(decider.rejects().filter(({ cellOnly }) => !cellOnly)).toMatchObject(repeated)
-    expect(decider.standing()).toMatchObject([
+    expect(decider.knownFaults()).toMatchObject([
       { cellOnly: true, reason: reject('ana').reason },
       { ...repeated[0], mayLeave: true, times: 2, unserved: true },
     ])
@@ -440,7 +446,7 @@ describe('the people whom a source names last', () => {
     })
     for (const one of rows) {
       if (isReject(one)) decider.book.reject(one)
-      else decider.book.see(one)
+      else decider.book.add(one)
     }
     return decider
   }
@@ -448,7 +454,7 @@ describe('the people whom a source names last', () => {
   test('are those whom the plan leaves employed, the last fifty in their order', () => {
     const many = Array.from({ length: 3000 }, (_, at) => observation(`p${at}`))
 
-    const endKeys = decided([...many, observation('gone', { left: true })]).endKeys(new Map())
+    const endKeys = decided([...many, observation('gone', { statesDeparture: true })]).lastEmployedKeys(new Map())
 
     expect(endKeys).toEqual(many.slice(-50).map(({ identityId }) => identityId))
   })
@@ -457,14 +463,14 @@ describe('the people whom a source names last', () => {
     const decider = decided([observation('ana'), unusable('bo'), unusable('cy')])
     const left = entry('cy', { desired: record('cy', { separatedAt: '2026-06-30T00:00:00.000Z' }) })
 
-    const endKeys = decider.endKeys(
+    const endKeys = decider.lastEmployedKeys(
       new Map([
         ['bo', entry('bo')],
         ['cy', left],
       ]),
     )
 
-    expect(decider.unusableEnd()).toEqual(['bo', 'cy'])
+    expect(decider.lastUnusableKeys()).toEqual(['bo', 'cy'])
     expect(endKeys).toEqual(['ana', 'bo'])
     expect(decider.book.lacks('bo')).toBe(false)
   })
@@ -478,18 +484,18 @@ describe('what is wrong with a source', () => {
 
     for (let at = 0; at < 40; at++) decider.book.reject(reject(`p${at % 20}`, { line: at + 2 }))
 
-    const found = decider.standing()
+    const found = decider.knownFaults()
     expect(decider.rejects()).toHaveLength(10)
     expect(found.map(({ identityId }) => identityId)).toEqual(Array.from({ length: 20 }, (_, at) => `p${at}`))
     expect(new Set(found.map(({ times, unserved }) => `${times} ${unserved}`))).toEqual(new Set(['2 true']))
   })
 
   test('is known again up to a bound, and is new beyond it', () => {
-    const faults = Array.from({ length: standingKept + 7 }, (_, at) => reject(`p${at}`))
+    const faults = Array.from({ length: maxKnownFaults + 7 }, (_, at) => reject(`p${at}`))
     const first = createDecider(rules)
     for (const fault of faults) first.book.reject(fault)
 
-    const known = new Map(first.standing().map(({ fingerprint, times }) => [fingerprint, times]))
+    const known = new Map(first.knownFaults().map(({ fingerprint, times }) => [fingerprint, times]))
     const second = createDecider({ ...rules, known: { rejects: known, values: new Set() } })
     for (const fault of faults) second.book.reject(fault)
 
@@ -501,7 +507,7 @@ describe('what is wrong with a source', () => {
         endMissing: false,
         headcount: 0,
         missingColumns: [],
-        pairs: [],
+        keyChangeCandidates: [],
       },
       ...{ recent: noPeople, usual: null, absence: 'separate' },
     })
@@ -557,16 +563,16 @@ test('a person whose row was taken for one of totals is there, and stays as know
   const context = nightly()
   const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept: 10 })
 
-  decider.book.passOver('SUM')
-  decider.book.passOver(null)
-  const decided = decider.decideUnseen([entry('SUM'), entry('W2')])
+  decider.book.skip('SUM')
+  decider.book.skip(null)
+  const decided = decider.decideUnobserved([entry('SUM'), entry('W2')])
 
   expect(decided.map(({ identityId, change }) => [identityId, change?.kind])).toEqual([
     ['SUM', undefined],
     ['W2', 'leave'],
   ])
   expect([decider.book.lacks('SUM'), decider.book.lacks('W2')]).toEqual([false, true])
-  expect(decider.book.unseen(['SUM'])).toEqual(['SUM'])
+  expect(decider.book.unobserved(['SUM'])).toEqual(['SUM'])
 })
 
 test('an event is read again at the earliest time that its rejects name, also those that are not kept', () => {
@@ -588,10 +594,10 @@ test('what follows for a person from no event is not counted among what events t
   const left = record('W1', { separatedAt: '2026-11-02T00:00:00.000Z' })
   const known = entry('W1', { desired: left, deferredTo: '2026-11-19' })
 
-  decider.book.leaveOut({ identityId: 'W1', origin: { event: '7', line: 1 } })
-  const told = decider.decideTold(decider.book.lastPage().told, new Map([['W1', known]]))
-  const unseen = decider.decideUnseen([known])
-  const counted = decider.toldBy(new Set(['redates']))
+  decider.book.addOutOfScope({ identityId: 'W1', origin: { event: '7', line: 1 } })
+  const told = decider.decideObserved(decider.book.lastPage().observed, new Map([['W1', known]]))
+  const unseen = decider.decideUnobserved([known])
+  const counted = decider.observedPeople(new Set(['redates']))
 
   expect([told.length, unseen.length, decider.people().redates]).toEqual([0, 1, 1])
   expect(counted.map(({ identityId, isCounted }) => [identityId, isCounted])).toEqual([['W1', false]])

@@ -74,10 +74,11 @@ function decided(feed: Feed, past: Past, row: MappableRow, rules: unknown = feed
   })
   const told = compiled.map(row)
   if (isReject(told)) decider.book.reject(told)
-  else decider.book.see(told)
+  else decider.book.add(told)
   const entries = new Map(before ? [['ana', before]] : [])
-  const named = decider.decideTold(decider.book.lastPage().told, entries)
-  const unseen = decider.book.unseen([...entries.keys()]).length > 0 ? decider.decideUnseen(entries.values()) : []
+  const named = decider.decideObserved(decider.book.lastPage().observed, entries)
+  const unseen =
+    decider.book.unobserved([...entries.keys()]).length > 0 ? decider.decideUnobserved(entries.values()) : []
   const [person] = [...named, ...unseen]
   const facts = decider.facts({
     ...context,
@@ -88,7 +89,7 @@ function decided(feed: Feed, past: Past, row: MappableRow, rules: unknown = feed
     recent: noPeople,
     usual: null,
     missingColumns: [],
-    pairs: [],
+    keyChangeCandidates: [],
   })
   return {
     outcome: outcomeOf(past, person ?? null, row.values[2] ?? ''),

@@ -5,10 +5,10 @@ import { entry, nightly, observation } from '../../helpers/records.ts'
 
 test('a leaving that an operator holds back is the reason why nothing is sent of it', () => {
   const known = entry('ana', { heldBackUntil: '2026-12-15' })
-  const seen = observation('ana', { leavingDate: '2026-11-19', left: true })
+  const seen = observation('ana', { leavingDate: '2026-11-19', statesDeparture: true })
   const { entry: side, change } = decide(known, seen, nightly())
 
-  const said = explain({ entry: known, seen, side, change }, nightly())
+  const said = explain({ entry: known, input: seen, desiredState: side, change }, nightly())
 
   expect(change).toBeNull()
   expect(said).toEqual([

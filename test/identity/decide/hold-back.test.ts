@@ -20,7 +20,7 @@ const held = (day: string, inferred = false) => ({
 
 test.each([
   { what: 'a date that has come', seen: observation('ada', { leavingDate: '2026-11-19' }), kept: held('2026-11-19') },
-  { what: 'a status', seen: observation('ada', { left: true }), kept: held('2026-11-20', true) },
+  { what: 'a status', seen: observation('ada', { statesDeparture: true }), kept: held('2026-11-20', true) },
   { what: 'absence', seen: 'absent' as const, kept: held('2026-11-20', true) },
   {
     what: 'a date ahead that is sent at once',
@@ -32,7 +32,7 @@ test.each([
   const { change, entry: side, news } = decide(ada, seen, nightly(rules))
 
   expect([change, news.kinds]).toEqual([null, []])
-  expect(side).toMatchObject({ desired: { separatedAt: null }, inferred: false, heldLeaving: kept })
+  expect(side).toMatchObject({ desired: { separatedAt: null }, inferred: false, heldDeparture: kept })
 })
 
 test('the same export once more changes nothing', () => {
@@ -48,8 +48,8 @@ test('a date that comes meanwhile is held back too', () => {
 
   const later = decide(known, 'untouched', nightly({ mode: 'delta', today: '2026-11-25' }))
 
-  expect(known).toMatchObject({ deferredTo: '2026-11-25', heldLeaving: null })
-  expect(later).toMatchObject({ change: null, entry: { heldLeaving: held('2026-11-25'), deferredTo: null } })
+  expect(known).toMatchObject({ deferredTo: '2026-11-25', heldDeparture: null })
+  expect(later).toMatchObject({ change: null, entry: { heldDeparture: held('2026-11-25'), deferredTo: null } })
 })
 
 describe('on the day', () => {
@@ -61,7 +61,7 @@ describe('on the day', () => {
     const { change, entry: side, news } = decide(known, 'untouched', onTheDay)
 
     expect(change).toMatchObject({ kind: 'leave', record: { separatedAt: '2026-11-19T00:00:00.000Z' } })
-    expect(side).toMatchObject({ heldLeaving: null })
+    expect(side).toMatchObject({ heldDeparture: null })
     expect(news.kinds).toEqual(['leavers'])
   })
 
@@ -70,7 +70,7 @@ describe('on the day', () => {
 
     const { change } = decide(mended, 'untouched', onTheDay)
 
-    expect(mended).toMatchObject({ heldLeaving: null, desired: { separatedAt: null } })
+    expect(mended).toMatchObject({ heldDeparture: null, desired: { separatedAt: null } })
     expect(change).toBeNull()
   })
 })
@@ -85,7 +85,7 @@ test.each([
   const { change, entry: side, news } = decide(gone, seen, context)
 
   expect(change).toMatchObject({ kind: 'return', record: record('ada') })
-  expect(side).toMatchObject({ heldLeaving: held('2026-11-10') })
+  expect(side).toMatchObject({ heldDeparture: held('2026-11-10') })
   expect(news.kinds).toEqual(['returns'])
 })
 
@@ -102,7 +102,7 @@ test('other facts of a person who is held back go on', () => {
 
   const { change } = decide(
     known,
-    observation('ada', { left: true, fields: { jobTitle: 'Lead' } }),
+    observation('ada', { statesDeparture: true, fields: { jobTitle: 'Lead' } }),
     nightly({ asOf: '2026-11-21T01:00:00.000Z' }),
   )
 

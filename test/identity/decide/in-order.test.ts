@@ -11,7 +11,7 @@ const at = (time: string) => `2026-11-20T${time}:00.000Z`
 describe('several observations of a person, one after the other', () => {
   test('end where the last one says, and are one change', () => {
     const hired = observation('ana', { asOf: at('10:00') })
-    const promoted = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, statesEmployment: false })
+    const promoted = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, hasEmploymentCell: false })
     const left = observation('ana', { asOf: at('12:00'), fields: {}, leavingDate: '2026-11-20' })
 
     const { change, entry: side } = decideInOrder(undefined, [hired, promoted, left], delta)
@@ -43,8 +43,8 @@ describe('several observations of a person, one after the other', () => {
   })
 
   test('about a leaver whose record is changed afterwards leave them gone', () => {
-    const left = observation('ana', { asOf: at('10:00'), fields: {}, left: true, action: 'leave' })
-    const tidied = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Former' }, statesEmployment: false })
+    const left = observation('ana', { asOf: at('10:00'), fields: {}, statesDeparture: true, action: 'leave' })
+    const tidied = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Former' }, hasEmploymentCell: false })
 
     const together = decideInOrder(entry('ana'), [left, tidied], delta)
     const first = decideInOrder(entry('ana'), [left], delta)
@@ -67,7 +67,7 @@ describe('several observations of a person, one after the other', () => {
     const hired = observation('ana', {
       asOf: at('11:00'),
       leavingDate: undefined,
-      employed: true,
+      statesEmployed: true,
       action: 'join',
       ...said,
     })
@@ -87,7 +87,7 @@ describe('several observations of a person, one after the other', () => {
   test('leave out the one that is older than what is known', () => {
     const known = entry('ana', { asOf: at('10:30') })
     const stale = observation('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-19' })
-    const fresh = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, statesEmployment: false })
+    const fresh = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, hasEmploymentCell: false })
 
     const { change } = decideInOrder(known, [stale, fresh], delta)
 
@@ -118,7 +118,7 @@ describe('a fact of employment that comes in after a newer change of the record'
 
   test('infers the day on which it was true', () => {
     const yesterday = { asOf: '2026-11-19T23:30:00.000Z', employmentAsOf: null }
-    const left = observation('ana', { asOf: '2026-11-19T23:00:00.000Z', fields: {}, left: true })
+    const left = observation('ana', { asOf: '2026-11-19T23:00:00.000Z', fields: {}, statesDeparture: true })
 
     const { change } = decide({ ...known, ...yesterday }, left, delta)
 
@@ -150,7 +150,7 @@ describe('a fact of employment that comes in after a newer change of the record'
   })
 
   test('counts where nobody has spoken of the employment yet', () => {
-    const first = decide(undefined, observation('ana', { asOf: at('11:00'), statesEmployment: false }), delta)
+    const first = decide(undefined, observation('ana', { asOf: at('11:00'), hasEmploymentCell: false }), delta)
     const left = observation('ana', { asOf: at('08:00'), fields: {}, leavingDate: '2026-11-19' })
 
     const { change } = decide(entry('ana', { ...first.entry }), left, delta)
@@ -178,7 +178,7 @@ describe('a fact of employment that comes in after a newer change of the record'
   test('is not the silence of a snapshot that is older than all that is known', () => {
     const hired = { ...known, employmentAsOf: null }
 
-    const { change, absent } = decide(hired, 'absent', nightly({ asOf: at('10:00') }))
+    const { change, isAbsent: absent } = decide(hired, 'absent', nightly({ asOf: at('10:00') }))
 
     expect({ change, absent }).toEqual({ change: null, absent: false })
   })
@@ -195,15 +195,15 @@ describe('a fact of employment that comes in after a newer change of the record'
     const fact = fc.record({
       fields: anyFields,
       leavingDate: fc.constantFrom(null, '2026-11-18', '2026-11-19', '2026-11-30'),
-      statesEmployment: fc.boolean(),
+      hasEmploymentCell: fc.boolean(),
     })
     const facts = fc.array(fact, { minLength: 1, maxLength: 6 }).map((some) =>
-      some.map(({ fields, leavingDate, statesEmployment }, hour) =>
+      some.map(({ fields, leavingDate, hasEmploymentCell }, hour) =>
         observation('ana', {
           asOf: at(`0${hour}:00`),
           fields,
-          leavingDate: statesEmployment ? leavingDate : null,
-          statesEmployment,
+          leavingDate: hasEmploymentCell ? leavingDate : null,
+          hasEmploymentCell: hasEmploymentCell,
         }),
       ),
     )
@@ -223,8 +223,8 @@ describe('a fact of employment that comes in after a newer change of the record'
 })
 
 describe('a fact about a field that comes in after a newer one about another', () => {
-  const promoted = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, statesEmployment: false })
-  const married = observation('ana', { asOf: at('10:00'), fields: { lastName: 'Diaz' }, statesEmployment: false })
+  const promoted = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, hasEmploymentCell: false })
+  const married = observation('ana', { asOf: at('10:00'), fields: { lastName: 'Diaz' }, hasEmploymentCell: false })
   const known = entry('ana', { desired: record('ana', { lastName: 'Doe' }), asOf: at('09:00') })
   const delivered = (before: RosterEntry, { entry: side }: Decision) => ({
     ...before,
@@ -246,7 +246,7 @@ describe('a fact about a field that comes in after a newer one about another', (
 
   test('counts for nothing where a newer one of the same field is known', () => {
     const renamed = delivered(after, decide(after, married, delta))
-    const earlier = observation('ana', { asOf: at('09:30'), fields: { lastName: 'Dias' }, statesEmployment: false })
+    const earlier = observation('ana', { asOf: at('09:30'), fields: { lastName: 'Dias' }, hasEmploymentCell: false })
 
     expect(decide(renamed, earlier, delta)).toMatchObject({ change: null, entry: null })
   })
@@ -254,7 +254,7 @@ describe('a fact about a field that comes in after a newer one about another', (
   test('counts where the field was never spoken of', () => {
     const { desired } = after
     const { lastName: _, ...rest } = desired ?? record('ana')
-    const earlier = observation('ana', { asOf: at('08:00'), fields: { lastName: 'Dias' }, statesEmployment: false })
+    const earlier = observation('ana', { asOf: at('08:00'), fields: { lastName: 'Dias' }, hasEmploymentCell: false })
 
     const { change } = decide({ ...after, desired: rest, confirmed: rest }, earlier, delta)
 
@@ -336,7 +336,7 @@ describe('a row with a time zone of its own', () => {
   })
 
   test('dates an inferred leaving by the day there', () => {
-    const left = observation('ana', { left: true, timeZone: 'Pacific/Pago_Pago' })
+    const left = observation('ana', { statesDeparture: true, timeZone: 'Pacific/Pago_Pago' })
 
     const { change } = decide(entry('ana'), left, nightly())
 

@@ -9,7 +9,7 @@ const delta = nightly({ mode: 'delta' })
 const due: Partial<RosterEntry> = { deferredTo: '2026-11-20', deferredZone: 'UTC' }
 
 function left(identityId: string, said: Partial<Observation> = {}): Observation {
-  return observation(identityId, { left: true, ...said })
+  return observation(identityId, { statesDeparture: true, ...said })
 }
 
 test.each([
@@ -68,12 +68,12 @@ test('of events, the departure of a pinned person waits, and that of another one
   })
   const known = new Map(['ada', 'bob'].map((key) => [key, entry(key)]))
   const rows = [left('ada'), left('bob')]
-  for (const row of rows) decider.book.see(row)
-  decider.decideTold(decider.book.lastPage().told, known)
+  for (const row of rows) decider.book.add(row)
+  decider.decideObserved(decider.book.lastPage().observed, known)
   const stopped = new Set(['pinned'])
 
-  const counted = decider.toldBy(stopped).flatMap((told) => (told.isCounted ? [{ ...told, joins: false }] : []))
-  const { goesOn, waits } = decider.split(counted, known, stopped)
+  const counted = decider.observedPeople(stopped).flatMap((told) => (told.isCounted ? [{ ...told, joins: false }] : []))
+  const { proceeding: goesOn, held: waits } = decider.split(counted, known, stopped)
 
   expect(counted.map(({ identityId }) => identityId)).toEqual(['ada'])
   expect([goesOn, waits]).toMatchObject([[], [{ identityId: 'ada', change: { kind: 'leave' } }]])

@@ -32,7 +32,7 @@ describe('what a row makes of a person', () => {
       deferredTo: null,
       clearedDate: null,
       deferredZone: null,
-      heldLeaving: null,
+      heldDeparture: null,
       asOf,
       employmentAsOf: asOf,
       exportIsSilent: false,
@@ -166,7 +166,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a status without a date infers the day of the export',
       known: employed,
-      seen: observation('ana', { left: true }),
+      seen: observation('ana', { statesDeparture: true }),
       kind: 'leave',
       separatedAt: exportDay,
       inferred: true,
@@ -174,14 +174,14 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a status without a date keeps the date that is known',
       known: leftInJune,
-      seen: observation('ana', { left: true }),
+      seen: observation('ana', { statesDeparture: true }),
       kind: null,
       separatedAt: june,
     },
     {
       name: 'an inferred date is set once',
       known: inferredInJune,
-      seen: observation('ana', { left: true }),
+      seen: observation('ana', { statesDeparture: true }),
       kind: null,
       separatedAt: june,
       inferred: true,
@@ -189,7 +189,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a status that says left before a stated day has come infers the day of the export',
       known: leavesInDecember,
-      seen: observation('ana', { left: true }),
+      seen: observation('ana', { statesDeparture: true }),
       kind: 'leave',
       separatedAt: exportDay,
       inferred: true,
@@ -197,7 +197,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a stated date replaces an inferred one',
       known: inferredInJune,
-      seen: observation('ana', { leavingDate: '2026-07-31', left: true }),
+      seen: observation('ana', { leavingDate: '2026-07-31', statesDeparture: true }),
       kind: 'correct',
       separatedAt: july,
     },
@@ -232,14 +232,14 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'standing in a snapshot that says nothing of employment means employed',
       known: leftInJune,
-      seen: observation('ana', { statesEmployment: false }),
+      seen: observation('ana', { hasEmploymentCell: false }),
       kind: 'return',
       separatedAt: null,
     },
     {
       name: 'a delta that says nothing of employment keeps a stated date',
       known: leftInJune,
-      seen: observation('ana', { statesEmployment: false }),
+      seen: observation('ana', { hasEmploymentCell: false }),
       rules: { mode: 'delta' },
       kind: null,
       separatedAt: june,
@@ -247,7 +247,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a delta that says nothing of employment keeps an inferred date',
       known: inferredInJune,
-      seen: observation('ana', { statesEmployment: false }),
+      seen: observation('ana', { hasEmploymentCell: false }),
       rules: { mode: 'delta' },
       kind: null,
       separatedAt: june,
@@ -322,7 +322,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a date ahead does not outvote a status that says left',
       known: leavesInDecember,
-      seen: observation('ana', { leavingDate: '2026-12-31', left: true }),
+      seen: observation('ana', { leavingDate: '2026-12-31', statesDeparture: true }),
       kind: 'leave',
       separatedAt: exportDay,
       inferred: true,
@@ -330,14 +330,14 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'who has left does not come back for a date that moves ahead while the status says left',
       known: leftInJune,
-      seen: observation('ana', { leavingDate: '2027-06-30', left: true }),
+      seen: observation('ana', { leavingDate: '2027-06-30', statesDeparture: true }),
       kind: null,
       separatedAt: june,
     },
     {
       name: 'who has left does not come back by a row that leaves it open',
       known: leftInJune,
-      seen: observation('ana', { unsure: true }),
+      seen: observation('ana', { isUncertain: true }),
       kind: null,
       separatedAt: june,
     },
@@ -351,7 +351,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'who has left on a date that HR stated comes back by a status that says employed',
       known: leftInJune,
-      seen: observation('ana', { leavingDate: undefined, employed: true }),
+      seen: observation('ana', { leavingDate: undefined, statesEmployed: true }),
       kind: 'return',
       separatedAt: null,
     },
@@ -374,7 +374,7 @@ describe('leaving, returning and correcting', () => {
       known: { desired: null, confirmed: null },
       seen: observation('ana', {
         leavingDate: '2026-06-30',
-        employed: true,
+        statesEmployed: true,
         fields: { startedAt: '2026-11-01T00:00:00.000Z' },
       }),
       kind: 'join',
@@ -385,7 +385,7 @@ describe('leaving, returning and correcting', () => {
       known: leftInJune,
       seen: observation('ana', {
         leavingDate: '2026-06-30',
-        employed: true,
+        statesEmployed: true,
         fields: { startedAt: '2026-12-01T00:00:00.000Z' },
       }),
       kind: 'update',
@@ -422,7 +422,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a leaving date that cannot be read leaves the one that was sent ahead of its day',
       known: { desired: record('ana', { separatedAt: '2027-11-20T00:00:00.000Z' }) },
-      seen: observation('ana', { leavingDate: undefined, unsure: true }),
+      seen: observation('ana', { leavingDate: undefined, isUncertain: true }),
       rules: { future: 'send' },
       kind: null,
       separatedAt: '2027-11-20T00:00:00.000Z',
@@ -441,7 +441,7 @@ describe('leaving, returning and correcting', () => {
       seen: observation('ana', {
         leavingDate: '2026-11-19',
         isFirstDayGone: true,
-        employed: true,
+        statesEmployed: true,
         fields: { startedAt: '2026-11-20T00:00:00.000Z' },
       }),
       kind: 'leave',
@@ -453,7 +453,7 @@ describe('leaving, returning and correcting', () => {
       seen: observation('ana', {
         leavingDate: '2026-11-18',
         isFirstDayGone: true,
-        employed: true,
+        statesEmployed: true,
         fields: { startedAt: '2026-11-20T00:00:00.000Z' },
       }),
       kind: 'return',
@@ -514,10 +514,10 @@ describe('absences in a row', () => {
     expect(stored?.absences).toBe(0)
   })
 
-  const update = observation('ana', { statesEmployment: false, fields: { jobTitle: 'Director' } })
+  const update = observation('ana', { hasEmploymentCell: false, fields: { jobTitle: 'Director' } })
   test.each<[string, Observation, number]>([
     ['an event about a job title does not end the series', update, 1],
-    ['an event that says that the person is employed ends it', { ...update, statesEmployment: true }, 0],
+    ['an event that says that the person is employed ends it', { ...update, hasEmploymentCell: true }, 0],
   ])('%s', (_, event, absences) => {
     const { entry: stored } = decide(entry('ana', { absences: 1 }), event, nightly({ ...rules, mode: 'delta' }))
 
@@ -528,7 +528,7 @@ describe('absences in a row', () => {
     const left = entry('ana', { desired: record('ana', { separatedAt: june }) })
     const leaving = entry('bo', { deferredTo: '2026-12-31' })
 
-    const absent = [left, leaving].map((known) => decide(known, 'absent', nightly()).absent)
+    const absent = [left, leaving].map((known) => decide(known, 'absent', nightly()).isAbsent)
 
     expect(absent).toEqual([false, true])
   })
@@ -549,7 +549,7 @@ describe('the age of facts', () => {
   test('moments are compared, not their spelling', () => {
     const known = entry('ana', { asOf: '2026-11-20T01:00:00Z' })
 
-    const { change } = decide(known, observation('ana', { left: true }), nightly())
+    const { change } = decide(known, observation('ana', { statesDeparture: true }), nightly())
 
     expect(change?.kind).toBe('leave')
   })
@@ -557,7 +557,7 @@ describe('the age of facts', () => {
   test('a person known only from the platform has no facts that could be newer', () => {
     const known = entry('ana', { desired: null, confirmed: record('ana'), asOf: newer.asOf })
 
-    const { change } = decide(known, observation('ana', { left: true }), nightly())
+    const { change } = decide(known, observation('ana', { statesDeparture: true }), nightly())
 
     expect(change?.kind).toBe('leave')
   })
@@ -596,7 +596,7 @@ describe('what an earlier run could not deliver', () => {
   test('a difference with something new in it is not carried', () => {
     const known = entry('ana', { confirmed: record('ana', { jobTitle: 'Trainee' }) })
 
-    const { change } = decide(known, observation('ana', { left: true }), nightly())
+    const { change } = decide(known, observation('ana', { statesDeparture: true }), nightly())
 
     expect(change).toMatchObject({ kind: 'leave', carried: false })
   })
@@ -604,7 +604,7 @@ describe('what an earlier run could not deliver', () => {
 
 describe('what is news to the guards', () => {
   test.each([
-    ['a leave', entry('ana'), observation('ana', { left: true })],
+    ['a leave', entry('ana'), observation('ana', { statesDeparture: true })],
     ['a leave before the join was delivered', entry('ana', { confirmed: null }), 'absent' as const],
     [
       'a leave of a person known only from the platform',
@@ -772,7 +772,7 @@ describe('a whole plan', () => {
   })
 
   test('takes a key that stands there twice for present and unchanged', () => {
-    const rows = [observation('ana'), observation('ana', { left: true })]
+    const rows = [observation('ana'), observation('ana', { statesDeparture: true })]
 
     const { changes } = plan(rows, new Map([['ana', entry('ana')]]), nightly())
 

@@ -33,7 +33,7 @@ test('a leaver is employed again, with no absence counted, and the times of all 
       deferredTo: null,
       deferredZone: null,
       clearedDate: '2020-01-01',
-      heldLeaving: null,
+      heldDeparture: null,
       asOf: known.asOf,
       employmentAsOf: known.employmentAsOf,
       exportIsSilent: false,

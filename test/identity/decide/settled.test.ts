@@ -27,10 +27,10 @@ const observation = fc
         ...(start !== undefined && { startedAt: `${dayOf(start)}T00:00:00.000Z` }),
       },
       leavingDate: typeof leaving === 'number' ? dayOf(leaving) : leaving,
-      left: status === 'left',
-      employed: status === 'employed',
-      unsure: unsure && status !== 'left',
-      statesEmployment: true,
+      statesDeparture: status === 'left',
+      statesEmployed: status === 'employed',
+      isUncertain: unsure && status !== 'left',
+      hasEmploymentCell: true,
       origin: { file: 'people.csv', line: 2 },
       ...(ownTime && { asOf: new Date(firstDay - dayMs).toISOString() }),
     }),
@@ -73,7 +73,7 @@ test('nothing follows any more from what is settled, on whatever day it is said 
           const known: RosterEntry | undefined = entry && isHeldBack ? { ...entry, heldBackUntil: dayOf(3) } : entry
           const decision = decide(known, each.seen, context)
           const isDone =
-            !each.isEvent && isSettled({ identityId: 'E1', entry: known, decision, seen: each.seen }, context)
+            !each.isEvent && isSettled({ identityId: 'E1', entry: known, decision, input: each.seen }, context)
           entry = after(known, decision)
           if (!isDone || entry === undefined) continue
 
@@ -123,7 +123,15 @@ function after(entry: RosterEntry | undefined, { entry: side }: Decision): Roste
 
 /** All that would be stored, sent or judged. The times of facts alone are kept once for the whole export. */
 function newsIn(entry: RosterEntry, { change, entry: side, news }: Decision) {
-  const kept = ['desired', 'inferred', 'deferredTo', 'clearedDate', 'deferredZone', 'heldLeaving', 'absences'] as const
+  const kept = [
+    'desired',
+    'inferred',
+    'deferredTo',
+    'clearedDate',
+    'deferredZone',
+    'heldDeparture',
+    'absences',
+  ] as const
   const moved = kept.filter((name) => side !== null && side[name] !== entry[name])
   return { change, news: news.kinds, moved: Object.fromEntries(moved.map((name) => [name, side?.[name]])) }
 }

@@ -306,7 +306,7 @@ describe('limits', () => {
 })
 
 describe('a tally', () => {
-  const leaver = observation('ana', { left: true })
+  const leaver = observation('ana', { statesDeparture: true })
   const about = {
     mode: 'snapshot',
     rows: 9,
@@ -316,7 +316,7 @@ describe('a tally', () => {
     usual: null,
     headcount: 7,
     missingColumns: [],
-    pairs: [],
+    keyChangeCandidates: [],
     absence: 'separate',
   } as const
 
@@ -428,7 +428,7 @@ describe('pairs of keys', () => {
   const pair = (at: number, clear = true) => ({ former: `A${at}`, identityId: `B${at}`, by: 'email' as const, clear })
 
   test('hold a plan from the first one on, and are named', () => {
-    const found = verdict('rekeyed', { pairs: [pair(1)] })
+    const found = verdict('rekeyed', { keyChangeCandidates: [pair(1)] })
 
     expect(found).toEqual({
       name: 'rekeyed',
@@ -442,7 +442,7 @@ describe('pairs of keys', () => {
   })
 
   test('are counted where there are many, and those that could be several', () => {
-    const found = verdict('rekeyed', { pairs: Array.from({ length: 90 }, (_, at) => pair(at, at > 1)) })
+    const found = verdict('rekeyed', { keyChangeCandidates: Array.from({ length: 90 }, (_, at) => pair(at, at > 1)) })
 
     expect(found).toMatchObject({ actual: 90, people: { length: 20 }, hints: { length: 11, 10: '80 more' } })
     expect(found?.reason).toContain('90 people seem to have got a new key, of which 2 could be several;')

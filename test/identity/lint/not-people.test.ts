@@ -32,7 +32,7 @@ function look({ rows, headers: names = headers, rules = mapping, results = [] }:
   const lines = rows.flatMap((cells, index) => {
     const fault = cells.length === names.length ? {} : { fault: { column: null, reason: 'row has other cells' } }
     const values = [...cells, ...results]
-    return watch.isNoPerson({ values, origin: { file: 'people.csv', line: index + 2 }, ...fault }) ? [index + 2] : []
+    return watch.isNotAPerson({ values, origin: { file: 'people.csv', line: index + 2 }, ...fault }) ? [index + 2] : []
   })
   return { lines, findings: watch.findings() }
 }

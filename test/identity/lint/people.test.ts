@@ -19,7 +19,7 @@ describe('no-leavers', () => {
 
   test.each([
     ['somebody left yesterday', people(12, (index) => ({ leavingDate: index === 3 ? '2026-11-19' : null }))],
-    ['a status says left', people(12, (index) => ({ leavingDate: null, left: index === 11 }))],
+    ['a status says left', people(12, (index) => ({ leavingDate: null, statesDeparture: index === 11 }))],
     ['there are too few people to tell', people(9, active)],
   ])('is quiet where %s', (_case, told) => {
     expect(lintOf(told)).toEqual([])

@@ -19,8 +19,8 @@ function told(
 }
 
 test.each([
-  ['left', { left: true, employed: false }],
-  ['employed', { left: false, employed: true }],
+  ['left', { statesDeparture: true, statesEmployed: false }],
+  ['employed', { statesDeparture: false, statesEmployed: true }],
 ] as const)('a status that a person has classed as %s counts so, however it is written', (meaning, said) => {
   const row = told({ cells: { status: ' EXITED ' } }, { field: 'status', value: 'exited', meaning })
 
@@ -30,16 +30,16 @@ test.each([
 
 test('a blank status can be classed', () => {
   expect(told({ cells: { status: '' } }, { field: 'status', value: '', meaning: 'employed' })).toMatchObject({
-    employed: true,
+    statesEmployed: true,
   })
 })
 
 test('what the configuration lists goes before what a person said', () => {
   expect(told({ cells: { status: 'Left' } }, { field: 'status', value: 'left', meaning: 'employed' })).toMatchObject({
-    left: true,
+    statesDeparture: true,
   })
   expect(told({ cells: { status: 'Active' } }, { field: 'status', value: 'active', meaning: 'left' })).toMatchObject({
-    employed: true,
+    statesEmployed: true,
   })
 })
 

@@ -134,21 +134,25 @@ describe('a placeholder that is a date as declared', () => {
   test.each(['1900-01-01', '1970-01-01', '2099-12-31'])('is no leaving date, and separates no one: %s', (cell) => {
     const told = mapped('separatedAt', 'yyyy-MM-dd', cell)
 
-    expect(told).toMatchObject({ leavingDate: undefined, left: false, unsure: true })
+    expect(told).toMatchObject({ leavingDate: undefined, statesDeparture: false, isUncertain: true })
     expect(told).toHaveProperty('badCells.0.mayLeave', true)
   })
 
   test.each(['1970-01-01T00:00Z[UTC]', '19700101T000000Z', '2099-12-31T00', '1900-01-01T00:00:00'])(
     'is none in any form of ISO 8601: %s',
     (cell) => {
-      expect(mapped('separatedAt', 'iso', cell)).toMatchObject({ leavingDate: undefined, left: false, unsure: true })
+      expect(mapped('separatedAt', 'iso', cell)).toMatchObject({
+        leavingDate: undefined,
+        statesDeparture: false,
+        isUncertain: true,
+      })
     },
   )
 
   test('is a blank where blankWhen lists it', () => {
     const told = mapped('separatedAt', 'yyyy-MM-dd', '1900-01-01', { blankWhen: ['1900-01-01'] })
 
-    expect(told).toMatchObject({ leavingDate: null, unsure: false })
+    expect(told).toMatchObject({ leavingDate: null, isUncertain: false })
     expect(told).not.toHaveProperty('badCells')
   })
 })

@@ -24,8 +24,8 @@ describe('a row that does not speak of a column', () => {
       identityId: '1',
       fields: {},
       leavingDate: undefined,
-      left: false,
-      statesEmployment: false,
+      statesDeparture: false,
+      hasEmploymentCell: false,
     })
     expect(Object.keys('fields' in told ? told.fields : { x: 0 })).toEqual([])
   })
@@ -35,7 +35,7 @@ describe('a row that does not speak of a column', () => {
     (cells) => {
       const told = mapRow(mapping, { ...silent, ...rest, ...cells }, { sparse: true })
 
-      expect(told).toMatchObject({ statesEmployment: true })
+      expect(told).toMatchObject({ hasEmploymentCell: true })
     },
   )
 
@@ -99,7 +99,7 @@ describe('a source whose rows may lack any column', () => {
 
     const told = mapRow({ fields }, { id: '1', end }, { sparse: true })
 
-    expect(told).toMatchObject({ leavingDate, statesEmployment: leavingDate !== undefined })
+    expect(told).toMatchObject({ leavingDate, hasEmploymentCell: leavingDate !== undefined })
   })
 
   test('is still refused with columns that read the same', () => {
@@ -202,11 +202,11 @@ describe('a row with an action', () => {
     mapRow(mapping, { ...cells, ...changed }, { sparse: true, ...(fault && { fault }) })
 
   test.each([
-    ['HIRE', { action: 'join', left: false, statesEmployment: true, leavingDate: undefined }],
-    [' rehire ', { action: 'join', left: false, statesEmployment: true, leavingDate: undefined }],
-    ['Change', { action: 'change', left: false, statesEmployment: false, leavingDate: undefined }],
-    ['Termination', { action: 'leave', left: true, statesEmployment: true, leavingDate: undefined }],
-    ['Purge', { action: 'retract', left: false, statesEmployment: false, fields: {} }],
+    ['HIRE', { action: 'join', statesDeparture: false, hasEmploymentCell: true, leavingDate: undefined }],
+    [' rehire ', { action: 'join', statesDeparture: false, hasEmploymentCell: true, leavingDate: undefined }],
+    ['Change', { action: 'change', statesDeparture: false, hasEmploymentCell: false, leavingDate: undefined }],
+    ['Termination', { action: 'leave', statesDeparture: true, hasEmploymentCell: true, leavingDate: undefined }],
+    ['Purge', { action: 'retract', statesDeparture: false, hasEmploymentCell: false, fields: {} }],
   ])('"%s" says so', (event, expected) => {
     expect(tell({ event })).toMatchObject(expected)
   })
@@ -214,13 +214,13 @@ describe('a row with an action', () => {
   test('about a leaver takes the date that it has', () => {
     const told = tell({ event: 'termination', end: '2025-06-30' })
 
-    expect(told).toMatchObject({ left: false, leavingDate: '2025-06-30', unsure: true })
+    expect(told).toMatchObject({ statesDeparture: false, leavingDate: '2025-06-30', isUncertain: true })
   })
 
   test('about a joiner passes over a leaving date of before', () => {
     const told = tell({ event: 'rehire', start: '2026-01-01', end: '2025-06-30' })
 
-    expect(told).toMatchObject({ action: 'join', left: false, leavingDate: null })
+    expect(told).toMatchObject({ action: 'join', statesDeparture: false, leavingDate: null })
   })
 
   test.each([
@@ -246,8 +246,8 @@ describe('a row with an action', () => {
   })
 
   test('about a change brings nobody back: a blank leaving date says nothing, and one that is there counts', () => {
-    expect(tell({ end: '' })).toMatchObject({ action: 'change', statesEmployment: false, leavingDate: null })
-    expect(tell({ end: '2025-06-30' })).toMatchObject({ statesEmployment: true, leavingDate: '2025-06-30' })
+    expect(tell({ end: '' })).toMatchObject({ action: 'change', hasEmploymentCell: false, leavingDate: null })
+    expect(tell({ end: '2025-06-30' })).toMatchObject({ hasEmploymentCell: true, leavingDate: '2025-06-30' })
   })
 
   test.each(['Rosalind', '', undefined])('that is not listed is rejected, whatever it means: %j', (event) => {

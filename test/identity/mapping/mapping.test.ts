@@ -19,10 +19,10 @@ describe('a row', () => {
       identityId: '0042',
       fields: { email: 'ana.li@example.com', isContractor: true },
       leavingDate: undefined,
-      left: false,
-      employed: false,
-      unsure: false,
-      statesEmployment: false,
+      statesDeparture: false,
+      statesEmployed: false,
+      isUncertain: false,
+      hasEmploymentCell: false,
       origin: { file: 'people.csv', line: 41 },
     })
   })
@@ -36,7 +36,7 @@ describe('a row', () => {
     expect(told).toMatchObject({
       fields: { startedAt: '2024-02-29T00:00:00.000Z' },
       leavingDate: '2025-06-30',
-      statesEmployment: true,
+      hasEmploymentCell: true,
     })
   })
 
@@ -51,21 +51,21 @@ describe('a row', () => {
   const status = { column: 'status', leftWhen: ['Inactive', 'terminated'], employedWhen: ['active', 'On leave'] }
 
   test.each([
-    [' INACTIVE ', { left: true, employed: false, unsure: false, statesEmployment: true }],
-    ['Terminated', { left: true, employed: false, unsure: false, statesEmployment: true }],
-    ['Active', { left: false, employed: true, unsure: false, statesEmployment: true }],
-    ['On leave', { left: false, employed: true, unsure: false, statesEmployment: true }],
-    ['', { left: false, employed: false, unsure: false, statesEmployment: false }],
-    ['Furlough', { left: false, employed: false, unsure: true, statesEmployment: false }],
+    [' INACTIVE ', { statesDeparture: true, statesEmployed: false, isUncertain: false, hasEmploymentCell: true }],
+    ['Terminated', { statesDeparture: true, statesEmployed: false, isUncertain: false, hasEmploymentCell: true }],
+    ['Active', { statesDeparture: false, statesEmployed: true, isUncertain: false, hasEmploymentCell: true }],
+    ['On leave', { statesDeparture: false, statesEmployed: true, isUncertain: false, hasEmploymentCell: true }],
+    ['', { statesDeparture: false, statesEmployed: false, isUncertain: false, hasEmploymentCell: false }],
+    ['Furlough', { statesDeparture: false, statesEmployed: false, isUncertain: true, hasEmploymentCell: false }],
   ])('with the status "%s" says %j', (cell, said) => {
     expect(mapRow({ fields: { identityId: 'id' }, status }, { id: '1', status: cell })).toMatchObject(said)
   })
 
   test.each([
-    ['Inactive', '2025-06-30', { left: false, leavingDate: '2025-06-30', unsure: true }],
-    ['Inactive', '', { left: true, leavingDate: null, unsure: false }],
-    ['Inactive', 'soon', { left: false, leavingDate: undefined, unsure: true }],
-    ['Active', '2025-06-30', { left: false, leavingDate: '2025-06-30', unsure: false }],
+    ['Inactive', '2025-06-30', { statesDeparture: false, leavingDate: '2025-06-30', isUncertain: true }],
+    ['Inactive', '', { statesDeparture: true, leavingDate: null, isUncertain: false }],
+    ['Inactive', 'soon', { statesDeparture: false, leavingDate: undefined, isUncertain: true }],
+    ['Active', '2025-06-30', { statesDeparture: false, leavingDate: '2025-06-30', isUncertain: false }],
   ])('whose system sets the status ahead leaves on the date: "%s" and "%s"', (cell, end, said) => {
     const mapping = { fields: { identityId: 'id', separatedAt: 'end' }, status, statusMeans: 'onDate' }
 
@@ -211,7 +211,7 @@ describe('a row with a cell that cannot be read', () => {
 
     const told = mapRow(mapping, { ...good, ...cells })
 
-    expect(told).toMatchObject({ leavingDate: '2025-06-30', left: true, unsure: false })
+    expect(told).toMatchObject({ leavingDate: '2025-06-30', statesDeparture: true, isUncertain: false })
     expect(told).toHaveProperty('fields', { startedAt: '2020-02-01T00:00:00.000Z' })
     expect(told).toHaveProperty('badCells.length', 3)
   })
@@ -220,9 +220,17 @@ describe('a row with a cell that cannot be read', () => {
     const { Status: _, ...noStatus } = good
     const { status: __, ...unmapped } = mapping
 
-    expect(mapRow(unmapped, { ...noStatus, 'Leaving Date': '31.06.2025' })).toMatchObject({ unsure: true, left: false })
-    expect(mapRow(mapping, { ...good, 'Leaving Date': '31.06.2025', Status: 'Left' })).toMatchObject({ left: true })
-    expect(mapRow(mapping, { ...good, 'Leaving Date': '31.06.2025' })).toMatchObject({ employed: true, unsure: true })
+    expect(mapRow(unmapped, { ...noStatus, 'Leaving Date': '31.06.2025' })).toMatchObject({
+      isUncertain: true,
+      statesDeparture: false,
+    })
+    expect(mapRow(mapping, { ...good, 'Leaving Date': '31.06.2025', Status: 'Left' })).toMatchObject({
+      statesDeparture: true,
+    })
+    expect(mapRow(mapping, { ...good, 'Leaving Date': '31.06.2025' })).toMatchObject({
+      statesEmployed: true,
+      isUncertain: true,
+    })
   })
 
   test.each([

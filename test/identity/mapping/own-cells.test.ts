@@ -258,7 +258,7 @@ describe('a row that violates the schema', () => {
 
     const told = map({ record, cells: { ...cells, status: 'left' }, of, rules: { status } })
 
-    expect(told).toMatchObject({ identityId: 'E1', left: true })
+    expect(told).toMatchObject({ identityId: 'E1', statesDeparture: true })
   })
 
   test('and has a leaving date says so, and nothing of what is known changes', () => {

@@ -116,8 +116,8 @@ describe('an expression', () => {
     ]
 
     expect(told).toMatchObject([
-      { fields: { email: 'a@example.com', isContractor: true }, left: true },
-      { fields: { email: null }, left: false },
+      { fields: { email: 'a@example.com', isContractor: true }, statesDeparture: true },
+      { fields: { email: null }, statesDeparture: false },
       { badCells: [{ column: 'the expression of email', reason: 'the cell does not hold an e-mail address' }] },
     ])
   })
@@ -165,7 +165,7 @@ describe('a text', () => {
     expect(told).toMatchObject({
       fields: { email: null, isContractor: null, startedAt: null },
       leavingDate: null,
-      left: false,
+      statesDeparture: false,
     })
   })
 

@@ -51,7 +51,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
           deferredTo: null,
           clearedDate: null,
           deferredZone: null,
-          heldLeaving: null,
+          heldDeparture: null,
           asOf: now.toISOString(),
           employmentAsOf: null,
           exportIsSilent: false,

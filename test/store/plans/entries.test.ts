@@ -84,7 +84,7 @@ describe.each(bothDatabases)('entries that follow from changes, on $name', ({ pl
     confirmed: IdentityRecord | null,
     { asOf, follows }: { asOf: string; follows: boolean },
   ): PlannedPerson {
-    const none = { deferredTo: null, deferredZone: null, clearedDate: null, heldLeaving: null, fieldTimes: null }
+    const none = { deferredTo: null, deferredZone: null, clearedDate: null, heldDeparture: null, fieldTimes: null }
     const times = { asOf, employmentAsOf: asOf, exportIsSilent: false, absences: 0 }
     const entry: DesiredState = { desired, inferred: false, ...none, ...times }
     const change = changeTo(desired, { confirmed, inferred: false, carried: false })

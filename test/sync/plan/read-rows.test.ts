@@ -22,7 +22,7 @@ function read(slices: AsyncIterable<readonly SourceRow[]>, onPage: (keys: readon
     slices,
     mapping: mapRows(opened, rules, { now: new Date(context.now) }),
     signal: new AbortController().signal,
-    onPage: ({ told }: Page) => onPage(told.map(({ identityId }) => identityId)),
+    onPage: ({ observed }: Page) => onPage(observed.map(({ identityId }) => identityId)),
   })
 }
 

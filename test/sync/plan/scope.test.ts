@@ -49,13 +49,13 @@ async function decided(
     signal: new AbortController().signal,
   })
   const roster = new Map(known.map((one) => [one.identityId, one]))
-  const told = decider.decideTold(decider.book.lastPage().told, roster)
-  const unseen = decider.book.unseen([...roster.keys()]).flatMap((key) => roster.get(key) ?? [])
-  const changes = [...told, ...decider.decideUnseen(mode === 'snapshot' ? unseen : [])].flatMap(({ change }) =>
+  const told = decider.decideObserved(decider.book.lastPage().observed, roster)
+  const unseen = decider.book.unobserved([...roster.keys()]).flatMap((key) => roster.get(key) ?? [])
+  const changes = [...told, ...decider.decideUnobserved(mode === 'snapshot' ? unseen : [])].flatMap(({ change }) =>
     change ? [`${change.kind} ${change.identityId}`] : [],
   )
-  const { book, fallenOut, rejects } = decider
-  return { inScope, changes, outside: book.account.outOfScope, fallenOut, rejects: rejects() }
+  const { book, outOfScopeLeavers, rejects } = decider
+  return { inScope, changes, outside: book.account.outOfScope, outOfScopeLeavers, rejects: rejects() }
 }
 
 const row = (id: string, dept: string, left = '') => [id, `${id}@example.com`, dept, left]
@@ -72,11 +72,11 @@ test('rows that are not in scope are counted, and are no rejects', async () => {
 
 describe('a person who falls out of scope', () => {
   test.each([
-    { outOfScope: 'keep', mode: 'snapshot', changes: [], fallenOut: [] },
-    { outOfScope: 'separate', mode: 'snapshot', changes: ['leave ada'], fallenOut: ['ada'] },
-    { outOfScope: 'hold', mode: 'snapshot', changes: ['leave ada'], fallenOut: ['ada'] },
-    { outOfScope: 'keep', mode: 'delta', changes: [], fallenOut: [] },
-    { outOfScope: 'hold', mode: 'delta', changes: ['leave ada'], fallenOut: ['ada'] },
+    { outOfScope: 'keep', mode: 'snapshot', changes: [], outOfScopeLeavers: [] },
+    { outOfScope: 'separate', mode: 'snapshot', changes: ['leave ada'], outOfScopeLeavers: ['ada'] },
+    { outOfScope: 'hold', mode: 'snapshot', changes: ['leave ada'], outOfScopeLeavers: ['ada'] },
+    { outOfScope: 'keep', mode: 'delta', changes: [], outOfScopeLeavers: [] },
+    { outOfScope: 'hold', mode: 'delta', changes: ['leave ada'], outOfScopeLeavers: ['ada'] },
   ] as const)('$outOfScope, in a $mode', async ({ outOfScope, mode, ...expected }) => {
     const known = [entry('ada'), entry('bob')]
 
@@ -93,7 +93,7 @@ describe('a person who falls out of scope', () => {
       await decided(rows.toReversed(), { known: [entry('ada')] }),
     ]
 
-    expect(found.map(({ changes, fallenOut }) => [changes, fallenOut])).toEqual([
+    expect(found.map(({ changes, outOfScopeLeavers }) => [changes, outOfScopeLeavers])).toEqual([
       [[], []],
       [[], []],
     ])
@@ -105,9 +105,9 @@ describe('a person who falls out of scope', () => {
       inferred: true,
     })
 
-    const { changes, fallenOut } = await decided([row('ada', 'Store')], { known: [gone] })
+    const { changes, outOfScopeLeavers } = await decided([row('ada', 'Store')], { known: [gone] })
 
-    expect([changes, fallenOut]).toEqual([[], []])
+    expect([changes, outOfScopeLeavers]).toEqual([[], []])
   })
 })
 
@@ -142,11 +142,11 @@ test.each([
 })
 
 describe('the guards', () => {
-  const verdicts = (scoped: { rows: number; fallenOut: string[]; holds: boolean }, rows: number) =>
+  const verdicts = (scoped: { rows: number; outOfScopeLeavers: string[]; holds: boolean }, rows: number) =>
     judge({ ...calm, rows, scope: scoped }, Guards.parse({})).filter(({ ok }) => !ok)
 
   test('hold a plan in which people fall out of scope, and name them', () => {
-    const [held, passed] = [true, false].map((holds) => verdicts({ rows: 5, fallenOut: ['ada'], holds }, 10))
+    const [held, passed] = [true, false].map((holds) => verdicts({ rows: 5, outOfScopeLeavers: ['ada'], holds }, 10))
 
     expect(held).toEqual([
       {
@@ -158,7 +158,7 @@ describe('the guards', () => {
   })
 
   test('hold a plan of an export of which nothing is in scope', () => {
-    const [verdict] = verdicts({ rows: 400, fallenOut: [], holds: false }, 0)
+    const [verdict] = verdicts({ rows: 400, outOfScopeLeavers: [], holds: false }, 0)
 
     expect(verdict).toMatchObject({ name: 'zeroRows', reason: 'none of 400 rows is in scope' })
   })

@@ -137,9 +137,9 @@ describe.each(databases)('on $name', ({ place }) => {
     const [stage, decider] = [memoryStage(), createDecider(rules)]
     const leavers = ['E0005', 'E0006', 'E0007']
     for (const id of staff(7).map((person) => person.id)) {
-      const event = { asOf: at, statesEmployment: false, leavingDate: undefined }
-      decider.book.see(observation(id, { ...event, fields: { email: `new-${id}@acme.example` } }))
-      if (leavers.includes(id)) decider.book.see(observation(id, { ...event, fields: {}, leavingDate: '2026-11-19' }))
+      const event = { asOf: at, hasEmploymentCell: false, leavingDate: undefined }
+      decider.book.add(observation(id, { ...event, fields: { email: `new-${id}@acme.example` } }))
+      if (leavers.includes(id)) decider.book.add(observation(id, { ...event, fields: {}, leavingDate: '2026-11-19' }))
     }
     const staging = { db, connection: 'acme', stage, decider, isFirst: false, signal: new AbortController().signal }
     await stagePage(staging, decider.book.lastPage())

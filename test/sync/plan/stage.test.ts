@@ -62,7 +62,7 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
         deferredTo: null,
         clearedDate: null,
         deferredZone: null,
-        heldLeaving: null,
+        heldDeparture: null,
         asOf: now.toISOString(),
         employmentAsOf: now.toISOString(),
         exportIsSilent: false,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Filtered, Reading } from '../../../connectors/connector.ts'
 import type { PlanContext } from '../../../identity/decide/decide.ts'
-import { speaksOfAll } from '../../../identity/decide/decider.ts'
+import { coversEverybody } from '../../../identity/decide/decider.ts'
 import { fingerprint } from '../../../identity/digest.ts'
-import { mostTelling } from '../../../identity/lint/watch.ts'
+import { maxSampleSize } from '../../../identity/lint/watch.ts'
 import { expressionsOf, type Mapping } from '../../../identity/mapping/mapping.ts'
 import type { KeyAnswers } from '../../../identity/key-change-candidates.ts'
 import { keyOf } from '../../../store/audit/key.ts'
@@ -66,7 +66,7 @@ export async function spareReading(
   // What checks need to know of records of a shape of their own is not kept.
   const isOfPeople = ofFeed.shape === undefined
   const canSpare = isOfPeople && mapping.severalRows === 'reject' && expressionsOf(mapping).length === 0
-  if (!indexing || !filtered || key === null || !canSpare || !speaksOfAll(context)) return null
+  if (!indexing || !filtered || key === null || !canSpare || !coversEverybody(context)) return null
   const rules = rulesOf(place, filtered, indexing)
   if (runId !== null) await db.transaction().execute((tx) => beginIndex(tx, { runId, connection: connection.name }))
   const found = isWhole ? null : await usableIndex(db, { key, rules, context, connection: connection.name })
@@ -79,7 +79,7 @@ export async function spareReading(
       key,
       context,
       mapping: rows,
-      telling: indexing.sampleSize ?? mostTelling,
+      telling: indexing.sampleSize ?? maxSampleSize,
     }),
     rules,
     reason: found !== null && 'reason' in found ? found.reason : null,
@@ -115,11 +115,11 @@ function rulesOf(
   { version, sampleSize: telling }: NonNullable<SyncContext['indexing']>,
 ): string {
   const { absence, graceRuns, timeZone, future, outOfScope } = rules
-  const { aliases, twoPeople } = answers
+  const { aliases, differentPeople } = answers
   return fingerprint(
     ...[indexVersion, version, telling, connection.configuration, dialect, reading.headers, mapping],
     ...[absence, graceRuns, timeZone, future, outOfScope, [...(context.mapped ?? [])]],
-    ...[[...aliases].sort(byName), [...twoPeople].sort()],
+    ...[[...aliases].sort(byName), [...differentPeople].sort()],
   )
 }
 

@@ -123,8 +123,8 @@ export class NextIndex {
 
   /** Keeps an entry of a person if nothing more follows from the same row, or has the person looked at again. */
   addDecision(decided: Decided): void {
-    const { identityId, seen } = decided
-    const isKept = isSettled(decided, this.#context) && (typeof seen === 'string' || this.#keepEntry(seen))
+    const { identityId, input } = decided
+    const isKept = isSettled(decided, this.#context) && (typeof input === 'string' || this.#keepEntry(input))
     if (isKept) this.#open.delete(identityId)
     else this.#open.add(identityId)
   }

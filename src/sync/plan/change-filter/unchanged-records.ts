@@ -106,7 +106,7 @@ export class UnchangedRecords {
       const ownLine = this.#lines.get(this.#reported)
       if (ownLine > line) return
       const entry = this.#entries.get(this.#reported)
-      if (!this.#kinds.hasLeft(entry)) decider.book.nameSettled(entry)
+      if (!this.#kinds.hasLeft(entry)) decider.book.nameUnchanged(entry)
       if (!wantsEach) continue
       const address = this.#last?.addressOf(entry) ?? null
       this.#mapping.spareOne(this.#kinds.traitsOf(entry), { line: ownLine, address })
@@ -120,7 +120,7 @@ export class UnchangedRecords {
     if (count > 0) {
       this.reportUntil(Number.POSITIVE_INFINITY, decider)
       this.#mapping.spare(this.#kinds.takeCounts(), this.#lines.get(count - 1))
-      decider.addSettled(count)
+      decider.addUnchanged(count)
       this.#entries.clear()
       this.#lines.clear()
       this.#reported = 0
@@ -132,11 +132,11 @@ export class UnchangedRecords {
   /** The people without a usable row who have to be decided about, in the order of their keys; null: everybody. */
   unseen(decider: Decider): string[] | null {
     if (this.#last === null) return null
-    const keys = new Set([...this.#last.head.open, ...this.#unsettled, ...decider.book.namedInVain()])
+    const keys = new Set([...this.#last.head.open, ...this.#unsettled, ...decider.book.unusableKeys()])
     for (let entry = 0; entry < this.#last.size; entry += 1) {
       if (this.#stateOf[entry] !== leftOut) keys.add(this.#last.keyOf(entry))
     }
-    return decider.book.unseen([...keys]).sort(compareKeys)
+    return decider.book.unobserved([...keys]).sort(compareKeys)
   }
 
   /** The entry of this person in the last index; -1 for none. */

@@ -10,7 +10,7 @@ import { indexesOf } from '../../../identity/lint/watch.ts'
 import { invisibleIn } from '../../../identity/mapping/cells.ts'
 import { type CompiledMapping, compileMapping } from '../../../identity/mapping/mapping.ts'
 import type { Origin, Reject, Observation } from '../../../identity/record.ts'
-import { type KeyAnswers, noAnswers, underFirstKey } from '../../../identity/key-change-candidates.ts'
+import { type KeyAnswers, noAnswers, resolveAlias } from '../../../identity/key-change-candidates.ts'
 import type { FeedRules } from '../../context/context.ts'
 
 type Mapped = Extract<CompiledMapping, { readonly ok: true }>
@@ -83,7 +83,16 @@ export function mapRows(
   const { columns, mapped, lacking, parts } = compiled
   const wholeRow = (row: SourceRow) => (missingIsBlank ? withBlanks(row, headers.length) : row)
   const exportDate = dateIn(timeZone, now.toISOString())
-  const lint = createLint({ mode, headers, columns, dateRules: mapping.fields, exportDate, traps, telling, addressOf })
+  const lint = createLint({
+    mode,
+    headers,
+    columns,
+    dateRules: mapping.fields,
+    exportDate,
+    traps,
+    sampleSize: telling,
+    addressOf,
+  })
   const keyCells = columns.identityId === undefined ? [] : indexesOf(columns.identityId, headers)
   // Records have no header and no totals.
   const notPeople = sparse ? null : watchNotPeople({ headers, columns, mapping })
@@ -98,8 +107,8 @@ export function mapRows(
       const row = wholeRow(read)
       if (notPeople?.isReorderedHeader(row)) throw reorderedHeader(row.origin)
       if (compiled.isIgnored(row)) return null
-      const told = underFirstKey(compiled.map(row), aliases)
-      if (notPeople?.isNoPerson(row)) return { noPerson: true, identityId: told.identityId }
+      const told = resolveAlias(compiled.map(row), aliases)
+      if (notPeople?.isNotAPerson(row)) return { noPerson: true, identityId: told.identityId }
       const scope = compiled.scopeOf(row, told)
       if (scope === false) return { outOfScope: true, identityId: told.identityId, origin: row.origin }
       if (scope !== true) return scope
