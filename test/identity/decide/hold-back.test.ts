@@ -40,7 +40,7 @@ test('the same export once more changes nothing', () => {
 
   const again = decide(known, 'absent', nightly())
 
-  expect(again).toMatchObject({ entry: null, change: null, absent: false })
+  expect(again).toMatchObject({ entry: null, change: null, isAbsent: false })
 })
 
 test('a date that comes meanwhile is held back too', () => {

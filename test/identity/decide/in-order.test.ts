@@ -168,19 +168,19 @@ describe('a fact of employment that comes in after a newer change of the record'
 
     expect(listed.change).toMatchObject({ kind: 'leave', record: { jobTitle: 'Lead' }, inferred: false })
     expect(absent).toMatchObject({
-      absent: true,
+      isAbsent: true,
       change: { kind: 'leave', record: { jobTitle: 'Lead' }, inferred: true },
     })
     expect(absent.entry).toMatchObject({ asOf: at('11:00'), employmentAsOf: at('10:00') })
-    expect(again).toMatchObject({ absent: false, entry: null })
+    expect(again).toMatchObject({ isAbsent: false, entry: null })
   })
 
   test('is not the silence of a snapshot that is older than all that is known', () => {
     const hired = { ...known, employmentAsOf: null }
 
-    const { change, isAbsent: absent } = decide(hired, 'absent', nightly({ asOf: at('10:00') }))
+    const { change, isAbsent } = decide(hired, 'absent', nightly({ asOf: at('10:00') }))
 
-    expect({ change, absent }).toEqual({ change: null, absent: false })
+    expect({ change, isAbsent }).toEqual({ change: null, isAbsent: false })
   })
 
   test('ends in the same as in the order of the times, whatever comes when', () => {

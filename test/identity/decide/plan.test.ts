@@ -488,13 +488,17 @@ describe('absences in a row', () => {
   test('the first one within the grace is counted and changes nothing', () => {
     const decision = decide(entry('ana'), 'absent', nightly(rules))
 
-    expect(decision).toMatchObject({ change: null, absent: true, entry: { absences: 1 } })
+    expect(decision).toMatchObject({ change: null, isAbsent: true, entry: { absences: 1 } })
   })
 
   test('the one that uses up the grace separates', () => {
     const decision = decide(entry('ana', { absences: 1 }), 'absent', nightly(rules))
 
-    expect(decision).toMatchObject({ change: { kind: 'leave', inferred: true }, absent: true, entry: { absences: 2 } })
+    expect(decision).toMatchObject({
+      change: { kind: 'leave', inferred: true },
+      isAbsent: true,
+      entry: { absences: 2 },
+    })
   })
 
   test('the same export once more is no further absence', () => {
@@ -502,7 +506,7 @@ describe('absences in a row', () => {
 
     const decision = decide(missedOnce, 'absent', nightly({ ...rules, acceptedAsOf: nightly().asOf }))
 
-    expect(decision).toMatchObject({ change: null, absent: false, entry: null })
+    expect(decision).toMatchObject({ change: null, isAbsent: false, entry: null })
   })
 
   test.each<[string, PersonInput]>([
@@ -543,7 +547,7 @@ describe('the age of facts', () => {
   ])('%s older than what is known changes nothing', (_, seen) => {
     const decision = decide(entry('ana', newer), seen, nightly())
 
-    expect(decision).toMatchObject({ change: null, entry: null, absent: false })
+    expect(decision).toMatchObject({ change: null, entry: null, isAbsent: false })
   })
 
   test('moments are compared, not their spelling', () => {
@@ -728,7 +732,7 @@ describe('data sent in error', () => {
   test('a withheld person is missed by no guard when absent', () => {
     const decision = decide(entry('ana', withheld), 'absent', nightly())
 
-    expect(decision).toMatchObject({ change: null, absent: false, news: { kinds: [] } })
+    expect(decision).toMatchObject({ change: null, isAbsent: false, news: { kinds: [] } })
   })
 
   test('a retraction names the person and the reason', () => {
