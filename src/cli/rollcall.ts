@@ -30,23 +30,23 @@ function report(error: unknown, { json, config }: { json: boolean; config: strin
   if (error instanceof CommanderError) {
     // Commander has printed its message already. Help and the version are no failures.
     if (error.exitCode === 0) return 0
-    if (json) output.result(errorDocument('usage', error.message.replace(/^error: /, '')), () => '')
+    if (json) output.printResult(errorDocument('usage', error.message.replace(/^error: /, '')), () => '')
     return failures.usage.exit
   }
   const stopExit = exitOfStop(error)
   if (stopExit !== null) {
-    output.note('stopped')
-    if (json) output.result(errorDocument('stopped', 'a signal asked the command to stop'), () => '')
+    output.printMessage('stopped')
+    if (json) output.printResult(errorDocument('stopped', 'a signal asked the command to stop'), () => '')
     return stopExit
   }
   const failure = error instanceof Failure ? error : missingPackage(error)
   if (failure !== null) {
-    output.note(`${mark} ${failure.message}`)
-    if (json) output.result(errorDocument(failure.code, failure.message), () => '')
+    output.printMessage(`${mark} ${failure.message}`)
+    if (json) output.printResult(errorDocument(failure.code, failure.message), () => '')
     return failure.exit
   }
-  output.note(`${mark} this is a bug in Rollcall: ${stackOf(error)}`)
-  if (json) output.result(errorDocument('bug', 'an unexpected error, described on stderr'), () => '')
+  output.printMessage(`${mark} this is a bug in Rollcall: ${stackOf(error)}`)
+  if (json) output.printResult(errorDocument('bug', 'an unexpected error, described on stderr'), () => '')
   return bugExit
 }
 

@@ -25,7 +25,9 @@ import { settingsPages } from './pages/settings.ts'
 import { sourcePages } from './pages/sources.ts'
 import { type Content, documentOf, scripts } from './site/frame.ts'
 import { signInRoutes } from './site/sign-in.ts'
-import { createSite, type Send, type SiteOptions, sentence } from './site/site.ts'
+import { createSite } from './site/create-site.ts'
+import type { Send, SiteOptions } from './site/site.ts'
+import { sentence } from './site/words.ts'
 
 const mostFormBytes = 64 * 1024
 const titles: Readonly<Record<number, string>> = {
@@ -39,18 +41,18 @@ export async function serveConsole(app: FastifyInstance, options: SiteOptions): 
   const sendProblem = async (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const error = options.failureOf(thrown) ?? thrown
     // The store that would say who is signed in may be what failed.
-    const visit = await options.access.find(request, { isUse: false }).catch(() => null)
+    const visitor = await options.access.find(request, { isUse: false }).catch(() => null)
     const { status, message } = problemOf(error)
     if (status === 500) options.unexpected(error, request.routeOptions.url ?? 'an unknown path')
     const title = titles[status] ?? 'That did not work'
     const back = { name: 'Go to the overview', href: '/' }
     reply.code(status).headers(pageHeaders({ scripts: true }))
-    return send(reply, { title, content: problemCard({ title, message, back }), section: null }, visit)
+    return send(reply, { title, content: problemCard({ title, message, back }), section: null }, visitor)
   }
   await app.register(cookie)
   const assets = await serveAssets(app, { prefix: '', names: ['style.css', 'icon.svg', ...scripts] })
-  const send: Send = (reply, content, visit, done = null) =>
-    sendPage(reply, documentOf(done === null ? content : withNews(content, done), visit, assets))
+  const send: Send = (reply, content, visitor, done = null) =>
+    sendPage(reply, documentOf(done === null ? content : withNews(content, done), visitor, assets))
 
   // A browser that looks for a page of the console that is not there gets a page, and a program gets what the interfaces answer.
   app.addHook('onRequest', async (request, reply) => {

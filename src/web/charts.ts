@@ -1,6 +1,6 @@
 import { scaleBand, scaleLinear, scaleUtc } from 'd3-scale'
 import { area, curveMonotoneX, line, stack } from 'd3-shape'
-import { type Html, html, type Shown } from './html.ts'
+import { type Html, html, type Renderable } from './html.ts'
 
 // Charts are drawn here as pictures in the page. They need no script, and their colours come from the style sheet of the page.
 
@@ -117,8 +117,8 @@ export function stackedBars({
 }
 
 type Drawn = {
-  readonly picture: Shown
-  readonly legend?: Shown
+  readonly picture: Renderable
+  readonly legend?: Renderable
   readonly columns: readonly string[]
   readonly rows: readonly Stacked[]
 }

@@ -1,4 +1,4 @@
-import { type Html, html, type Shown } from './html.ts'
+import { type Html, html, type Renderable } from './html.ts'
 
 /** The field that shows that a form came from a page of ours. */
 export function tokenField(formToken: string): Html {
@@ -12,7 +12,7 @@ export function hidden(name: string, value: string | number): Html {
 type Common = {
   readonly name: string
   readonly label: string
-  readonly hint?: Shown
+  readonly hint?: Renderable
   readonly required?: boolean
 }
 
@@ -81,7 +81,7 @@ ${options.map(
 }
 
 /** A form that does something. Each carries the token of the visitor. */
-export function actForm({
+export function actionForm({
   action,
   formToken,
   content,
@@ -90,7 +90,7 @@ export function actForm({
 }: {
   readonly action: string
   readonly formToken: string
-  readonly content: Shown
+  readonly content: Renderable
   readonly kind?: 'stack' | 'row'
   /** Whether it holds a file, which has to be its last field. */
   readonly files?: boolean
@@ -111,7 +111,7 @@ export function filterForm({
 }: {
   readonly action: string
   readonly label: string
-  readonly fields: Shown
+  readonly fields: Renderable
   /** The id of what the filter is about. */
   readonly part: string
   /** Where everything is shown; null: everything is shown. */
@@ -126,8 +126,8 @@ ${fields}
 export type Confirmation = {
   readonly title: string
   /** What will happen, before anything does. */
-  readonly says: Shown
-  readonly fields?: Shown
+  readonly explanation: Renderable
+  readonly fields?: Renderable
   /** What the button says: the act itself, such as `Approve and deliver 12 changes`. */
   readonly button: string
   /** Whether it takes something away. */
@@ -144,12 +144,12 @@ export type Confirmation = {
 
 /** Asks before something is done: what will happen, what has to be said, and one button that does it. */
 export function confirmation(asked: Confirmation): Html {
-  const { title, says, fields, button, danger = false, action, formToken, cancel, error = null } = asked
+  const { title, explanation: says, fields, button, danger = false, action, formToken, cancel, error = null } = asked
   return html`<section class="card confirm" aria-labelledby="confirm">
 <h1 id="confirm">${title}</h1>
 ${error && html`<p class="notice bad" role="alert" tabindex="-1" autofocus>${error}</p>`}
 <div class="says">${says}</div>
-${actForm({
+${actionForm({
   action,
   formToken,
   content: html`${Object.entries(asked.hidden ?? {}).map(([name, value]) => hidden(name, value))}
@@ -161,7 +161,7 @@ ${fields}
 }
 
 /** A link that looks like a button, to a page that asks before it acts. Without the right to do it, it says who may. */
-export function actLink({
+export function actionLink({
   href,
   name,
   label,

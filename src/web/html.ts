@@ -15,7 +15,7 @@ class Markup {
 
 export type Html = Markup
 /** What may stand in a template: text is made visible and escaped, markup stays, nothing is left out. */
-export type Shown = Html | string | number | null | undefined | false | readonly Shown[]
+export type Renderable = Html | string | number | null | undefined | false | readonly Renderable[]
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -29,7 +29,7 @@ const entities: Readonly<Record<string, string>> = {
  * Markup from a template whose values are escaped, for text and for attributes in quotes. A value as an attribute without quotes, where
  * escaping would not help, is an error.
  */
-export function html(literals: TemplateStringsArray, ...values: readonly Shown[]): Html {
+export function html(literals: TemplateStringsArray, ...values: readonly Renderable[]): Html {
   const parts = literals.map((literal, index) => {
     if (index === values.length) return literal
     if (/\s[\w:-]+\s*=\s*$/.test(literal)) throw new Error(`an attribute value needs quotes: ${literal.trim()}`)
@@ -38,7 +38,7 @@ export function html(literals: TemplateStringsArray, ...values: readonly Shown[]
   return new Markup(parts.join(''))
 }
 
-function shown(value: Shown): string {
+function shown(value: Renderable): string {
   if (value === null || value === undefined || value === false) return ''
   if (value instanceof Markup) return value.toString()
   if (typeof value === 'object') return value.map(shown).join('')

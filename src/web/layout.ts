@@ -1,4 +1,4 @@
-import { type Html, html, type Shown } from './html.ts'
+import { type Html, html, type Renderable } from './html.ts'
 
 type NavItem = {
   readonly name: string
@@ -11,16 +11,16 @@ type NavItem = {
 
 export type Frame = {
   readonly title: string
-  readonly content: Shown
+  readonly content: Renderable
   /** Where the name in the header leads. */
   readonly home: string
   /** The addresses of what the page loads. */
   readonly assets: { readonly style: string; readonly icon: string; readonly scripts?: readonly string[] }
   readonly nav?: readonly NavItem[]
   /** What stands at the end of the header, such as who is signed in. */
-  readonly aside?: Shown
+  readonly aside?: Renderable
   /** What stands below the content. */
-  readonly foot?: Shown
+  readonly foot?: Renderable
   /** The stream of events that says when live parts of the page are worth renewing; null: there is nothing to wait for. */
   readonly stream?: string | null
 }
@@ -72,11 +72,11 @@ function navItem({ name, href, current, waiting = 0 }: NavItem): Html {
 }
 
 /** What just happened. It gets the focus, so that screen readers read it after the page was loaded again. */
-export function notice(text: Shown, kind: 'good' | 'bad' = 'good'): Html {
+export function notice(text: Renderable, kind: 'good' | 'bad' = 'good'): Html {
   return html`<p class="notice ${kind}" role="${kind === 'good' ? 'status' : 'alert'}" tabindex="-1" autofocus>${text}</p>`
 }
 
-type Crumb = { readonly name: Shown; readonly href: string }
+type Crumb = { readonly name: Renderable; readonly href: string }
 
 /** The beginning of a page: where it lies, its title, what it is about in a line, and what can be done there. */
 export function heading({
@@ -85,10 +85,10 @@ export function heading({
   lead,
   actions,
 }: {
-  readonly title: Shown
+  readonly title: Renderable
   readonly crumbs?: readonly Crumb[]
-  readonly lead?: Shown
-  readonly actions?: Shown
+  readonly lead?: Renderable
+  readonly actions?: Renderable
 }): Html {
   return html`<div class="head">
 ${crumbs.length > 0 && html`<nav aria-label="Where this page lies" class="crumbs"><ol>${crumbs.map(({ name, href }) => html`<li class="crumb"><a href="${href}">${name}</a></li>`)}</ol></nav>`}
@@ -108,11 +108,11 @@ export function card({
   aside,
   tone,
 }: {
-  readonly title: Shown
-  readonly content: Shown
+  readonly title: Renderable
+  readonly content: Renderable
   readonly id: string
   /** What stands beside the title, such as a link. */
-  readonly aside?: Shown
+  readonly aside?: Renderable
   readonly tone?: 'bad' | 'wait'
 }): Html {
   return html`<section class="card ${tone}" aria-labelledby="${id}">
@@ -128,7 +128,7 @@ export function problemCard({
   back,
 }: {
   readonly title?: string
-  readonly message: Shown
+  readonly message: Renderable
   readonly back: { readonly name: string; readonly href: string }
 }): Html {
   return html`<div class="card narrow">

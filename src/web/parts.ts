@@ -1,44 +1,49 @@
-import { type Html, html, type Shown } from './html.ts'
+import { type Html, html, type Renderable } from './html.ts'
 
 /** How something stands: well, in between, badly, at work, or neither. */
 export type Tone = 'good' | 'wait' | 'bad' | 'busy' | 'plain'
 
-export function badge(text: Shown, tone: Tone = 'plain'): Html {
+export function badge(text: Renderable, tone: Tone = 'plain'): Html {
   return html`<span class="badge ${tone}">${text}</span>`
 }
 
 /** Facts by name. What is null or false is left out. */
-export function definitions(facts: readonly (readonly [string, Shown])[]): Html {
+export function definitions(facts: readonly (readonly [string, Renderable])[]): Html {
   const known = facts.filter(([, value]) => value !== null && value !== undefined && value !== false && value !== '')
   return html`<dl class="facts">${known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`)}</dl>`
 }
 
 /** The few numbers that matter most, large. */
 export function figures(
-  items: readonly { readonly name: string; readonly value: Shown; readonly note?: Shown; readonly tone?: Tone }[],
+  items: readonly {
+    readonly name: string
+    readonly value: Renderable
+    readonly note?: Renderable
+    readonly tone?: Tone
+  }[],
 ): Html {
   return html`<dl class="figures">${items.map(({ name, value, note, tone }) => html`<div class="${tone}"><dt>${name}</dt><dd><b class="number">${value}</b>${note && html` <span>${note}</span>`}</dd></div>\n`)}</dl>`
 }
 
-export type Moment = {
-  readonly at: Shown
-  readonly what: Shown
-  readonly detail?: Shown
+export type TimelineEntry = {
+  readonly at: Renderable
+  readonly title: Renderable
+  readonly detail?: Renderable
   readonly tone?: Tone
 }
 
 /** What happened, the first first. */
-export function timeline(label: string, moments: readonly Moment[]): Html {
-  return html`<ol class="timeline" aria-label="${label}">${moments.map(({ at, what, detail, tone = 'plain' }) => html`<li class="${tone}"><span class="what">${what}</span> <span class="at">${at}</span>${detail && html`<p class="hint">${detail}</p>`}</li>\n`)}</ol>`
+export function timeline(label: string, moments: readonly TimelineEntry[]): Html {
+  return html`<ol class="timeline" aria-label="${label}">${moments.map(({ at, title: what, detail, tone = 'plain' }) => html`<li class="${tone}"><span class="what">${what}</span> <span class="at">${at}</span>${detail && html`<p class="hint">${detail}</p>`}</li>\n`)}</ol>`
 }
 
 /** What becomes of a value. */
-export function difference(from: Shown, to: Shown): Html {
+export function difference(from: Renderable, to: Renderable): Html {
   return html`<span class="difference"><del>${from}</del><span class="arrow" aria-hidden="true">→</span><span class="unseen">becomes</span> <ins>${to}</ins></span>`
 }
 
 /** Parts of a sentence or a line, apart from one another. */
-export function joined(parts: readonly Shown[], between: Shown = ', '): Html {
+export function joined(parts: readonly Renderable[], between: Renderable = ', '): Html {
   const shown = parts.filter((part) => part !== null && part !== undefined && part !== false && part !== '')
   return html`${shown.map((part, at) => html`${at > 0 && between}${part}`)}`
 }
@@ -68,7 +73,7 @@ export function live({
   readonly id: string
   readonly href: string | null
   readonly everySeconds: number
-  readonly content: Shown
+  readonly content: Renderable
 }): Html {
   if (href === null) return html`<div id="${id}" class="live">${content}</div>`
   return html`<div id="${id}" class="live" hx-get="${href}" hx-trigger="renew" hx-swap="outerMorph" hx-status:4xx="swap:none" hx-status:5xx="swap:none" data-renew-seconds="${everySeconds}">${content}

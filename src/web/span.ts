@@ -1,5 +1,5 @@
 /** `45 s`, `12 min`, `5 h 3 min`, `3 d 4 h`. */
-export function span(seconds: number): string {
+export function formatSeconds(seconds: number): string {
   const [minutes, hours, days] = [60, 3600, 86_400].map((unit) => Math.floor(seconds / unit)) as [
     number,
     number,

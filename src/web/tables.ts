@@ -1,10 +1,10 @@
 import { address } from './address.ts'
-import { type Html, html, type Shown } from './html.ts'
+import { type Html, html, type Renderable } from './html.ts'
 
 export type Column<Row> = {
   /** Stands above the column, and beside each cell where the screen is narrow. */
   readonly name: string
-  readonly cell: (row: Row) => Shown
+  readonly cell: (row: Row) => Renderable
   /** `row`: what the row is about. `figure`: numbers. `action`: what can be done; its name is for screen readers alone. */
   readonly kind?: 'row' | 'figure' | 'action' | 'long'
 }
@@ -16,11 +16,11 @@ export function table<Row>({
   rows,
   empty,
 }: {
-  readonly caption: Shown
+  readonly caption: Renderable
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   /** What is said where there is no row. */
-  readonly empty: Shown
+  readonly empty: Renderable
 }): Html {
   if (rows.length === 0) return html`<p class="empty" role="status">${empty}</p>`
   return html`<table role="table">

@@ -15,7 +15,7 @@ export function number(value: number): string {
 }
 
 /** A number with its noun: `1 person`, `2 people`. */
-export function counted(value: number, one: string, many = `${one}s`): string {
+export function pluralize(value: number, one: string, many = `${one}s`): string {
   return `${number(value)} ${value === 1 ? one : many}`
 }
 
@@ -32,7 +32,7 @@ export function day(at: Date | string): Html {
 }
 
 /** How long ago something was, or how soon it will be: `5 h ago`, `in 12 min`. The time itself shows when it is pointed at. */
-export function nearness(at: Date | string, now: Date): Html {
+export function formatRelativeTime(at: Date | string, now: Date): Html {
   const date = new Date(at)
   const seconds = Math.round((date.getTime() - now.getTime()) / secondMs)
   const long = roughly(Math.abs(seconds))

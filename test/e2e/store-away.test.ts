@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { throughSocket } from '../../src/cli/session/control-client.ts'
+import { socketEndpoint } from '../../src/cli/session/control-client.ts'
 import { install } from '../helpers/installation.ts'
 import { serve } from '../helpers/served.ts'
 import { ownServer } from '../helpers/servers/own-servers.ts'
@@ -17,7 +17,7 @@ test('a daemon whose store takes no writes, or is away, says so, answers 503, an
     await pause(1100)
     return (await fetch(`${daemon.url}/readyz`)).json()
   }
-  const { dispatcher } = throughSocket(daemon.socket)
+  const { dispatcher } = socketEndpoint(daemon.socket)
   const ask = async (method: 'GET' | 'POST', path: string, body: object | null = null) => {
     const headers = { 'content-type': 'application/json' }
     const request = { origin: 'http://localhost', path: `/api/v1${path}`, method, headers }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { serveConsole } from '../../src/console/serve.ts'
-import type { Access } from '../../src/console/site/visits.ts'
+import type { Access } from '../../src/console/site/access.ts'
 import { type Caller, machineCaller, type Role, roles } from '../../src/contract/control/access.ts'
 import { control, controlPrefix } from '../../src/contract/control/control.ts'
 import type { ControlContext } from '../../src/daemon/control/control.ts'
@@ -144,7 +144,7 @@ const noSignIn: Omit<Access, 'find'> = {
   provider: null,
   isSecure: false,
   canSignIn: async () => true,
-  strangersToken: () => 'token of a stranger',
+  anonymousFormToken: () => 'token of a stranger',
   signIn: async () => ({ status: 401, trouble: 'This token is not known here.' }),
   signOut: async () => {},
 }

@@ -39,11 +39,12 @@ afterEach(() => vi.restoreAllMocks())
 
 /** Every place where a text from outside leaves the program, and what it makes of one. */
 const outlets: Readonly<Record<string, (text: string) => string | Promise<string>>> = {
-  'a remark of a command': (text) => spied('stderr', () => createOutput({ json: false }).note(`✖ ${said(text)}`)),
+  'a remark of a command': (text) =>
+    spied('stderr', () => createOutput({ json: false }).printMessage(`✖ ${said(text)}`)),
   'the result of a command': (text) =>
-    spied('stdout', () => createOutput({ json: false }).result(text, (given) => `✖ ${said(given)}`)),
+    spied('stdout', () => createOutput({ json: false }).printResult(text, (given) => `✖ ${said(given)}`)),
   'the result of a command as JSON': (text) =>
-    spied('stdout', () => createOutput({ json: true }).result({ text }, String)),
+    spied('stdout', () => createOutput({ json: true }).printResult({ text }, String)),
   'the progress of a run on a terminal': (text) => {
     const terminal = { ...standardError, isTerminal: true, paint: plain, columns: 80 }
     const connection = said(text)

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { address } from '../../src/web/address.ts'
-import { actLink, areaField, confirmation, selectField } from '../../src/web/forms.ts'
+import { actionLink, areaField, confirmation, selectField } from '../../src/web/forms.ts'
 import { page } from '../../src/web/layout.ts'
 import { definitions, difference, joined, live } from '../../src/web/parts.ts'
 import { paging, table } from '../../src/web/tables.ts'
-import { duration, nearness } from '../../src/web/words.ts'
+import { duration, formatRelativeTime } from '../../src/web/words.ts'
 
 const nasty = `"><script>alert(1)</script>`
 
@@ -94,7 +94,13 @@ test('of a few options the one that is given is chosen, and none is the empty on
 })
 
 test('a question before an act carries the token and what it is about, and a way back', () => {
-  const asked = { title: 'Reject it?', says: 'Nothing is sent.', button: 'Reject', action: '/r', cancel: '/back' }
+  const asked = {
+    title: 'Reject it?',
+    explanation: 'Nothing is sent.',
+    button: 'Reject',
+    action: '/r',
+    cancel: '/back',
+  }
 
   const text = String(confirmation({ ...asked, formToken: 'secret', hidden: { digest: nasty }, danger: true }))
 
@@ -107,7 +113,7 @@ test('a question before an act carries the token and what it is about, and a way
 test('an act that a visitor may not do is no link, and says who may', () => {
   const notAllowed = 'only an approver can do this'
 
-  expect(String(actLink({ href: '/a', name: 'Approve', notAllowed }))).toBe(
+  expect(String(actionLink({ href: '/a', name: 'Approve', notAllowed }))).toBe(
     '<span class="not-allowed"><b>Approve</b>: only an approver can do this</span>',
   )
 })
@@ -146,7 +152,7 @@ test.each([
   ['2026-03-02T15:30:00.000Z', 'in 5 h'],
   ['2026-02-20T10:00:00.000Z', '10 days ago'],
 ])('%s is said as %s', (at, text) => {
-  expect(String(nearness(at, new Date('2026-03-02T10:00:00.000Z')))).toContain(`>${text}</time>`)
+  expect(String(formatRelativeTime(at, new Date('2026-03-02T10:00:00.000Z')))).toContain(`>${text}</time>`)
 })
 
 test.each([

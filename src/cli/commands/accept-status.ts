@@ -1,7 +1,7 @@
 import type { ClassifiedValue } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
-import { aligned, type Paint, roomIn, shown } from '../render/text.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
+import { aligned, type Paint, roomIn, escapeText } from '../render/text.ts'
+import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
 export type AcceptStatusOptions = CommonOptions & { readonly by: string; readonly as?: ClassifiedValue['as'] }
 
@@ -11,29 +11,29 @@ export async function acceptStatus(value: string | undefined, options: AcceptSta
   if ((value === undefined) !== (as === undefined))
     throw new Failure('usage', 'give a value and --as, or neither to list what was said')
   return await withSession(options, {}, async ({ config, control, output }) => {
-    const params = { connection: connectionNamed(options, config) }
+    const params = { connection: requireConnection(options, config) }
     if (value === undefined || as === undefined) {
-      output.result({ values: (await control.listValues({ params })).data }, ({ values }, paint) =>
+      output.printResult({ values: (await control.listValues({ params })).data }, ({ values }, paint) =>
         renderValues(values, paint),
       )
     } else {
-      output.result(await control.classValue({ params, body: { value, as, by } }), renderClassed)
+      output.printResult(await control.classValue({ params, body: { value, as, by } }), renderClassed)
     }
     return 0
   })
 }
 
 export function renderClassed({ field, value, as }: ClassifiedValue, paint: Paint): string {
-  return `${paint('green', '✔')} ${field} "${shown(value)}" means ${as} from now on; the next run counts it so (rollcall sync)`
+  return `${paint('green', '✔')} ${field} "${escapeText(value)}" means ${as} from now on; the next run counts it so (rollcall sync)`
 }
 
 export function renderValues(values: readonly ClassifiedValue[], paint: Paint): string {
   if (values.length === 0) return 'nobody has said what a value means; the lists of the configuration count alone'
   const rows = values.map(({ field, value, as, by, at }) => [
-    `"${shown(value)}"`,
+    `"${escapeText(value)}"`,
     as,
     field,
-    `${shown(by)}, ${at.slice(0, 16)}Z`,
+    `${escapeText(by)}, ${at.slice(0, 16)}Z`,
   ])
   return aligned(rows, (cell, _row, column) => (column > 1 ? paint('dim', cell) : cell), roomIn(paint)).join('\n')
 }

@@ -2,7 +2,7 @@ import { acceptStore as accept } from '../../daemon/installation/accept.ts'
 import { Failure } from '../../errors.ts'
 import { createEvents } from '../../telemetry/events.ts'
 import { createLogger } from '../../telemetry/log.ts'
-import { counted } from '../render/text.ts'
+import { pluralize } from '../render/text.ts'
 import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
 import { type CommonOptions, configOf } from '../session/session.ts'
@@ -16,10 +16,10 @@ export async function acceptStore({ reason, by, ...options }: AcceptStoreOptions
   if (await findDaemon(config)) throw new Failure('conflict', 'a daemon runs on the store: there is nothing to accept')
   const events = createEvents(createLogger({ level: 'error' }))
   const accepted = await accept(config, { by, reason, events, now: () => new Date() })
-  output.result(accepted, ({ people }, paint) =>
+  output.printResult(accepted, ({ people }, paint) =>
     people === 0
       ? `${paint('green', '✔')} a new store was begun, which knows nobody: everybody in the next export is sent, and people who left meanwhile are found by "rollcall resync --verify"`
-      : `${paint('green', '✔')} the store that is there counts; it knows ${counted(people, 'person', 'people')}, and learns from the platform what came after`,
+      : `${paint('green', '✔')} the store that is there counts; it knows ${pluralize(people, 'person', 'people')}, and learns from the platform what came after`,
   )
   return 0
 }

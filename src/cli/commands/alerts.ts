@@ -7,7 +7,7 @@ export type AlertsTestOptions = CommonOptions & { readonly channel?: string }
 /** Lists what needs attention, and what was sent where about it. */
 export async function alerts(options: CommonOptions): Promise<number> {
   return await withSession(options, {}, async ({ control, output }) => {
-    output.result(await control.listAlerts({}), renderAlerts)
+    output.printResult(await control.listAlerts({}), renderAlerts)
     return 0
   })
 }
@@ -16,7 +16,7 @@ export async function alerts(options: CommonOptions): Promise<number> {
 export async function alertsTest(options: AlertsTestOptions): Promise<number> {
   return await withSession(options, {}, async ({ control, output }) => {
     const tested = await control.testAlerts({ body: { channel: options.channel } })
-    output.result(tested, renderAlertTests)
+    output.printResult(tested, renderAlertTests)
     return tested.data.some(({ failure }) => failure !== null) ? failures.alert_unsent.exit : 0
   })
 }

@@ -1,8 +1,8 @@
 import type { KeyAnswer, KeyPair, AnsweredKeys } from '../../contract/control/keys.ts'
 import { Failure } from '../../errors.ts'
-import { aligned, counted, type Paint, roomIn, shortId, shown } from '../render/text.ts'
-import { runNamed } from '../session/run-name.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
+import { aligned, pluralize, type Paint, roomIn, shortId, escapeText } from '../render/text.ts'
+import { requireRunId } from '../session/run-name.ts'
+import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
 export type AliasOptions = CommonOptions & {
   readonly by: string
@@ -32,16 +32,20 @@ export async function alias(
 
   return await withSession(options, {}, async ({ config, control, output }) => {
     if (run !== undefined) {
-      const runId = await runNamed(control, run, options)
-      output.result(await control.answerPairs({ params: { runId }, body: { same: !twoPeople, by } }), renderAnswered)
+      const runId = await requireRunId(control, run, options)
+      output.printResult(
+        await control.answerPairs({ params: { runId }, body: { same: !twoPeople, by } }),
+        renderAnswered,
+      )
       return 0
     }
-    const params = { connection: connectionNamed(options, config) }
-    if (keys === null) output.result(await control.listKeys({ params, query: {} }), renderKeys)
-    else if (undo) output.result(await control.withdrawKeys({ params, body: { ...keys, by } }), renderWithdrawn(keys))
+    const params = { connection: requireConnection(options, config) }
+    if (keys === null) output.printResult(await control.listKeys({ params, query: {} }), renderKeys)
+    else if (undo)
+      output.printResult(await control.withdrawKeys({ params, body: { ...keys, by } }), renderWithdrawn(keys))
     else {
       const body = { ...keys, same: !twoPeople, by }
-      output.result(await control.answerKeys({ params, body }), renderAnswer(body))
+      output.printResult(await control.answerKeys({ params, body }), renderAnswer(body))
     }
     return 0
   })
@@ -50,21 +54,21 @@ export async function alias(
 function renderAnswer({ former, identityId, same }: Keys & { readonly same: boolean }) {
   return ({ moved }: AnsweredKeys, paint: Paint): string => {
     const said = same
-      ? `${shown(identityId)} names the person ${shown(former)} from now on`
-      : `${shown(former)} and ${shown(identityId)} are two people`
+      ? `${escapeText(identityId)} names the person ${escapeText(former)} from now on`
+      : `${escapeText(former)} and ${escapeText(identityId)} are two people`
     return `${paint('green', '✔')} ${said}${next(moved)}`
   }
 }
 
 function renderWithdrawn({ former, identityId }: Keys) {
   return ({ moved }: AnsweredKeys, paint: Paint): string =>
-    `${paint('green', '✔')} nothing is said of ${shown(former)} and ${shown(identityId)} any more${next(moved)}`
+    `${paint('green', '✔')} nothing is said of ${escapeText(former)} and ${escapeText(identityId)} any more${next(moved)}`
 }
 
 export function renderAnswered({ answered, unclear, moved }: AnsweredKeys, paint: Paint): string {
   const left =
-    unclear === 0 ? '' : `; ${counted(unclear, 'pair is', 'pairs are')} not clear: answer each with its two keys`
-  return `${paint('green', '✔')} ${counted(answered, 'pair is', 'pairs are')} answered${next(moved)}${left}`
+    unclear === 0 ? '' : `; ${pluralize(unclear, 'pair is', 'pairs are')} not clear: answer each with its two keys`
+  return `${paint('green', '✔')} ${pluralize(answered, 'pair is', 'pairs are')} answered${next(moved)}${left}`
 }
 
 /** A held plan rests on what keys mean: approving it plans again. */
@@ -83,14 +87,14 @@ export function renderKeys(
   if (pairs.length === 0 && answers.length === 0)
     return 'no key of a held plan looks re-issued, and no one has said that one is'
   const open = pairs.map(({ former, identityId, by, clear, runId }) => [
-    `${shown(former)} → ${shown(identityId)}`,
+    `${escapeText(former)} → ${escapeText(identityId)}`,
     `the same ${inCommon[by]}${clear ? '' : ', and not clear'}`,
     `run ${shortId(runId)}`,
   ])
   const said = answers.map(({ former, identityId, same, by, at }) => [
-    `${shown(former)} → ${shown(identityId)}`,
+    `${escapeText(former)} → ${escapeText(identityId)}`,
     same ? 'one person' : 'two people',
-    `${shown(by)}, ${at.slice(0, 16)}Z`,
+    `${escapeText(by)}, ${at.slice(0, 16)}Z`,
   ])
   return [
     ...(open.length === 0 ? [] : [paint('bold', 'Waiting for an answer'), ...table(open, paint)]),

@@ -1,8 +1,8 @@
 import { Failure, failures } from '../../errors.ts'
 import { ask, standardError } from '../../text/print.ts'
-import { shortId, shown } from '../render/text.ts'
-import { settle } from '../session/follow-run.ts'
-import { isMoving, runNamed } from '../session/run-name.ts'
+import { shortId, escapeText } from '../render/text.ts'
+import { followAndReport } from '../session/follow-run.ts'
+import { isMoving, requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, type Session, withSession } from '../session/session.ts'
 import { type RunDetail, renderQuestion, runDetail } from './run.ts'
 
@@ -18,17 +18,17 @@ export type ApproveOptions = CommonOptions & {
 /** Lets a held run deliver the plan that was seen, and stays until it has. */
 export async function approve(name: string, options: ApproveOptions): Promise<number> {
   refuseUnseen(name, options)
-  return await withSession(options, { works: true }, async (session) => {
-    const runId = await runNamed(session.control, name, options)
+  return await withSession(options, { hasWorkers: true }, async (session) => {
+    const runId = await requireRunId(session.control, name, options)
     const digest = options.digest ?? (await seenDigest(session, runId, options))
     if (digest === null) return failures.run_held.exit
     const { by, reason, connection } = options
     const run = await session.control.approveRun({ params: { runId }, body: { digest, by, reason, connection } })
     if (run.id !== runId)
-      session.output.note(
+      session.output.printMessage(
         `Run ${shortId(runId)} is not sent as it stands: its plan is made again, as run ${shortId(run.id)}.`,
       )
-    return await settle(session, run, options.wait)
+    return await followAndReport(session, run, options.wait)
   })
 }
 
@@ -69,9 +69,9 @@ async function seenDigest(
   }
   refuseExpired(detail)
   if (options.yes) return detail.digest
-  output.note(renderQuestion(detail, output.paint))
-  const answer = await ask(`\nDeliver this plan to the platform, as ${shown(options.by)}? [y/N] `, signal)
+  output.printMessage(renderQuestion(detail, output.paint))
+  const answer = await ask(`\nDeliver this plan to the platform, as ${escapeText(options.by)}? [y/N] `, signal)
   if (/^y(es)?$/i.test(answer.trim())) return detail.digest
-  output.note('Nothing was approved; the run stays held.')
+  output.printMessage('Nothing was approved; the run stays held.')
   return null
 }

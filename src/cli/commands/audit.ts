@@ -3,11 +3,11 @@ import type { AuditKeyReplaced, AuditVerification } from '../../contract/control
 import { errorCode, Failure, failures } from '../../errors.ts'
 import { standardOutput } from '../../text/print.ts'
 import { escapeJson } from '../../text/escape.ts'
-import { counted, type Paint, shown } from '../render/text.ts'
-import { momentOf } from '../session/dates.ts'
-import { personFound } from '../session/person-name.ts'
-import { runNamed } from '../session/run-name.ts'
-import { type CommonOptions, connectionNamed, type Session, withSession } from '../session/session.ts'
+import { pluralize, type Paint, escapeText } from '../render/text.ts'
+import { parseInstant } from '../session/dates.ts'
+import { findPerson } from '../session/person-name.ts'
+import { requireRunId } from '../session/run-name.ts'
+import { type CommonOptions, requireConnection, type Session, withSession } from '../session/session.ts'
 
 export type AuditVerifyOptions = CommonOptions & { readonly publicKey?: string }
 export type AuditNewKeyOptions = CommonOptions & { readonly reason: string; readonly by: string }
@@ -23,28 +23,28 @@ export async function auditVerify(options: AuditVerifyOptions): Promise<number> 
   return await withSession(options, {}, async ({ control, output }) => {
     const publicKey = options.publicKey === undefined ? undefined : await readText(options.publicKey)
     const found = await control.verifyAudit({ body: { ...(publicKey !== undefined && { publicKey }) } })
-    output.result(found, renderVerified)
+    output.printResult(found, renderVerified)
     return found.finding === null ? 0 : failures.audit_broken.exit
   })
 }
 
 export function renderVerified(found: AuditVerification, paint: Paint): string {
   const { entries, heads, pending, finding, untiedUpTo, restored } = found
-  const waiting = pending === 0 ? '' : `; ${counted(pending, 'act')} not signed yet`
+  const waiting = pending === 0 ? '' : `; ${pluralize(pending, 'act')} not signed yet`
   const untied =
     untiedUpTo === null
       ? ''
       : `\n${paint('yellow', '!')} the key of entries 1 to ${untiedUpTo} was not there when the next one took over: they are proven only since then`
   const putBack = restored === null ? '' : `\n${paint('yellow', '!')} ${renderPutBack(restored)}`
   if (finding === null) {
-    const size = `${counted(entries, 'entry', 'entries')}, signed ${counted(heads, 'time')}${waiting}`
+    const size = `${pluralize(entries, 'entry', 'entries')}, signed ${pluralize(heads, 'time')}${waiting}`
     return `${paint('green', '✔')} the audit trail is whole: ${size}${untied}${putBack}`
   }
-  return `${paint('red', '✖')} the audit trail is not as it was signed: ${shown(finding)}${untied}${putBack}`
+  return `${paint('red', '✖')} the audit trail is not as it was signed: ${escapeText(finding)}${untied}${putBack}`
 }
 
 function renderPutBack({ ordinal, at, lost }: NonNullable<AuditVerification['restored']>): string {
-  const what = lost === null ? 'acts' : counted(lost, 'entry', 'entries')
+  const what = lost === null ? 'acts' : pluralize(lost, 'entry', 'entries')
   return `the store was put back from a backup at ${at} (entry ${ordinal}): ${what} signed after the backup ${lost === 1 ? 'is' : 'are'} not in the trail`
 }
 
@@ -52,8 +52,8 @@ function renderPutBack({ ordinal, at, lost }: NonNullable<AuditVerification['res
 export async function auditExport(options: AuditExportOptions): Promise<number> {
   const { from, to, run, person, connection } = options
   const query = {
-    ...(from !== undefined && { from: momentOf('--from', from) }),
-    ...(to !== undefined && { to: momentOf('--to', to) }),
+    ...(from !== undefined && { from: parseInstant('--from', from) }),
+    ...(to !== undefined && { to: parseInstant('--to', to) }),
     ...(connection !== undefined && { connection }),
   }
   // Acts may concern a connection that the configuration no longer has.
@@ -61,7 +61,7 @@ export async function auditExport(options: AuditExportOptions): Promise<number> 
     const { config, control } = session
     let found = 0
     const about = person === undefined ? {} : await personInTrail(session, person, options)
-    const runId = run === undefined ? undefined : await runNamed(control, run, { connection })
+    const runId = run === undefined ? undefined : await requireRunId(control, run, { connection })
     for (let after: number | null = 0; after !== null; ) {
       const { data, next }: { data: string[]; next: number | null } = await control.exportAudit({
         query: { ...query, ...(runId !== undefined && { runId }), ...about, after },
@@ -70,7 +70,7 @@ export async function auditExport(options: AuditExportOptions): Promise<number> 
       for (const line of data) standardOutput.print(`${escapeJson(line)}\n`)
       after = next
     }
-    if (found === 0 && connection !== undefined) connectionNamed(options, config)
+    if (found === 0 && connection !== undefined) requireConnection(options, config)
     return 0
   })
 }
@@ -78,14 +78,14 @@ export async function auditExport(options: AuditExportOptions): Promise<number> 
 /** The trail tells of people and connections that are no longer known: a key that is not known is looked for as it stands. */
 async function personInTrail(session: Session, name: string, options: CommonOptions): Promise<{ identityId: string }> {
   const isKnown = options.connection === undefined || session.config.connections.has(options.connection)
-  const found = isKnown ? await personFound(session, name, options) : null
+  const found = isKnown ? await findPerson(session, name, options) : null
   return { identityId: found?.identityId ?? name }
 }
 
 export async function auditNewKey(options: AuditNewKeyOptions): Promise<number> {
   const { reason, by } = options
   return await withSession(options, {}, async ({ control, output }) => {
-    output.result(await control.replaceAuditKey({ body: { reason, by } }), renderNewKey)
+    output.printResult(await control.replaceAuditKey({ body: { reason, by } }), renderNewKey)
     return 0
   })
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { counted, shown } from '../render/text.ts'
+import { pluralize, escapeText } from '../render/text.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type BackupOptions = CommonOptions & { readonly by: string }
@@ -8,9 +8,9 @@ export type BackupOptions = CommonOptions & { readonly by: string }
 export async function backup(file: string, { by, ...options }: BackupOptions): Promise<number> {
   return await withSession(options, {}, async ({ control, output }) => {
     const made = await control.backUpStore({ body: { file: resolve(file), by } })
-    output.result(made, ({ people, bytes }, paint) =>
+    output.printResult(made, ({ people, bytes }, paint) =>
       [
-        `${paint('green', '✔')} ${shown(made.file)} holds the store as of now: ${counted(people, 'person', 'people')}, ${counted(bytes, 'byte')}`,
+        `${paint('green', '✔')} ${escapeText(made.file)} holds the store as of now: ${pluralize(people, 'person', 'people')}, ${pluralize(bytes, 'byte')}`,
         `${paint('dim', '-')} it holds personal values and no secrets: keep it where only you can read it, and keep audit-key.pem of the data folder beside it`,
       ].join('\n'),
     )

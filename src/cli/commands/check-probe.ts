@@ -31,10 +31,10 @@ export async function* probed(
   { options, output, signal }: Probing,
 ): AsyncGenerator<CheckResult> {
   if (checks.some(({ code }) => code === 'blocked' || code === 'platform_unreachable')) {
-    output.note('- there is no probe: the platform has to accept the key and answer first')
+    output.printMessage('- there is no probe: the platform has to accept the key and answer first')
     return
   }
-  const noteStop = (): void => output.note('- stopping: what the probe made is removed first')
+  const noteStop = (): void => output.printMessage('- stopping: what the probe made is removed first')
   await using platform = openPlatform(config, null)
   try {
     yield* probePlatform(platform, {

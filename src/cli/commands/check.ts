@@ -2,10 +2,10 @@ import { checkAll } from '../../daemon/check.ts'
 import type { CheckResult } from '../../daemon/probe/check-result.ts'
 import { failures } from '../../errors.ts'
 import { silentEvents } from '../../telemetry/events.ts'
-import { levelMark, type Paint, shown } from '../render/text.ts'
-import { askedDaemon } from '../session/asked-daemon.ts'
+import { levelMark, type Paint, escapeText } from '../render/text.ts'
+import { daemonForCheck } from '../session/daemon-for-check.ts'
 import { createOutput } from '../session/output.ts'
-import { type CommonOptions, configOf, connectionNamed } from '../session/session.ts'
+import { type CommonOptions, configOf, requireConnection } from '../session/session.ts'
 import { listenForStop } from '../session/stop-signal.ts'
 import { type ProbeOptions, probed, refuseUnasked } from './check-probe.ts'
 
@@ -16,16 +16,16 @@ export async function check(options: CheckOptions): Promise<number> {
   if (options.probe) refuseUnasked(options)
   const output = createOutput(options)
   const config = await configOf(options, { secrets: 'when needed' })
-  const connection = options.connection === undefined ? undefined : connectionNamed(options, config)
+  const connection = options.connection === undefined ? undefined : requireConnection(options, config)
   using stop = listenForStop()
   const checks: CheckResult[] = []
   const add = (result: CheckResult): void => {
     checks.push(result)
-    if (!output.json) output.result(result, renderCheck)
+    if (!output.json) output.printResult(result, renderCheck)
   }
   const now = () => new Date()
   const events = silentEvents()
-  const about = { connection, findDaemon: () => askedDaemon(config), events, now, signal: stop.signal }
+  const about = { connection, findDaemon: () => daemonForCheck(config), events, now, signal: stop.signal }
   for await (const result of checkAll(config, about)) {
     // What failed because of a stop says nothing about the installation.
     stop.signal.throwIfAborted()
@@ -35,10 +35,10 @@ export async function check(options: CheckOptions): Promise<number> {
     for await (const result of probed(config, checks, { options, output, signal: stop.signal })) add(result)
   }
   const firstFailed = checks.find(({ code }) => code !== null)
-  if (output.json) output.result({ ok: firstFailed === undefined, checks }, () => '')
+  if (output.json) output.printResult({ ok: firstFailed === undefined, checks }, () => '')
   return firstFailed?.code ? failures[firstFailed.code].exit : 0
 }
 
 export function renderCheck({ name, message, level }: CheckResult, paint: Paint): string {
-  return `${levelMark(level, paint)} ${shown(name)}: ${shown(message)}`
+  return `${levelMark(level, paint)} ${escapeText(name)}: ${escapeText(message)}`
 }

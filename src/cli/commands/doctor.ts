@@ -13,8 +13,8 @@ import { version } from '../../version.ts'
 import { shownConfiguration } from '../doctor/configuration.ts'
 import { problemsPart, runPart, statusPart, unservedPart } from '../doctor/parts.ts'
 import { createScrub, type Scrub } from '../doctor/scrub.ts'
-import { counted, type Paint, shown } from '../render/text.ts'
-import { askedDaemon } from '../session/asked-daemon.ts'
+import { pluralize, type Paint, escapeText } from '../render/text.ts'
+import { daemonForCheck } from '../session/daemon-for-check.ts'
 import { type Control, controlOverSocket } from '../session/control-client.ts'
 import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
@@ -48,16 +48,16 @@ export async function doctor(file: string | undefined, options: CommonOptions): 
   const target = file ?? `rollcall-doctor-${new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}.zip`
   await write(target, await zip(parts, scrub))
   const document: Doctored = { file: target, parts: parts.map(({ name, failed }) => ({ name, failed })) }
-  output.result(document, renderDoctored)
+  output.printResult(document, renderDoctored)
   return 0
 }
 
 export function renderDoctored({ file, parts }: Doctored, paint: Paint): string {
   const missing = parts.flatMap(({ name, failed }) =>
-    failed === null ? [] : [`${paint('yellow', '!')} ${name}: ${shown(failed)}`],
+    failed === null ? [] : [`${paint('yellow', '!')} ${name}: ${escapeText(failed)}`],
   )
   return [
-    `${paint('green', '✔')} ${shown(file)} has ${counted(parts.length, 'part')}: no values of people and no secrets. Look into it before you send it.`,
+    `${paint('green', '✔')} ${escapeText(file)} has ${pluralize(parts.length, 'part')}: no values of people and no secrets. Look into it before you send it.`,
     ...missing,
   ].join('\n')
 }
@@ -109,15 +109,15 @@ async function gather(config: Config, scrub: Scrub, signal: AbortSignal): Promis
 async function openControl(config: Config, signal: AbortSignal) {
   const daemon = await findDaemon(config)
   if (daemon) return { control: () => controlOverSocket(daemon), [Symbol.asyncDispose]: async () => undefined }
-  const { openHere } = await import('../session/command-context.ts')
-  const here = await openHere(config, { looks: true, signal })
+  const { openLocally: openHere } = await import('../session/command-context.ts')
+  const here = await openHere(config, { isReadOnly: true, signal })
   return { control: () => here.control, [Symbol.asyncDispose]: () => here[Symbol.asyncDispose]() }
 }
 
 /** What was tested, in words of ours: what a message quotes comes from a source or from the platform. */
 async function checks(config: Config, scrub: Scrub, signal: AbortSignal) {
   const found = []
-  const asked = { connection: undefined, findDaemon: () => askedDaemon(config) }
+  const asked = { connection: undefined, findDaemon: () => daemonForCheck(config) }
   const about = { ...asked, events: silentEvents(), now: () => new Date(), signal }
   for await (const { name, level, code, message } of checkAll(config, about))
     found.push({ name: scrub.text(name), level, code, message: checkText({ name, level, message }, scrub) })

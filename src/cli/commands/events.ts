@@ -1,15 +1,15 @@
 import type { EventState } from '../../contract/control/shapes.ts'
 import { renderEvents } from '../render/events.ts'
 import { allEvents } from '../session/pages.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
+import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
 export type EventsOptions = CommonOptions & { readonly state?: EventState }
 
 /** Lists the events that came in for a connection. */
 export async function events(options: EventsOptions): Promise<number> {
-  return await withSession(options, { looks: true }, async ({ config, control, output }) => {
-    const found = await allEvents(control, connectionNamed(options, config), options.state)
-    output.result({ events: found }, ({ events: listed }, paint) => renderEvents(listed, paint))
+  return await withSession(options, { isReadOnly: true }, async ({ config, control, output }) => {
+    const found = await allEvents(control, requireConnection(options, config), options.state)
+    output.printResult({ events: found }, ({ events: listed }, paint) => renderEvents(listed, paint))
     return 0
   })
 }

@@ -1,5 +1,5 @@
-import { shown } from '../render/text.ts'
-import { personNamed } from '../session/person-name.ts'
+import { escapeText } from '../render/text.ts'
+import { requirePerson } from '../session/person-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type ForgetOptions = CommonOptions & {
@@ -12,13 +12,13 @@ export type ForgetOptions = CommonOptions & {
 export async function forget(name: string, options: ForgetOptions): Promise<number> {
   return await withSession(options, {}, async (session) => {
     const { control, output } = session
-    const { connection, identityId } = await personNamed(session, name, options)
+    const { connection, identityId } = await requirePerson(session, name, options)
     const params = { connection, identityId }
     const { reason, by } = options
     const forgotten = await control.forgetPerson({ params, body: { reason, by } })
-    output.result(forgotten, ({ identityId: key }, paint) =>
+    output.printResult(forgotten, ({ identityId: key }, paint) =>
       [
-        `${paint('green', '✔')} what Rollcall kept of ${shown(key)} is removed; the key and the date of leaving stay`,
+        `${paint('green', '✔')} what Rollcall kept of ${escapeText(key)} is removed; the key and the date of leaving stay`,
         `${paint('dim', '-')} HR and the platform still have the person: ask for erasure there as well`,
       ].join('\n'),
     )

@@ -2,10 +2,10 @@ import type { HeldBack, HoldBack } from '../../contract/control/hold-backs.ts'
 import type { Run } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { renderOutcome } from '../render/run.ts'
-import { aligned, day, type Paint, roomIn, shown } from '../render/text.ts'
-import { exitOf, waitForEnd } from '../session/follow-run.ts'
-import { personNamed } from '../session/person-name.ts'
-import { type CommonOptions, connectionNamed, type Session, withSession } from '../session/session.ts'
+import { aligned, day, type Paint, roomIn, escapeText } from '../render/text.ts'
+import { exitCodeOf, waitForEnd } from '../session/follow-run.ts'
+import { requirePerson } from '../session/person-name.ts'
+import { type CommonOptions, requireConnection, type Session, withSession } from '../session/session.ts'
 
 export type HoldBackOptions = CommonOptions & {
   readonly by: string
@@ -24,21 +24,21 @@ export async function holdBack(name: string | undefined, options: HoldBackOption
   if (name === undefined ? isAsked || end : end === isAsked || (isAsked && !isPlaced))
     throw new Failure('usage', 'give a key with --until and --reason, or a key with --end, or nothing to list them')
 
-  return await withSession(options, { works: name !== undefined }, async (session) => {
+  return await withSession(options, { hasWorkers: name !== undefined }, async (session) => {
     const { config, control, output } = session
     if (name === undefined) {
-      const { data } = await control.listHoldBacks({ params: { connection: connectionNamed(options, config) } })
-      output.result({ people: data }, renderHoldBacks)
+      const { data } = await control.listHoldBacks({ params: { connection: requireConnection(options, config) } })
+      output.printResult({ people: data }, renderHoldBacks)
       return 0
     }
-    const { connection, identityId } = await personNamed(session, name, options)
+    const { connection, identityId } = await requirePerson(session, name, options)
     const params = { connection, identityId }
     const held = isPlaced
       ? await control.holdBack({ params, body: { until, reason, by } })
       : await control.endHoldBack({ params, body: { by } })
     const run = await followed(session, held, options.wait)
-    output.result({ ...held, run }, renderHeldBack)
-    return run === null ? 0 : exitOf(run)
+    output.printResult({ ...held, run }, renderHeldBack)
+    return run === null ? 0 : exitCodeOf(run)
   })
 }
 
@@ -54,18 +54,18 @@ export function renderHeldBack(
 ): string {
   const said =
     until === null
-      ? `what HR says of ${shown(identityId)} counts again`
-      : `leavings of ${shown(identityId)} are held back until ${until}`
+      ? `what HR says of ${escapeText(identityId)} counts again`
+      : `leavings of ${escapeText(identityId)} are held back until ${until}`
   return [`${paint('green', '✔')} ${said}`, ...(run === null ? [] : [renderOutcome(run, paint)])].join('\n')
 }
 
 export function renderHoldBacks({ people }: { readonly people: readonly HoldBack[] }, paint: Paint): string {
   if (people.length === 0) return 'no leaving is held back'
   const rows = people.map(({ identityId, until, reason, by, leaving }) => [
-    shown(identityId),
+    escapeText(identityId),
     `until ${until}`,
     leaving === null ? 'HR says nothing of a leaving' : `left on ${day(leaving.separatedAt)}`,
-    `${shown(by)}: ${shown(reason)}`,
+    `${escapeText(by)}: ${escapeText(reason)}`,
   ])
   return aligned(rows, (cell, _row, column) => (column > 2 ? paint('dim', cell) : cell), roomIn(paint)).join('\n')
 }

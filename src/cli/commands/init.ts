@@ -13,7 +13,7 @@ import { tableOf } from '../init/encoding.ts'
 import { keyIn, platformOf, type TriedKey, tryKey } from '../init/platform.ts'
 import { answersOf, merged, type ReadingOptions, requireStatusColumn, settle } from '../init/questions.ts'
 import { renderPermissions, renderProposal } from '../render/proposal.ts'
-import { type Paint, shown } from '../render/text.ts'
+import { type Paint, escapeText } from '../render/text.ts'
 import { createOutput, type Output } from '../session/output.ts'
 import { type Prompts, Stopped, terminalPrompts } from '../session/prompts.ts'
 import { listenForStop } from '../session/stop-signal.ts'
@@ -51,11 +51,11 @@ export async function init(options: InitOptions): Promise<number> {
   using stop = listenForStop()
   try {
     const written = await write(options, { output, prompts, signal: stop.signal })
-    output.result(documentOf(written), (_document, paint) => renderWritten(written, paint))
+    output.printResult(documentOf(written), (_document, paint) => renderWritten(written, paint))
     return written.trouble === null ? 0 : failures[written.trouble.code].exit
   } catch (error) {
     if (!(error instanceof Stopped)) throw error
-    output.note('Nothing was written.')
+    output.printMessage('Nothing was written.')
     return failures.usage.exit
   }
 }
@@ -102,7 +102,7 @@ async function untilGood<T>(
       return await ask()
     } catch (error) {
       if (prompts === null || option !== undefined || !(error instanceof Failure)) throw error
-      output.note(error.message)
+      output.printMessage(error.message)
     }
   }
 }
@@ -130,7 +130,7 @@ async function agreed({ head }: ExportPreview, options: InitOptions, { output, p
   for (;;) {
     const { proposal, answers } = await settle(table, said, prompts)
     requireStatusColumn(proposal, options)
-    output.piece(renderProposal(shownProposal(proposal, options, output), output.paint))
+    output.printPart(renderProposal(shownProposal(proposal, options, output), output.paint))
     if (prompts === null || (await prompts.confirm('Is this how the export is to be read?'))) return proposal
     const change = await askChange(proposal, prompts)
     said = merged(answers, change.answers ?? {})
@@ -140,7 +140,7 @@ async function agreed({ head }: ExportPreview, options: InitOptions, { output, p
       table = await readTable(head, form)
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      output.note(error.message)
+      output.printMessage(error.message)
     }
   }
 }
@@ -170,7 +170,7 @@ async function keyOf(options: InitOptions, asking: Asking): Promise<{ keyFile: s
       return { keyFile, key: await keyIn(keyFile) }
     } catch (error) {
       if (prompts === null || !(error instanceof Failure)) throw error
-      output.note(`${error.message}, and say its name.`)
+      output.printMessage(`${error.message}, and say its name.`)
       keyFile = undefined
     }
   }
@@ -221,17 +221,17 @@ function documentOf({ file, proposal, permissions, trouble }: Written) {
 
 function renderWritten({ file, source, permissions, trouble }: Written, paint: Paint): string {
   const short = relative('.', file)
-  const named = short === 'rollcall.yaml' ? '' : ` --config ${shown(short.startsWith('..') ? file : short)}`
+  const named = short === 'rollcall.yaml' ? '' : ` --config ${escapeText(short.startsWith('..') ? file : short)}`
   return [
     '',
     ...(permissions === null
       ? []
       : ['What the key may do; nothing was changed to find out:', renderPermissions(permissions, paint), '']),
-    ...(trouble === null ? [] : [`${paint('red', '✖')} ${shown(trouble.message)}`]),
+    ...(trouble === null ? [] : [`${paint('red', '✖')} ${escapeText(trouble.message)}`]),
     ...(typeof source.path === 'string' && source.path.includes('*')
-      ? [`Exports: the newest file that matches ${shown(source.path)}`]
+      ? [`Exports: the newest file that matches ${escapeText(source.path)}`]
       : []),
-    `${paint('green', '✔')} ${shown(file)} is written. Next:`,
+    `${paint('green', '✔')} ${escapeText(file)} is written. Next:`,
     `  rollcall check${named}  tests everything, and changes nothing`,
     `  rollcall plan${named}   shows what a run would do`,
     `  rollcall sync${named}   runs once`,

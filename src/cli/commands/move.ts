@@ -1,7 +1,7 @@
 import { holdsReference, readReferences, resolveReferences } from '../../daemon/config/references.ts'
 import { moveStore } from '../../daemon/installation/move.ts'
 import { Failure } from '../../errors.ts'
-import { counted, shown } from '../render/text.ts'
+import { pluralize, escapeText } from '../render/text.ts'
 import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
 import { type CommonOptions, configOf } from '../session/session.ts'
@@ -18,10 +18,10 @@ export async function move({ to, by, ...options }: MoveOptions): Promise<number>
       'a daemon works on the store: stop it, move, and start it with the new database',
     )
   const moved = await moveStore(config, { to: await addressOf(to, config.folder), by, now: () => new Date() })
-  output.result(moved, (done, paint) =>
+  output.printResult(moved, (done, paint) =>
     [
-      `${paint('green', '✔')} ${counted(done.people, 'person', 'people')} and the whole history are in ${shown(done.to)}`,
-      `${paint('dim', '-')} write its address as "database" into the configuration, and start; ${shown(done.from)} refuses to be opened from now on`,
+      `${paint('green', '✔')} ${pluralize(done.people, 'person', 'people')} and the whole history are in ${escapeText(done.to)}`,
+      `${paint('dim', '-')} write its address as "database" into the configuration, and start; ${escapeText(done.from)} refuses to be opened from now on`,
     ].join('\n'),
   )
   return 0

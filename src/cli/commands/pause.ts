@@ -1,6 +1,6 @@
 import type { PauseState } from '../../contract/control/pauses.ts'
-import { formatInstant, type Paint, shown } from '../render/text.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
+import { formatInstant, type Paint, escapeText } from '../render/text.ts'
+import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
 export type ResumeOptions = CommonOptions & { readonly by: string }
 export type PauseOptions = ResumeOptions & { readonly reason: string; readonly until?: string }
@@ -8,10 +8,10 @@ export type PauseOptions = ResumeOptions & { readonly reason: string; readonly u
 /** Keeps a connection from taking in anything new by itself. */
 export async function pause(name: string | undefined, options: PauseOptions): Promise<number> {
   return await withSession(options, {}, async ({ config, control, output }) => {
-    const connection = connectionNamed(named(name, options), config)
+    const connection = requireConnection(named(name, options), config)
     const { reason, until, by } = options
     const body = { reason, by, ...(until !== undefined && { until }) }
-    output.result(await control.pauseConnection({ params: { connection }, body }), renderPause)
+    output.printResult(await control.pauseConnection({ params: { connection }, body }), renderPause)
     return 0
   })
 }
@@ -19,9 +19,9 @@ export async function pause(name: string | undefined, options: PauseOptions): Pr
 /** Ends the pause of a connection. */
 export async function resume(name: string | undefined, options: ResumeOptions): Promise<number> {
   return await withSession(options, {}, async ({ config, control, output }) => {
-    const connection = connectionNamed(named(name, options), config)
+    const connection = requireConnection(named(name, options), config)
     const body = { by: options.by }
-    output.result(await control.resumeConnection({ params: { connection }, body }), renderPause)
+    output.printResult(await control.resumeConnection({ params: { connection }, body }), renderPause)
     return 0
   })
 }
@@ -33,7 +33,7 @@ function named<T extends CommonOptions>(connection: string | undefined, options:
 export function renderPause({ connection, paused }: PauseState, paint: Paint): string {
   const tick = paint('green', '✔')
   if (paused === null)
-    return `${tick} ${shown(connection)} is no longer paused; what was missed is made up for by the daemon`
+    return `${tick} ${escapeText(connection)} is no longer paused; what was missed is made up for by the daemon`
   const end = paused.until === null ? 'until "rollcall resume"' : `until ${formatInstant(paused.until)}`
-  return `${tick} ${shown(connection)} is paused ${end}: no schedule, watched folder or event starts a run; "rollcall sync" still does`
+  return `${tick} ${escapeText(connection)} is paused ${end}: no schedule, watched folder or event starts a run; "rollcall sync" still does`
 }

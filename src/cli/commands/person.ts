@@ -1,17 +1,17 @@
 import { renderPerson } from '../render/person.ts'
-import { personNamed } from '../session/person-name.ts'
+import { requirePerson } from '../session/person-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type PersonOptions = CommonOptions & { readonly showValues?: boolean }
 
 /** Shows what is desired and confirmed of a person, and how it came about. */
 export async function person(name: string, options: PersonOptions): Promise<number> {
-  return await withSession(options, { looks: true }, async (session) => {
+  return await withSession(options, { isReadOnly: true }, async (session) => {
     const { control, output } = session
-    const { connection, identityId } = await personNamed(session, name, options)
+    const { connection, identityId } = await requirePerson(session, name, options)
     const params = { connection, identityId }
     const found = await control.getPerson({ params, query: { values: output.mayShowValues(options) } })
-    output.result(found, renderPerson)
+    output.printResult(found, renderPerson)
     return 0
   })
 }

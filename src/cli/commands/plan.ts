@@ -1,6 +1,6 @@
 import { Failure, failures } from '../../errors.ts'
 import { renderPlan } from '../render/plan.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
+import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
 export type PlanOptions = CommonOptions & {
   readonly showValues?: boolean
@@ -10,7 +10,7 @@ export type PlanOptions = CommonOptions & {
 
 /** Shows what a run would do now; the exit code tells whether it would be held. */
 export async function plan(options: PlanOptions): Promise<number> {
-  return await withSession(options, { looks: true }, async (session) => {
+  return await withSession(options, { isReadOnly: true }, async (session) => {
     const { config, control, output } = session
     const { person, out } = options
     // A file of one's own is no log and no pipe.
@@ -18,23 +18,23 @@ export async function plan(options: PlanOptions): Promise<number> {
     if (person !== undefined && out !== undefined)
       throw new Failure('usage', '--out keeps the plan of all people: leave out --person')
     if (person !== undefined) {
-      const [{ personInSource }, { renderPersonPlan }] = await Promise.all([
+      const [{ resolvePersonInSource: personInSource }, { renderPersonPlan }] = await Promise.all([
         import('../session/person-name.ts'),
         import('../render/person-account.ts'),
       ])
       const { connection, identityId } = await personInSource(session, person, options)
       const asked = { params: { connection }, query, body: { person: identityId } }
       const document = await control.planPerson(asked)
-      output.result(document, renderPersonPlan)
+      output.printResult(document, renderPersonPlan)
       return exitOf(document)
     }
-    const params = { connection: connectionNamed(options, config) }
+    const params = { connection: requireConnection(options, config) }
     const document = await control.planConnection({ params, query })
-    if (out === undefined) output.result(document, renderPlan)
+    if (out === undefined) output.printResult(document, renderPlan)
     else {
       const { writePlanFile } = await import('../session/plan-file.ts')
       await writePlanFile(out, document)
-      output.result(
+      output.printResult(
         { file: out, digest: document.digest },
         () => `The plan is kept in ${out}: rollcall sync --plan ${out}`,
       )

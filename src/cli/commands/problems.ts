@@ -12,7 +12,7 @@ export type ProblemsOptions = CommonOptions & { readonly showValues?: boolean }
 
 /** Lists the changes that do not come to pass, the people whose rows cannot be read or contradict themselves, those whom only the platform knows, and the events that could not be understood. */
 export async function problems(options: ProblemsOptions): Promise<number> {
-  return await withSession(options, { looks: true }, async ({ config, control, output }) => {
+  return await withSession(options, { isReadOnly: true }, async ({ config, control, output }) => {
     const { connection } = options
     const values = output.mayShowValues(options)
     const found = await allPages((after?: string) =>
@@ -36,7 +36,7 @@ export async function problems(options: ProblemsOptions): Promise<number> {
       notEffective,
       events: events.flat(),
     }
-    output.result(document, renderLists)
+    output.printResult(document, renderLists)
     return 0
   })
 }

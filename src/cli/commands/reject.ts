@@ -1,5 +1,5 @@
 import { renderOutcome } from '../render/run.ts'
-import { runNamed } from '../session/run-name.ts'
+import { requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type RejectOptions = CommonOptions & { readonly by: string; readonly reason?: string }
@@ -8,8 +8,8 @@ export type RejectOptions = CommonOptions & { readonly by: string; readonly reas
 export async function reject(name: string, options: RejectOptions): Promise<number> {
   const { by, reason, connection } = options
   return await withSession(options, {}, async ({ control, output }) => {
-    const runId = await runNamed(control, name, { connection })
-    output.result(await control.rejectRun({ params: { runId }, body: { by, reason, connection } }), renderOutcome)
+    const runId = await requireRunId(control, name, { connection })
+    output.printResult(await control.rejectRun({ params: { runId }, body: { by, reason, connection } }), renderOutcome)
     return 0
   })
 }

@@ -8,8 +8,8 @@ import { errorCode, Failure } from '../../errors.ts'
 import { standardOutput } from '../../text/print.ts'
 import { jsonText } from '../../text/escape.ts'
 import { renderLeaverReport } from '../render/leavers.ts'
-import { counted } from '../render/text.ts'
-import { dayOf } from '../session/dates.ts'
+import { pluralize } from '../render/text.ts'
+import { parseDay } from '../session/dates.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type ReportFormat = 'csv' | 'json' | 'html'
@@ -31,23 +31,23 @@ export async function reportLeavers(options: ReportLeaversOptions): Promise<numb
   if (pack !== undefined) return await packLeavers({ ...options, pack }, { from, to })
   const { out } = options
   const format = options.format ?? formatOf(out)
-  return await withSession(options, { looks: true }, async ({ control, output }) => {
+  return await withSession(options, { isReadOnly: true }, async ({ control, output }) => {
     // Who names a file, or asks for JSON, has a place for values; a terminal has one too.
     const values = out === undefined ? output.mayShowValues(options) : (options.showValues ?? false)
     const report = await control.reportLeavers({ query: { from, to, connection: options.connection, values } })
     const whole = { csv: leaversCsv, html: leaversPage, json: jsonText }
     if (out !== undefined) {
       await writeReport(out, whole[format ?? 'json'](report))
-      output.note(renderWritten(report.leavers.length, { from, to }, out))
-      if (options.json) output.result({ file: out, leavers: report.leavers.length }, String)
-    } else if (format === undefined || options.json) output.result(report, renderLeaverReport)
+      output.printMessage(renderWritten(report.leavers.length, { from, to }, out))
+      if (options.json) output.printResult({ file: out, leavers: report.leavers.length }, String)
+    } else if (format === undefined || options.json) output.printResult(report, renderLeaverReport)
     else standardOutput.print(whole[format](report))
     return 0
   })
 }
 
 function renderWritten(leavers: number, { from, to }: { from: string; to: string }, file: string): string {
-  return `${counted(leavers, 'departure')} from ${from} to ${to} ${leavers === 1 ? 'is' : 'are'} in ${file}`
+  return `${pluralize(leavers, 'departure')} from ${from} to ${to} ${leavers === 1 ? 'is' : 'are'} in ${file}`
 }
 
 /** The format that the ending of a file names. */
@@ -67,10 +67,10 @@ async function packLeavers(
   const { pack: file, connection, showValues: values = false } = options
   if (options.out !== undefined || options.format !== undefined)
     throw new Failure('usage', '--pack holds every format: leave out --out and --format')
-  return await withSession(options, { looks: true }, async ({ control, output }) => {
+  return await withSession(options, { isReadOnly: true }, async ({ control, output }) => {
     const { files, leavers } = await control.packLeavers({ query: { ...period, connection, values } })
     await writeReport(file, await zip(files))
-    output.result({ file, leavers }, () => `${renderWritten(leavers, period, file)}, signed`)
+    output.printResult({ file, leavers }, () => `${renderWritten(leavers, period, file)}, signed`)
     return 0
   })
 }
@@ -84,8 +84,8 @@ async function zip(files: LeaverPack['files']): Promise<Buffer> {
 
 /** The period that the options name; the last ninety days where they name none. */
 function periodOf(options: ReportLeaversOptions): { from: string; to: string } {
-  const to = options.to === undefined ? Temporal.Now.plainDateISO('UTC') : dayOf('--to', options.to)
-  const from = options.from === undefined ? to.subtract({ days: defaultDays }) : dayOf('--from', options.from)
+  const to = options.to === undefined ? Temporal.Now.plainDateISO('UTC') : parseDay('--to', options.to)
+  const from = options.from === undefined ? to.subtract({ days: defaultDays }) : parseDay('--from', options.from)
   if (Temporal.PlainDate.compare(from, to) > 0)
     throw new Failure('usage', `the period ends before it begins: ${from} to ${to}`)
   return { from: from.toString(), to: to.toString() }

@@ -5,7 +5,7 @@ import { restoreStore } from '../../daemon/installation/restore.ts'
 import { Failure, type FailureCode, failures } from '../../errors.ts'
 import { createEvents } from '../../telemetry/events.ts'
 import { createLogger } from '../../telemetry/log.ts'
-import { counted, type Paint } from '../render/text.ts'
+import { pluralize, type Paint } from '../render/text.ts'
 import { type Control, controlOverSocket } from '../session/control-client.ts'
 import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
@@ -34,7 +34,7 @@ export async function restore(file: string, options: RestoreOptions): Promise<nu
         return next && controlOverSocket(next)
       })
     : await restoreStore(config, request, { events, now: () => new Date() })
-  output.result(restored, renderRestored)
+  output.printResult(restored, renderRestored)
   return 0
 }
 
@@ -78,13 +78,13 @@ async function outcomeAt(control: Control | null) {
 
 export function renderRestored({ madeAt, people, runsEnded, entriesLost }: Restored, paint: Paint): string {
   const lines = [
-    `${paint('green', '✔')} the store is as it was at ${madeAt}: it knows ${counted(people, 'person', 'people')}`,
+    `${paint('green', '✔')} the store is as it was at ${madeAt}: it knows ${pluralize(people, 'person', 'people')}`,
   ]
   if (runsEnded > 0)
-    lines.push(`${paint('dim', '-')} ${counted(runsEnded, 'run')} under way then ended; the next run plans again`)
+    lines.push(`${paint('dim', '-')} ${pluralize(runsEnded, 'run')} under way then ended; the next run plans again`)
   if (entriesLost !== null && entriesLost > 0)
     lines.push(
-      `${paint('yellow', '!')} ${counted(entriesLost, 'entry', 'entries')} of the audit trail signed after it are not in it`,
+      `${paint('yellow', '!')} ${pluralize(entriesLost, 'entry', 'entries')} of the audit trail signed after it are not in it`,
     )
   lines.push(
     `${paint('dim', '-')} the next run learns from the platform what happened since, and plans only then; retractions since have to be asked for again`,

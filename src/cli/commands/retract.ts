@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import { renderOutcome } from '../render/run.ts'
-import { exitOf, settle } from '../session/follow-run.ts'
-import { personNamed } from '../session/person-name.ts'
+import { exitCodeOf, followAndReport } from '../session/follow-run.ts'
+import { requirePerson } from '../session/person-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type RetractOptions = CommonOptions & {
@@ -19,20 +19,20 @@ export async function retract(name: string, options: RetractOptions): Promise<nu
   if (reason === undefined) throw new Failure('usage', "required option '--reason <text>' not specified")
   return await withSession(options, {}, async (session) => {
     const { control, output } = session
-    const { connection, identityId } = await personNamed(session, name, options)
+    const { connection, identityId } = await requirePerson(session, name, options)
     const params = { connection, identityId }
     const run = await control.retractPerson({ params, body: { reason, by } })
-    output.result(run, renderOutcome)
-    return exitOf(run)
+    output.printResult(run, renderOutcome)
+    return exitCodeOf(run)
   })
 }
 
 /** Stays until the person has been sent again. */
 async function takeBack(name: string, options: RetractOptions): Promise<number> {
-  return await withSession(options, { works: true }, async (session) => {
-    const { connection, identityId } = await personNamed(session, name, options)
+  return await withSession(options, { hasWorkers: true }, async (session) => {
+    const { connection, identityId } = await requirePerson(session, name, options)
     const params = { connection, identityId }
     const run = await session.control.withdrawRetraction({ params, body: { by: options.by } })
-    return await settle(session, run, options.wait)
+    return await followAndReport(session, run, options.wait)
   })
 }

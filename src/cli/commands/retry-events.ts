@@ -1,17 +1,17 @@
-import { counted } from '../render/text.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
+import { pluralize } from '../render/text.ts'
+import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
 export type RetryOptions = CommonOptions & { readonly by: string }
 
 /** Has rejected events read again, as when the mapping was mended. */
 export async function retryEvents(ids: readonly string[], options: RetryOptions): Promise<number> {
   return await withSession(options, {}, async ({ config, control, output }) => {
-    const params = { connection: connectionNamed(options, config) }
+    const params = { connection: requireConnection(options, config) }
     const done = await control.retryEvents({
       params,
       body: { ...(ids.length > 0 && { ids: [...ids] }), by: options.by },
     })
-    output.result(done, ({ events: count }) => `${counted(count, 'event')} will be read again by the next run`)
+    output.printResult(done, ({ events: count }) => `${pluralize(count, 'event')} will be read again by the next run`)
     return 0
   })
 }

@@ -2,9 +2,9 @@ import type { RevertAccount, Run } from '../../contract/control/shapes.ts'
 import { renderRevertAccount } from '../render/revert-account.ts'
 import { renderOutcome } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
-import { exitOf, waitForEnd } from '../session/follow-run.ts'
+import { exitCodeOf, waitForEnd } from '../session/follow-run.ts'
 import { accountOf } from '../session/run-account.ts'
-import { runNamed } from '../session/run-name.ts'
+import { requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type RevertOptions = CommonOptions & { readonly reason: string; readonly by: string; readonly wait: number }
@@ -13,14 +13,14 @@ type RevertRun = Run & { readonly reverted: RevertAccount | null }
 
 /** Takes back what a run did, and stays until that has come to rest. */
 export async function revert(name: string, { reason, by, wait, ...options }: RevertOptions): Promise<number> {
-  return await withSession(options, { works: true }, async (session) => {
+  return await withSession(options, { hasWorkers: true }, async (session) => {
     const { control, output } = session
-    const runId = await runNamed(control, name)
+    const runId = await requireRunId(control, name)
     const asked = await control.revertRun({ params: { runId }, body: { reason, by } })
     const run = await waitForEnd(session, asked, wait)
     const account = await accountOf(control, run, { values: false })
-    output.result({ ...run, reverted: account?.revert ?? null }, renderRevertRun)
-    return exitOf(run)
+    output.printResult({ ...run, reverted: account?.revert ?? null }, renderRevertRun)
+    return exitCodeOf(run)
   })
 }
 

@@ -10,10 +10,10 @@ import { causeOf, progressText } from '../render/progress.ts'
 import { renderJudgement, renderRun, renderVerification } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
 import type { Control } from '../session/control-client.ts'
-import { exitOf } from '../session/follow-run.ts'
+import { exitCodeOf } from '../session/follow-run.ts'
 import { watch } from '../session/live.ts'
 import { allPages } from '../session/pages.ts'
-import { runNamed } from '../session/run-name.ts'
+import { requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
 export type RunDetailOptions = CommonOptions & { readonly showValues?: boolean; readonly follow?: boolean }
@@ -32,9 +32,9 @@ const examplesShown = 20
 
 export async function run(name: string, options: RunDetailOptions): Promise<number> {
   if (options.follow) return await follow(name, options)
-  return await withSession(options, { looks: true }, async ({ control, output }) => {
+  return await withSession(options, { isReadOnly: true }, async ({ control, output }) => {
     const showing = { values: output.mayShowValues(options), whole: output.json }
-    output.result(await runDetail(control, await runNamed(control, name, options), showing), renderRunDetail)
+    output.printResult(await runDetail(control, await requireRunId(control, name, options), showing), renderRunDetail)
     return 0
   })
 }
@@ -45,7 +45,7 @@ async function follow(name: string, options: RunDetailOptions): Promise<number> 
   let runId: string | null = null
   const { seen, brokenOff } = await watch(options, {
     async look(control) {
-      runId ??= await runNamed(control, name, options)
+      runId ??= await requireRunId(control, name, options)
       return await control.getRun({ params: { runId } })
     },
     render: (one, paint) => [renderRun(one, paint), '', progressText(one, paint)].join('\n'),
@@ -53,7 +53,7 @@ async function follow(name: string, options: RunDetailOptions): Promise<number> 
     isOver: (one) => isResting(one),
   })
   if (brokenOff !== null) return brokenOff
-  return seen === null ? 0 : exitOf(seen)
+  return seen === null ? 0 : exitCodeOf(seen)
 }
 
 function mark(one: Run | null): string {

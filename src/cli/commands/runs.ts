@@ -20,8 +20,8 @@ export async function runs(options: RunsOptions): Promise<number> {
     })
     return 0
   }
-  return await withSession(options, { looks: true }, async ({ control, output }) => {
-    output.result(await list(control), ({ runs: listed }, paint) => renderRuns(listed, paint))
+  return await withSession(options, { isReadOnly: true }, async ({ control, output }) => {
+    output.printResult(await list(control), ({ runs: listed }, paint) => renderRuns(listed, paint))
     return 0
   })
 }

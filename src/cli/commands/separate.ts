@@ -1,6 +1,6 @@
 import { renderOutcome } from '../render/run.ts'
-import { exitOf, waitForEnd } from '../session/follow-run.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session/session.ts'
+import { exitCodeOf, waitForEnd } from '../session/follow-run.ts'
+import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
 export type SeparateOptions = CommonOptions & {
   readonly on?: string
@@ -14,12 +14,12 @@ export async function separate(
   identityIds: readonly string[],
   { on, reason, by, wait, ...options }: SeparateOptions,
 ): Promise<number> {
-  return await withSession(options, { works: true }, async (session) => {
+  return await withSession(options, { hasWorkers: true }, async (session) => {
     const { config, control, output } = session
-    const params = { connection: connectionNamed(options, config) }
+    const params = { connection: requireConnection(options, config) }
     const asked = await control.separateForeign({ params, body: { identityIds: [...identityIds], on, reason, by } })
     const run = await waitForEnd(session, asked, wait)
-    output.result(run, renderOutcome)
-    return exitOf(run)
+    output.printResult(run, renderOutcome)
+    return exitCodeOf(run)
   })
 }

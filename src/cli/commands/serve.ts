@@ -47,7 +47,10 @@ export async function serve(options: ServeOptions): Promise<number> {
   })
   using hangUps = listenForHangUp(() => process.kill(process.pid, 'SIGTERM'))
   let restoration: Restoration | null = null
-  const reloads: Reloads & { last: Reload | null } = { last: null, ask: () => setTimeout(hangUps.ask, askedAfterMs) }
+  const reloads: Reloads & { last: Reload | null } = {
+    last: null,
+    ask: () => setTimeout(hangUps.request, askedAfterMs),
+  }
   let lastGood: Config | null = null
   for (;;) {
     const { asked, ask } = askedOnce<AskedRestore>()
@@ -166,9 +169,9 @@ export async function nextLife({
 }: Asking): Promise<AskedRestore | { config: Config } | null> {
   const stopped = aborted(stop)
   for (;;) {
-    const what = await Promise.race([asked, stopped, hangUps.asked().then(() => 'hang up' as const)])
+    const what = await Promise.race([asked, stopped, hangUps.requested().then(() => 'hang up' as const)])
     if (what !== 'hang up') return what
-    hangUps.take()
+    hangUps.reset()
     const config = await reread()
     if (config !== null) return { config }
   }

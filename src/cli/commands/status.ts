@@ -1,7 +1,7 @@
 import type { Status } from '../../contract/control/shapes.ts'
 import { causeOf, progressText } from '../render/progress.ts'
 import { renderStatus } from '../render/status.ts'
-import { type Paint, shown } from '../render/text.ts'
+import { type Paint, escapeText } from '../render/text.ts'
 import { watch } from '../session/live.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
@@ -12,8 +12,8 @@ export async function status(options: StatusOptions): Promise<number> {
     await watch(options, { look: (control) => control.status({}), render: renderStatus, changes: statusChanges })
     return 0
   }
-  return await withSession(options, { looks: true }, async ({ control, output }) => {
-    output.result(await control.status({}), renderStatus)
+  return await withSession(options, { isReadOnly: true }, async ({ control, output }) => {
+    output.printResult(await control.status({}), renderStatus)
     return 0
   })
 }
@@ -32,7 +32,7 @@ export function statusChanges(now: Status, before: Status | null, paint: Paint):
   const platform = isNews ? [now.platformDelay ?? 'the platform answers again'] : []
   return [
     ...lines,
-    ...platform.map(shown),
+    ...platform.map(escapeText),
     ...[...open.difference(closed)].map((alert) => `${paint('red', 'alert')} ${alert}`),
     ...[...closed.difference(open)].map((alert) => `${paint('green', 'over')}  ${alert}`),
   ]

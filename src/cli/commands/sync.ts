@@ -4,12 +4,12 @@ import { Failure, failures } from '../../errors.ts'
 import { renderPersonAccount } from '../render/person-account.ts'
 import { renderOutcome } from '../render/run.ts'
 import { peopleNotInStep } from '../render/tallies.ts'
-import { counted, formatInstant, type Paint } from '../render/text.ts'
-import { exitOf, restedRuns, settle, waitForEnd } from '../session/follow-run.ts'
-import { personInSource } from '../session/person-name.ts'
+import { pluralize, formatInstant, type Paint } from '../render/text.ts'
+import { exitCodeOf, restingRunIds, followAndReport, waitForEnd } from '../session/follow-run.ts'
+import { resolvePersonInSource } from '../session/person-name.ts'
 import { readPlanFile } from '../session/plan-file.ts'
 import { accountOf } from '../session/run-account.ts'
-import { type CommonOptions, connectionNamed, type Session, withSession } from '../session/session.ts'
+import { type CommonOptions, requireConnection, type Session, withSession } from '../session/session.ts'
 
 export type SyncOptions = CommonOptions & {
   readonly full?: boolean
@@ -27,17 +27,17 @@ export type SyncOptions = CommonOptions & {
 /** Asks for a run and stays until it has come to rest. */
 export async function sync({ plan: file, ...options }: SyncOptions): Promise<number> {
   const plan = file === undefined ? undefined : await keptIn(file, options)
-  return await withSession(options, { works: true }, async (session) => {
+  return await withSession(options, { hasWorkers: true }, async (session) => {
     const { full = false, verify = false, person, by } = options
     if (person !== undefined && plan) throw new Failure('usage', '--plan is of all people: leave out --person')
     if (person !== undefined) return await syncPerson(session, { ...options, person })
-    const connection = connectionNamed(plan ?? options, session.config)
+    const connection = requireConnection(plan ?? options, session.config)
     const body = { full, verify, by, ...(plan && { plan: plan.kept }) }
-    const restedBefore = await restedRuns(session, connection)
+    const restedBefore = await restingRunIds(session, connection)
     const run = await session.control.startRun({ params: { connection }, body })
     const { paused } = await session.control.getPause({ params: { connection } })
-    if (paused) session.output.note(pausedNote(connection, paused))
-    const exit = await settle(session, run, options.wait, { restedBefore })
+    if (paused) session.output.printMessage(pausedNote(connection, paused))
+    const exit = await followAndReport(session, run, options.wait, { restingBefore: restedBefore })
     return exit === 0 && options.strict ? await exitOfPeople(session, connection) : exit
   })
 }
@@ -48,7 +48,7 @@ async function exitOfPeople({ control, config, output }: Session, connection: st
   const lines = connections
     .filter(({ name }) => name === connection || config.connections.get(name)?.linkedTo === connection)
     .flatMap(strictFaults)
-  for (const line of lines) output.note(`! ${line}`)
+  for (const line of lines) output.printMessage(`! ${line}`)
   return lines.length === 0 ? 0 : failures.finished_with_problems.exit
 }
 
@@ -60,7 +60,7 @@ export function strictFaults(connection: ConnectionStatus): string[] {
     ...peopleNotInStep(connection),
     ...(inbox === null || inbox.rejected === 0
       ? []
-      : [`${counted(inbox.rejected, 'event')} of ${name} could not be understood: rollcall problems`]),
+      : [`${pluralize(inbox.rejected, 'event')} of ${name} could not be understood: rollcall problems`]),
   ]
 }
 
@@ -76,12 +76,12 @@ type PersonRun = Run & { readonly person: PersonAccount | null }
 /** Has one person read and delivered, and shows the way from their row to the answer of the platform. */
 async function syncPerson(session: Session, { person, wait, by, ...options }: PersonOptions): Promise<number> {
   const { control, output } = session
-  const { connection, identityId } = await personInSource(session, person, options)
+  const { connection, identityId } = await resolvePersonInSource(session, person, options)
   const asked = await control.startRun({ params: { connection }, body: { person: identityId, by } })
   const run = await waitForEnd(session, asked, wait)
   const account = await accountOf(control, run, { values: output.mayShowValues(options) })
-  output.result({ ...run, person: account?.person ?? null }, renderPersonRun)
-  return exitOf(run)
+  output.printResult({ ...run, person: account?.person ?? null }, renderPersonRun)
+  return exitCodeOf(run)
 }
 
 function renderPersonRun({ person, ...run }: PersonRun, paint: Paint): string {

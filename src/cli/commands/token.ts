@@ -20,7 +20,7 @@ export async function tokenCreate(options: TokenCreateOptions): Promise<number> 
   const expiresAt = expires === undefined ? undefined : expiryOf(expires, new Date())
   return await withSession(options, {}, async ({ control, output }) => {
     const body = { name, role, ...(expiresAt !== undefined && { expiresAt }), by }
-    output.result(await control.createToken({ body }), renderNewToken)
+    output.printResult(await control.createToken({ body }), renderNewToken)
     return 0
   })
 }
@@ -28,14 +28,14 @@ export async function tokenCreate(options: TokenCreateOptions): Promise<number> 
 export async function tokenList(options: CommonOptions): Promise<number> {
   return await withSession(options, {}, async ({ control, output }) => {
     const { data } = await control.listTokens({})
-    output.result({ tokens: data }, renderTokens)
+    output.printResult({ tokens: data }, renderTokens)
     return 0
   })
 }
 
 export async function tokenRevoke(name: string, options: TokenRevokeOptions): Promise<number> {
   return await withSession(options, {}, async ({ control, output }) => {
-    output.result(await control.revokeToken({ params: { name }, body: { by: options.by } }), renderRevokedToken)
+    output.printResult(await control.revokeToken({ params: { name }, body: { by: options.by } }), renderRevokedToken)
     return 0
   })
 }

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ConnectionStatus } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
-import { counted, type Paint } from '../render/text.ts'
-import { type CommonOptions, connectionNamed, type Session, withSession } from '../session/session.ts'
+import { pluralize, type Paint } from '../render/text.ts'
+import { type CommonOptions, requireConnection, type Session, withSession } from '../session/session.ts'
 
 export type UnblockOptions = CommonOptions & { readonly by: string; readonly wait: number }
 
@@ -13,20 +13,20 @@ const pollMs = 250
 
 /** Has a blocked connection tried now, and stays until the platform has answered. */
 export async function unblock(options: UnblockOptions): Promise<number> {
-  return await withSession(options, { works: true }, async (session) => {
+  return await withSession(options, { hasWorkers: true }, async (session) => {
     const { config, control, output } = session
-    const connection = connectionNamed(options, config)
+    const connection = requireConnection(options, config)
     const before = await standing(session, connection)
     const { wasBlocked, due } = await control.unblockConnection({ params: { connection }, body: { by: options.by } })
     // Without anything to deliver there is nothing that could probe.
     const left = wasBlocked && due > 0 ? await probed(session, before, options.wait) : due
-    output.result({ connection, wasBlocked, due: left }, renderUnblocked)
+    output.printResult({ connection, wasBlocked, due: left }, renderUnblocked)
     return 0
   })
 }
 
 export function renderUnblocked({ connection, wasBlocked, due }: Unblocked, paint: Paint): string {
-  const waiting = due === 0 ? 'nothing waits to be delivered' : `${counted(due, 'person', 'people')} still to deliver`
+  const waiting = due === 0 ? 'nothing waits to be delivered' : `${pluralize(due, 'person', 'people')} still to deliver`
   if (!wasBlocked) return `${paint('dim', '-')} ${connection}: is not blocked; ${waiting}`
   return `${paint('green', '✔')} ${connection}: free again; ${waiting}`
 }
@@ -39,7 +39,7 @@ async function probed(session: Session, before: ConnectionStatus, waitSeconds: n
     if (now.blocked) throw new Failure('blocked', `${now.name} is blocked again: ${now.blocked.reason}`)
     if (hasAnswered(now, before)) return now.active?.remaining ?? 0
     if (performance.now() - startedAt > waitSeconds * 1000) {
-      const tried = `nothing of ${now.name} got through within ${counted(waitSeconds, 'second')}`
+      const tried = `nothing of ${now.name} got through within ${pluralize(waitSeconds, 'second')}`
       throw new Failure('platform_unreachable', `${tried}; it is tried again, and "rollcall problems" says when`)
     }
     await pause(pollMs, undefined, { signal: session.signal })

@@ -2,10 +2,10 @@ import { Agent, request } from 'undici'
 import type { Config, WebhookConfig } from '../../daemon/config/config.ts'
 import { type WebhookSample, webhookSample } from '../../daemon/webhooks/sample.ts'
 import { errorCode, Failure, type FailureCode } from '../../errors.ts'
-import { type Paint, shown } from '../render/text.ts'
+import { type Paint, escapeText } from '../render/text.ts'
 import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
-import { type CommonOptions, configOf, connectionNamed } from '../session/session.ts'
+import { type CommonOptions, configOf, requireConnection } from '../session/session.ts'
 
 export type WebhookTestOptions = CommonOptions & { readonly url?: string }
 
@@ -36,19 +36,19 @@ const endings: Readonly<Record<number, { readonly code: FailureCode; readonly he
 export async function webhookTest(name: string, options: WebhookTestOptions): Promise<number> {
   const output = createOutput(options)
   const config = await configOf(options, { secrets: 'when needed' })
-  const connection = connectionNamed({ connection: name }, config)
+  const connection = requireConnection({ connection: name }, config)
   const sample = await webhookSample(webhookOf(config, connection), { now: new Date() })
   const url = options.url === undefined ? await addressOf(config, connection) : addressFrom(options.url)
   const { status, text } = await post(url, sample)
   if (status !== 200) throw refused(url, status, text)
   const result: WebhookTest = { connection, url: placeOf(url), id: sample.id, status, answer: parsed(text) }
-  output.result(result, renderWebhookTest)
+  output.printResult(result, renderWebhookTest)
   return 0
 }
 
 export function renderWebhookTest({ connection, url, id, status }: WebhookTest, paint: Paint): string {
   return [
-    `${paint('green', '✔')} ${connection}: a signed sample was sent to ${shown(url)} and answered with ${status}`,
+    `${paint('green', '✔')} ${connection}: a signed sample was sent to ${escapeText(url)} and answered with ${status}`,
     `  It is kept as ${id}, and no run reads it.`,
   ].join('\n')
 }
@@ -101,7 +101,7 @@ function refused(url: URL, status: number, text: string): Failure {
     help: 'this is no webhook of Rollcall, or something stands between',
   }
   const answer = parsed(text)
-  const message = isObject(answer) && typeof answer.message === 'string' ? ` (${shown(answer.message)})` : ''
+  const message = isObject(answer) && typeof answer.message === 'string' ? ` (${escapeText(answer.message)})` : ''
   return new Failure(code, `${placeOf(url)} answered ${status}${message}: ${help}`)
 }
 

@@ -5,7 +5,7 @@ import { walk } from '../../http/client/walk.ts'
 import type { Night, NightEvent, Person } from './company.ts'
 
 /** What happened to one person, as the platform tells it afterwards. */
-export type Told = {
+export type PersonOutcome = {
   readonly identityId: string
   readonly event: NightEvent
   readonly separatedAt: string | null
@@ -19,7 +19,7 @@ export type Arrival = {
   readonly missing: readonly string[]
   /** Keys of those whom it holds and no export names. */
   readonly unexpected: readonly string[]
-  readonly story: readonly Told[]
+  readonly story: readonly PersonOutcome[]
 }
 
 /** What HR exported: before the last night, and in it. `today` is the date of the last export. */

@@ -4,7 +4,7 @@ import type { DemoOptions } from './play.ts'
 /** The demo. What it does is said at once: loading a platform and a daemon takes longer than a person waits without a word. */
 export async function demo(options: DemoOptions): Promise<number> {
   const output = createOutput(options)
-  output.note(
+  output.printMessage(
     'A platform, a company of 250 invented people, two nights of HR exports, and an export that is cut short.',
   )
   const { play } = await import('./play.ts')

@@ -13,7 +13,7 @@ import { createLogger } from '../../telemetry/log.ts'
 import { standardOutput } from '../../text/print.ts'
 import type { Control } from '../session/control-client.ts'
 import { followRun } from '../session/follow-run.ts'
-import { openHere } from '../session/command-context.ts'
+import { openLocally } from '../session/command-context.ts'
 import { createOutput } from '../session/output.ts'
 import { listenForStop } from '../session/stop-signal.ts'
 import { arrivedAt } from './arrival.ts'
@@ -64,7 +64,7 @@ export async function play(options: DemoOptions): Promise<number> {
   })
   const { key } = await operator.createKey({ body: { account, name: 'rollcall', permissions: 'all' } })
   const config = await configure(folder, { baseUrl: platform.baseUrl, key })
-  output.note(`The platform listens on ${platform.baseUrl}, everything lives in ${folder}.`)
+  output.printMessage(`The platform listens on ${platform.baseUrl}, everything lives in ${folder}.`)
 
   const summary = await withControl(config, signal, async (control) => {
     const today = lastNight(Temporal.Now.instant())
@@ -83,10 +83,10 @@ export async function play(options: DemoOptions): Promise<number> {
         identitySync: await operator.syncIdentities({ body: { account: account } }),
       }
       nights.push(night)
-      output.piece(`${renderNight(night, nights.length, output.paint)}\n`)
+      output.printPart(`${renderNight(night, nights.length, output.paint)}\n`)
     }
     const again = await oneNight(control, signal)
-    output.piece(renderAgain(again.run, output.paint))
+    output.printPart(renderAgain(again.run, output.paint))
     const cut = await secondAct(control, {
       drop: (which) => {
         const content = which === 'cut' ? cutShort(second.people) : toCsv(second.people)
@@ -94,7 +94,7 @@ export async function play(options: DemoOptions): Promise<number> {
       },
       night: async () => (await oneNight(control, signal)).run,
     })
-    output.piece(renderSecondAct(cut, output.paint))
+    output.printPart(renderSecondAct(cut, output.paint))
     const arrival = await arrivedAt(
       { baseUrl: platform.baseUrl, key },
       { before: first, now: second, today: today.toString() },
@@ -103,7 +103,7 @@ export async function play(options: DemoOptions): Promise<number> {
   })
 
   const document: DemoSummary = { ...summary, durationMs: Math.round(performance.now() - startedMs) }
-  output.result(document, renderDemo)
+  output.printResult(document, renderDemo)
   if (troubleOf(document) !== null) return failures.finished_with_problems.exit
   if (stays) await stayForALook(config, { platform: platform.baseUrl, folder, signal })
   return 0
@@ -118,7 +118,7 @@ async function oneNight(control: Control, signal: AbortSignal): Promise<{ plan: 
 }
 
 async function withControl<T>(config: Config, signal: AbortSignal, work: (control: Control) => Promise<T>): Promise<T> {
-  await using here = await openHere(config, { works: true, signal })
+  await using here = await openLocally(config, { hasWorkers: true, signal })
   return await work(here.control)
 }
 

@@ -3,8 +3,8 @@ import type { SyncResult } from '../../platform/identity-sync/sync-result.ts'
 import { renderChanges, renderGuards, renderRejects } from '../render/plan.ts'
 import { renderOutcome } from '../render/run.ts'
 import { countsText } from '../render/tallies.ts'
-import { aligned, counted, day, duration, number, type Paint } from '../render/text.ts'
-import type { Arrival, Told } from './arrival.ts'
+import { aligned, pluralize, day, duration, number, type Paint } from '../render/text.ts'
+import type { Arrival, PersonOutcome } from './arrival.ts'
 import type { NightEvent } from './company.ts'
 import type { SecondAct } from './second-act.ts'
 
@@ -48,7 +48,7 @@ export function renderNight(night: DemoNight, index: number, paint: Paint): stri
   return [
     paint('bold', `Night ${index}: ${night.export}`),
     first
-      ? `  ${countsText(plan.counts)} in ${counted(plan.rows, 'row')}`
+      ? `  ${countsText(plan.counts)} in ${pluralize(plan.rows, 'row')}`
       : indented(renderChanges(plan.changes, paint)),
     ...(plan.rejects.length > 0 ? [indented(renderRejects(plan.rejects, plan.source?.name ?? 'source', paint))] : []),
     indented(renderOutcome(run, paint)),
@@ -60,7 +60,7 @@ export function renderAgain(again: Run, paint: Paint): string {
   return [
     paint('bold', 'The same export once more'),
     indented(renderOutcome(again, paint)),
-    `  ${counted(requestsOf(again), 'request')} sent`,
+    `  ${pluralize(requestsOf(again), 'request')} sent`,
     '',
   ].join('\n')
 }
@@ -87,7 +87,7 @@ function renderHeld({ held, rejected }: SecondAct, paint: Paint): string[] {
   const shownLeavers = renderChanges(leavers.slice(0, namedLeavers), paint, held.counts ?? undefined)
   const failed = (held.guards ?? []).filter(({ ok }) => !ok)
   const requests = requestsOf(held)
-  const title = requests === 0 ? 'Held, and nothing was sent' : `Held, but ${counted(requests, 'request')} sent`
+  const title = requests === 0 ? 'Held, and nothing was sent' : `Held, but ${pluralize(requests, 'request')} sent`
   return [
     indented(renderGuards(failed, paint, title)),
     '',
@@ -101,7 +101,7 @@ function renderHeld({ held, rejected }: SecondAct, paint: Paint): string[] {
 /** What was sent for the two exports of the second act. Without a request, no one was separated. */
 function sentText({ rejected, repaired }: SecondAct): string {
   const [forCut, forWhole] = [requestsOf(rejected), requestsOf(repaired)]
-  const text = `${counted(forCut, 'request')} sent for the export that was cut short, ${number(forWhole)} for the whole one`
+  const text = `${pluralize(forCut, 'request')} sent for the export that was cut short, ${number(forWhole)} for the whole one`
   return forCut + forWhole === 0 ? `${text}: no one was separated` : text
 }
 
@@ -123,13 +123,13 @@ export function troubleOf({
   if (rejected.state !== 'rejected')
     return `the run of the export that was cut short is ${rejected.state}, and not rejected`
   if (requestsOf(rejected) > 0)
-    return `${counted(requestsOf(rejected), 'request')} sent for the export that was cut short`
+    return `${pluralize(requestsOf(rejected), 'request')} sent for the export that was cut short`
   const repeated = [
     { run: again, name: 'the same export once more' },
     { run: repaired, name: 'the whole export after the one that was cut short' },
   ]
   for (const { run, name } of repeated) {
-    if (requestsOf(run) > 0) return `${counted(requestsOf(run), 'request')} sent for ${name}`
+    if (requestsOf(run) > 0) return `${pluralize(requestsOf(run), 'request')} sent for ${name}`
     if (run.state !== 'unchanged') return `the run of ${name} ended as ${run.state}`
   }
   const { missing, unexpected } = arrival
@@ -145,7 +145,7 @@ export function renderDemo(summary: DemoSummary, paint: Paint): string {
   const badCells = nights.reduce((sum, { run }) => sum + (run.counts?.incomplete ?? 0), 0)
   const verdict =
     trouble === null
-      ? `${paint('green', '✔')} all ${number(arrival.arrived)} people are on the platform as HR says; ${counted(badCells, 'cell')} could not be read, with the reason`
+      ? `${paint('green', '✔')} all ${number(arrival.arrived)} people are on the platform as HR says; ${pluralize(badCells, 'cell')} could not be read, with the reason`
       : `${paint('red', '✖')} ${trouble}`
   return [
     paint('bold', 'What happened to whom, and why'),
@@ -155,7 +155,7 @@ export function renderDemo(summary: DemoSummary, paint: Paint): string {
   ].join('\n')
 }
 
-function outcome({ separatedAt, employmentStatus }: Told): string {
+function outcome({ separatedAt, employmentStatus }: PersonOutcome): string {
   const status = employmentStatus ?? 'not in personnel'
   return separatedAt === null ? status : `${status}, left ${day(separatedAt)}`
 }

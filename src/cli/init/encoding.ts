@@ -5,7 +5,7 @@ import type { Prompts } from '../session/prompts.ts'
 
 const another = 'another encoding'
 
-type Asking = { readonly prompts: Prompts | null; readonly output: Pick<Output, 'note'> }
+type Asking = { readonly prompts: Prompts | null; readonly output: Pick<Output, 'printMessage'> }
 type Read = { readonly form: FormChoice; readonly table: Table }
 
 /** The table of an export. Asks in which encoding it is where the export does not tell; `prompts`: null asks nothing. */
@@ -20,7 +20,7 @@ export async function tableOf(head: Head, form: FormChoice, { prompts, output }:
         return { form: said, table: await readTable(head, said) }
       } catch (trouble) {
         if (!(trouble instanceof Failure)) throw trouble
-        output.note(trouble.message)
+        output.printMessage(trouble.message)
       }
     }
   }

@@ -12,7 +12,7 @@ import {
 import { propose } from '../../daemon/proposal/propose.ts'
 import type { Table } from '../../daemon/proposal/table.ts'
 import { Failure } from '../../errors.ts'
-import { counted } from '../render/text.ts'
+import { pluralize } from '../render/text.ts'
 import type { Prompts } from '../session/prompts.ts'
 
 /** What the options of the command say of how an export is read. */
@@ -91,7 +91,7 @@ export async function answerTo(question: Question, prompts: Prompts): Promise<An
         { value: 'left', label: 'has left' },
         { value: 'open', label: 'I do not know yet: hold the plan' },
       ] as const
-      const what = `What does "${question.value}" in ${question.column} mean (${counted(question.rows, 'row')})?`
+      const what = `What does "${question.value}" in ${question.column} mean (${pluralize(question.rows, 'row')})?`
       return { statuses: { [question.value]: await prompts.choose(what, choices) } }
     }
     case 'contractor': {
@@ -100,7 +100,7 @@ export async function answerTo(question: Question, prompts: Prompts): Promise<An
         { value: 'contractor', label: 'a contractor' },
         { value: 'open', label: 'I do not know' },
       ] as const
-      const what = `Who is "${question.value}" in ${question.column} (${counted(question.rows, 'row')})?`
+      const what = `Who is "${question.value}" in ${question.column} (${pluralize(question.rows, 'row')})?`
       const meaning = await prompts.choose(what, choices)
       return { contractors: { [question.value]: meaning === 'open' ? null : meaning === 'contractor' } }
     }

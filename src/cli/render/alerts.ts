@@ -1,5 +1,5 @@
 import type { Alert, AlertChannel, AlertTest } from '../../contract/control/alerts.ts'
-import { counted, formatInstant, type Paint, shown } from './text.ts'
+import { pluralize, formatInstant, type Paint, escapeText } from './text.ts'
 
 /** What needs attention, one line each. */
 export function alertLines(alerts: readonly Alert[], paint: Paint): string[] {
@@ -17,7 +17,7 @@ export function renderAlerts(
       : data.flatMap((alert) => [headline(alert, paint), ...details(alert, paint)])),
     '',
     paint('bold', 'Channels'),
-    ...channels.map((channel) => `  ${shown(channel.name)} (${channel.type}): ${shown(taken(channel))}`),
+    ...channels.map((channel) => `  ${escapeText(channel.name)} (${channel.type}): ${escapeText(taken(channel))}`),
   ].join('\n')
 }
 
@@ -27,30 +27,30 @@ export function renderAlertTests({ data }: { readonly data: readonly AlertTest[]
     .map(({ channel, type, failure }) =>
       failure === null
         ? `${paint('green', '✔')} ${channel} (${type}): sent`
-        : `${paint('red', '✖')} ${channel} (${type}): ${shown(failure)}`,
+        : `${paint('red', '✖')} ${channel} (${type}): ${escapeText(failure)}`,
     )
     .join('\n')
 }
 
 function headline({ connection, kind, since, reason }: Alert, paint: Paint): string {
-  return `${paint('red', 'alert')}     ${connection}: ${kind} since ${formatInstant(since)}: ${shown(reason)}`
+  return `${paint('red', 'alert')}     ${connection}: ${kind} since ${formatInstant(since)}: ${escapeText(reason)}`
 }
 
 function details({ notified, link }: Alert, paint: Paint): string[] {
   const lines = notified.map(({ channel, sent, notifiedAt, lastFailure, nextAt }) => {
     const what =
-      notifiedAt === null ? 'nothing sent yet' : `${counted(sent, 'message')}, the last ${formatInstant(notifiedAt)}`
+      notifiedAt === null ? 'nothing sent yet' : `${pluralize(sent, 'message')}, the last ${formatInstant(notifiedAt)}`
     const next = nextAt === null ? '' : `, next ${formatInstant(nextAt)}`
-    return `  ${channel}: ${what}${next}${lastFailure === null ? '' : `; ${paint('yellow', shown(lastFailure))}`}`
+    return `  ${channel}: ${what}${next}${lastFailure === null ? '' : `; ${paint('yellow', escapeText(lastFailure))}`}`
   })
-  return [...lines, ...(link === null ? [] : [`  ${shown(link)}`])]
+  return [...lines, ...(link === null ? [] : [`  ${escapeText(link)}`])]
 }
 
 function sentText({ notified }: Alert): string {
   const channels = notified.filter(({ channel }) => channel !== 'log')
   const failing = channels.filter(({ lastFailure }) => lastFailure !== null)
   if (failing.length > 0)
-    return `not sent: ${failing.map(({ channel, lastFailure }) => `${channel}: ${shown(lastFailure ?? '')}`).join('; ')}`
+    return `not sent: ${failing.map(({ channel, lastFailure }) => `${channel}: ${escapeText(lastFailure ?? '')}`).join('; ')}`
   const times = (channels.length === 0 ? notified : channels).flatMap(({ notifiedAt }) => notifiedAt ?? [])
   const last = times.toSorted().at(-1)
   if (last === undefined) return 'not sent yet'

@@ -1,5 +1,5 @@
 import type { InboxEvent } from '../../contract/control/shapes.ts'
-import { headed, formatInstant, type Paint, shortId, shown } from './text.ts'
+import { headed, formatInstant, type Paint, shortId, escapeText } from './text.ts'
 
 /** Events as a table, one line each. */
 export function renderEvents(events: readonly InboxEvent[], paint: Paint): string {
@@ -10,7 +10,7 @@ export function renderEvents(events: readonly InboxEvent[], paint: Paint): strin
     formatInstant(event.receivedAt),
     event.state,
     event.runId === null ? '-' : shortId(event.runId),
-    shown([event.eventId ?? '', event.reason ?? ''].filter((text) => text !== '').join(': ')),
+    escapeText([event.eventId ?? '', event.reason ?? ''].filter((text) => text !== '').join(': ')),
   ])
   const head = ['EVENT', 'CONNECTION', 'RECEIVED', 'STATE', 'RUN', "SENDER'S ID, REASON"]
   return headed(head, rows, paint).join('\n')

@@ -1,5 +1,5 @@
 import type { Leaver, LeaverReport } from '../../contract/control/leavers.ts'
-import { age, headed, formatInstant, type Paint, shown } from './text.ts'
+import { age, headed, formatInstant, type Paint, escapeText } from './text.ts'
 
 /** The report in short: the figures of each connection, and the departures that need somebody. */
 export function renderLeaverReport({ from, to, connections, leavers }: LeaverReport, paint: Paint): string {
@@ -29,7 +29,7 @@ export function renderLeaverReport({ from, to, connections, leavers }: LeaverRep
   ]
   const wanting = leavers.filter(({ late, state }) => late || state === 'not_effective')
   return [
-    paint('bold', `Leavers whose last day lies from ${shown(from)} to ${shown(to)}`),
+    paint('bold', `Leavers whose last day lies from ${escapeText(from)} to ${escapeText(to)}`),
     ...headed(header, rows, paint),
     ...(wanting.length === 0 ? [] : ['', paint('bold', 'Late or not effective'), renderLeavers(wanting, paint)]),
   ].join('\n')
@@ -48,7 +48,7 @@ function clockLines(leaver: Leaver, paint: Paint): string[] {
     ...(visibleAt === null ? [] : [`effective ${formatInstant(visibleAt)}`]),
   ]
   return [
-    `  ${paint('bold', shown(identityId))}${leaver.name ? ` ${shown(leaver.name)}` : ''} · ${connection} · last day ${effectiveOn}${inferred ? ' (inferred)' : ''} · ${
+    `  ${paint('bold', escapeText(identityId))}${leaver.name ? ` ${escapeText(leaver.name)}` : ''} · ${connection} · last day ${effectiveOn}${inferred ? ' (inferred)' : ''} · ${
       state === 'not_effective' ? paint('red', 'acknowledged but not effective') : state
     }${late ? ` · ${paint('red', 'late')}` : ''}`,
     `    ${times.join(', ')}`,
@@ -57,7 +57,7 @@ function clockLines(leaver: Leaver, paint: Paint): string[] {
 }
 
 function findingText({ findingText: says, findingDetail, foundStatus, helps }: Leaver): string {
-  const status = foundStatus === null ? '' : ` (${shown(foundStatus)})`
-  const detail = findingDetail === null ? '' : `: ${shown(findingDetail)}`
+  const status = foundStatus === null ? '' : ` (${escapeText(foundStatus)})`
+  const detail = findingDetail === null ? '' : `: ${escapeText(findingDetail)}`
   return `${says}${status}${detail}. What helps: ${helps}`
 }

@@ -2,7 +2,7 @@ import { requestTexts } from '../../contract/control/person-texts.ts'
 import type { PersonAccount, PersonPlan } from '../../contract/control/shapes.ts'
 import { answerText, fieldText } from './person.ts'
 import { renderField, renderGuards, renderWarnings } from './plan.ts'
-import { aligned, formatInstant, type Paint, roomIn, shown } from './text.ts'
+import { aligned, formatInstant, type Paint, roomIn, escapeText } from './text.ts'
 
 type Cell = PersonAccount['rows'][number]['cells'][number]
 
@@ -10,11 +10,13 @@ type Cell = PersonAccount['rows'][number]['cells'][number]
 export function renderPersonAccount(account: PersonAccount, paint: Paint): string {
   const { identityId, source, asOf, rows, decision, evidence, delivery } = account
   const parts = [
-    [`${paint('bold', shown(identityId))} · ${shown(source)} · as of ${formatInstant(asOf)}`],
-    rows.length === 0 ? [`  ${shown(source)} has no row of this person`] : rows.flatMap((row) => rowLines(row, paint)),
+    [`${paint('bold', escapeText(identityId))} · ${escapeText(source)} · as of ${formatInstant(asOf)}`],
+    rows.length === 0
+      ? [`  ${escapeText(source)} has no row of this person`]
+      : rows.flatMap((row) => rowLines(row, paint)),
     [
       `${paint('bold', 'Decision')}  ${decision === 'none' ? 'nothing to send' : decision}`,
-      ...evidence.map((line) => `  ${shown(line)}`),
+      ...evidence.map((line) => `  ${escapeText(line)}`),
     ],
     delivery === null ? [] : deliveryLines(delivery, paint),
   ]
@@ -29,15 +31,15 @@ export function renderPersonPlan({ person, guards, warnings }: PersonPlan, paint
 
 function rowLines({ place, reason, cells }: PersonAccount['rows'][number], paint: Paint): string[] {
   const table = cells.map((cell) => [
-    shown(cell.column),
-    shown(cell.field),
+    escapeText(cell.column),
+    escapeText(cell.field),
     fieldText(cell.field, cell.text),
     readAs(cell),
   ])
   const head = ['COLUMN', 'FIELD', 'CELL', 'READ AS']
   return [
-    `${paint('bold', 'Row')}  ${shown(place)}`,
-    ...(reason === null ? [] : [`  ${paint('yellow', `does not count: ${shown(reason)}`)}`]),
+    `${paint('bold', 'Row')}  ${escapeText(place)}`,
+    ...(reason === null ? [] : [`  ${paint('yellow', `does not count: ${escapeText(reason)}`)}`]),
     ...aligned([head, ...table], (text, row) => (row === 0 ? paint('dim', text) : text), roomIn(paint, 2)).map(
       (line) => `  ${line}`,
     ),
@@ -45,7 +47,7 @@ function rowLines({ place, reason, cells }: PersonAccount['rows'][number], paint
 }
 
 function readAs({ value, field, normalised, keeps, reason }: Cell): string {
-  if (reason !== null) return `cannot be used: ${shown(reason)}`
+  if (reason !== null) return `cannot be used: ${escapeText(reason)}`
   if (keeps) return 'says nothing; what is known stays'
   return `${fieldText(field, value)}${normalised ? ' (normalised)' : ''}`
 }

@@ -2,14 +2,14 @@ import { personNotes } from '../../contract/control/person-texts.ts'
 import type { Person, PersonChange, RecordView } from '../../contract/control/shapes.ts'
 import { renderLeavers } from './leavers.ts'
 import { renderField } from './plan.ts'
-import { aligned, day, formatInstant, type Paint, roomIn, shortId, shown } from './text.ts'
+import { aligned, day, formatInstant, type Paint, roomIn, shortId, escapeText } from './text.ts'
 
 /** A person: what HR says beside what the platform acknowledged, and every change with what came of it. */
 export function renderPerson(person: Person, paint: Paint): string {
   const parts = [
-    `${paint('bold', shown(person.identityId))} · ${person.connection}${person.asOf === null ? '' : ` · as of ${formatInstant(person.asOf)}`}`,
+    `${paint('bold', escapeText(person.identityId))} · ${person.connection}${person.asOf === null ? '' : ` · as of ${formatInstant(person.asOf)}`}`,
     ...personNotes(person, { day, moment: formatInstant, key: String }).map(
-      (note) => `  ${paint('yellow', shown(note.join('')))}`,
+      (note) => `  ${paint('yellow', escapeText(note.join('')))}`,
     ),
     '',
     ...fieldTable(person, paint),
@@ -25,7 +25,11 @@ function fieldTable(person: Person, paint: Paint): string[] {
   const names = [...new Set([...Object.keys(person.desired ?? {}), ...Object.keys(person.confirmed ?? {})])]
   const rows = names
     .filter((name) => name !== 'identityId')
-    .map((name) => [shown(name), fieldText(name, person.desired?.[name]), fieldText(name, person.confirmed?.[name])])
+    .map((name) => [
+      escapeText(name),
+      fieldText(name, person.desired?.[name]),
+      fieldText(name, person.confirmed?.[name]),
+    ])
   return aligned(
     [['FIELD', 'HR SAYS', 'PLATFORM HAS'], ...rows],
     (text, row, column) => {
@@ -42,13 +46,13 @@ export function fieldText(name: string, value: RecordView[string] | undefined): 
   if (value === undefined || value === null) return '-'
   if (typeof value === 'object') return 'hidden'
   const isDate = (name === 'startedAt' || name === 'separatedAt') && String(value).includes('T')
-  return shown(isDate ? day(String(value)) : String(value))
+  return escapeText(isDate ? day(String(value)) : String(value))
 }
 
 function historyLines(change: PersonChange, paint: Paint): string[] {
   const fields = Object.entries(change.fields ?? {}).map(([name, field]) => renderField(name, field))
-  const details = [...(change.reason === undefined ? [] : [shown(change.reason)]), ...fields].join(', ')
-  const from = change.source === null ? '' : ` from ${shown(change.source)}`
+  const details = [...(change.reason === undefined ? [] : [escapeText(change.reason)]), ...fields].join(', ')
+  const from = change.source === null ? '' : ` from ${escapeText(change.source)}`
   return [
     `  ${formatInstant(change.plannedAt)}  ${paint('bold', change.kind)}  ${details}`.trimEnd(),
     `    run ${shortId(change.runId)}${from}`,
@@ -59,7 +63,7 @@ function historyLines(change: PersonChange, paint: Paint): string[] {
 /** How far a change has come, and what the platform answered. */
 export function answerText({ state, sentAt, answeredAt, answer }: PersonChange): string {
   if (answer === null) return sentAt === null ? state : `${state}, sent ${formatInstant(sentAt)}`
-  const message = answer.message === undefined ? '' : `: ${shown(answer.message)}`
+  const message = answer.message === undefined ? '' : `: ${escapeText(answer.message)}`
   const when = answeredAt === null ? '' : ` on ${formatInstant(answeredAt)}`
-  return `${state}, the platform answered ${shown(String(answer.status))}${when}${message}`
+  return `${state}, the platform answered ${escapeText(String(answer.status))}${when}${message}`
 }

@@ -6,7 +6,7 @@ import type {
   RunSummary,
   Verdict,
 } from '../../contract/control/shapes.ts'
-import { counted, day, levelMark, formatInstant, number, type Paint, type Style, short, shown } from './text.ts'
+import { pluralize, day, levelMark, formatInstant, number, type Paint, type Style, short, escapeText } from './text.ts'
 
 type Kind = ChangeView['kind']
 
@@ -72,7 +72,7 @@ function aboutPerson({ person = {}, why }: ChangeView): string[] {
   const manager = value('managerName') ?? value('managerId')
   const parts = [name || null, value('jobTitle'), manager && `manager ${manager}`, value('email')]
   const who = parts.filter((part) => part !== null).join(' · ')
-  return [...(who === '' ? [] : [who]), ...(why === undefined ? [] : [shown(why)])]
+  return [...(who === '' ? [] : [who]), ...(why === undefined ? [] : [escapeText(why)])]
 }
 
 /** A value that leaves room for others beside it. */
@@ -81,10 +81,10 @@ const maxValueLength = 60
 /** What a large plan does by field, and which managers' people leave. */
 export function renderSummary({ fields, managers, managersCount }: RunSummary, paint: Paint): string {
   const byField = fields.flatMap((field) => [
-    `  ${shown(field.field)}: ${counted(field.people, 'person', 'people')}${field.blanked > 0 ? `, ${number(field.blanked)} lose it` : ''}${field.filled > 0 ? `, ${number(field.filled)} get it first` : ''}`,
-    ...field.ways.map(({ way, people }) => `      ${number(people)}: ${shown(way)}`),
+    `  ${escapeText(field.field)}: ${pluralize(field.people, 'person', 'people')}${field.blanked > 0 ? `, ${number(field.blanked)} lose it` : ''}${field.filled > 0 ? `, ${number(field.filled)} get it first` : ''}`,
+    ...field.ways.map(({ way, people }) => `      ${number(people)}: ${escapeText(way)}`),
     ...(field.ways.length > 0 ? [] : field.values.flatMap(replacement)),
-    `      such as ${field.examples.map(shown).join(', ')}`,
+    `      such as ${field.examples.map(escapeText).join(', ')}`,
   ])
   const more = managersCount - managers.length
   const byManager = managers.map(({ manager, leavers, examples }) => {
@@ -94,7 +94,7 @@ export function renderSummary({ fields, managers, managersCount }: RunSummary, p
         : typeof manager === 'object'
           ? 'a manager'
           : short(String(manager), maxValueLength)
-    return `  ${who}: ${counted(leavers, 'leaver')}, such as ${examples.map(shown).join(', ')}`
+    return `  ${who}: ${pluralize(leavers, 'leaver')}, such as ${examples.map(escapeText).join(', ')}`
   })
   return blocks([
     byField.length === 0 ? '' : [paint('bold', 'By field'), ...byField].join('\n'),
@@ -118,7 +118,7 @@ function replacement({ from, to, people }: RunSummary['fields'][number]['values'
 
 /** What an operator should look at in the source, a line each. */
 export function renderWarnings(warnings: readonly string[], paint: Paint): string {
-  return warnings.map((warning) => `  ${levelMark('warning', paint)} ${shown(warning)}`).join('\n')
+  return warnings.map((warning) => `  ${levelMark('warning', paint)} ${escapeText(warning)}`).join('\n')
 }
 
 /** The verdicts of the guards; `title` stands above them. */
@@ -129,8 +129,8 @@ export function renderGuards(guards: readonly Verdict[], paint: Paint, title = '
     const mark = guard.ok ? paint('green', '✔') : paint('red', '✖')
     const below = [...(guard.hints ?? []), ...(guard.people ? [`such as ${guard.people.join(', ')}`] : [])]
     return [
-      `  ${mark} ${shown(guard.name.padEnd(width))}  ${verdictText(guard)}`.trimEnd(),
-      ...below.map((line) => `${' '.repeat(width + 6)}${shown(line)}`),
+      `  ${mark} ${escapeText(guard.name.padEnd(width))}  ${verdictText(guard)}`.trimEnd(),
+      ...below.map((line) => `${' '.repeat(width + 6)}${escapeText(line)}`),
     ]
   })
   return [paint('bold', title), ...lines].join('\n')
@@ -138,13 +138,13 @@ export function renderGuards(guards: readonly Verdict[], paint: Paint, title = '
 
 export function renderRejects(rejects: readonly RejectView[], file: string, paint: Paint): string {
   if (rejects.length === 0) return ''
-  const lines = rejects.map((reject) => `  ${levelMark(reject.level, paint)} ${shown(rejectText(reject, file))}`)
+  const lines = rejects.map((reject) => `  ${levelMark(reject.level, paint)} ${escapeText(rejectText(reject, file))}`)
   return [paint('bold', `Rejected rows and bad cells (${number(rejects.length)})`), ...lines].join('\n')
 }
 
 /** One field's difference: `separatedAt → 2026-11-20 (inferred)`; only its name where the value is hidden. */
 export function renderField(name: string, change: FieldChange): string {
-  const field = shown(name)
+  const field = escapeText(name)
   if ('gone' in change) return `${field} (value not kept)`
   if ('hidden' in change) return field
   const show = dateFields.includes(name) ? dateText : valueText
@@ -156,20 +156,20 @@ export function renderField(name: string, change: FieldChange): string {
 function heading(plan: PlanDocument, paint: Paint): string {
   const { unchanged, rejected, incomplete } = plan.counts
   return [
-    `${paint('bold', plan.connection)} · ${plan.source ? shown(plan.source.name) : 'nothing new'} · as of ${formatInstant(plan.asOf)}`,
-    `${counted(plan.rows, 'row')}, ${counted(plan.records, 'record')}, ${number(rejected)} rejected, ${number(incomplete)} with a bad cell, ${number(unchanged)} unchanged`,
+    `${paint('bold', plan.connection)} · ${plan.source ? escapeText(plan.source.name) : 'nothing new'} · as of ${formatInstant(plan.asOf)}`,
+    `${pluralize(plan.rows, 'row')}, ${pluralize(plan.records, 'record')}, ${number(rejected)} rejected, ${number(incomplete)} with a bad cell, ${number(unchanged)} unchanged`,
   ].join('\n')
 }
 
 function renderChange(change: ChangeView): string {
   const fields = Object.entries(change.fields ?? {}).map(([name, field]) => renderField(name, field))
-  const details = change.reason === undefined ? fields : [shown(change.reason), ...fields]
+  const details = change.reason === undefined ? fields : [escapeText(change.reason), ...fields]
   const carried = change.carried ? ['(still due from an earlier run)'] : []
-  return [shown(change.identityId), '', details.join(', '), ...carried].join(' ').trimEnd()
+  return [escapeText(change.identityId), '', details.join(', '), ...carried].join(' ').trimEnd()
 }
 
 function verdictText(guard: Verdict): string {
-  if (!guard.ok && guard.reason !== undefined) return shown(guard.reason)
+  if (!guard.ok && guard.reason !== undefined) return escapeText(guard.reason)
   return guard.limit === null ? number(guard.actual) : `${number(guard.actual)} of at most ${number(guard.limit)}`
 }
 
@@ -181,12 +181,12 @@ function rejectText({ line, event, column, reason }: RejectView, file: string): 
 type Value = string | boolean | null
 
 function dateText(value: Value): string {
-  return typeof value === 'string' ? shown(day(value)) : 'none'
+  return typeof value === 'string' ? escapeText(day(value)) : 'none'
 }
 
 function valueText(value: Value): string {
   if (value === null) return 'none'
-  return typeof value === 'string' ? `"${shown(value)}"` : String(value)
+  return typeof value === 'string' ? `"${escapeText(value)}"` : String(value)
 }
 
 function blocks(parts: readonly string[]): string {

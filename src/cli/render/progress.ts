@@ -1,7 +1,7 @@
 import type { Run } from '../../contract/control/shapes.ts'
 import type { Printer } from '../../text/print.ts'
 import { countsText } from './tallies.ts'
-import { counted, number, type Paint, shown } from './text.ts'
+import { pluralize, number, type Paint, escapeText } from './text.ts'
 
 /** Shows how a run comes along. */
 export type Progress = {
@@ -29,7 +29,7 @@ export function progressText(run: Run, paint: Paint): string {
   const { done, total } = delivery(run)
   const filled = total === 0 ? barWidth : Math.floor((done / total) * barWidth)
   const body = '='.repeat(filled).padEnd(barWidth, '·')
-  const problems = run.problems > 0 ? `, ${counted(run.problems, 'problem')}` : ''
+  const problems = run.problems > 0 ? `, ${pluralize(run.problems, 'problem')}` : ''
   return `${head} ${paint('cyan', body)} ${number(done)} of ${number(total)}${problems}${paint('yellow', delay)}`
 }
 
@@ -80,7 +80,7 @@ export function causeOf(delay: string | null | undefined): string {
 }
 
 function delayText({ delay }: Run): string {
-  return delay ? `, ${shown(delay)}` : ''
+  return delay ? `, ${escapeText(delay)}` : ''
 }
 
 function delivery({ confirmed, problems, remaining }: Run): { done: number; total: number } {

@@ -1,6 +1,6 @@
 import type { PermissionResult } from '../../daemon/probe/key-permissions.ts'
 import type { Proposal, ValueCount } from '../../daemon/proposal/proposal.ts'
-import { aligned, counted, type Paint, short, shown } from './text.ts'
+import { aligned, pluralize, type Paint, short, escapeText } from './text.ts'
 
 const maxExampleLength = 24
 
@@ -9,20 +9,22 @@ export function renderProposal(proposal: Proposal, paint: Paint): string {
   const { table, fields, unreadColumns, dates, statuses, contractors, timeZone, notes } = proposal
   const rows = fields.map(({ field, column, examples, why }) => [
     field,
-    `${shown(column)}${why === null ? '' : ` (${shown(why)})`}`,
+    `${escapeText(column)}${why === null ? '' : ` (${escapeText(why)})`}`,
     examples.map((example) => short(example, maxExampleLength)).join(', '),
   ])
   return [
-    `${paint('bold', shown(table.name))}: ${formText(table)}`,
-    `${paint('bold', shown(proposal.preset))} (${shown(proposal.title)}): ${shown(proposal.why)}`,
+    `${paint('bold', escapeText(table.name))}: ${formText(table)}`,
+    `${paint('bold', escapeText(proposal.preset))} (${escapeText(proposal.title)}): ${escapeText(proposal.why)}`,
     '',
     ...aligned(
       [['FIELD', 'COLUMN', ...(rows.some(([, , examples]) => examples) ? ['EXAMPLES'] : [])], ...rows],
       (cell, row) => (row === 0 ? paint('bold', cell) : cell),
     ).map((line) => `  ${line}`),
-    `  ${paint('dim', 'stays in the file')}  ${unreadColumns.map(shown).join(', ') || 'nothing'}`,
+    `  ${paint('dim', 'stays in the file')}  ${unreadColumns.map(escapeText).join(', ') || 'nothing'}`,
     '',
-    ...dates.map(({ column, format, why }) => `  dates in ${shown(column)}: ${shown(format)} (${shown(why)})`),
+    ...dates.map(
+      ({ column, format, why }) => `  dates in ${escapeText(column)}: ${escapeText(format)} (${escapeText(why)})`,
+    ),
     ...(statuses === null
       ? []
       : valueLines(statuses.column, [
@@ -37,8 +39,8 @@ export function renderProposal(proposal: Proposal, paint: Paint): string {
           ['employee', contractors.employee],
           ['not known', contractors.open],
         ])),
-    ...(timeZone === null ? [] : [`  time zone: ${shown(timeZone.name)}, from ${shown(timeZone.column)}`]),
-    ...notes.map((note) => `  ${paint('yellow', '!')} ${shown(note)}`),
+    ...(timeZone === null ? [] : [`  time zone: ${escapeText(timeZone.name)}, from ${escapeText(timeZone.column)}`]),
+    ...notes.map((note) => `  ${paint('yellow', '!')} ${escapeText(note)}`),
   ].join('\n')
 }
 
@@ -47,7 +49,7 @@ export function renderPermissions(tried: readonly PermissionResult[], paint: Pai
   const lines = tried.map(({ permissions, purpose, isGranted, isVital }) => {
     const mark = isGranted === true ? paint('green', '✔') : isVital ? paint('red', '✖') : paint('yellow', '!')
     const found = isGranted === true ? '' : isGranted === null ? ' could not be tried' : ' is missing'
-    return [mark, `${permissions.map(shown).join(' or ')}${found}`, shown(purpose)]
+    return [mark, `${permissions.map(escapeText).join(' or ')}${found}`, escapeText(purpose)]
   })
   return aligned(lines, (cell) => cell)
     .map((line) => `  ${line}`)
@@ -57,8 +59,8 @@ export function renderPermissions(tried: readonly PermissionResult[], paint: Pai
 function formText(table: Proposal['table']): string {
   const { encoding, delimiter, headerLine, linesAfterHeader, headers, rows, isWhole } = table
   const above = headerLine === 1 ? '' : `, header in line ${headerLine}`
-  const below = linesAfterHeader === 0 ? '' : `, ${counted(linesAfterHeader, 'further header line')}`
-  return `${counted(headers.length, 'column')} split by "${shown(delimiter)}", ${shown(encoding)}${above}${below}; ${isWhole ? `${counted(rows.length, 'row')} looked at` : `only the first ${counted(rows.length, 'row')} looked at`}`
+  const below = linesAfterHeader === 0 ? '' : `, ${pluralize(linesAfterHeader, 'further header line')}`
+  return `${pluralize(headers.length, 'column')} split by "${escapeText(delimiter)}", ${escapeText(encoding)}${above}${below}; ${isWhole ? `${pluralize(rows.length, 'row')} looked at` : `only the first ${pluralize(rows.length, 'row')} looked at`}`
 }
 
 function valueLines(column: string, groups: readonly (readonly [string, readonly ValueCount[]])[]): string[] {
@@ -66,7 +68,7 @@ function valueLines(column: string, groups: readonly (readonly [string, readonly
     values.length === 0
       ? []
       : [
-          `  ${shown(column)} means ${meaning}: ${values.map(({ value, rows }) => `${shown(value)} (${rows})`).join(', ')}`,
+          `  ${escapeText(column)} means ${meaning}: ${values.map(({ value, rows }) => `${escapeText(value)} (${rows})`).join(', ')}`,
         ],
   )
 }

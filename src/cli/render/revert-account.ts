@@ -1,5 +1,5 @@
 import type { RevertAccount } from '../../contract/control/shapes.ts'
-import { counted, listed, number, type Paint, roomIn, shortId, shown } from './text.ts'
+import { pluralize, listed, number, type Paint, roomIn, shortId, escapeText } from './text.ts'
 
 const keysWidth = 100
 /** So many people are named on a terminal; `--json` has more. */
@@ -10,7 +10,7 @@ export function renderRevertAccount({ runId, people, joiners, retracted, left }:
   const blocks = [
     [
       `${paint('bold', `Revert of run ${shortId(runId)}`)}`,
-      `  ${counted(people, 'person goes back', 'people go back')} to what was known of them before it`,
+      `  ${pluralize(people, 'person goes back', 'people go back')} to what was known of them before it`,
     ],
     keysBlock('Joined by it, and left as they are. `rollcall retract KEY` takes one back', joiners, paint),
     keysBlock('Taken back by it, and left so. `rollcall retract KEY --undo` sends one again', retracted, paint),
@@ -24,7 +24,7 @@ export function renderRevertAccount({ runId, people, joiners, retracted, left }:
 
 function keysBlock(title: string, { count, keys }: RevertAccount['joiners'], paint: Paint): string[] {
   if (count === 0) return []
-  const named = keys.slice(0, namedAtMost).map(shown)
+  const named = keys.slice(0, namedAtMost).map(escapeText)
   const words = [...named, ...(count > named.length ? [`and ${number(count - named.length)} more`] : [])]
   return [
     paint('bold', `${title} (${number(count)})`),
@@ -37,7 +37,7 @@ function leftBlock({ count, people }: RevertAccount['left'], paint: Paint): stri
   const named = people.slice(0, namedAtMost)
   return [
     paint('bold', `Left as they are (${number(count)})`),
-    ...named.map(({ identityId, reason }) => `  ${shown(identityId)}  ${shown(reason)}`),
+    ...named.map(({ identityId, reason }) => `  ${escapeText(identityId)}  ${escapeText(reason)}`),
     ...(count > named.length ? [`  … and ${number(count - named.length)} more`] : []),
   ]
 }

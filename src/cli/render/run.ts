@@ -4,7 +4,7 @@ import { renderGuards, renderWarnings } from './plan.ts'
 import { countsText, doubtText, foreignText, peopleAndRows, unservedText } from './tallies.ts'
 import {
   aligned,
-  counted,
+  pluralize,
   duration,
   listed,
   formatInstant,
@@ -13,7 +13,7 @@ import {
   roomIn,
   type Style,
   shortId,
-  shown,
+  escapeText,
 } from './text.ts'
 
 const stateStyles: Readonly<Record<Run['state'], Style>> = {
@@ -46,12 +46,12 @@ export function renderRun(run: Run, paint: Paint): string {
 
 /** What is to be decided about a held run: its totals in a line, and what the guards say against it. */
 export function renderJudgement(run: Run, paint: Paint): string {
-  const source = run.source === null ? 'nothing new was read' : shown(run.source.name)
+  const source = run.source === null ? 'nothing new was read' : escapeText(run.source.name)
   const rejected = (run.counts?.rejected ?? 0) + (run.counts?.incomplete ?? 0)
   const notes = [
-    ...(run.moved === null ? [] : [`${shown(run.moved)}; an approval makes the plan again`]),
+    ...(run.moved === null ? [] : [`${escapeText(run.moved)}; an approval makes the plan again`]),
     ...(run.expiresAt === null ? [] : [`It can be approved until ${formatInstant(run.expiresAt)}.`]),
-    ...(run.requestedBy.length === 0 ? [] : [`Asked for by ${shown(run.requestedBy.join(', '))}.`]),
+    ...(run.requestedBy.length === 0 ? [] : [`Asked for by ${escapeText(run.requestedBy.join(', '))}.`]),
     ...(rejected === 0 ? [] : [`rollcall run ${shortId(run.id)} lists the rows that cannot be read.`]),
   ]
   const failed = renderGuards(
@@ -87,7 +87,7 @@ export function renderVerification(found: Verification, paint: Paint): string {
     const keys = found.people?.[kind] ?? []
     if (keys.length === 0) return []
     const more = found[kind] - keys.length
-    const words = [...keys.map(shown), ...(more > 0 ? [`and ${number(more)} more`] : [])]
+    const words = [...keys.map(escapeText), ...(more > 0 ? [`and ${number(more)} more`] : [])]
     const head = `${title} (${number(found[kind])})`
     return [
       [paint('bold', head), ...listed(words, roomIn(paint, indent) ?? keysWidth).map((line) => `  ${line}`)].join('\n'),
@@ -120,7 +120,7 @@ export function renderRuns(runs: readonly Run[], paint: Paint): string {
 
 /** What a run changes, or the first line of why it changes nothing. */
 function summaryText({ counts, reason }: Run): string {
-  return counts ? countsText(counts) : (reason ?? '').split('\n', 1).map(shown).join('')
+  return counts ? countsText(counts) : (reason ?? '').split('\n', 1).map(escapeText).join('')
 }
 
 /** A run in one line, for a list that grows. */
@@ -153,7 +153,7 @@ const accepted: ReadonlySet<Run['state']> = new Set(['unchanged', 'finished', 'f
 function foundText({ id, verification }: Run): string[] {
   if (verification === null || verification.lost + verification.changed === 0) return []
   const { lost, changed } = verification
-  const people = counted(lost + changed, 'person', 'people')
+  const people = pluralize(lost + changed, 'person', 'people')
   return [
     `the platform did not hold ${people} as it had acknowledged them (${number(lost)} lost, ${number(changed)} changed): rollcall run ${shortId(id)}`,
   ]
@@ -168,24 +168,24 @@ function outcomeLines(run: Run, paint: Paint): string {
       return [`${paint('green', '✔')} ${subject} ${delivered(run)}`, ...heldPart(run, paint)].join('\n')
     case 'finished_with_problems':
       return [
-        `${paint('yellow', '!')} ${subject} ${delivered(run)}, ${counted(run.problems, 'problem')}`,
+        `${paint('yellow', '!')} ${subject} ${delivered(run)}, ${pluralize(run.problems, 'problem')}`,
         '  rollcall problems lists them; they are tried again in every later run',
         ...heldPart(run, paint),
       ].join('\n')
     case 'held':
       return [
-        `${paint('yellow', '‖')} ${subject} held${run.expiresAt === null ? '' : ` until ${formatInstant(run.expiresAt)}`}: ${shown(run.reason ?? 'a person must approve the plan')}`,
+        `${paint('yellow', '‖')} ${subject} held${run.expiresAt === null ? '' : ` until ${formatInstant(run.expiresAt)}`}: ${escapeText(run.reason ?? 'a person must approve the plan')}`,
         ...(run.wentOn === null ? [] : [`  what no guard put in doubt went on at once, as run ${shortId(run.wentOn)}`]),
         `  rollcall run ${shortId(run.id)}      shows the plan`,
         `  rollcall approve ${shortId(run.id)}  lets it go`,
         `  rollcall reject ${shortId(run.id)}   drops it`,
       ].join('\n')
     case 'failed':
-      return `${paint('red', '✖')} ${subject} failed: ${shown(run.reason ?? 'no reason was recorded')}`
+      return `${paint('red', '✖')} ${subject} failed: ${escapeText(run.reason ?? 'no reason was recorded')}`
     case 'rejected':
     case 'superseded':
     case 'cancelled':
-      return `${paint('dim', '-')} ${subject} ${run.state}${run.decidedBy === null ? '' : ` by ${shown(run.decidedBy)}`}`
+      return `${paint('dim', '-')} ${subject} ${run.state}${run.decidedBy === null ? '' : ` by ${escapeText(run.decidedBy)}`}`
     case 'waiting':
     case 'reading':
     case 'planned':
@@ -207,51 +207,51 @@ function heldPart(run: Run, paint: Paint): string[] {
 
 function runFacts(run: Run): string[][] {
   const facts: [string, string | null][] = [
-    ['now', run.delay ? shown(run.delay) : null],
+    ['now', run.delay ? escapeText(run.delay) : null],
     ['trigger', `${run.trigger}${optionsText(run)}`],
-    ['asked by', run.requestedBy.length === 0 ? null : shown(run.requestedBy.join(', '))],
+    ['asked by', run.requestedBy.length === 0 ? null : escapeText(run.requestedBy.join(', '))],
     ['reads', run.feed === 'source' ? null : feedTexts[run.feed]],
     ['created', formatInstant(run.createdAt)],
-    ['source', run.source && `${shown(run.source.name)} (${sizeText(run.source)})`],
-    ['end of list', run.source?.end === undefined ? null : shown(run.source.end)],
+    ['source', run.source && `${escapeText(run.source.name)} (${sizeText(run.source)})`],
+    ['end of list', run.source?.end === undefined ? null : escapeText(run.source.end)],
     ['as of', run.asOf && formatInstant(run.asOf)],
-    ['rows', run.rows === null ? null : `${number(run.rows)}, ${counted(run.records ?? 0, 'record')}`],
+    ['rows', run.rows === null ? null : `${number(run.rows)}, ${pluralize(run.records ?? 0, 'record')}`],
     ['plan', run.counts && countsText(run.counts)],
     ['set aside', run.heldPart && `run ${shortId(run.heldPart)}`],
     ['went on', run.wentOn && `run ${shortId(run.wentOn)}`],
     ['with it', run.also.map(({ id, connection }) => `run ${shortId(id)} of ${connection}`).join(', ') || null],
     ['reads with', run.ridesWith && `run ${shortId(run.ridesWith)}`],
     ['digest', run.digest],
-    ['moved', run.state === 'held' && run.moved ? `${shown(run.moved)}; an approval makes the plan again` : null],
+    ['moved', run.state === 'held' && run.moved ? `${escapeText(run.moved)}; an approval makes the plan again` : null],
     ['verified', run.verification && verificationText(run.verification)],
     ['sent', sentText(run)],
-    ['confirmed', run.confirmed > 0 ? counted(run.confirmed, 'change') : null],
+    ['confirmed', run.confirmed > 0 ? pluralize(run.confirmed, 'change') : null],
     ['problems', run.problems > 0 ? number(run.problems) : null],
     ['not served', (run.unserved && peopleAndRows(run.unserved)) || null],
     ['in doubt', run.inDoubt && inDoubtText(run.inDoubt)],
-    ['remaining', run.remaining > 0 ? counted(run.remaining, 'change') : null],
+    ['remaining', run.remaining > 0 ? pluralize(run.remaining, 'change') : null],
     ['expires', run.state === 'held' && run.expiresAt ? formatInstant(run.expiresAt) : null],
     ['decided', run.decidedBy && decidedText(run)],
     ['took', run.durationMs === null ? null : duration(run.durationMs)],
-    ['reason', run.reason && shown(run.reason)],
+    ['reason', run.reason && escapeText(run.reason)],
     ['values', run.valuesRemovedAt && `no longer kept since ${formatInstant(run.valuesRemovedAt)}`],
   ]
   return facts.flatMap(([name, value]) => (value === null ? [] : [[name, value]]))
 }
 
 function inDoubtText({ people, leavers, until }: InDoubtCounts): string {
-  const amongThem = leavers === 0 ? '' : `, ${counted(leavers, 'leaver')} among them`
-  return `${counted(people, 'person', 'people')}${amongThem}; read back until ${formatInstant(until)} at least`
+  const amongThem = leavers === 0 ? '' : `, ${pluralize(leavers, 'leaver')} among them`
+  return `${pluralize(people, 'person', 'people')}${amongThem}; read back until ${formatInstant(until)} at least`
 }
 
 function decidedText({ decidedBy, decidedAt, decidedReason }: Run): string {
   const when = decidedAt === null ? '' : `, ${formatInstant(decidedAt)}`
-  const why = decidedReason === null ? '' : `: ${shown(decidedReason)}`
-  return `by ${shown(decidedBy ?? '')}${when}${why}`
+  const why = decidedReason === null ? '' : `: ${escapeText(decidedReason)}`
+  return `by ${escapeText(decidedBy ?? '')}${when}${why}`
 }
 
 function sizeText({ bytes, textBytes }: NonNullable<Run['source']>): string {
-  const fileSize = counted(bytes, 'byte')
+  const fileSize = pluralize(bytes, 'byte')
   return textBytes === undefined ? fileSize : `${fileSize}, ${number(textBytes)} as plain text`
 }
 
@@ -267,19 +267,19 @@ function optionsText({ options }: Run): string {
     options.retract && 'retract',
     personText(options),
     options.separate &&
-      `separate ${counted(options.separate.identityIds.length, 'person', 'people')}: ${shown(options.separate.reason)}`,
+      `separate ${pluralize(options.separate.identityIds.length, 'person', 'people')}: ${escapeText(options.separate.reason)}`,
     options.revert && `revert ${shortId(options.revert.runId)}`,
   ].filter(Boolean)
   return flags.length === 0 ? '' : ` (${flags.join(', ')})`
 }
 
 function personText({ person }: Run['options']): string | false {
-  return person !== undefined && `person ${shown(person.identityId ?? 'by e-mail')}`
+  return person !== undefined && `person ${escapeText(person.identityId ?? 'by e-mail')}`
 }
 
 function sentText({ sent }: Run): string | null {
   const parts = Object.entries(sent).flatMap(([kind, { requests, people }]) =>
-    requests === 0 ? [] : [`${kind}: ${counted(requests, 'request')} for ${counted(people, 'person', 'people')}`],
+    requests === 0 ? [] : [`${kind}: ${pluralize(requests, 'request')} for ${pluralize(people, 'person', 'people')}`],
   )
   return parts.length === 0 ? null : parts.join('; ')
 }
@@ -287,17 +287,17 @@ function sentText({ sent }: Run): string | null {
 function verificationText(found: Verification): string {
   const { asked, lost, changed, foreign, separated = 0 } = found
   if (asked !== undefined)
-    return `${counted(asked, 'person', 'people')} asked for: ${number(lost)} lost, ${number(changed)} changed`
-  return `${counted(found.listed, 'person', 'people')} on the platform: ${number(lost)} lost, ${number(changed)} changed, ${number(foreign)} foreign${separated === 0 ? '' : `, ${number(separated)} more of them separated`}`
+    return `${pluralize(asked, 'person', 'people')} asked for: ${number(lost)} lost, ${number(changed)} changed`
+  return `${pluralize(found.listed, 'person', 'people')} on the platform: ${number(lost)} lost, ${number(changed)} changed, ${number(foreign)} foreign${separated === 0 ? '' : `, ${number(separated)} more of them separated`}`
 }
 
 function delivered(run: Run): string {
   // The time of a run that was held is mostly the time that a person took to decide.
   const took = run.durationMs === null || run.decidedAt !== null ? '' : ` in ${duration(run.durationMs)}`
   const again = sentAgain(run)
-  if (run.counts === null || again === 0) return `${counted(run.confirmed, 'change')} delivered${took}${among(run)}`
+  if (run.counts === null || again === 0) return `${pluralize(run.confirmed, 'change')} delivered${took}${among(run)}`
   const those = again === run.counts.unchanged ? ' and sent again' : `, ${number(again)} of them sent again`
-  return `${counted(run.confirmed, 'person', 'people')} delivered${took} (${countsText(run.counts)}${those})`
+  return `${pluralize(run.confirmed, 'person', 'people')} delivered${took} (${countsText(run.counts)}${those})`
 }
 
 /** How many people were sent though nothing about them changed, as a full run or a verification does. */

@@ -4,7 +4,7 @@ import type { ProcessRole } from '../../contract/control/processes.ts'
 import type { ConnectionStatus, Problem, Run, Status, BlockedPerson } from '../../contract/control/shapes.ts'
 import { alertLines } from './alerts.ts'
 import { countsText, peopleNotInStep } from './tallies.ts'
-import { age, aligned, counted, headed, formatInstant, number, type Paint, shortId, shown } from './text.ts'
+import { age, aligned, pluralize, headed, formatInstant, number, type Paint, shortId, escapeText } from './text.ts'
 
 /** What runs here and how every connection stands. */
 export function renderStatus(status: Status, paint: Paint): string {
@@ -15,19 +15,19 @@ export function renderStatus(status: Status, paint: Paint): string {
     `${paint('bold', `rollcall ${status.version}`)} · ${daemon}`,
     ...aligned(
       [
-        ['configuration', shown(status.configuration)],
-        ['database', shown(status.database)],
-        ['queue', shown(status.queue)],
-        ['platform', shown(status.platform)],
+        ['configuration', escapeText(status.configuration)],
+        ['database', escapeText(status.database)],
+        ['queue', escapeText(status.queue)],
+        ['platform', escapeText(status.platform)],
       ],
       (cell, _row, column) => (column === 0 ? paint('dim', cell) : cell),
     ).map((line) => `  ${line}`),
-    ...(status.platformDelay === undefined ? [] : [`  ${paint('yellow', '!')} ${shown(status.platformDelay)}`]),
+    ...(status.platformDelay === undefined ? [] : [`  ${paint('yellow', '!')} ${escapeText(status.platformDelay)}`]),
     ...processLines(status, paint).map((line) => `  ${line}`),
     ...alertLines(status.alerts, paint).map((line) => `  ${line}`),
     ...(status.unsigned === undefined
       ? []
-      : [`  ${paint('red', '✖')} nothing is added to the audit trail: ${shown(status.unsigned)}`]),
+      : [`  ${paint('red', '✖')} nothing is added to the audit trail: ${escapeText(status.unsigned)}`]),
     ...status.connections.flatMap((connection) => [
       '',
       ...connectionLines(connection, paint),
@@ -46,16 +46,16 @@ function processLines({ processes, reload }: Status, paint: Paint): string[] {
       ? []
       : processes.map(
           ({ host, pid, roles, since, seenAt }) =>
-            `process   ${shown(host)} ${pid}: ${roles.join(', ')}; since ${formatInstant(since)}, seen ${formatInstant(seenAt)}`,
+            `process   ${escapeText(host)} ${pid}: ${roles.join(', ')}; since ${formatInstant(since)}, seen ${formatInstant(seenAt)}`,
         )),
     ...(processes.length === 0
       ? []
       : missing.map((role) => `${paint('yellow', '!')} no process has the role ${role}: ${undone[role]}`)),
     ...(differing.length === 0
       ? []
-      : [`${paint('red', '✖')} processes work by different settings: ${differing.map(shown).join(', ')}`]),
+      : [`${paint('red', '✖')} processes work by different settings: ${differing.map(escapeText).join(', ')}`]),
     ...(reload?.refused
-      ? [`${paint('red', '✖')} configuration refused ${formatInstant(reload.at)}: ${shown(reload.refused)}`]
+      ? [`${paint('red', '✖')} configuration refused ${formatInstant(reload.at)}: ${escapeText(reload.refused)}`]
       : []),
   ]
 }
@@ -77,15 +77,15 @@ export function renderProblems(problems: readonly Problem[], paint: Paint): stri
     .slice(0, problemsShown)
     .map((problem) => [
       problem.connection,
-      shown(problem.identityId),
+      escapeText(problem.identityId),
       ...nameCell(problem, withNames),
       problem.kind,
       problem.state,
-      shown([problem.code, problem.status].filter((part) => part !== null).join(' ')) || '-',
+      escapeText([problem.code, problem.status].filter((part) => part !== null).join(' ')) || '-',
       `${number(problem.times)}×`,
       age(problem.ageSeconds),
       problem.nextAt === null ? 'next run' : formatInstant(problem.nextAt),
-      shown(problem.message),
+      escapeText(problem.message),
     ])
   const head = [
     'CONNECTION',
@@ -109,14 +109,14 @@ function listed(head: readonly string[], rows: readonly (readonly string[])[], a
 }
 
 function nameCell({ name }: Problem | BlockedPerson, withNames: boolean): string[] {
-  return withNames ? [name ? shown(name) : '-'] : []
+  return withNames ? [name ? escapeText(name) : '-'] : []
 }
 
 /** The people whom only the platform knows, one line each, in the order given. */
 export function renderForeign(foreign: readonly ForeignPerson[], paint: Paint): string {
   const rows = foreign
     .slice(0, problemsShown)
-    .map((one) => [one.connection, shown(one.identityId), age(one.ageSeconds), formatInstant(one.lastAt)])
+    .map((one) => [one.connection, escapeText(one.identityId), age(one.ageSeconds), formatInstant(one.lastAt)])
   const head = ['CONNECTION', 'KEY', 'FOR', 'LISTED']
   return [
     ...listed(head, rows, foreign.length, paint),
@@ -131,13 +131,13 @@ export function renderUnserved(unserved: readonly BlockedPerson[], paint: Paint)
     .slice(0, problemsShown)
     .map((one) => [
       one.connection,
-      one.identityId === null ? '-' : shown(one.identityId),
+      one.identityId === null ? '-' : escapeText(one.identityId),
       ...nameCell(one, withNames),
       one.leaver ? 'may have left' : '-',
       one.contradicts ? 'nothing' : one.cellOnly ? 'field' : one.rows > 1 ? `${number(one.rows)} rows` : 'row',
       age(one.ageSeconds),
-      one.line === null ? '-' : shown(`${one.source ?? 'source'}:${one.line}`),
-      shown([one.column, one.reason].filter((part) => part !== null).join(': ')),
+      one.line === null ? '-' : escapeText(`${one.source ?? 'source'}:${one.line}`),
+      escapeText([one.column, one.reason].filter((part) => part !== null).join(': ')),
     ])
   const head = ['CONNECTION', 'KEY', ...(withNames ? ['NAME'] : []), 'LEAVER', 'LOST', 'FOR', 'LINE', 'REASON']
   return listed(head, rows, unserved.length, paint).join('\n')
@@ -146,16 +146,16 @@ export function renderUnserved(unserved: readonly BlockedPerson[], paint: Paint)
 function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
   const { people, inbox, blocked, paused, active, last } = connection
   return [
-    `${paint('bold', shown(connection.name))} → ${shown(connection.target)}`,
-    `  ${counted(people.desired, 'person', 'people')}, ${number(people.separated)} of them left, ${number(people.due)} not delivered yet`,
+    `${paint('bold', escapeText(connection.name))} → ${escapeText(connection.target)}`,
+    `  ${pluralize(people.desired, 'person', 'people')}, ${number(people.separated)} of them left, ${number(people.due)} not delivered yet`,
     ...peopleNotInStep(connection).map((line) => `  ${paint('yellow', line)}`),
     ...(inbox && inbox.pending > 0
       ? [
-          `  ${counted(inbox.pending, 'event')} waiting${inbox.held > 0 ? `, ${number(inbox.held)} of them for a decision` : ''}`,
+          `  ${pluralize(inbox.pending, 'event')} waiting${inbox.held > 0 ? `, ${number(inbox.held)} of them for a decision` : ''}`,
         ]
       : []),
     ...(inbox && inbox.rejected > 0
-      ? [`  ${paint('yellow', `${counted(inbox.rejected, 'event')} not understood`)}`]
+      ? [`  ${paint('yellow', `${pluralize(inbox.rejected, 'event')} not understood`)}`]
       : []),
     ...(blocked ? blockedLines(blocked, paint) : []),
     ...(paused ? pausedLines(paused, paint) : []),
@@ -167,7 +167,7 @@ function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
 function blockedLines({ since, reason, probeAt }: NonNullable<ConnectionStatus['blocked']>, paint: Paint): string[] {
   const again = probeAt === null ? '' : `tried again ${formatInstant(probeAt)}; `
   return [
-    `  ${paint('red', 'blocked')} since ${formatInstant(since)}: ${shown(reason)}`,
+    `  ${paint('red', 'blocked')} since ${formatInstant(since)}: ${escapeText(reason)}`,
     `          ${again}rollcall unblock tries it now`,
   ]
 }
@@ -175,7 +175,7 @@ function blockedLines({ since, reason, probeAt }: NonNullable<ConnectionStatus['
 function pausedLines({ since, until, reason, by }: NonNullable<ConnectionStatus['paused']>, paint: Paint): string[] {
   const end = until === null ? '' : ` until ${formatInstant(until)}`
   return [
-    `  ${paint('yellow', 'paused')} since ${formatInstant(since)}${end} by ${shown(by)}: ${shown(reason)}`,
+    `  ${paint('yellow', 'paused')} since ${formatInstant(since)}${end} by ${escapeText(by)}: ${escapeText(reason)}`,
     '          no schedule, watched folder or event starts a run; rollcall resume ends it',
   ]
 }

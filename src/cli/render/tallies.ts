@@ -5,7 +5,7 @@ import type {
   ForeignTally,
   BlockedPeopleCounts,
 } from '../../contract/control/shapes.ts'
-import { counted, formatInstant, number } from './text.ts'
+import { pluralize, formatInstant, number } from './text.ts'
 
 const countNames = {
   join: ['joiner', 'joiners'],
@@ -22,7 +22,7 @@ const countNames = {
 /** `3 joiners, 2 leavers, 987 unchanged`: what is not zero, in the order of a plan. */
 export function countsText(counts: Counts): string {
   const named = Object.entries(countNames) as [keyof Counts, readonly [string, string]][]
-  const parts = named.flatMap(([kind, [one, many]]) => (counts[kind] > 0 ? [counted(counts[kind], one, many)] : []))
+  const parts = named.flatMap(([kind, [one, many]]) => (counts[kind] > 0 ? [pluralize(counts[kind], one, many)] : []))
   return parts.length === 0 ? 'nothing' : parts.join(', ')
 }
 
@@ -40,8 +40,8 @@ export function unservedText(tally: BlockedPeopleCounts): string[] {
 export function doubtText(tally: InDoubtCounts | null): string[] {
   if (tally === null) return []
   const { people, leavers, until } = tally
-  const some = leavers === people ? counted(people, 'leaver') : counted(people, 'person', 'people')
-  const among = leavers === 0 || leavers === people ? '' : `, ${counted(leavers, 'leaver')} among them`
+  const some = leavers === people ? pluralize(people, 'leaver') : pluralize(people, 'person', 'people')
+  const among = leavers === 0 || leavers === people ? '' : `, ${pluralize(leavers, 'leaver')} among them`
   return [
     `${some} ${people === 1 ? 'is' : 'are'} in doubt${among}: a request about them got no clear answer and may ` +
       `still arrive; the daemon or the next sync reads them back until ${formatInstant(until)} at least`,
@@ -58,7 +58,7 @@ export function foreignText({ people, separated }: ForeignTally): string[] {
   if (people === 0) return []
   const others = separated === 0 ? '' : ` (${number(separated)} more ${separated === 1 ? 'is' : 'are'} separated there)`
   return [
-    `${counted(people, 'person is', 'people are')} known only to the platform, and may have left${others}: rollcall problems`,
+    `${pluralize(people, 'person is', 'people are')} known only to the platform, and may have left${others}: rollcall problems`,
   ]
 }
 
@@ -69,16 +69,16 @@ function problemText({ refused, undelivered }: ConnectionStatus['problems']): st
   ] as const
   return told.flatMap(([{ people, leavers }, what]) => {
     if (people === 0) return []
-    const among = leavers === 0 ? '' : `, among them ${counted(leavers, 'leaver')}`
-    return [`${counted(people, 'person', 'people')} ${what}${among}`]
+    const among = leavers === 0 ? '' : `, among them ${pluralize(leavers, 'leaver')}`
+    return [`${pluralize(people, 'person', 'people')} ${what}${among}`]
   })
 }
 
 /** `2 people`, `1 row without a readable key`, or both. */
 export function peopleAndRows({ people, rows }: BlockedPeopleCounts): string {
   const subjects = [
-    ...(people > 0 ? [counted(people, 'person', 'people')] : []),
-    ...(rows > 0 ? [`${counted(rows, 'row')} without a readable key`] : []),
+    ...(people > 0 ? [pluralize(people, 'person', 'people')] : []),
+    ...(rows > 0 ? [`${pluralize(rows, 'row')} without a readable key`] : []),
   ]
   return subjects.join(' and ')
 }

@@ -4,7 +4,7 @@ import { displayWidth } from './table.ts'
 
 export type { Paint, Style } from '../../text/print.ts'
 /** Every text from outside goes through this before it stands in a line of ours. */
-export { escapeText as shown } from '../../text/escape.ts'
+export { escapeText } from '../../text/escape.ts'
 export { aligned, headed, roomIn } from './table.ts'
 
 export const plain: Paint = (_style, text) => text
@@ -26,7 +26,7 @@ export function levelMark(level: Level, paint: Paint): string {
 }
 
 /** `1 person`, `2 people`: a count with its noun, thousands set apart. */
-export function counted(count: number, one: string, many = `${one}s`): string {
+export function pluralize(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`
 }
 

@@ -1,11 +1,11 @@
 import type { NewToken, RevokedToken, TokenView } from '../../contract/control/tokens.ts'
-import { aligned, counted, day, formatInstant, type Paint, shown } from './text.ts'
+import { aligned, pluralize, day, formatInstant, type Paint, escapeText } from './text.ts'
 
 export function renderNewToken({ token, ...made }: NewToken, paint: Paint): string {
   return [
-    `${paint('green', '✔')} the token "${shown(made.name)}" was made: role ${made.role}, ${ends(made)}`,
+    `${paint('green', '✔')} the token "${escapeText(made.name)}" was made: role ${made.role}, ${ends(made)}`,
     '',
-    `  ${shown(token)}`,
+    `  ${escapeText(token)}`,
     '',
     'It is shown this once. Its holder sends it as a bearer token, or signs in to the console with it.',
   ].join('\n')
@@ -14,23 +14,23 @@ export function renderNewToken({ token, ...made }: NewToken, paint: Paint): stri
 export function renderTokens({ tokens }: { readonly tokens: readonly TokenView[] }, paint: Paint): string {
   if (tokens.length === 0) return 'no token was made; "rollcall token create" makes one'
   const rows = tokens.map((token) => [
-    shown(token.name),
+    escapeText(token.name),
     token.role,
     token.state,
     ends(token),
     token.lastUsedAt === null ? 'never used' : `last used ${formatInstant(token.lastUsedAt)}`,
-    `made by ${shown(token.createdBy)} on ${day(token.createdAt)}`,
+    `made by ${escapeText(token.createdBy)} on ${day(token.createdAt)}`,
   ])
   return aligned(rows, (cell, row) => (tokens[row]?.state === 'active' ? cell : paint('dim', cell))).join('\n')
 }
 
 export function renderRevokedToken({ name, sessions }: RevokedToken, paint: Paint): string {
-  const ended = sessions === 0 ? '' : `, and ${counted(sessions, 'sign-in')} that it had begun ended`
-  return `${paint('green', '✔')} the token "${shown(name)}" lets no one in any more${ended}`
+  const ended = sessions === 0 ? '' : `, and ${pluralize(sessions, 'sign-in')} that it had begun ended`
+  return `${paint('green', '✔')} the token "${escapeText(name)}" lets no one in any more${ended}`
 }
 
 function ends({ state, expiresAt, revokedAt, revokedBy }: TokenView): string {
-  if (revokedAt !== null) return `revoked by ${shown(revokedBy ?? '')} on ${day(revokedAt)}`
+  if (revokedAt !== null) return `revoked by ${escapeText(revokedBy ?? '')} on ${day(revokedAt)}`
   if (expiresAt === null) return 'does not expire'
   return `${state === 'expired' ? 'expired' : 'expires'} ${formatInstant(expiresAt)}`
 }

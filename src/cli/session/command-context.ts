@@ -13,12 +13,12 @@ import type { Control } from './control-client.ts'
 type Here = { readonly control: Control; [Symbol.asyncDispose](): Promise<void> }
 
 /** What a command does with a store: it only looks, it asks for something, or it works, which does what was asked for. */
-export type CommandContext = { readonly works?: boolean; readonly looks?: boolean }
+export type CommandContext = { readonly hasWorkers?: boolean; readonly isReadOnly?: boolean }
 
 /** Opens the store in this process, for a command that finds no daemon, and starts workers if the command works. */
-export async function openHere(
+export async function openLocally(
   config: Config,
-  { works = false, looks = false, signal }: CommandContext & { signal: AbortSignal },
+  { hasWorkers: works = false, isReadOnly: looks = false, signal }: CommandContext & { signal: AbortSignal },
 ): Promise<Here> {
   await using opening = new AsyncDisposableStack()
   // What a run does is told by the command itself; the log is for what was not expected.
@@ -33,13 +33,13 @@ export async function openHere(
   }
   const opened = opening.move()
   return {
-    control: controlHere(controlContext(assembly, { daemon: null, signal })),
+    control: localControl(controlContext(assembly, { daemon: null, signal })),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
 
 /** Does in this process what the daemon would do. Loading all that it can do takes as long as a plan, which needs little of it. */
-export function controlHere(context: ControlContext): Control {
+export function localControl(context: ControlContext): Control {
   const handlers = guarded<typeof planOperations, ControlContext>(planOperations, planHandlers)
   const plans = localCalls(planOperations, handlers, context)
   return whenUsed<Control>(async (name) => (Object.hasOwn(plans, name) ? plans : await everything(context)))

@@ -13,13 +13,13 @@ export type Control = Calls<typeof control>
 
 /** Asks the daemon that listens at this Unix socket. */
 export function controlOverSocket({ socket }: { socket: string }): Control {
-  const { dispatcher, origin } = throughSocket(socket)
+  const { dispatcher, origin } = socketEndpoint(socket)
   const options = { baseUrl: `${origin}${controlPrefix}`, dispatcher, timeoutMs, maxResponseBytes }
   return remoteCalls(control, options, (answer) => failureOf(answer, socket))
 }
 
 /** How a client reaches what listens at a Unix socket. The name of the host says nothing. */
-export function throughSocket(socket: string): {
+export function socketEndpoint(socket: string): {
   readonly origin: string
   readonly dispatcher: AgentWhenUsed['dispatcher']
 } {

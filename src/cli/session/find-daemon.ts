@@ -40,7 +40,7 @@ function doubtAbout(socket: string, dataDir: string): string | null {
 
 async function answers(socket: string): Promise<boolean> {
   // Most often none was ever announced; then nothing of this is needed.
-  const [{ control, controlPrefix }, { createClient }, { throughSocket }] = await Promise.all([
+  const [{ control, controlPrefix }, { createClient }, { socketEndpoint: throughSocket }] = await Promise.all([
     import('../../contract/control/control.ts'),
     import('../../http/client/client.ts'),
     import('./control-client.ts'),

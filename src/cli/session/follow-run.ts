@@ -5,7 +5,7 @@ import { standardError } from '../../text/print.ts'
 import { createProgress, noProgress, type Progress } from '../render/progress.ts'
 import { renderOutcome } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
-import { counted, number, shortId } from '../render/text.ts'
+import { pluralize, number, shortId } from '../render/text.ts'
 import type { Control } from './control-client.ts'
 import type { Session } from './session.ts'
 
@@ -21,22 +21,22 @@ const maxOthers = 20
 
 type Settling = {
   /** What `restedRuns` answered before the run was asked for. The other runs that came since are reported as well, such as that of due leaving dates. */
-  readonly restedBefore?: ReadonlySet<string> | null
+  readonly restingBefore?: ReadonlySet<string> | null
 }
 
 /** Stays with a run until it has come to rest, prints what became of it, and tells the exit code. */
-export async function settle(
+export async function followAndReport(
   session: Session,
   run: Run,
   waitSeconds: number,
-  { restedBefore = null }: Settling = {},
+  { restingBefore: restedBefore = null }: Settling = {},
 ): Promise<number> {
   const { control, output } = session
   const settled = await waitForEnd(session, run, waitSeconds)
   if (settled.state === 'held' && settled.wentOn !== null) {
     const going = await control.getRun({ params: { runId: settled.wentOn } })
     const gone = await waitForEnd(session, going, waitSeconds)
-    if (!output.quiet) output.note(renderOutcome(gone, output.paint))
+    if (!output.quiet) output.printMessage(renderOutcome(gone, output.paint))
   }
   const alongside: Run[] = []
   for (const { id } of settled.also) {
@@ -47,11 +47,11 @@ export async function settle(
   const seen = new Set([...idsOf(known), ...(settled.wentOn === null ? [] : [settled.wentOn]), ...(restedBefore ?? [])])
   const others = restedBefore === null ? nothingElse : await settledOthers(session, settled, seen, waitSeconds)
   const also = [...alongside, ...others.runs]
-  output.result(also.length === 0 ? settled : { ...settled, alongside: also }, renderOutcomes)
-  const exits = [settled, ...also].map(exitOf)
+  output.printResult(also.length === 0 ? settled : { ...settled, alongside: also }, renderOutcomes)
+  const exits = [settled, ...also].map(exitCodeOf)
   const exit = exits.find((code) => code !== 0)
   if (others.failure !== null && exit === undefined) throw others.failure
-  if (others.failure !== null) output.note(others.failure.message)
+  if (others.failure !== null) output.printMessage(others.failure.message)
   return exit ?? 0
 }
 
@@ -62,7 +62,7 @@ const nothingElse: Others = { runs: [], failure: null }
  * The runs of a connection, and of those linked to it, that have come to rest; null if a daemon does the others by itself. A command
  * without one asks before it begins, and reports every run that has come since: one that ended at once may have failed.
  */
-export async function restedRuns(session: Session, connection: string): Promise<ReadonlySet<string> | null> {
+export async function restingRunIds(session: Session, connection: string): Promise<ReadonlySet<string> | null> {
   if ((await session.control.about({})).daemon !== null) return null
   return new Set((await newestRuns(session, connection)).filter(isResting).map(({ id }) => id))
 }
@@ -178,16 +178,16 @@ function stalled(
   { platform, delay, waitSeconds }: Omit<Around, 'working'> & { readonly waitSeconds: number },
 ): Failure {
   const why = delay === undefined ? '' : `: ${delay}`
-  const message = `the platform at ${platform} took nothing for ${counted(waitSeconds, 'second')}${why}; ${remains(run)}`
+  const message = `the platform at ${platform} took nothing for ${pluralize(waitSeconds, 'second')}${why}; ${remains(run)}`
   return new Failure('platform_unreachable', message)
 }
 
 function remains(run: Run): string {
-  return `${counted(run.confirmed, 'change')} delivered, ${number(run.remaining)} to go in run ${shortId(run.id)}; the next start goes on with it`
+  return `${pluralize(run.confirmed, 'change')} delivered, ${number(run.remaining)} to go in run ${shortId(run.id)}; the next start goes on with it`
 }
 
 /** The exit code that tells how a run ended. */
-export function exitOf(run: Run): number {
+export function exitCodeOf(run: Run): number {
   switch (run.state) {
     case 'held':
       return failures.run_held.exit

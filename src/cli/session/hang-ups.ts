@@ -2,11 +2,11 @@ import { closeSync, openSync } from 'node:fs'
 
 export type HangUps = Disposable & {
   /** Resolves once a SIGHUP has asked for another look at the configuration, and at once until that look is taken. */
-  asked(): Promise<void>
+  requested(): Promise<void>
   /** Says that the look is taken now: what is asked for from here on is another one. */
-  take(): void
+  reset(): void
   /** Asks for that look from within the process. */
-  ask(): void
+  request(): void
 }
 
 /**
@@ -24,11 +24,11 @@ export function listenForHangUp(gone: () => void): HangUps {
 
   process.on('SIGHUP', onHangUp)
   return {
-    asked: () => asked.promise,
-    take: () => {
+    requested: () => asked.promise,
+    reset: () => {
       asked = Promise.withResolvers<void>()
     },
-    ask: () => asked.resolve(),
+    request: () => asked.resolve(),
     [Symbol.dispose]: () => process.off('SIGHUP', onHangUp),
   }
 }

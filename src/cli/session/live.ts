@@ -62,7 +62,7 @@ export async function watch<T>(options: CommonOptions, live: Live<T>): Promise<W
       if (!signal.aborted) throw error
     }
   }
-  if (seen !== null && isDrawn(output)) output.result(seen, live.render)
+  if (seen !== null && isDrawn(output)) output.printResult(seen, live.render)
   return { seen, brokenOff: signal.aborted ? (stop.exit() ?? exitOfQuit) : null }
 }
 
@@ -114,8 +114,8 @@ async function withoutDaemon<T>(
   signal: AbortSignal,
   look: (control: Control) => Promise<T>,
 ): Promise<T> {
-  const { openHere } = await import('./command-context.ts')
-  await using here = await openHere(config, { looks: true, signal })
+  const { openLocally: openHere } = await import('./command-context.ts')
+  await using here = await openHere(config, { isReadOnly: true, signal })
   return await look(here.control)
 }
 
@@ -164,18 +164,18 @@ function printed<T>(live: Live<T>, output: Output): View<T> {
   return {
     show(sight) {
       if (sight.away !== null) {
-        if (!isAway) output.note(`! ${awayText(sight.away)}; waiting for the daemon`)
+        if (!isAway) output.printMessage(`! ${awayText(sight.away)}; waiting for the daemon`)
         isAway = true
         return
       }
-      if (isAway) output.note('the daemon answers again')
+      if (isAway) output.printMessage('the daemon answers again')
       isAway = false
       if (output.json) {
         const document = escapeJson(JSON.stringify(sight.seen))
         if (document !== text) standardOutput.print(`${document}\n`)
         text = document
       } else {
-        for (const line of live.changes(sight.seen, before, standardOutput.paint)) output.piece(line)
+        for (const line of live.changes(sight.seen, before, standardOutput.paint)) output.printPart(line)
       }
       before = sight.seen
     },

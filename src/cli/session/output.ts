@@ -11,11 +11,11 @@ export type Output = {
   /** Personal values are shown to who asks for them, in a document or on a terminal; a log file or a pipe gets none. */
   mayShowValues(options: { readonly showValues?: boolean }): boolean
   /** Prints the result: with --json the document itself and nothing else, otherwise what `render` makes of it. */
-  result<T>(document: T, render: (document: T, paint: Paint) => string): void
+  printResult<T>(document: T, render: (document: T, paint: Paint) => string): void
   /** Prints a piece of what is printed for people while a command goes on: nothing with --json. */
-  piece(text: string): void
+  printPart(text: string): void
   /** Prints a remark for the person at the terminal. */
-  note(text: string): void
+  printMessage(text: string): void
   /** For what is written to stderr. */
   readonly paint: Paint
 }
@@ -31,17 +31,17 @@ export function createOutput({ json = false, config }: OutputOptions): Output {
     json,
     quiet: json && !standardError.isTerminal,
     mayShowValues: ({ showValues = false }) => showValues && (json || standardOutput.isTerminal),
-    result: (document, render) => {
+    printResult: (document, render) => {
       if (json) standardOutput.print(jsonText(document))
       else {
         const text = pasteable(render(document, standardOutput.paint), { config })
         standardOutput.print(`${fitting(text, standardOutput)}\n`)
       }
     },
-    piece: (text) => {
+    printPart: (text) => {
       if (!json) standardOutput.print(`${pasteable(text, { config })}\n`)
     },
-    note: (text) => {
+    printMessage: (text) => {
       standardError.print(`${fitting(pasteable(text, { config }), standardError)}\n`)
     },
     paint: standardError.paint,

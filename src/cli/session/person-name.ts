@@ -1,10 +1,10 @@
 import type { PersonSearchResult } from '../../contract/control/people.ts'
 import { Failure } from '../../errors.ts'
 import { standardError } from '../../text/print.ts'
-import { renderFoundPeople } from '../render/found-people.ts'
-import { counted } from '../render/text.ts'
+import { renderMatches } from '../render/matching-people.ts'
+import { pluralize } from '../render/text.ts'
 import type { Control } from './control-client.ts'
-import { type CommonOptions, connectionNamed, type Session } from './session.ts'
+import { type CommonOptions, requireConnection, type Session } from './session.ts'
 
 type Options = CommonOptions & { readonly showValues?: boolean; readonly maxMatches?: number }
 type Named = { readonly connection: string; readonly identityId: string }
@@ -20,23 +20,23 @@ const maxListed = 20
  * people who are only called nearly so are listed too: no one is ever guessed. A text that is found nowhere is taken for a key, of which
  * the operation says what it makes.
  */
-export async function personNamed(session: Session, text: string, options: Options): Promise<Named> {
-  const found = await personFound(session, text, options)
+export async function requirePerson(session: Session, text: string, options: Options): Promise<Named> {
+  const found = await findPerson(session, text, options)
   if (found !== null) return found
-  const connection = connectionNamed(options, session.config)
+  const connection = requireConnection(options, session.config)
   if (!/[\s@]/.test(text.trim())) return { connection, identityId: text }
   throw new Failure('not_found', `nobody with the e-mail address or name "${text}" is known in ${connection}`)
 }
 
 /** The same for what is looked for in the source, which may tell of people who are new: their keys and addresses stay as they are. */
-export async function personInSource(session: Session, text: string, options: Options): Promise<Named> {
-  const asItIs = { connection: connectionNamed(options, session.config), identityId: text }
+export async function resolvePersonInSource(session: Session, text: string, options: Options): Promise<Named> {
+  const asItIs = { connection: requireConnection(options, session.config), identityId: text }
   if (text.includes('@')) return asItIs
-  return (await personFound(session, text, options)) ?? asItIs
+  return (await findPerson(session, text, options)) ?? asItIs
 }
 
 /** The same; null if nobody is known who is called so. */
-export async function personFound(session: Session, text: string, options: Options): Promise<Named | null> {
+export async function findPerson(session: Session, text: string, options: Options): Promise<Named | null> {
   const { config, control } = session
   const search = text.trim()
   if (search === '') throw new Failure('usage', 'name a person by key, e-mail address or name')
@@ -120,7 +120,7 @@ function several({ output }: Session, people: readonly PersonSearchResult[], lis
   const listed = people.slice(0, maxListed)
   const more = people.length > listed.length || !listing.isWhole ? ['  … and others'] : []
   if (listing.showValues && standardError.isTerminal && !output.json) {
-    output.note([renderFoundPeople(listed, output.paint), ...more].join('\n'))
+    output.printMessage([renderMatches(listed, output.paint), ...more].join('\n'))
     return new Failure('usage', what)
   }
   return new Failure('usage', [
@@ -134,6 +134,6 @@ function whySeveral(people: readonly PersonSearchResult[], { search, isExact, is
   if (!isWhole) return `too many people match "${search}" to tell whom it means: name one by key`
   const count = people.length
   return isExact
-    ? `"${search}" means ${counted(count, 'person', 'people')}: name one by key`
-    : `nobody is called exactly "${search}"; ${counted(count, 'person is', 'people are')} called nearly so: name one by key`
+    ? `"${search}" means ${pluralize(count, 'person', 'people')}: name one by key`
+    : `nobody is called exactly "${search}"; ${pluralize(count, 'person is', 'people are')} called nearly so: name one by key`
 }

@@ -13,7 +13,7 @@ export function isMoving(name: string): boolean {
 }
 
 /** The id of the run that a person has named: by its id, by the beginning of it, as `last` or `last-1`, or as `@held`. It is never guessed. */
-export async function runNamed(control: Control, name: string, { connection }: Asked = {}): Promise<string> {
+export async function requireRunId(control: Control, name: string, { connection }: Asked = {}): Promise<string> {
   if (wholeId.test(name)) return name.toLowerCase()
   await refuseNoName(name)
   const { data, more } = await control.findRuns({ params: { name }, query: { connection } })

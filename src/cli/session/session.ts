@@ -37,10 +37,10 @@ export async function configOf(
   { secrets = 'now' }: Pick<LoadOptions, 'secrets'> = {},
 ): Promise<Config> {
   const { file, namedBy } = findConfig({ given: options.config, env: process.env, workingDirectory: process.cwd() })
-  if (options.verbose) createOutput(options).note(`the configuration is ${file}, named by ${namedBy}`)
+  if (options.verbose) createOutput(options).printMessage(`the configuration is ${file}, named by ${namedBy}`)
   const help = namedBy === 'ROLLCALL_CONFIG' ? 'set ROLLCALL_CONFIG to the configuration' : undefined
   const config = await loadConfig(file, process.env, { secrets, ...(help !== undefined && { help }) })
-  if (options.connection !== undefined) connectionNamed(options, config)
+  if (options.connection !== undefined) requireConnection(options, config)
   return config
 }
 
@@ -50,7 +50,7 @@ export async function configOf(
  */
 export async function withSession(
   options: CommonOptions,
-  { works = false, looks = false }: CommandContext,
+  { hasWorkers: works = false, isReadOnly: looks = false }: CommandContext,
   command: (session: Session) => Promise<number>,
 ): Promise<number> {
   const output = createOutput(options)
@@ -59,15 +59,17 @@ export async function withSession(
   try {
     const daemon = await findDaemon(config)
     if (daemon) return await command({ config, output, control: await controlOf(daemon), signal: stop.signal })
-    const { openHere } = await import('./command-context.ts')
-    if (config.platform.isReadable) output.note(readableWarning(config))
+    const { openLocally: openHere } = await import('./command-context.ts')
+    if (config.platform.isReadable) output.printMessage(readableWarning(config))
     // Work needs secrets at some point; a command that cannot have them says so before it begins.
     const complete = works ? await configOf({ ...options, verbose: false }) : config
-    const opened = await openHere(complete, { works, looks, signal: stop.signal }).catch(async (error: unknown) => {
-      const begun = await daemonBehind(error, config, stop.signal)
-      if (begun === null) throw error
-      return begun
-    })
+    const opened = await openHere(complete, { hasWorkers: works, isReadOnly: looks, signal: stop.signal }).catch(
+      async (error: unknown) => {
+        const begun = await daemonBehind(error, config, stop.signal)
+        if (begun === null) throw error
+        return begun
+      },
+    )
     if (!('control' in opened))
       return await command({ config, output, control: await controlOf(opened), signal: stop.signal })
     await using here = opened
@@ -104,7 +106,7 @@ function readableWarning({ platform }: Config): string {
 }
 
 /** The connection that the options name, or the only one there is. */
-export function connectionNamed({ connection }: CommonOptions, { connections }: Config): string {
+export function requireConnection({ connection }: CommonOptions, { connections }: Config): string {
   const names = [...connections.keys()]
   if (connection !== undefined && names.includes(connection)) return connection
   if (names.length === 0) throw noConnection
@@ -128,6 +130,6 @@ const noConnection = new Failure(
 function stopped(error: unknown, stop: StopSignal, output: Output): number {
   const exit = stop.exit()
   if (exit === null) throw error
-  output.note('stopped; what was accepted stays, and the next start goes on with it')
+  output.printMessage('stopped; what was accepted stays, and the next start goes on with it')
   return exit
 }

@@ -1,6 +1,6 @@
 import type { TrailEntry } from '../../contract/control/trail.ts'
 import { filterForm, textField } from '../../web/forms.ts'
-import { type Html, html, type Shown } from '../../web/html.ts'
+import { type Html, html, type Renderable } from '../../web/html.ts'
 import { heading } from '../../web/layout.ts'
 import { joined } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
@@ -92,7 +92,7 @@ function entriesTable(entries: readonly TrailEntry[], isMore: boolean): Html {
   })
 }
 
-function detailText([name, value]: readonly [string, unknown]): Shown {
+function detailText([name, value]: readonly [string, unknown]): Renderable {
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null
   return html`<span class="hint">${name}: ${valueText(value)}</span>`
 }

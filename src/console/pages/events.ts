@@ -1,12 +1,12 @@
 import { EventState, type InboxEvent } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
-import { actLink, filterForm, selectField } from '../../web/forms.ts'
+import { actionLink, filterForm, selectField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
-import { counted, formatInstant, nearness } from '../../web/words.ts'
-import type { Reader, Site } from '../site/site.ts'
+import { pluralize, formatInstant, formatRelativeTime } from '../../web/words.ts'
+import type { SharedContext, Site } from '../site/site.ts'
 import { runHref } from '../site/words.ts'
 
 const perPage = 50
@@ -22,8 +22,8 @@ const states: Readonly<Record<EventState, { readonly name: string; readonly tone
 
 /** The events that came in by webhook, and what a person does about those that could not be read. */
 export function eventPages(site: Site): void {
-  site.commonPage('/events', async (guest, fields) => {
-    const { control, notAllowed } = guest
+  site.sharedPage('/events', async (context, fields) => {
+    const { control, notAllowed } = context
     const { connections } = await control.status({})
     const webhooks = connections.filter(({ inbox }) => inbox !== null)
     const connection = fields('connection') || (webhooks[0]?.name ?? '')
@@ -44,10 +44,10 @@ export function eventPages(site: Site): void {
 ${
   rejected > 0 &&
   card({
-    title: html`${counted(rejected, 'event')} could not be read`,
+    title: html`${pluralize(rejected, 'event')} could not be read`,
     id: 'rejected',
     tone: 'bad',
-    aside: actLink({
+    aside: actionLink({
       href: address('/events/retry', { connection }),
       name: 'Read them again',
       notAllowed: notAllowed('retryEvents'),
@@ -73,18 +73,18 @@ ${filterForm({
   })}`,
 })}
 <section class="card" id="events" aria-label="Events">
-${eventsTable(data, guest)}
+${eventsTable(data, context)}
 ${paging({ label: 'Pages of events', path: '/events', query: chosen, after: fields('after'), next })}
 </section>`
     return { title: 'Webhooks', content, section: 'events' }
   })
 
-  site.act('/events/retry', {
+  site.action('/events/retry', {
     section: 'events',
     operation: 'retryEvents',
-    ask: async (_guest, fields) => ({
+    ask: async (_context, fields) => ({
       title: `Read the rejected events of ${fields('connection')} again?`,
-      says: html`<p>The next run reads all of them once more, by the mapping of now. What still cannot be read is rejected again, with its reason. One whose content was removed meanwhile stays rejected.</p>`,
+      explanation: html`<p>The next run reads all of them once more, by the mapping of now. What still cannot be read is rejected again, with its reason. One whose content was removed meanwhile stays rejected.</p>`,
       hidden: { connection: fields('connection') },
       button: 'Read them again',
       cancel: address('/events', { connection: fields('connection') }),
@@ -94,17 +94,17 @@ ${paging({ label: 'Pages of events', path: '/events', query: chosen, after: fiel
       const { events } = await control.retryEvents({ params: { connection }, body: {} })
       return {
         to: address('/events', { connection }),
-        done: `${counted(events, 'event')} will be read again by the next run.`,
+        done: `${pluralize(events, 'event')} will be read again by the next run.`,
       }
     },
   })
 
-  site.act('/events/dismissal', {
+  site.action('/events/dismissal', {
     section: 'events',
     operation: 'dismissEvents',
-    ask: async (_guest, fields) => ({
+    ask: async (_context, fields) => ({
       title: 'Dismiss the event?',
-      says: html`<p>Nothing follows from event ${fields('id')} of ${fields('connection')}, and its content is removed. It cannot be read again.</p>`,
+      explanation: html`<p>Nothing follows from event ${fields('id')} of ${fields('connection')}, and its content is removed. It cannot be read again.</p>`,
       hidden: { connection: fields('connection'), id: fields('id') },
       button: 'Dismiss the event',
       danger: true,
@@ -125,7 +125,7 @@ function withoutWebhook(): Html {
 <p class="empty" role="status">No connection has a webhook.</p>`
 }
 
-function eventsTable(events: readonly InboxEvent[], { now, notAllowed }: Reader): Html {
+function eventsTable(events: readonly InboxEvent[], { now, notAllowed }: SharedContext): Html {
   const columns: readonly Column<InboxEvent>[] = [
     {
       name: 'Event',
@@ -136,7 +136,7 @@ function eventsTable(events: readonly InboxEvent[], { now, notAllowed }: Reader)
     {
       name: 'Came',
       cell: ({ receivedAt }) =>
-        html`${formatInstant(receivedAt)} <span class="hint">${nearness(receivedAt, now)}</span>`,
+        html`${formatInstant(receivedAt)} <span class="hint">${formatRelativeTime(receivedAt, now)}</span>`,
     },
     { name: 'State', cell: ({ state }) => badge(states[state].name, states[state].tone) },
     { name: 'Why', kind: 'long', cell: ({ reason }) => reason },
@@ -147,7 +147,7 @@ function eventsTable(events: readonly InboxEvent[], { now, notAllowed }: Reader)
       cell: ({ id, connection, state }) =>
         state === 'rejected' &&
         notAllowed('dismissEvents') === null &&
-        actLink({
+        actionLink({
           href: address('/events/dismissal', { connection, id }),
           name: 'Dismiss',
           label: `Dismiss event ${id}`,

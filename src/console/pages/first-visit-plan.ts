@@ -2,26 +2,27 @@ import type { FirstPlan } from '../../contract/control/first-visit.ts'
 import type { ChangeView, RejectView, Verdict } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { failureStatuses } from '../../http/server/failure-statuses.ts'
-import { actLink, textField } from '../../web/forms.ts'
+import { actionLink, textField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading, notice } from '../../web/layout.ts'
 import { badge, code, figures, joined, listing } from '../../web/parts.ts'
 import { table } from '../../web/tables.ts'
-import { counted, number } from '../../web/words.ts'
-import { type Fields, type Guest, type Site, sentence } from '../site/site.ts'
+import { pluralize, number } from '../../web/words.ts'
+import type { Fields, PageContext, Site } from '../site/site.ts'
+import { sentence } from '../site/words.ts'
 import { capital, changesIn, fieldName, firstVisitHref, kindBadge, valueText } from '../site/words.ts'
 import { type Found, goneHref, proposedFor } from './first-visit-reading.ts'
-import { type Said, saidIn, uploadHref } from './first-visit-said.ts'
+import { type Answers, answersFrom, uploadHref } from './first-visit-answers.ts'
 
 /** What a first run over an upload would do, and the step that writes the connection. */
 export function planPages(site: Site): void {
-  site.page(`${firstVisitHref}/:upload/plan`, async (guest, fields) => {
-    const found = await proposedFor(guest, fields)
+  site.page(`${firstVisitHref}/:upload/plan`, async (context, fields) => {
+    const found = await proposedFor(context, fields)
     if (found === null) return { to: goneHref }
     const { upload } = found.proposed
-    const said = saidIn(fields, found.proposed)
+    const said = answersFrom(fields, found.proposed)
     const back = uploadHref(upload.id, '', said)
-    const plan = found.refused ?? (await planOf(guest, fields, found))
+    const plan = found.refused ?? (await planOf(context, fields, found))
     const head = heading({
       title: 'What a first run would do',
       crumbs: [
@@ -32,30 +33,30 @@ export function planPages(site: Site): void {
     })
     const content =
       typeof plan === 'string'
-        ? html`${head}${notice(plan, 'bad')}<p>${actLink({ href: back, name: 'Back to how it is read', kind: 'main' })}</p>`
+        ? html`${head}${notice(plan, 'bad')}<p>${actionLink({ href: back, name: 'Back to how it is read', kind: 'main' })}</p>`
         : html`${head}${planParts(plan, said)}`
     return { title: 'What a first run would do', content, section: 'overview' }
   })
 
-  site.act(`${firstVisitHref}/:upload/connection`, {
+  site.action(`${firstVisitHref}/:upload/connection`, {
     section: 'overview',
     operation: 'makeFirstConnection',
-    ask: async (guest, fields) => {
-      const { plan, said } = await plannedFor(guest, fields)
+    ask: async (context, fields) => {
+      const { plan, said } = await plannedFor(context, fields)
       return {
         title: `Connect ${said.name ?? plan.connection}?`,
-        says: writingText(plan),
+        explanation: writingText(plan),
         fields: keyField(plan),
         hidden: { ...said, digest: plan.digest },
         button: 'Write it and connect',
         cancel: uploadHref(plan.upload.id, '/plan', said),
       }
     },
-    perform: async (guest, fields) => {
-      const { plan, found } = await plannedFor(guest, fields)
+    perform: async (context, fields) => {
+      const { plan, found } = await plannedFor(context, fields)
       const { upload } = plan
       const body = { reading: found.answers, ...placeIn(fields), digest: fields('digest') }
-      const { connection, file, source, isTakenUp } = await guest.control.makeFirstConnection({
+      const { connection, file, source, isTakenUp } = await context.control.makeFirstConnection({
         params: { upload: upload.id },
         body: { ...body, ...(fields('apiKey') && { apiKey: fields('apiKey') }) },
       })
@@ -72,15 +73,15 @@ function placeIn(fields: Fields) {
   return { name: fields('name'), folder: fields('folder'), timeZone: fields('timeZone') }
 }
 
-async function askPlan({ control }: Guest, fields: Fields, { proposed, answers }: Found): Promise<FirstPlan> {
+async function askPlan({ control }: PageContext, fields: Fields, { proposed, answers }: Found): Promise<FirstPlan> {
   const params = { upload: proposed.upload.id }
   return await control.planFirstRun({ params, body: { reading: answers, ...placeIn(fields) } })
 }
 
 /** The plan, or why there is none, as a sentence. */
-async function planOf(guest: Guest, fields: Fields, found: Found): Promise<FirstPlan | string> {
+async function planOf(context: PageContext, fields: Fields, found: Found): Promise<FirstPlan | string> {
   try {
-    return await askPlan(guest, fields, found)
+    return await askPlan(context, fields, found)
   } catch (error) {
     if (error instanceof Failure && failureStatuses[error.code] < 500)
       return sentence(error.message, found.proposed.upload.name)
@@ -88,15 +89,15 @@ async function planOf(guest: Guest, fields: Fields, found: Found): Promise<First
   }
 }
 
-async function plannedFor(guest: Guest, fields: Fields) {
-  const found = await proposedFor(guest, fields)
+async function plannedFor(context: PageContext, fields: Fields) {
+  const found = await proposedFor(context, fields)
   if (found === null)
     throw new Failure('not_found', 'the export is no longer here: go to the overview, and upload it again')
   if (found.refused !== null) throw new Failure('usage', found.refused)
-  return { found, plan: await askPlan(guest, fields, found), said: saidIn(fields, found.proposed) }
+  return { found, plan: await askPlan(context, fields, found), said: answersFrom(fields, found.proposed) }
 }
 
-function planParts(plan: FirstPlan, said: Said): Html {
+function planParts(plan: FirstPlan, said: Answers): Html {
   const { counts, rows, records, changes, guards, rejected, rejects, warnings, text, file, upload } = plan
   const held = guards.filter(({ ok }) => !ok)
   const all = changesIn(counts)
@@ -112,8 +113,8 @@ ${warnings.length > 0 && card({ title: 'To look at in the export', id: 'warnings
 ${rejected > 0 && card({ title: html`Rows and cells that cannot be read <span class="faint">${number(rejected)}</span>`, id: 'rejects', content: html`${rejectsTable(rejects)}${shownText(rejected, rejects)}` })}
 ${card({ title: html`What will stand in ${file}`, id: 'text', content: listing('The configuration', text) })}
 ${card({ title: html`Who would be sent <span class="faint">${number(all)}</span>`, id: 'changes', content: html`${changesTable(changes)}${shownText(all, changes)}` })}
-<div class="row">${actLink({ href: uploadHref(upload.id, '/connection', said), name: 'Connect …', kind: 'main' })}
-${actLink({ href: uploadHref(upload.id, '', said), name: 'Back to how it is read' })}</div>`
+<div class="row">${actionLink({ href: uploadHref(upload.id, '/connection', said), name: 'Connect …', kind: 'main' })}
+${actionLink({ href: uploadHref(upload.id, '', said), name: 'Back to how it is read' })}</div>`
 }
 
 function shownText(all: number, shown: readonly unknown[]): Html | false {
@@ -169,7 +170,7 @@ function rejectsTable(rejects: readonly RejectView[]): Html {
 }
 
 function writingText({ file, text, makesFolder, source, key, counts, guards }: FirstPlan): Html {
-  const people = counted(changesIn(counts), 'person', 'people')
+  const people = pluralize(changesIn(counts), 'person', 'people')
   const effect = guards.every(({ ok }) => ok)
     ? `would send ${people}`
     : `would be held until a person approves it. It would then send ${people}`

@@ -1,13 +1,14 @@
 import type { ProposedReading, ReadingAnswers } from '../../contract/control/first-visit.ts'
 import { Failure } from '../../errors.ts'
 import { failureStatuses } from '../../http/server/failure-statuses.ts'
-import { actLink, type Option, optionList, selectField, textField } from '../../web/forms.ts'
-import { type Html, html, type Shown } from '../../web/html.ts'
+import { actionLink, type Option, optionList, selectField, textField } from '../../web/forms.ts'
+import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card, heading, notice } from '../../web/layout.ts'
 import { joined } from '../../web/parts.ts'
 import { table } from '../../web/tables.ts'
-import { counted, number } from '../../web/words.ts'
-import { type Fields, type Guest, type Site, sentence } from '../site/site.ts'
+import { pluralize, number } from '../../web/words.ts'
+import type { Fields, PageContext, Site } from '../site/site.ts'
+import { sentence } from '../site/words.ts'
 import { fieldName, firstVisitHref } from '../site/words.ts'
 import {
   answersIn,
@@ -18,7 +19,7 @@ import {
   valueInput,
   valuesOf,
   withValues,
-} from './first-visit-said.ts'
+} from './first-visit-answers.ts'
 
 type Question = ProposedReading['questions'][number]
 
@@ -43,8 +44,8 @@ export const goneHref = `${firstVisitHref}?gone=1`
 
 /** How an export would be read, with a form for what is different. */
 export function readingPages(site: Site): void {
-  site.page(`${firstVisitHref}/:upload`, async (guest, fields) => {
-    const found = await proposedFor(guest, fields)
+  site.page(`${firstVisitHref}/:upload`, async (context, fields) => {
+    const found = await proposedFor(context, fields)
     if (found === null) return { to: goneHref }
     const title = `How ${found.proposed.upload.name} is read`
     const content = html`${found.refused && notice(found.refused, 'bad')}
@@ -52,7 +53,7 @@ ${heading({
   title,
   crumbs: [{ name: 'Connect an HR export', href: firstVisitHref }],
   lead: 'Look whether each column becomes what it should. Nothing is stored yet.',
-  actions: actLink({ href: uploadHref(found.proposed.upload.id, '/drop'), name: 'Remove the export' }),
+  actions: actionLink({ href: uploadHref(found.proposed.upload.id, '/drop'), name: 'Remove the export' }),
 })}
 ${readingForm(found.proposed, fields)}`
     return { title, content, section: 'overview' }
@@ -67,7 +68,7 @@ export type Found = {
 }
 
 /** The proposal by all that was said; null: the export is gone. What cannot be said is told, and left out. */
-export async function proposedFor({ control }: Guest, fields: Fields): Promise<Found | null> {
+export async function proposedFor({ control }: PageContext, fields: Fields): Promise<Found | null> {
   const params = { upload: fields('upload') }
   const propose = (body: ReadingAnswers) => control.proposeReading({ params, body })
   try {
@@ -105,7 +106,7 @@ ${card({ title: 'The connection', id: 'connection', content: connectionPart(prop
 
 function questionsPart({ questions, notes }: ProposedReading, fields: Fields): Html {
   const values = questions.filter(({ about }) => about === 'status' || about === 'contractor').length
-  return html`${questions.map((question): Shown => {
+  return html`${questions.map((question): Renderable => {
     switch (question.about) {
       case 'identityId':
         return selectField({
@@ -138,7 +139,7 @@ function questionsPart({ questions, notes }: ProposedReading, fields: Fields): H
         return question satisfies never
     }
   })}
-${values > 0 && html`<p>No list says what ${counted(values, 'value')} mean. Say it below; a value that stays open holds the plan until a person says it.</p>`}
+${values > 0 && html`<p>No list says what ${pluralize(values, 'value')} mean. Say it below; a value that stays open holds the plan until a person says it.</p>`}
 ${notes.length > 0 && html`<ul class="lines">${notes.map((note) => html`<li>${note}</li>`)}</ul>`}`
 }
 
@@ -174,7 +175,7 @@ function filePart(
 ): Html {
   const { encoding, delimiter, headerLine, linesAfterHeader, rows, isWhole } = form
   const between = delimiters.find(({ value }) => value === delimiter)?.name ?? delimiter
-  return html`<p>${counted(columns.length, 'column')} with a ${between} between them, encoded as ${encoding}. The header stands in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${counted(linesAfterHeader, 'further line')} of it below`}. ${isWhole ? html`${counted(rows, 'row')} were looked at` : html`Only the first ${counted(rows, 'row')} were looked at`}.</p>
+  return html`<p>${pluralize(columns.length, 'column')} with a ${between} between them, encoded as ${encoding}. The header stands in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${pluralize(linesAfterHeader, 'further line')} of it below`}. ${isWhole ? html`${pluralize(rows, 'row')} were looked at` : html`Only the first ${pluralize(rows, 'row')} were looked at`}.</p>
 ${selectField({
   name: 'preset',
   label: 'Which system wrote it',

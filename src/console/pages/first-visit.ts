@@ -1,17 +1,17 @@
 import type { FirstVisit } from '../../contract/control/first-visit.ts'
 import { Failure } from '../../errors.ts'
 import { address } from '../../web/address.ts'
-import { actForm, actLink, fileField, selectField } from '../../web/forms.ts'
+import { actionForm, actionLink, fileField, selectField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading, notice } from '../../web/layout.ts'
 import { code, live } from '../../web/parts.ts'
 import { number } from '../../web/words.ts'
 import type { Content } from '../site/frame.ts'
-import type { Fields, Guest, Site } from '../site/site.ts'
+import type { Fields, PageContext, Site } from '../site/site.ts'
 import { firstVisitHref } from '../site/words.ts'
 import { planPages } from './first-visit-plan.ts'
 import { delimiters, encodings, readingPages } from './first-visit-reading.ts'
-import { uploadHref } from './first-visit-said.ts'
+import { uploadHref } from './first-visit-answers.ts'
 
 const mebibyte = 1024 * 1024
 const title = 'Connect an HR export'
@@ -24,28 +24,28 @@ const steps = [
 
 /** How an export that an admin uploads becomes the first connection. */
 export function firstVisitPages(site: Site): void {
-  site.page(firstVisitHref, async (guest, fields) => {
-    if (await isConnected(guest)) return { to: '/' }
-    return startPage(guest, fields, fields('gone') === '' ? null : gone)
+  site.page(firstVisitHref, async (context, fields) => {
+    if (await isConnected(context)) return { to: '/' }
+    return startPage(context, fields, fields('gone') === '' ? null : gone)
   })
 
   site.upload(`${firstVisitHref}/export`, {
     operation: 'uploadExport',
-    take: async ({ control }, fields, { name, bytes }) => {
+    receive: async ({ control }, fields, { name, bytes }) => {
       const form = { encoding: fields('encoding'), delimiter: fields('delimiter') }
       const query = { name, ...(form.encoding && form), ...(form.delimiter && { delimiter: form.delimiter }) }
       const { id } = await control.uploadExport({ query: withoutBlanks(query), body: bytes })
       return { to: uploadHref(id, '', form) }
     },
-    again: startPage,
+    askAgain: startPage,
   })
 
-  site.act(`${firstVisitHref}/:upload/drop`, {
+  site.action(`${firstVisitHref}/:upload/drop`, {
     section: 'overview',
     operation: 'dropExport',
-    ask: async (_guest, fields) => ({
+    ask: async (_context, fields) => ({
       title: 'Remove the export?',
-      says: html`<p>The export that you uploaded is removed from this machine. Nothing else has been stored.</p>`,
+      explanation: html`<p>The export that you uploaded is removed from this machine. Nothing else has been stored.</p>`,
       button: 'Remove it',
       cancel: uploadHref(fields('upload')),
     }),
@@ -58,8 +58,8 @@ export function firstVisitPages(site: Site): void {
   readingPages(site)
   planPages(site)
 
-  site.page(`${firstVisitHref}/done`, async (guest) => {
-    const waiting = await waitingPart(guest)
+  site.page(`${firstVisitHref}/done`, async (context) => {
+    const waiting = await waitingPart(context)
     if (waiting === null) return { to: '/' }
     return {
       title,
@@ -82,30 +82,30 @@ function withoutBlanks<T extends Readonly<Record<string, string>>>(values: T): T
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '')) as T
 }
 
-async function isConnected({ control }: Guest): Promise<boolean> {
+async function isConnected({ control }: PageContext): Promise<boolean> {
   return (await control.about({})).connections.length > 0
 }
 
-async function startPage(guest: Guest, fields: Fields, refused: string | null): Promise<Content> {
-  const refusal = guest.notAllowed('uploadExport')
+async function startPage(context: PageContext, fields: Fields, refused: string | null): Promise<Content> {
+  const refusal = context.notAllowed('uploadExport')
   const content = html`${refused && notice(refused, 'bad')}
 ${heading({ title, lead: 'Rollcall has no connection yet: it reads no export, and sends nothing.' })}
 ${
   refusal === null
-    ? await uploadCard(guest, fields)
+    ? await uploadCard(context, fields)
     : html`<p class="empty" role="status">The first connection is made here from an export of HR, and ${refusal}.</p>`
 }`
   return { title, content, section: 'overview' }
 }
 
-async function uploadCard(guest: Guest, fields: Fields): Promise<Html> {
-  const visit = await guest.control.getFirstVisit({})
+async function uploadCard(context: PageContext, fields: Fields): Promise<Html> {
+  const visit = await context.control.getFirstVisit({})
   return html`${card({
     title: 'Upload an export',
     id: 'upload',
-    content: actForm({
+    content: actionForm({
       action: `${firstVisitHref}/export`,
-      formToken: guest.formToken,
+      formToken: context.formToken,
       files: true,
       content: html`<p>Give a list of your people as HR exports it: CSV, plain or packed with zip or gzip, of at most ${number(Math.floor(visit.mostBytes / mebibyte))} MiB. Nothing is stored before the last step. The export itself is removed then, and at the latest ${number(visit.keptMinutes)} minutes after you looked at it last.</p>
 <details><summary>The file is written in an unusual way</summary>
@@ -127,8 +127,8 @@ function stepsText({ file, trouble }: FirstVisit): Html {
 }
 
 /** How far the daemon is with the new configuration; null: it has taken it up. */
-async function waitingPart(guest: Guest): Promise<Html | null> {
-  const { connections, reload } = await guest.control.status({})
+async function waitingPart(context: PageContext): Promise<Html | null> {
+  const { connections, reload } = await context.control.status({})
   if (connections.length > 0) return null
   const refused = reload?.refused ?? null
   return live({
@@ -138,7 +138,7 @@ async function waitingPart(guest: Guest): Promise<Html | null> {
     content:
       refused === null
         ? html`<p role="status">Rollcall takes up the configuration. For a few seconds it does not answer. Then its overview is shown.</p>
-<p>${actLink({ href: address('/'), name: 'Go to the overview' })}</p>`
+<p>${actionLink({ href: address('/'), name: 'Go to the overview' })}</p>`
         : notice(html`The configuration was refused: ${refused}. Change the file, and start Rollcall again.`, 'bad'),
   })
 }

@@ -2,12 +2,12 @@ import type { KeyAnswer, KeyPair, AnsweredKeys } from '../../contract/control/ke
 import { type ClassifiedValue, type Run, ValueMeaning } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { address } from '../../web/address.ts'
-import { actLink, choiceField, type Option, textField } from '../../web/forms.ts'
+import { actionLink, choiceField, type Option, textField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card } from '../../web/layout.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { counted, formatInstant } from '../../web/words.ts'
-import type { Fields, Guest, Site } from '../site/site.ts'
+import { pluralize, formatInstant } from '../../web/words.ts'
+import type { Fields, PageContext, Site } from '../site/site.ts'
 import { personLink, runHref } from '../site/words.ts'
 import { heldRun } from './run.ts'
 
@@ -37,46 +37,46 @@ const meanings: readonly {
 
 /** What a person can say about a held plan besides yes and no: what keys name that changed, and what values mean that no list holds. */
 export function heldAnswerPages(site: Site): void {
-  site.act('/runs/:runId/keys', {
+  site.action('/runs/:runId/keys', {
     section: 'runs',
     operation: 'answerPairs',
-    ask: async (guest, fields) => {
-      const run = await heldRun(guest, fields)
-      const pairs = await pairsOf(run, guest)
+    ask: async (context, fields) => {
+      const run = await heldRun(context, fields)
+      const pairs = await pairsOf(run, context)
       const unclear = pairs.filter(({ clear }) => !clear).length
       return {
-        title: `Answer for all ${counted(pairs.length, 'pair')} of keys?`,
-        says: html`${unclear > 0 && html`<p>${counted(unclear, 'pair is', 'pairs are')} not clear. “One person” leaves them out: answer each by itself.</p>`}${plannedAgain}`,
+        title: `Answer for all ${pluralize(pairs.length, 'pair')} of keys?`,
+        explanation: html`${unclear > 0 && html`<p>${pluralize(unclear, 'pair is', 'pairs are')} not clear. “One person” leaves them out: answer each by itself.</p>`}${plannedAgain}`,
         fields: answerField(fields),
         button: 'Keep the answer for all pairs',
         cancel: decisionHref(run),
       }
     },
-    perform: async (guest, fields) => {
-      const run = await heldRun(guest, fields)
-      const said = await guest.control.answerPairs({ params: { runId: run.id }, body: { same: sameBy(fields) } })
+    perform: async (context, fields) => {
+      const run = await heldRun(context, fields)
+      const said = await context.control.answerPairs({ params: { runId: run.id }, body: { same: sameBy(fields) } })
       const left =
         said.unclear > 0
-          ? ` ${counted(said.unclear, 'pair is', 'pairs are')} left, because ${said.unclear === 1 ? 'it is' : 'they are'} not clear.`
+          ? ` ${pluralize(said.unclear, 'pair is', 'pairs are')} left, because ${said.unclear === 1 ? 'it is' : 'they are'} not clear.`
           : ''
       return {
         to: decisionHref(run),
-        done: `${counted(said.answered, 'pair is', 'pairs are')} answered.${left}${again(said)}`,
+        done: `${pluralize(said.answered, 'pair is', 'pairs are')} answered.${left}${again(said)}`,
       }
     },
   })
 
-  site.act('/runs/:runId/keys/answer', {
+  site.action('/runs/:runId/keys/answer', {
     section: 'runs',
     operation: 'answerKeys',
-    ask: async (guest, fields) => {
-      const run = await heldRun(guest, fields)
+    ask: async (context, fields) => {
+      const run = await heldRun(context, fields)
       const { former, identityId } = keysBy(fields)
-      const pair = (await pairsOf(run, guest)).find((one) => one.former === former && one.identityId === identityId)
+      const pair = (await pairsOf(run, context)).find((one) => one.former === former && one.identityId === identityId)
       const isNamed = former !== '' && identityId !== ''
       return {
         title: isNamed ? `Do ${former} and ${identityId} name one person?` : 'Do two keys name one person?',
-        says: html`${pair && html`<p>${personLink({ connection: run.connection, identityId: former })} is missing from the source, and ${identityId} is new in it. Both have in common ${inCommon[pair.by]}.${!pair.clear && ' The pair is not clear: one of the two is in another pair too, or several people look alike.'}</p>`}
+        explanation: html`${pair && html`<p>${personLink({ connection: run.connection, identityId: former })} is missing from the source, and ${identityId} is new in it. Both have in common ${inCommon[pair.by]}.${!pair.clear && ' The pair is not clear: one of the two is in another pair too, or several people look alike.'}</p>`}
 ${plannedAgain}`,
         fields: html`${
           !isNamed &&
@@ -87,11 +87,11 @@ ${plannedAgain}`,
         cancel: decisionHref(run),
       }
     },
-    perform: async (guest, fields) => {
-      const run = await heldRun(guest, fields)
+    perform: async (context, fields) => {
+      const run = await heldRun(context, fields)
       const keys = keysBy(fields)
       const same = sameBy(fields)
-      const said = await guest.control.answerKeys({
+      const said = await context.control.answerKeys({
         params: { connection: run.connection },
         body: { ...keys, same },
       })
@@ -102,24 +102,24 @@ ${plannedAgain}`,
     },
   })
 
-  site.act('/runs/:runId/keys/withdrawal', {
+  site.action('/runs/:runId/keys/withdrawal', {
     section: 'runs',
     operation: 'withdrawKeys',
-    ask: async (guest, fields) => {
-      const run = await heldRun(guest, fields)
+    ask: async (context, fields) => {
+      const run = await heldRun(context, fields)
       const { former, identityId } = keysBy(fields)
       return {
         title: `Take back what was said of ${former} and ${identityId}?`,
-        says: html`<p>The next plan asks again what the two keys name, if it finds them.</p>${plannedAgain}`,
+        explanation: html`<p>The next plan asks again what the two keys name, if it finds them.</p>${plannedAgain}`,
         hidden: { former, key: identityId },
         button: 'Take the answer back',
         cancel: decisionHref(run),
       }
     },
-    perform: async (guest, fields) => {
-      const run = await heldRun(guest, fields)
+    perform: async (context, fields) => {
+      const run = await heldRun(context, fields)
       const keys = keysBy(fields)
-      const said = await guest.control.withdrawKeys({ params: { connection: run.connection }, body: keys })
+      const said = await context.control.withdrawKeys({ params: { connection: run.connection }, body: keys })
       return {
         to: decisionHref(run),
         done: `Nothing is said of ${keys.former} and ${keys.identityId} any more.${again(said)}`,
@@ -127,16 +127,16 @@ ${plannedAgain}`,
     },
   })
 
-  site.act('/runs/:runId/values', {
+  site.action('/runs/:runId/values', {
     section: 'runs',
     operation: 'classValue',
-    ask: async (guest, fields) => {
-      const run = await heldRun(guest, fields)
+    ask: async (context, fields) => {
+      const run = await heldRun(context, fields)
       const [value, field] = [fields('value'), fields('field')]
       const named = value === '' ? 'a value' : `“${value}”`
       return {
         title: `What does ${named} mean?`,
-        says: html`<p>The answer counts for everybody who has the value, in this plan and in every later one. Case and blanks around the value do not matter.</p>${plannedAgain}`,
+        explanation: html`<p>The answer counts for everybody who has the value, in this plan and in every later one. Case and blanks around the value do not matter.</p>${plannedAgain}`,
         fields: html`${value === '' && textField({ name: 'value', label: 'Value', required: true, maxLength: 191 })}${choiceField(
           {
             name: 'as',
@@ -153,11 +153,11 @@ ${plannedAgain}`,
         cancel: decisionHref(run),
       }
     },
-    perform: async (guest, fields) => {
-      const run = await heldRun(guest, fields)
+    perform: async (context, fields) => {
+      const run = await heldRun(context, fields)
       const as = ValueMeaning.safeParse(fields('as')).data
       if (as === undefined) throw new Failure('usage', 'choose what the value means')
-      const classed = await guest.control.classValue({
+      const classed = await context.control.classValue({
         params: { connection: run.connection },
         body: { value: fields('value'), as },
       })
@@ -170,18 +170,18 @@ ${plannedAgain}`,
 const plannedAgain = html`<p>The answer sends nothing. It is kept for later runs too, and the held plan is made again once it is approved.</p>`
 
 /** What waits for such an answer in a held plan, and what was answered since it was made; null: nothing. */
-export async function answersPart(run: Run, guest: Guest): Promise<Html | null> {
+export async function answersPart(run: Run, context: PageContext): Promise<Html | null> {
   const failed = (run.guards ?? []).filter(({ ok }) => !ok)
   const [rekeyed, unlisted] = ['rekeyed', 'unlistedValues'].map((name) => failed.find((one) => one.name === name))
   // Where the address changed with the key, no pair is found.
   const mayBePairs = rekeyed !== undefined || ((run.counts?.join ?? 0) > 0 && (run.counts?.leave ?? 0) > 0)
-  return html`${mayBePairs && (await keysCard(run, guest))}${unlisted && (await valuesCard(run, guest, unlisted.unlisted ?? []))}`
+  return html`${mayBePairs && (await keysCard(run, context))}${unlisted && (await valuesCard(run, context, unlisted.unlisted ?? []))}`
 }
 
-async function keysCard(run: Run, guest: Guest): Promise<Html> {
+async function keysCard(run: Run, context: PageContext): Promise<Html> {
   const { connection } = run
-  const pairs = await pairsOf(run, guest)
-  const { answers } = await guest.control.listKeys({ params: { connection }, query: {} })
+  const pairs = await pairsOf(run, context)
+  const { answers } = await context.control.listKeys({ params: { connection }, query: {} })
   const given = answers.filter(({ at }) => isSince(at, run))
   const to = (act: string, { former, identityId }: Pick<KeyPair, 'former' | 'identityId'>) =>
     address(`${runHref(run.id)}/keys/${act}`, { former, key: identityId })
@@ -198,11 +198,11 @@ async function keysCard(run: Run, guest: Guest): Promise<Html> {
       name: 'Answer',
       kind: 'action',
       cell: (pair) =>
-        actLink({
+        actionLink({
           href: to('answer', pair),
           name: 'Answer …',
           label: `Answer for ${pair.former} and ${pair.identityId}`,
-          notAllowed: guest.notAllowed('answerKeys'),
+          notAllowed: context.notAllowed('answerKeys'),
         }),
     },
   ]
@@ -219,11 +219,11 @@ async function keysCard(run: Run, guest: Guest): Promise<Html> {
       name: 'Take back',
       kind: 'action',
       cell: (answer) =>
-        actLink({
+        actionLink({
           href: to('withdrawal', answer),
           name: 'Take back …',
           label: `Take back the answer for ${answer.former} and ${answer.identityId}`,
-          notAllowed: guest.notAllowed('withdrawKeys'),
+          notAllowed: context.notAllowed('withdrawKeys'),
         }),
     },
   ]
@@ -232,27 +232,27 @@ async function keysCard(run: Run, guest: Guest): Promise<Html> {
     id: 'keys',
     aside: html`<div class="row">${
       pairs.length > 1 &&
-      actLink({
+      actionLink({
         href: `${runHref(run.id)}/keys`,
         name: 'Answer for all …',
-        notAllowed: guest.notAllowed('answerPairs'),
+        notAllowed: context.notAllowed('answerPairs'),
       })
-    }${actLink({
+    }${actionLink({
       href: `${runHref(run.id)}/keys/answer`,
       name: 'Another pair …',
-      notAllowed: guest.notAllowed('answerKeys'),
+      notAllowed: context.notAllowed('answerKeys'),
     })}</div>`,
     content: html`<p>Say whether the two keys of a pair name one person. Without an answer, an approval separates the one and adds the other.</p>
 ${table({ caption: 'Pairs of keys that wait for an answer', columns, rows: pairs.slice(0, pairsShown), empty: given.length > 0 ? 'Every pair is answered.' : 'No two keys look like one person.' })}
-${pairs.length > pairsShown && html`<p class="hint">and ${counted(pairs.length - pairsShown, 'more pair')}</p>`}
+${pairs.length > pairsShown && html`<p class="hint">and ${pluralize(pairs.length - pairsShown, 'more pair')}</p>`}
 ${given.length > 0 && html`<div class="group"><h3>Answered since</h3>${table({ caption: 'Answers since the plan was made', columns: givenColumns, rows: given, empty: null })}</div>`}`,
   })
 }
 
 type Unlisted = { readonly field: ClassifiedValue['field']; readonly value: string }
 
-async function valuesCard(run: Run, guest: Guest, unlisted: readonly Unlisted[]): Promise<Html> {
-  const { data } = await guest.control.listValues({ params: { connection: run.connection } })
+async function valuesCard(run: Run, context: PageContext, unlisted: readonly Unlisted[]): Promise<Html> {
+  const { data } = await context.control.listValues({ params: { connection: run.connection } })
   const said = data.filter(({ at }) => isSince(at, run))
   const open = unlisted.filter(
     ({ field, value }) => !said.some((one) => one.field === field && isSame(one.value, value)),
@@ -265,11 +265,11 @@ async function valuesCard(run: Run, guest: Guest, unlisted: readonly Unlisted[])
       name: 'Answer',
       kind: 'action',
       cell: (one) =>
-        actLink({
+        actionLink({
           href: href(one),
           name: 'Say what it means …',
           label: `Say what “${one.value}” means`,
-          notAllowed: guest.notAllowed('classValue'),
+          notAllowed: context.notAllowed('classValue'),
         }),
     },
   ]
@@ -281,25 +281,25 @@ async function valuesCard(run: Run, guest: Guest, unlisted: readonly Unlisted[])
       name: 'Change',
       kind: 'action',
       cell: ({ field, value }) =>
-        actLink({
+        actionLink({
           href: href({ field, value }),
           name: 'Say it otherwise …',
           label: `Say otherwise what “${value}” means`,
-          notAllowed: guest.notAllowed('classValue'),
+          notAllowed: context.notAllowed('classValue'),
         }),
     },
   ]
   return card({
     title: 'Values that no list holds',
     id: 'values',
-    aside: actLink({ href: href({}), name: 'Another value …', notAllowed: guest.notAllowed('classValue') }),
+    aside: actionLink({ href: href({}), name: 'Another value …', notAllowed: context.notAllowed('classValue') }),
     content: html`<p>Say what each means. Without an answer, an approval leaves the value without effect.</p>
 ${table({ caption: 'Values that wait for a meaning', columns, rows: open, empty: 'Every value that is named here has a meaning by now.' })}
 ${said.length > 0 && html`<div class="group"><h3>Answered since</h3>${table({ caption: 'Meanings since the plan was made', columns: saidColumns, rows: said, empty: null })}</div>`}`,
   })
 }
 
-async function pairsOf({ id, connection }: Run, { control }: Guest): Promise<readonly KeyPair[]> {
+async function pairsOf({ id, connection }: Run, { control }: PageContext): Promise<readonly KeyPair[]> {
   const { pairs } = await control.listKeys({ params: { connection }, query: {} })
   return pairs.filter(({ runId }) => runId === id)
 }

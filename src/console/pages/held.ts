@@ -1,12 +1,12 @@
 import type { ConnectionStatus, Run } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
-import { actLink, areaField, textField } from '../../web/forms.ts'
-import { type Html, html, type Shown } from '../../web/html.ts'
+import { actionLink, areaField, textField } from '../../web/forms.ts'
+import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { definitions, figures, joined, live } from '../../web/parts.ts'
-import { counted, formatInstant, nearness, number } from '../../web/words.ts'
+import { pluralize, formatInstant, formatRelativeTime, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
-import type { Guest, Site } from '../site/site.ts'
+import type { PageContext, Site } from '../site/site.ts'
 import { capital, changesIn, countsText, effects, kindFigures, kinds, runHref } from '../site/words.ts'
 import { answersPart } from './held-answers.ts'
 import { changesTable, summaryParts, verdictsParts } from './plan-parts.ts'
@@ -20,10 +20,10 @@ const renewSeconds = 10
 
 /** What a person reads who is asked to approve a held plan, and the two answers. */
 export function heldPages(site: Site): void {
-  site.page('/runs/:runId/decision', async (guest, fields) => {
-    const run = await runOf(guest, fields)
+  site.page('/runs/:runId/decision', async (context, fields) => {
+    const run = await runOf(context, fields)
     if (run.state !== 'held') return { to: runHref(run.id) }
-    const connection = await connectionOf(guest, run)
+    const connection = await connectionOf(context, run)
     const failed = (run.guards ?? []).filter(({ ok }) => !ok)
     const content = html`${heading({
       title: html`Held plan of ${run.connection}`,
@@ -33,14 +33,14 @@ export function heldPages(site: Site): void {
       ],
       lead: html`${run.source === null ? 'Nothing new was read' : run.source.name}${run.asOf && html` · as of ${formatInstant(run.asOf)}`}`,
     })}
-${decisionPart(run, guest, connection)}
+${decisionPart(run, context, connection)}
 ${card({
   title: failed.length === 0 ? 'What the guards found' : 'Why it is held',
   id: 'why',
   content: html`${failed.length === 0 && html`<p class="reason">${run.reason}</p>`}${verdictsParts(run.guards ?? [], run.connection)}`,
 })}
-${await answersPart(run, guest)}
-${await peopleParts(run, guest)}`
+${await answersPart(run, context)}
+${await peopleParts(run, context)}`
     return {
       title: `Held plan of ${run.connection}`,
       content,
@@ -49,24 +49,24 @@ ${await peopleParts(run, guest)}`
     }
   })
 
-  site.part('/runs/:runId/decision/card', async (guest, fields) => {
-    const run = await runOf(guest, fields)
-    return run.state === 'held' ? decisionPart(run, guest, await connectionOf(guest, run)) : null
+  site.part('/runs/:runId/decision/card', async (context, fields) => {
+    const run = await runOf(context, fields)
+    return run.state === 'held' ? decisionPart(run, context, await connectionOf(context, run)) : null
   })
 
-  site.act('/runs/:runId/approval', {
+  site.action('/runs/:runId/approval', {
     section: 'runs',
     operation: 'approveRun',
-    ask: async (guest, fields) => {
-      const run = await heldRun(guest, fields)
+    ask: async (context, fields) => {
+      const run = await heldRun(context, fields)
       const counts = run.counts
       const digest = fields('digest') || (run.digest ?? '')
       return {
         title: `Approve the plan of ${run.connection}?`,
-        says: html`<p>The plan is delivered to the platform at once. It ${joined(counts === null ? [] : effects(counts).map((effect) => html`<strong>${effect}</strong>`))}.</p>
+        explanation: html`<p>The plan is delivered to the platform at once. It ${joined(counts === null ? [] : effects(counts).map((effect) => html`<strong>${effect}</strong>`))}.</p>
 <p>Exactly this plan is approved: <span class="key">${digest}</span>. If another one stands by then, nothing is sent.</p>
 ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes the plan again; it is delivered if it comes out the same or nothing holds it any more.</p>`}
-<p>For the rule of two people: ${twoPeopleFact(run, guest, await connectionOf(guest, run))}.</p>`,
+<p>For the rule of two people: ${twoPeopleFact(run, context, await connectionOf(context, run))}.</p>`,
         fields: areaField({
           name: 'reason',
           label: 'Why it is right',
@@ -75,7 +75,7 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes
           maxLength: 500,
         }),
         hidden: { digest },
-        button: `Approve and deliver ${counted(changesIn(counts), 'change')}`,
+        button: `Approve and deliver ${pluralize(changesIn(counts), 'change')}`,
         cancel: `${runHref(run.id)}/decision`,
       }
     },
@@ -90,14 +90,14 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes
     },
   })
 
-  site.act('/runs/:runId/rejection', {
+  site.action('/runs/:runId/rejection', {
     section: 'runs',
     operation: 'rejectRun',
-    ask: async (guest, fields) => {
-      const run = await heldRun(guest, fields)
+    ask: async (context, fields) => {
+      const run = await heldRun(context, fields)
       return {
         title: `Reject the plan of ${run.connection}?`,
-        says: html`<p>Nothing of it is sent: ${countsText(run.counts) ?? 'no change'}. The platform keeps what it has.</p>
+        explanation: html`<p>Nothing of it is sent: ${countsText(run.counts) ?? 'no change'}. The platform keeps what it has.</p>
 <p>A later run reads the source again. If it says the same, the same plan is held again.</p>`,
         fields: textField({
           name: 'reason',
@@ -119,27 +119,27 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes
   })
 }
 
-async function connectionOf({ control }: Guest, run: Run): Promise<ConnectionStatus | undefined> {
+async function connectionOf({ control }: PageContext, run: Run): Promise<ConnectionStatus | undefined> {
   const { connections } = await control.status({})
   return connections.find(({ name }) => name === run.connection)
 }
 
 /** What is asked, renewed until somebody has answered. The people of the plan stay as they are, so that no look at them is recorded again. */
-function decisionPart(run: Run, guest: Guest, connection: ConnectionStatus | undefined): Html {
+function decisionPart(run: Run, context: PageContext, connection: ConnectionStatus | undefined): Html {
   return live({
     id: 'decision-part',
     href: `${runHref(run.id)}/decision/card`,
     everySeconds: renewSeconds,
-    content: decisionCard(run, guest, connection),
+    content: decisionCard(run, context, connection),
   })
 }
 
-function decisionCard(run: Run, guest: Guest, connection: ConnectionStatus | undefined): Html {
+function decisionCard(run: Run, context: PageContext, connection: ConnectionStatus | undefined): Html {
   const href = runHref(run.id)
   const counts = run.counts
   const all = changesIn(counts)
   const employed = connection ? connection.people.desired - connection.people.separated : null
-  const isExpired = run.expiresAt !== null && Date.parse(run.expiresAt) <= guest.now.getTime()
+  const isExpired = run.expiresAt !== null && Date.parse(run.expiresAt) <= context.now.getTime()
   return card({
     title: 'The decision',
     id: 'decision',
@@ -151,33 +151,37 @@ ${definitions([
   [
     'Can be approved',
     run.expiresAt &&
-      html`until ${formatInstant(run.expiresAt)} <span class="hint">${isExpired ? 'that has passed: a new run plans again' : nearness(run.expiresAt, guest.now)}</span>`,
+      html`until ${formatInstant(run.expiresAt)} <span class="hint">${isExpired ? 'that has passed: a new run plans again' : formatRelativeTime(run.expiresAt, context.now)}</span>`,
   ],
   ['Asked for by', run.requestedBy.length > 0 && joined(run.requestedBy)],
-  ['Two people', twoPeopleFact(run, guest, connection)],
+  ['Two people', twoPeopleFact(run, context, connection)],
   ['Rows that cannot be read', rejectsFact(run)],
 ])}
 <div class="row">
-${actLink({ href: address(`${href}/approval`, { digest: run.digest }), name: 'Approve …', kind: 'main', notAllowed: isExpired ? 'the plan has expired' : guest.notAllowed('approveRun') })}
-${actLink({ href: `${href}/rejection`, name: 'Reject …', kind: 'danger', notAllowed: guest.notAllowed('rejectRun') })}
+${actionLink({ href: address(`${href}/approval`, { digest: run.digest }), name: 'Approve …', kind: 'main', notAllowed: isExpired ? 'the plan has expired' : context.notAllowed('approveRun') })}
+${actionLink({ href: `${href}/rejection`, name: 'Reject …', kind: 'danger', notAllowed: context.notAllowed('rejectRun') })}
 </div>`,
   })
 }
 
-function rejectsFact({ id, counts }: Run): Shown {
+function rejectsFact({ id, counts }: Run): Renderable {
   const rejected = (counts?.rejected ?? 0) + (counts?.incomplete ?? 0)
   return rejected > 0 && html`<a href="${runHref(id)}#rejects">${number(rejected)}</a>`
 }
 
 /** Whether one person is enough for this plan, and whether this visitor can be that person. */
-function twoPeopleFact({ requestedBy }: Run, { caller }: Guest, connection: ConnectionStatus | undefined): Shown {
+function twoPeopleFact(
+  { requestedBy }: Run,
+  { caller }: PageContext,
+  connection: ConnectionStatus | undefined,
+): Renderable {
   if (connection?.twoPeople !== true) return 'one person may ask for a run and approve its plan'
   return requestedBy.includes(caller.name)
     ? html`<strong>you asked for this run</strong>, so that another person has to approve it`
     : 'another person than asked for this run has to approve it'
 }
 
-async function peopleParts(run: Run, { control, caller }: Guest): Promise<Html> {
+async function peopleParts(run: Run, { control, caller }: PageContext): Promise<Html> {
   const { id: runId, connection, counts } = run
   const values = seesValues(caller)
   const isLarge = changesIn(counts) > readable
@@ -192,7 +196,7 @@ async function peopleParts(run: Run, { control, caller }: Guest): Promise<Html> 
         title: html`${title} <span class="faint">${number(count)}</span>`,
         id: `kind-${kind}`,
         content: html`${changesTable(data, { connection, caption: title, withKind: false, empty: 'no one' })}
-${data.length < count && html`<p><a href="${address(runHref(runId), { kind })}#plan">All ${counted(count, many.replace(/s$/, ''), many)}</a></p>`}`,
+${data.length < count && html`<p><a href="${address(runHref(runId), { kind })}#plan">All ${pluralize(count, many.replace(/s$/, ''), many)}</a></p>`}`,
       })
     }),
   )

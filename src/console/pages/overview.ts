@@ -3,54 +3,54 @@ import type { LeaverSummary } from '../../contract/control/leavers.ts'
 import type { ConnectionStatus, Run, Status } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
 import { lineChart, stackedBars } from '../../web/charts.ts'
-import { actLink, choiceField } from '../../web/forms.ts'
-import { type Html, html, type Shown } from '../../web/html.ts'
+import { actionLink, choiceField } from '../../web/forms.ts'
+import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, definitions, figures, live } from '../../web/parts.ts'
-import { span } from '../../web/span.ts'
-import { counted, formatInstant, nearness, number } from '../../web/words.ts'
-import type { Reader, Site } from '../site/site.ts'
+import { formatSeconds } from '../../web/span.ts'
+import { pluralize, formatInstant, formatRelativeTime, number } from '../../web/words.ts'
+import type { SharedContext, Site } from '../site/site.ts'
 import { alertTitles, countsText, firstVisitHref, runHref, runStates, stateBadge } from '../site/words.ts'
-import { standing } from './standing.ts'
+import { connectionState } from './connection-state.ts'
 
 const renewSeconds = 10
 
 /** Every connection, with what needs a person now on top. */
 export function overviewPages(site: Site): void {
-  site.commonPage('/', async (guest) => {
-    const status = await guest.control.status({})
+  site.sharedPage('/', async (context) => {
+    const status = await context.control.status({})
     if (status.connections.length === 0) return { to: firstVisitHref }
-    const clocks = await leaverClocks(guest)
+    const clocks = await leaverClocks(context)
     const charts = new Map(
       await Promise.all(
         status.connections.map(
-          async ({ name }) => [name, html`${clocks.get(name)}${await chartsOf(guest, name)}`] as const,
+          async ({ name }) => [name, html`${clocks.get(name)}${await chartsOf(context, name)}`] as const,
         ),
       ),
     )
-    const content = html`${heading({ title: 'Overview', lead: aboutText(status, guest.now) })}
-${live({ id: 'overview', href: '/overview', everySeconds: renewSeconds, content: overview(status, guest, charts) })}`
+    const content = html`${heading({ title: 'Overview', lead: aboutText(status, context.now) })}
+${live({ id: 'overview', href: '/overview', everySeconds: renewSeconds, content: overview(status, context, charts) })}`
     return { title: 'Overview', content, section: 'overview', follows: {} }
   })
 
-  site.commonPart('/overview', async (guest) => {
-    const status = await guest.control.status({})
+  site.sharedPart('/overview', async (context) => {
+    const status = await context.control.status({})
     return live({
       id: 'overview',
       href: '/overview',
       everySeconds: renewSeconds,
-      content: overview(status, guest, noCharts),
+      content: overview(status, context, noCharts),
     })
   })
 
-  site.act('/connections/:connection/sync', {
+  site.action('/connections/:connection/sync', {
     section: 'overview',
     operation: 'startRun',
-    ask: async (guest, fields) => {
-      const { name, active } = await connectionOf(guest, fields('connection'))
+    ask: async (context, fields) => {
+      const { name, active } = await connectionOf(context, fields('connection'))
       return {
         title: `Read ${name} now?`,
-        says: html`<p>HR’s source is read as a schedule would read it, and what has changed is delivered to the platform. The guards judge the plan as they always do.</p>
+        explanation: html`<p>HR’s source is read as a schedule would read it, and what has changed is delivered to the platform. The guards judge the plan as they always do.</p>
 ${active && html`<p>A run is ${runStates[active.state].name.toLowerCase()} already. This one waits until it has ended.</p>`}`,
         fields: choiceField({
           name: 'how',
@@ -74,18 +74,18 @@ ${active && html`<p>A run is ${runStates[active.state].name.toLowerCase()} alrea
     },
   })
 
-  site.act('/connections/:connection/unblock', {
+  site.action('/connections/:connection/unblock', {
     section: 'overview',
     operation: 'unblockConnection',
-    ask: async (guest, fields) => {
-      const { name, blocked, people } = await connectionOf(guest, fields('connection'))
+    ask: async (context, fields) => {
+      const { name, blocked, people } = await connectionOf(context, fields('connection'))
       return {
         title: `Try ${name} now?`,
-        says:
+        explanation:
           blocked === null
             ? html`<p>${name} is not blocked.</p>`
             : html`<p>The platform turned ${name} away: ${blocked.reason}.</p>
-<p>One request is sent now. If the platform takes it, ${counted(people.due, 'person', 'people')} who wait are delivered.</p>`,
+<p>One request is sent now. If the platform takes it, ${pluralize(people.due, 'person', 'people')} who wait are delivered.</p>`,
         button: 'Try it now',
         cancel: '/',
       }
@@ -93,7 +93,7 @@ ${active && html`<p>A run is ${runStates[active.state].name.toLowerCase()} alrea
     perform: async ({ control }, fields) => {
       const connection = fields('connection')
       const { wasBlocked, due } = await control.unblockConnection({ params: { connection }, body: {} })
-      const waiting = `${counted(due, 'person', 'people')} wait to be delivered`
+      const waiting = `${pluralize(due, 'person', 'people')} wait to be delivered`
       return {
         to: '/',
         done: wasBlocked ? `${connection} is tried now; ${waiting}.` : `${connection} was not blocked.`,
@@ -102,7 +102,7 @@ ${active && html`<p>A run is ${runStates[active.state].name.toLowerCase()} alrea
   })
 }
 
-async function connectionOf({ control }: Reader, name: string): Promise<ConnectionStatus> {
+async function connectionOf({ control }: SharedContext, name: string): Promise<ConnectionStatus> {
   const { connections } = await control.status({})
   const found = connections.find((one) => one.name === name)
   if (found) return found
@@ -113,17 +113,17 @@ async function connectionOf({ control }: Reader, name: string): Promise<Connecti
 
 function aboutText({ version, daemon, connections }: Status, now: Date): Html {
   const people = connections.reduce((sum, one) => sum + one.people.desired - one.people.separated, 0)
-  return html`${counted(people, 'person', 'people')} employed in ${counted(connections.length, 'connection')} · Rollcall ${version}${daemon && html`, running since ${nearness(daemon.startedAt, now)}`}`
+  return html`${pluralize(people, 'person', 'people')} employed in ${pluralize(connections.length, 'connection')} · Rollcall ${version}${daemon && html`, running since ${formatRelativeTime(daemon.startedAt, now)}`}`
 }
 
 type Charts = ReadonlyMap<string, Html>
 /** A part that renews itself leaves the charts as they are. */
 const noCharts: Charts = new Map()
 
-function overview(status: Status, guest: Reader, charts: Charts): Html {
+function overview(status: Status, context: SharedContext, charts: Charts): Html {
   const { alerts, connections, unsigned } = status
-  return html`${needs(alerts, unsigned, guest)}
-${connections.map((connection) => connectionCard(connection, status, guest, charts))}`
+  return html`${needs(alerts, unsigned, context)}
+${connections.map((connection) => connectionCard(connection, status, context, charts))}`
 }
 
 /** What needs a person now. The most pressing comes first. */
@@ -143,7 +143,7 @@ const urgency: readonly Alert['kind'][] = [
   'settings_differ',
 ]
 
-function needs(alerts: readonly Alert[], unsigned: string | undefined, guest: Reader): Html {
+function needs(alerts: readonly Alert[], unsigned: string | undefined, context: SharedContext): Html {
   if (alerts.length === 0 && unsigned === undefined) {
     return html`<p class="notice good calm">Nothing needs a person now.</p>`
   }
@@ -151,9 +151,9 @@ function needs(alerts: readonly Alert[], unsigned: string | undefined, guest: Re
   const items = sorted.map(
     (
       alert,
-    ) => html`<li><div><b>${alertTitles[alert.kind]}</b> <span class="faint">${alert.connection} · ${nearness(alert.since, guest.now)}</span>
+    ) => html`<li><div><b>${alertTitles[alert.kind]}</b> <span class="faint">${alert.connection} · ${formatRelativeTime(alert.since, context.now)}</span>
 <p class="reason">${alert.reason}</p>${peopleText(alert)}</div>
-<div class="row">${answerTo(alert, guest)}</div></li>`,
+<div class="row">${answerTo(alert, context)}</div></li>`,
   )
   return card({
     title: html`Needs a person now <span class="count">${items.length + (unsigned === undefined ? 0 : 1)}</span>`,
@@ -165,65 +165,65 @@ function needs(alerts: readonly Alert[], unsigned: string | undefined, guest: Re
 
 function peopleText({ people, leavers }: Alert): Html | null {
   if (people === null || people === 0) return null
-  const some = leavers !== null && leavers > 0 ? `, ${counted(leavers, 'leaver')} among them` : ''
-  return html`<p class="hint">${counted(people, 'person', 'people')}${some}</p>`
+  const some = leavers !== null && leavers > 0 ? `, ${pluralize(leavers, 'leaver')} among them` : ''
+  return html`<p class="hint">${pluralize(people, 'person', 'people')}${some}</p>`
 }
 
 /** Where a person goes on who wants to do something about it. */
-function answerTo(alert: Alert, guest: Reader): Shown {
+function answerTo(alert: Alert, context: SharedContext): Renderable {
   const { connection, kind, runId } = alert
   switch (kind) {
     case 'held':
     case 'expiring':
-      return runId && actLink({ href: `${runHref(runId)}/decision`, name: 'Look at the plan', kind: 'main' })
+      return runId && actionLink({ href: `${runHref(runId)}/decision`, name: 'Look at the plan', kind: 'main' })
     case 'paused':
-      return actLink({
+      return actionLink({
         href: `/schedules/${encodeURIComponent(connection)}/pause/end`,
         name: 'End the pause',
         label: `End the pause of ${connection}`,
-        notAllowed: guest.notAllowed('resumeConnection'),
+        notAllowed: context.notAllowed('resumeConnection'),
       })
     case 'settings_differ':
       return null
     case 'blocked':
-      return actLink({
+      return actionLink({
         href: `/connections/${encodeURIComponent(connection)}/unblock`,
         name: 'Try it now',
-        notAllowed: guest.notAllowed('unblockConnection'),
+        notAllowed: context.notAllowed('unblockConnection'),
       })
     case 'run_failed':
     case 'repeated':
-      return runId && actLink({ href: runHref(runId), name: 'Look at the run' })
+      return runId && actionLink({ href: runHref(runId), name: 'Look at the run' })
     case 'stale':
     case 'overdue':
-      return actLink({
+      return actionLink({
         href: `/connections/${encodeURIComponent(connection)}/sync`,
         name: 'Read it now',
-        notAllowed: guest.notAllowed('startRun'),
+        notAllowed: context.notAllowed('startRun'),
       })
     case 'problems':
     case 'unserved':
     case 'foreign':
     case 'leaver_late':
-      return actLink({ href: address('/problems', { connection }), name: 'Look at the people' })
+      return actionLink({ href: address('/problems', { connection }), name: 'Look at the people' })
     default:
       return kind satisfies never
   }
 }
 
-function connectionCard(connection: ConnectionStatus, status: Status, guest: Reader, charts: Charts): Html {
+function connectionCard(connection: ConnectionStatus, status: Status, context: SharedContext, charts: Charts): Html {
   const { name, target, people, foreign, last, active, nextAt, nextVerifyAt, inbox } = connection
-  const { text, tone, state } = standing(connection, guest.now, status.alerts, status.platformDelay)
+  const { text, tone, state } = connectionState(connection, context.now, status.alerts, status.platformDelay)
   const trouble = connection.problems.refused.people + connection.problems.undelivered.people
   const unserved = connection.unserved.people + connection.unserved.rows
   return card({
     title: html`${name} <span class="target">→ ${target}</span>`,
     id: `connection-${name}`,
-    aside: html`<div class="row">${badge(state, tone)}${actLink({
+    aside: html`<div class="row">${badge(state, tone)}${actionLink({
       href: `/connections/${encodeURIComponent(name)}/sync`,
       name: 'Read now',
       label: `Read now: ${name}`,
-      notAllowed: guest.notAllowed('startRun'),
+      notAllowed: context.notAllowed('startRun'),
     })}</div>`,
     content: html`<p class="standing">${text}</p>
 ${figures([
@@ -257,20 +257,21 @@ ${definitions([
   [
     'Last run',
     last &&
-      html`${runLink(last)} ${nearness(last.finishedAt ?? last.createdAt, guest.now)}${last.counts && html`<span class="hint">${countsText(last.counts) ?? 'nothing to change'}</span>`}`,
+      html`${runLink(last)} ${formatRelativeTime(last.finishedAt ?? last.createdAt, context.now)}${last.counts && html`<span class="hint">${countsText(last.counts) ?? 'nothing to change'}</span>`}`,
   ],
-  ['Now', active && html`${runLink(active)} ${nearness(active.createdAt, guest.now)}`],
+  ['Now', active && html`${runLink(active)} ${formatRelativeTime(active.createdAt, context.now)}`],
   [
     'Next run',
     nextAt === null
       ? 'no schedule'
-      : html`${nearness(nextAt, guest.now)}<span class="hint">${formatInstant(nextAt)}</span>`,
+      : html`${formatRelativeTime(nextAt, context.now)}<span class="hint">${formatInstant(nextAt)}</span>`,
   ],
   [
     'HR’s facts are of',
-    last?.asOf && html`${nearness(last.asOf, guest.now)}<span class="hint">${formatInstant(last.asOf)}</span>`,
+    last?.asOf &&
+      html`${formatRelativeTime(last.asOf, context.now)}<span class="hint">${formatInstant(last.asOf)}</span>`,
   ],
-  ['Next verification', nextVerifyAt && nearness(nextVerifyAt, guest.now)],
+  ['Next verification', nextVerifyAt && formatRelativeTime(nextVerifyAt, context.now)],
   ['Events', inbox && inboxText(inbox)],
 ])}
 <div class="columns" id="charts-${name}" hx-morph-skip="true">${charts.get(name)}</div>
@@ -282,7 +283,7 @@ const clockDays = 7
 const dayMs = 86_400_000
 
 /** How long departures of the last days took, a sentence for each connection. */
-async function leaverClocks({ control, now }: Reader): Promise<ReadonlyMap<string, Html>> {
+async function leaverClocks({ control, now }: SharedContext): Promise<ReadonlyMap<string, Html>> {
   const day = (at: number) => new Date(at).toISOString().slice(0, 'yyyy-mm-dd'.length)
   const period = { from: day(now.getTime() - (clockDays - 1) * dayMs), to: day(now.getTime()) }
   const { connections } = await control.reportLeavers({ query: { ...period, values: false } })
@@ -292,16 +293,18 @@ async function leaverClocks({ control, now }: Reader): Promise<ReadonlyMap<strin
 function clockText({ people, acknowledged, late, notEffective, boundHours, ourSeconds }: LeaverSummary): Html {
   if (people === 0)
     return html`<p class="wide"><b>Leavers</b> No last day of employment lies in the last ${clockDays} days.</p>`
-  const took = ourSeconds && `, half of them within ${span(ourSeconds.p50)} and 95 % within ${span(ourSeconds.p95)}`
+  const took =
+    ourSeconds &&
+    `, half of them within ${formatSeconds(ourSeconds.p50)} and 95 % within ${formatSeconds(ourSeconds.p95)}`
   const lateText = late === 0 ? 'none is late' : html`<strong class="bad">${number(late)} late</strong>`
   const notText = notEffective > 0 && html`; <strong class="bad">${number(notEffective)} not effective</strong>`
-  return html`<p class="wide"><b>Leavers</b> ${counted(people, 'last day')} of employment in the last ${clockDays} days: ${number(acknowledged)} acknowledged${took}; ${lateText}${notText}. The bound is ${boundHours} h.</p>`
+  return html`<p class="wide"><b>Leavers</b> ${pluralize(people, 'last day')} of employment in the last ${clockDays} days: ${number(acknowledged)} acknowledged${took}; ${lateText}${notText}. The bound is ${boundHours} h.</p>`
 }
 
 const historyDays = 90
 
 /** How many people the connection had on each day, and what changed. */
-async function chartsOf({ control }: Reader, connection: string): Promise<Html> {
+async function chartsOf({ control }: SharedContext, connection: string): Promise<Html> {
   const { days } = await control.connectionHistory({ params: { connection }, query: { days: historyDays } })
   const employed = days.flatMap(({ day, people, separated }) =>
     people === null ? [] : [{ at: new Date(`${day}T00:00:00Z`), value: people - (separated ?? 0) }],
@@ -314,7 +317,7 @@ async function chartsOf({ control }: Reader, connection: string): Promise<Html> 
   return html`${lineChart({
     id: `people-${connection}`,
     title: `Employed, the last ${historyDays} days`,
-    description: `From ${counted(first, 'person', 'people')} to ${counted(last, 'person', 'people')}.`,
+    description: `From ${pluralize(first, 'person', 'people')} to ${pluralize(last, 'person', 'people')}.`,
     unit: 'Employed',
     points: employed,
   })}
@@ -332,7 +335,7 @@ ${stackedBars({
 }
 
 function leaversAmong(leavers: number): string | null {
-  return leavers === 0 ? null : `${counted(leavers, 'leaver')} among them`
+  return leavers === 0 ? null : `${pluralize(leavers, 'leaver')} among them`
 }
 
 function runLink(run: Run): Html {

@@ -5,17 +5,17 @@ import { heading } from '../../web/layout.ts'
 import { badge, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { day } from '../../web/words.ts'
-import type { Guest, Site } from '../site/site.ts'
+import type { PageContext, Site } from '../site/site.ts'
 import { capital, connectionField, whoText } from '../site/words.ts'
 
 const perPage = 50
 
 /** The people of all connections, and where one of them is looked up. */
 export function peoplePages(site: Site): void {
-  site.page('/people', async (guest, fields) => {
-    const { connections } = await guest.control.about({})
+  site.page('/people', async (context, fields) => {
+    const { connections } = await context.control.about({})
     const [connection, search, after] = [fields('connection'), fields('q'), fields('after')]
-    const why = guest.notAllowed('searchPeople')
+    const why = context.notAllowed('searchPeople')
     const content = html`${heading({ title: 'People', lead: 'What HR says of a person, and what the platform has.' })}
 ${
   why === null &&
@@ -28,14 +28,14 @@ ${
   })
 }
 <section class="card" id="people" aria-label="People">
-${why === null ? await found(guest, { connection, search, after }) : html`<p>Looking people up: ${why}. The pages of runs and problems lead to the people whom they are about.</p>`}
+${why === null ? await found(context, { connection, search, after }) : html`<p>Looking people up: ${why}. The pages of runs and problems lead to the people whom they are about.</p>`}
 </section>`
     return { title: 'People', content, section: 'people' }
   })
 }
 
 async function found(
-  { control }: Guest,
+  { control }: PageContext,
   { connection, search, after }: { connection: string; search: string; after: string },
 ) {
   const { data, next } = await control.searchPeople({

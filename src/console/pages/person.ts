@@ -3,15 +3,16 @@ import { leaverStates } from '../../contract/control/leavers.ts'
 import { personNotes } from '../../contract/control/person-texts.ts'
 import type { Person, PersonChange } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
-import { actLink, textField } from '../../web/forms.ts'
-import { type Html, html, type Shown } from '../../web/html.ts'
+import { actionLink, textField } from '../../web/forms.ts'
+import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
-import { badge, definitions, type Moment, type Tone, timeline } from '../../web/parts.ts'
-import { span } from '../../web/span.ts'
+import { badge, definitions, type TimelineEntry, type Tone, timeline } from '../../web/parts.ts'
+import { formatSeconds } from '../../web/span.ts'
 import { type Column, table } from '../../web/tables.ts'
 import { day, formatInstant } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
-import { type Fields, type Guest, type Site, shortId } from '../site/site.ts'
+import type { Fields, PageContext, Site } from '../site/site.ts'
+import { shortId } from '../site/words.ts'
 import {
   aboutText,
   answerText,
@@ -28,8 +29,8 @@ import {
 
 /** What HR says of a person beside what the platform has, how it came about, and what can be done. */
 export function personPages(site: Site): void {
-  site.page('/person', async (guest, fields) => {
-    const person = await personOf(guest, fields, { values: seesValues(guest.caller) })
+  site.page('/person', async (context, fields) => {
+    const person = await personOf(context, fields, { values: seesValues(context.caller) })
     const { connection, identityId } = person
     const known = person.desired ?? person.confirmed
     const [name, key] = [nameOf(known), html`<span class="key">${identityId}</span>`]
@@ -40,7 +41,7 @@ export function personPages(site: Site): void {
         { name: connection, href: address('/people', { connection }) },
       ],
       lead: html`${aboutText(known)}${person.asOf && html`<span>HR’s facts are of ${formatInstant(person.asOf)}</span>`}`,
-      actions: actionsFor(person, guest),
+      actions: actionsFor(person, context),
     })}
 ${notes(person)}
 ${card({
@@ -48,21 +49,21 @@ ${card({
   id: 'fields',
   aside: standingOf(person),
   content: html`${fieldsTable(person)}
-${!seesValues(guest.caller) && html`<p class="hint">You see which fields there are and not what they hold: personal values are shown to operators.</p>`}`,
+${!seesValues(context.caller) && html`<p class="hint">You see which fields there are and not what they hold: personal values are shown to operators.</p>`}`,
 })}
 ${person.leavers.length > 0 && card({ title: 'Departures', id: 'departures', content: html`${person.leavers.map(departure)}` })}
 ${card({ title: 'History', id: 'history', content: historyTable(person.changes) })}`
     return { title: identityId, content, section: 'people' }
   })
 
-  site.act('/person/sync', {
+  site.action('/person/sync', {
     section: 'people',
     operation: 'startRun',
-    ask: async (guest, fields) => {
-      const { identityId, ...person } = await personOf(guest, fields)
+    ask: async (context, fields) => {
+      const { identityId, ...person } = await personOf(context, fields)
       return {
         title: `Sync ${identityId} now?`,
-        says: html`<p>HR’s source is read for this one person, and what differs from the platform is delivered. No one else is touched. The guards judge it.</p>`,
+        explanation: html`<p>HR’s source is read for this one person, and what differs from the platform is delivered. No one else is touched. The guards judge it.</p>`,
         button: 'Sync this person now',
         hidden: named({ identityId, ...person }),
         cancel: personHref({ identityId, ...person }),
@@ -75,14 +76,14 @@ ${card({ title: 'History', id: 'history', content: historyTable(person.changes) 
     },
   })
 
-  site.act('/person/hold-back', {
+  site.action('/person/hold-back', {
     section: 'people',
     operation: 'holdBack',
-    ask: async (guest, fields) => {
-      const person = await personOf(guest, fields)
+    ask: async (context, fields) => {
+      const person = await personOf(context, fields)
       return {
         title: `Hold a leaving of ${person.identityId} back?`,
-        says: html`<p>Until the day that you give, what HR says of a leaving of this person does not count: no evidence of it is sent to the platform. If the platform has the person as left, they come back at once.</p>
+        explanation: html`<p>Until the day that you give, what HR says of a leaving of this person does not count: no evidence of it is sent to the platform. If the platform has the person as left, they come back at once.</p>
 <p>From that day on HR counts again, without a further question.</p>`,
         fields: html`${textField({ name: 'until', label: 'Until', type: 'date', value: fields('until'), required: true })}${reasonField(fields)}`,
         button: 'Hold the leaving back',
@@ -98,15 +99,15 @@ ${card({ title: 'History', id: 'history', content: historyTable(person.changes) 
     },
   })
 
-  site.act('/person/end-hold-back', {
+  site.action('/person/end-hold-back', {
     section: 'people',
     operation: 'endHoldBack',
-    ask: async (guest, fields) => {
-      const person = await personOf(guest, fields)
+    ask: async (context, fields) => {
+      const person = await personOf(context, fields)
       const { heldBack } = person
       return {
         title: `Let HR count again for ${person.identityId}?`,
-        says: heldBack
+        explanation: heldBack
           ? html`<p>${heldBack.by} holds leavings of this person back until ${day(heldBack.until)}: ${heldBack.reason}.</p>
 <p>${heldBack.leaving ? html`HR says that they left on ${day(heldBack.leaving.separatedAt)}. That is planned at once.` : 'HR says nothing of a leaving, so that nothing is sent now.'}</p>`
           : html`<p>Nothing of this person is held back.</p>`,
@@ -122,14 +123,14 @@ ${card({ title: 'History', id: 'history', content: historyTable(person.changes) 
     },
   })
 
-  site.act('/person/retract', {
+  site.action('/person/retract', {
     section: 'people',
     operation: 'retractPerson',
-    ask: async (guest, fields) => {
-      const person = await personOf(guest, fields)
+    ask: async (context, fields) => {
+      const person = await personOf(context, fields)
       return {
         title: `Take ${person.identityId} back?`,
-        says: html`<p>This is for a person who was sent in error, such as a test account. It plans to <strong>delete</strong> their data on the platform. Somebody who has left is no error: leaving is recorded by a date.</p>
+        explanation: html`<p>This is for a person who was sent in error, such as a test account. It plans to <strong>delete</strong> their data on the platform. Somebody who has left is no error: leaving is recorded by a date.</p>
 <p>The plan is held: nothing is deleted before a person approves it. From then on the source may list this person and they are not sent.</p>`,
         fields: reasonField(fields),
         button: 'Plan the retraction',
@@ -148,15 +149,15 @@ ${card({ title: 'History', id: 'history', content: historyTable(person.changes) 
     },
   })
 
-  site.act('/person/withdraw-retraction', {
+  site.action('/person/withdraw-retraction', {
     section: 'people',
     operation: 'withdrawRetraction',
-    ask: async (guest, fields) => {
-      const person = await personOf(guest, fields)
+    ask: async (context, fields) => {
+      const person = await personOf(context, fields)
       const { retracted } = person
       return {
         title: `Take the retraction of ${person.identityId} back?`,
-        says: html`${retracted && html`<p>The person was taken back on ${day(retracted.at)}: ${retracted.reason}.</p>`}
+        explanation: html`${retracted && html`<p>The person was taken back on ${day(retracted.at)}: ${retracted.reason}.</p>`}
 <p>A run then sends the person again, as the source has them.</p>`,
         button: 'Take the retraction back',
         hidden: named(person),
@@ -182,31 +183,40 @@ function namedBy(fields: Fields): Named {
 }
 
 // A look at the values of a person is recorded, so that a question about an act asks for none.
-async function personOf({ control }: Guest, fields: Fields, { values } = { values: false }): Promise<Person> {
+async function personOf({ control }: PageContext, fields: Fields, { values } = { values: false }): Promise<Person> {
   return await control.getPerson({ params: namedBy(fields), query: { values } })
 }
 
-function actionsFor(person: Person, guest: Guest): Html {
+function actionsFor(person: Person, context: PageContext): Html {
   const to = (act: string) => `/person/${act}?${new URLSearchParams(named(person)).toString()}`
-  return html`${actLink({ href: to('sync'), name: 'Sync now', kind: 'main', notAllowed: guest.notAllowed('startRun') })}
+  return html`${actionLink({ href: to('sync'), name: 'Sync now', kind: 'main', notAllowed: context.notAllowed('startRun') })}
 ${
   person.heldBack
-    ? actLink({ href: to('end-hold-back'), name: 'Let HR count again', notAllowed: guest.notAllowed('endHoldBack') })
-    : actLink({ href: to('hold-back'), name: 'Hold back', notAllowed: guest.notAllowed('holdBack') })
+    ? actionLink({
+        href: to('end-hold-back'),
+        name: 'Let HR count again',
+        notAllowed: context.notAllowed('endHoldBack'),
+      })
+    : actionLink({ href: to('hold-back'), name: 'Hold back', notAllowed: context.notAllowed('holdBack') })
 }
 ${
   person.retracted
-    ? actLink({
+    ? actionLink({
         href: to('withdraw-retraction'),
         name: 'Take the retraction back',
-        notAllowed: guest.notAllowed('withdrawRetraction'),
+        notAllowed: context.notAllowed('withdrawRetraction'),
       })
-    : actLink({ href: to('retract'), name: 'Retract', kind: 'danger', notAllowed: guest.notAllowed('retractPerson') })
+    : actionLink({
+        href: to('retract'),
+        name: 'Retract',
+        kind: 'danger',
+        notAllowed: context.notAllowed('retractPerson'),
+      })
 }`
 }
 
 function notes(person: Person): Html | null {
-  const found = personNotes<Shown>(person, {
+  const found = personNotes<Renderable>(person, {
     day,
     moment: formatInstant,
     key: (key) => html`<span class="key">${key}</span>`,
@@ -303,14 +313,14 @@ function departure(leaver: Leaver): Html {
     [leaver.visibleAt, 'Effective', 'good'],
     [leaver.endedAt, capital(state), 'plain'],
   ]
-  const moments: Moment[] = steps
-    .flatMap(([at, what, tone]) => (at === null ? [] : [{ instant: at, at: formatInstant(at), what, tone }]))
+  const moments: TimelineEntry[] = steps
+    .flatMap(([at, title, tone]) => (at === null ? [] : [{ instant: at, at: formatInstant(at), title, tone }]))
     .toSorted((a, b) => a.instant.localeCompare(b.instant))
   return html`<div class="group"><div class="heading"><h3>Last day ${day(effectiveOn)}${inferred && html` <span class="faint">inferred</span>`}</h3><div class="row">${badge(capital(state.replaceAll('_', ' ')), leaverTones[state])}${late && badge('Late', 'bad')}</div></div>
 <p class="hint">${capital(leaverStates[state])}.${leaver.visibleAt === null && leaver.findingText && html` ${capital(leaver.findingText)}${leaver.helps && html`: ${leaver.helps}`}.`}</p>
 ${timeline(`Departure of ${effectiveOn}`, moments)}
 ${definitions([
-  ['Took here', ourSeconds !== null && span(ourSeconds)],
+  ['Took here', ourSeconds !== null && formatSeconds(ourSeconds)],
   ['To be acknowledged until', acknowledgedAt === null && formatInstant(dueAt)],
   ['Run', html`<a href="${runHref(leaver.runId)}">${shortId(leaver.runId)}</a>`],
 ])}</div>`

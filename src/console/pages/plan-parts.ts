@@ -2,7 +2,7 @@ import type { ChangeView, RejectView, Run, RunSummary, Verdict } from '../../con
 import { type Html, html } from '../../web/html.ts'
 import { badge, difference, joined } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { counted, number } from '../../web/words.ts'
+import { pluralize, number } from '../../web/words.ts'
 import {
   fieldName,
   fieldsText,
@@ -66,7 +66,7 @@ ${people.length > 0 && html`<p class="hint">Such as ${joined(people.map((identit
   }
 ${
   passed.length > 0 &&
-  html`<details><summary>${counted(passed.length, 'guard')} found nothing</summary>${table({ caption: 'Guards that found nothing', columns, rows: passed, empty: null })}</details>`
+  html`<details><summary>${pluralize(passed.length, 'guard')} found nothing</summary>${table({ caption: 'Guards that found nothing', columns, rows: passed, empty: null })}</details>`
 }`
 }
 
@@ -107,7 +107,7 @@ export function summaryParts({ fields, managers, managersCount }: RunSummary, co
 ${
   managers.length > 0 &&
   html`<div class="group"><h3>Leavers by manager</h3>${table({ caption: 'Leavers by manager', columns: managerColumns, rows: managers, empty: null })}
-${more > 0 && html`<p class="hint">and ${counted(more, 'more manager')}</p>`}</div>`
+${more > 0 && html`<p class="hint">and ${pluralize(more, 'more manager')}</p>`}</div>`
 }`
 }
 

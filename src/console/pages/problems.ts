@@ -6,11 +6,11 @@ import { checkField, filterForm } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, live } from '../../web/parts.ts'
-import { span } from '../../web/span.ts'
+import { formatSeconds } from '../../web/span.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
-import { counted, day, formatInstant, nearness, number } from '../../web/words.ts'
+import { pluralize, day, formatInstant, formatRelativeTime, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
-import type { Fields, Reader, Site } from '../site/site.ts'
+import type { Fields, SharedContext, Site } from '../site/site.ts'
 import { capital, connectionField, kindBadge, personCell, runHref } from '../site/words.ts'
 
 const perPage = 50
@@ -18,8 +18,8 @@ const renewSeconds = 10
 
 /** The people for whom something does not come to pass, and why. */
 export function problemPages(site: Site): void {
-  site.page('/problems', async (guest, fields) => {
-    const { control, caller } = guest
+  site.page('/problems', async (context, fields) => {
+    const { control, caller } = context
     const mayName = seesValues(caller)
     const withNames = mayName && namesAsked(fields)
     const status = await control.status({})
@@ -39,19 +39,19 @@ ${filterForm({
   )}${mayName && checkField({ name: 'values', label: 'With names', checked: withNames, hint: 'Lists with names do not renew themselves.' })}`,
 })}
 <div id="lists" class="live">
-${await currentPart(guest, fields, { status, withNames })}
+${await currentPart(context, fields, { status, withNames })}
 ${card({
   title: 'Leavers who are acknowledged and still employed on the platform',
   id: 'leavers',
-  content: html`${leaversTable(leavers.data, guest)}${pages('leavers', leavers.next, fields)}`,
+  content: html`${leaversTable(leavers.data, context)}${pages('leavers', leavers.next, fields)}`,
 })}
 </div>`
     const isKnown = status.connections.some(({ name }) => name === connection)
     return { title: 'Problems', content, section: 'problems', follows: isKnown ? { connection } : {} }
   })
 
-  site.commonPart('/problems/current', async (reader, fields) =>
-    currentPart(reader, fields, { status: await reader.control.status({}), withNames: false }),
+  site.sharedPart('/problems/current', async (context, fields) =>
+    currentPart(context, fields, { status: await context.control.status({}), withNames: false }),
   )
 }
 
@@ -88,8 +88,8 @@ type Standing = { readonly status: Status; readonly withNames: boolean }
  * What moves while runs deliver. It renews itself without names alone, because each look at names is recorded. The leavers stand apart,
  * since they are always shown with names to whoever may see them.
  */
-async function currentPart(guest: Reader, fields: Fields, { status, withNames }: Standing): Promise<Html> {
-  const { control } = guest
+async function currentPart(context: SharedContext, fields: Fields, { status, withNames }: Standing): Promise<Html> {
+  const { control } = context
   const connection = fields('connection')
   const [{ data: failures }, problems, unserved, foreign] = await Promise.all([
     control.listFailures({}),
@@ -109,17 +109,17 @@ async function currentPart(guest: Reader, fields: Fields, { status, withNames }:
     content: html`${card({
       title: html`The platform does not have them as HR says <span class="faint">${number(totals.problems)}</span>`,
       id: 'problems',
-      content: html`${problemsTable(problems.data, failures, guest)}${pages('problems', problems.next, fields)}`,
+      content: html`${problemsTable(problems.data, failures, context)}${pages('problems', problems.next, fields)}`,
     })}
 ${card({
   title: html`HR has to correct their rows <span class="faint">${number(totals.unserved)}</span>`,
   id: 'unserved',
-  content: html`${unservedTable(unserved.data, guest)}${pages('unserved', unserved.next, fields)}`,
+  content: html`${unservedTable(unserved.data, context)}${pages('unserved', unserved.next, fields)}`,
 })}
 ${card({
   title: html`Only the platform knows them <span class="faint">${number(totals.foreign)}</span>`,
   id: 'foreign',
-  content: html`${foreignTable(foreign.data, guest)}${pages('foreign', foreign.next, fields)}`,
+  content: html`${foreignTable(foreign.data, context)}${pages('foreign', foreign.next, fields)}`,
 })}
 ${
   doubts.length > 0 &&
@@ -129,7 +129,7 @@ ${
     content: html`<ul class="list">${doubts.map(
       ({ name, inDoubt }) =>
         inDoubt &&
-        html`<li>${name}: ${counted(inDoubt.people, 'person', 'people')}${inDoubt.leavers > 0 && `, ${counted(inDoubt.leavers, 'leaver')} among them`}. A request about them got no clear answer and may still arrive; they are read back until ${formatInstant(inDoubt.until)} at least.</li>`,
+        html`<li>${name}: ${pluralize(inDoubt.people, 'person', 'people')}${inDoubt.leavers > 0 && `, ${pluralize(inDoubt.leavers, 'leaver')} among them`}. A request about them got no clear answer and may still arrive; they are read back until ${formatInstant(inDoubt.until)} at least.</li>`,
     )}</ul>`,
   })
 }`,
@@ -149,7 +149,7 @@ function totalsOf(
   }
 }
 
-function problemsTable(problems: readonly Problem[], failures: readonly FailureView[], { now }: Reader): Html {
+function problemsTable(problems: readonly Problem[], failures: readonly FailureView[], { now }: SharedContext): Html {
   const helps = new Map(failures.map((failure) => [failure.code, failure.helps]))
   const columns: readonly Column<Problem>[] = [
     { name: 'Person', kind: 'row', cell: personCell },
@@ -163,21 +163,21 @@ function problemsTable(problems: readonly Problem[], failures: readonly FailureV
       cell: ({ state, message, status, code }) =>
         html`${message}<span class="hint">${state === 'refused' ? 'refused' : 'cannot be delivered'}${status !== null && html`, answered ${status}`}${code !== null && html` <code>${code}</code>`}</span>${code !== null && helps.get(code) && html`<span class="hint">What helps: ${helps.get(code)}</span>`}`,
     },
-    { name: 'Since', cell: ({ firstAt }) => nearness(firstAt, now) },
+    { name: 'Since', cell: ({ firstAt }) => formatRelativeTime(firstAt, now) },
     { name: 'Tried', kind: 'figure', cell: ({ times }) => `${number(times)}×` },
-    { name: 'Again', cell: ({ nextAt }) => (nextAt === null ? 'by the next run' : nearness(nextAt, now)) },
+    { name: 'Again', cell: ({ nextAt }) => (nextAt === null ? 'by the next run' : formatRelativeTime(nextAt, now)) },
     { name: 'Run', cell: ({ runId }) => html`<a href="${runHref(runId)}">the run</a>` },
   ]
   return table({ caption: 'Problems by connection and key', columns, rows: problems, empty: 'No one.' })
 }
 
-function unservedTable(unserved: readonly BlockedPerson[], { now }: Reader): Html {
+function unservedTable(unserved: readonly BlockedPerson[], { now }: SharedContext): Html {
   const columns: readonly Column<BlockedPerson>[] = [
     { name: 'Person', kind: 'row', cell: personCell },
     {
       name: 'What is lost',
       cell: ({ cellOnly, contradicts, rows, leaver }) =>
-        html`${contradicts ? 'nothing' : cellOnly ? 'the field' : rows > 1 ? counted(rows, 'row') : 'the row'}${leaver && html` ${badge('May have left', 'bad')}`}`,
+        html`${contradicts ? 'nothing' : cellOnly ? 'the field' : rows > 1 ? pluralize(rows, 'row') : 'the row'}${leaver && html` ${badge('May have left', 'bad')}`}`,
     },
     {
       name: 'Why',
@@ -185,7 +185,7 @@ function unservedTable(unserved: readonly BlockedPerson[], { now }: Reader): Htm
       cell: ({ column, reason, source, line }) =>
         html`${column !== null && html`${column}: `}${reason}${source !== null && html`<span class="hint">${source}${line !== null && html`:${line}`}</span>`}`,
     },
-    { name: 'Since', cell: ({ firstAt }) => nearness(firstAt, now) },
+    { name: 'Since', cell: ({ firstAt }) => formatRelativeTime(firstAt, now) },
     {
       name: 'Run',
       cell: ({ runId, accepted }) => html`<a href="${runHref(runId)}">${accepted ? 'the run' : 'the held run'}</a>`,
@@ -199,7 +199,7 @@ function unservedTable(unserved: readonly BlockedPerson[], { now }: Reader): Htm
   })
 }
 
-function foreignTable(foreign: readonly ForeignPerson[], { now }: Reader): Html {
+function foreignTable(foreign: readonly ForeignPerson[], { now }: SharedContext): Html {
   const columns: readonly Column<ForeignPerson>[] = [
     {
       name: 'Person',
@@ -212,8 +212,8 @@ function foreignTable(foreign: readonly ForeignPerson[], { now }: Reader): Html 
       cell: ({ identityId }) =>
         html`Ask HR. <code>rollcall separate ${identityId}</code> separates a person who has left; an export that states the person ends this by itself.`,
     },
-    { name: 'Since', cell: ({ firstAt }) => nearness(firstAt, now) },
-    { name: 'Listed', cell: ({ lastAt }) => nearness(lastAt, now) },
+    { name: 'Since', cell: ({ firstAt }) => formatRelativeTime(firstAt, now) },
+    { name: 'Listed', cell: ({ lastAt }) => formatRelativeTime(lastAt, now) },
   ]
   return table({
     caption: 'People whom the platform takes for employed and no accepted export states',
@@ -223,7 +223,7 @@ function foreignTable(foreign: readonly ForeignPerson[], { now }: Reader): Html 
   })
 }
 
-function leaversTable(leavers: readonly Leaver[], { now }: Reader): Html {
+function leaversTable(leavers: readonly Leaver[], { now }: SharedContext): Html {
   const columns: readonly Column<Leaver>[] = [
     { name: 'Person', kind: 'row', cell: personCell },
     { name: 'Last day', cell: ({ effectiveOn }) => day(effectiveOn) },
@@ -233,8 +233,12 @@ function leaversTable(leavers: readonly Leaver[], { now }: Reader): Html {
       cell: ({ findingText, helps }) =>
         html`${findingText && capital(findingText)}${helps && html`<span class="hint">What helps: ${helps}</span>`}`,
     },
-    { name: 'Acknowledged', cell: ({ acknowledgedAt }) => acknowledgedAt && nearness(acknowledgedAt, now) },
-    { name: 'For', kind: 'figure', cell: ({ platformSeconds }) => platformSeconds !== null && span(platformSeconds) },
+    { name: 'Acknowledged', cell: ({ acknowledgedAt }) => acknowledgedAt && formatRelativeTime(acknowledgedAt, now) },
+    {
+      name: 'For',
+      kind: 'figure',
+      cell: ({ platformSeconds }) => platformSeconds !== null && formatSeconds(platformSeconds),
+    },
   ]
   return table({
     caption: 'Leavers who are not effective on the platform',

@@ -12,11 +12,11 @@ import { checkField, filterForm, textField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge } from '../../web/parts.ts'
-import { span } from '../../web/span.ts'
+import { formatSeconds } from '../../web/span.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { counted, day, formatInstant, number } from '../../web/words.ts'
+import { pluralize, day, formatInstant, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
-import type { Fields, Guest, Site } from '../site/site.ts'
+import type { Fields, PageContext, Site } from '../site/site.ts'
 import { capital, connectionField, personCell } from '../site/words.ts'
 
 const defaultDays = 90
@@ -36,10 +36,10 @@ const downloads = {
 
 /** What became of the departures of a period, with what proves it. */
 export function reportPages(site: Site): void {
-  site.page('/reports', async (guest, fields) => {
-    const { control } = guest
+  site.page('/reports', async (context, fields) => {
+    const { control } = context
     const { connections } = await control.about({})
-    const desired = desiredOf(guest, fields)
+    const desired = desiredOf(context, fields)
     const report = await control.reportLeavers({ query: desired })
     const { from, to, connection = '', values } = desired
     const content = html`${heading({ title: 'Reports', lead: 'What became of every departure whose last day lies in a period, and how long it took.' })}
@@ -53,7 +53,7 @@ ${filterForm({
     label: 'To',
     type: 'date',
     value: to,
-  })}${connectionField(connections, connection)}${seesValues(guest.caller) && checkField({ name: 'values', label: 'With names', checked: values })}`,
+  })}${connectionField(connections, connection)}${seesValues(context.caller) && checkField({ name: 'values', label: 'With names', checked: values })}`,
 })}
 <div id="report" class="live">
 ${card({ title: 'In short', id: 'short', content: summariesTable(report) })}
@@ -74,11 +74,11 @@ ${card({
     return { title: 'Reports', content, section: 'reports' }
   })
 
-  site.file('/reports/files/:name', async (guest, fields) => {
+  site.file('/reports/files/:name', async (context, fields) => {
     const name = fields('name')
     if (!Object.hasOwn(downloads, name)) return null
     const { type } = downloads[name as keyof typeof downloads]
-    const { files } = await guest.control.packLeavers({ query: desiredOf(guest, fields) })
+    const { files } = await context.control.packLeavers({ query: desiredOf(context, fields) })
     if (name === 'leavers.zip') return { name, type, content: await zip(files) }
     const file = files.find((one) => one.name === name)
     return file ? { name, type, content: Buffer.from(file.content, file.encoding) } : null
@@ -93,7 +93,7 @@ async function zip(files: LeaverPack['files']): Promise<Buffer> {
 }
 
 /** The period of the address; the last ninety days where it names none. */
-function desiredOf({ caller, now }: Guest, fields: Fields) {
+function desiredOf({ caller, now }: PageContext, fields: Fields) {
   const today = Temporal.Instant.from(now.toISOString()).toZonedDateTimeISO('UTC').toPlainDate()
   const connection = fields('connection')
   return {
@@ -126,7 +126,8 @@ function summariesTable({ connections }: LeaverReport): Html {
       name: 'Our time',
       kind: 'figure',
       cell: ({ ourSeconds }) =>
-        ourSeconds && html`${span(ourSeconds.p50)} <span class="hint">19 of 20 within ${span(ourSeconds.p95)}</span>`,
+        ourSeconds &&
+        html`${formatSeconds(ourSeconds.p50)} <span class="hint">19 of 20 within ${formatSeconds(ourSeconds.p95)}</span>`,
     },
   ]
   return table({ caption: 'Departures by connection', columns, rows: connections, empty: 'There is no connection.' })
@@ -146,8 +147,8 @@ function leaversTable(leavers: readonly Leaver[]): Html {
       cell: ({ state, late }) => html`${late && html`${badge('Late', 'bad')} `}${capital(leaverStates[state])}`,
     },
     { name: 'Acknowledged', cell: ({ acknowledgedAt }) => acknowledgedAt !== null && formatInstant(acknowledgedAt) },
-    { name: 'Our time', kind: 'figure', cell: ({ ourSeconds }) => ourSeconds !== null && span(ourSeconds) },
+    { name: 'Our time', kind: 'figure', cell: ({ ourSeconds }) => ourSeconds !== null && formatSeconds(ourSeconds) },
   ]
-  const caption = `${counted(leavers.length, 'departure')} by connection, last day and key`
+  const caption = `${pluralize(leavers.length, 'departure')} by connection, last day and key`
   return table({ caption, columns, rows: leavers, empty: 'No departure lies in this period.' })
 }

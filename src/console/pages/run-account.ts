@@ -1,26 +1,27 @@
 import { requestTexts } from '../../contract/control/person-texts.ts'
 import type { PersonAccount, RevertAccount, Run, RunAccount } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
-import { type Html, html, type Shown } from '../../web/html.ts'
+import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card } from '../../web/layout.ts'
 import { definitions, joined } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { counted, formatInstant, number } from '../../web/words.ts'
+import { pluralize, formatInstant, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
-import { type Guest, shortId } from '../site/site.ts'
+import type { PageContext } from '../site/site.ts'
+import { shortId } from '../site/words.ts'
 import { answerText, fieldName, fieldsText, kindBadge, personLink, runHref, valueText } from '../site/words.ts'
 
 /** So many people are named on a page. */
 const namedAtMost = 200
 
 /** What a run of one person, or one that takes another back, accounts for beyond its plan; null: nothing. */
-export async function accountPart(run: Run, guest: Guest): Promise<Html | null> {
-  const account = run.feed === 'person' || run.feed === 'revert' ? await accountOf(run, guest) : null
+export async function accountPart(run: Run, context: PageContext): Promise<Html | null> {
+  const account = run.feed === 'person' || run.feed === 'revert' ? await accountOf(run, context) : null
   if (account?.person) return personCard(account.person, run)
   return account?.revert ? revertCard(account.revert, run) : null
 }
 
-async function accountOf({ id: runId }: Run, { control, caller }: Guest): Promise<RunAccount | null> {
+async function accountOf({ id: runId }: Run, { control, caller }: PageContext): Promise<RunAccount | null> {
   try {
     return await control.runAccount({ params: { runId }, query: { values: seesValues(caller) } })
   } catch (error) {
@@ -59,11 +60,11 @@ ${definitions([
 }
 
 /** A date too, as the row has it. */
-function asWritten(text: Cell['text']): Shown {
+function asWritten(text: Cell['text']): Renderable {
   return typeof text === 'string' && text !== '' ? text : valueText('', text)
 }
 
-function readAs({ field, value, normalised, keeps, reason }: Cell): Shown {
+function readAs({ field, value, normalised, keeps, reason }: Cell): Renderable {
   if (reason !== null) return html`cannot be used: ${reason}`
   if (keeps) return 'says nothing; what is known stays'
   return html`${valueText(field, value)}${normalised && html` <span class="hint">written otherwise than in the cell</span>`}`
@@ -80,7 +81,7 @@ function revertCard({ runId, people, joiners, retracted, left }: RevertAccount, 
   return card({
     title: html`What it takes back: <a href="${runHref(runId)}">run ${shortId(runId)}</a>`,
     id: 'account',
-    content: html`<p>${counted(people, 'person goes back', 'people go back')} to what was known of them before that run.</p>
+    content: html`<p>${pluralize(people, 'person goes back', 'people go back')} to what was known of them before that run.</p>
 ${definitions([
   ['Joined by it, and left as they are', named(joiners)],
   ['Retracted by it, and left so', named(retracted)],

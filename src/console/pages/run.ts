@@ -2,14 +2,15 @@ import { feedTexts } from '../../contract/control/feed-texts.ts'
 import { isResting, type Run, type Verification } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { address } from '../../web/address.ts'
-import { actLink, filterForm, selectField, textField } from '../../web/forms.ts'
-import { type Html, html, type Shown } from '../../web/html.ts'
+import { actionLink, filterForm, selectField, textField } from '../../web/forms.ts'
+import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
-import { definitions, figures, joined, live, type Moment, timeline } from '../../web/parts.ts'
+import { definitions, figures, joined, live, type TimelineEntry, timeline } from '../../web/parts.ts'
 import { paging } from '../../web/tables.ts'
-import { counted, duration, formatInstant, nearness, number } from '../../web/words.ts'
+import { pluralize, duration, formatInstant, formatRelativeTime, number } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
-import { type Fields, type Guest, type Reader, type Site, shortId } from '../site/site.ts'
+import type { Fields, PageContext, SharedContext, Site } from '../site/site.ts'
+import { shortId } from '../site/words.ts'
 import {
   capital,
   changesIn,
@@ -32,8 +33,8 @@ const renewSeconds = 2
 
 /** One run: how far it is, what it found and what it did. */
 export function runPages(site: Site): void {
-  site.page('/runs/:runId', async (guest, fields) => {
-    const run = await runOf(guest, fields)
+  site.page('/runs/:runId', async (context, fields) => {
+    const run = await runOf(context, fields)
     const content = html`${heading({
       title: html`Run of ${run.connection}`,
       crumbs: [
@@ -41,15 +42,15 @@ export function runPages(site: Site): void {
         { name: run.connection, href: address('/runs', { connection: run.connection }) },
       ],
       lead: html`${formatInstant(run.createdAt)}, started by ${joined(run.requestedBy.length > 0 ? run.requestedBy : [triggers[run.trigger]])}${optionsText(run)} · <span class="key">${run.id}</span>`,
-      actions: actionsFor(run, guest),
+      actions: actionsFor(run, context),
     })}
-${progressPart(run, guest)}
+${progressPart(run, context)}
 ${run.guards !== null && run.guards.length > 0 && card({ title: 'Guards', id: 'guards', content: verdictsParts(run.guards, run.connection) })}
 ${run.warnings.length > 0 && card({ title: 'To look at in the source', id: 'warnings', content: html`<ul class="lines">${run.warnings.map((warning) => html`<li>${warning}</li>`)}</ul>` })}
 ${run.verification && card({ title: 'What reading back from the platform found', id: 'verification', content: verificationPart(run.verification, run.connection) })}
-${await accountPart(run, guest)}
-${run.counts && (await planPart(run, guest, fields))}
-${run.counts && run.counts.rejected + run.counts.incomplete > 0 && (await rejectsPart(run, guest, fields))}
+${await accountPart(run, context)}
+${run.counts && (await planPart(run, context, fields))}
+${run.counts && run.counts.rejected + run.counts.incomplete > 0 && (await rejectsPart(run, context, fields))}
 ${factsPart(run)}`
     return {
       title: `Run of ${run.connection}`,
@@ -59,19 +60,19 @@ ${factsPart(run)}`
     }
   })
 
-  site.commonPart('/runs/:runId/progress', async (guest, fields) => {
-    const run = await runOf(guest, fields)
-    return isResting(run) ? null : progressPart(run, guest)
+  site.sharedPart('/runs/:runId/progress', async (context, fields) => {
+    const run = await runOf(context, fields)
+    return isResting(run) ? null : progressPart(run, context)
   })
 
-  site.act('/runs/:runId/cancellation', {
+  site.action('/runs/:runId/cancellation', {
     section: 'runs',
     operation: 'cancelRun',
-    ask: async (guest, fields) => {
-      const run = await runOf(guest, fields)
+    ask: async (context, fields) => {
+      const run = await runOf(context, fields)
       return {
         title: `Cancel this run of ${run.connection}?`,
-        says: html`<p>${number(run.confirmed)} of ${counted(changesIn(run.counts), 'change')} are on the platform already, and stay there. Of the others nothing more is sent by this run.</p>
+        explanation: html`<p>${number(run.confirmed)} of ${pluralize(changesIn(run.counts), 'change')} are on the platform already, and stay there. Of the others nothing more is sent by this run.</p>
 <p>Nothing is forgotten: the next run plans again what HR says and the platform does not have.</p>`,
         button: 'Cancel the run',
         danger: true,
@@ -84,14 +85,14 @@ ${factsPart(run)}`
     },
   })
 
-  site.act('/runs/:runId/revert', {
+  site.action('/runs/:runId/revert', {
     section: 'runs',
     operation: 'revertRun',
-    ask: async (guest, fields) => {
-      const run = await runOf(guest, fields)
+    ask: async (context, fields) => {
+      const run = await runOf(context, fields)
       return {
         title: 'Take back what this run did?',
-        says: html`<p>This run ${joined(effects(run.counts))}. A run of its own plans to give these people back what was known of them before. Guards judge it like every other, and a plan that they stop waits for an approval.</p>
+        explanation: html`<p>This run ${joined(effects(run.counts))}. A run of its own plans to give these people back what was known of them before. Guards judge it like every other, and a plan that they stop waits for an approval.</p>
 <p>People about whom something newer was said since are left as they are. Joiners stay; each of them can be retracted by name.</p>`,
         fields: reasonField(fields),
         button: 'Plan the way back',
@@ -107,15 +108,15 @@ ${factsPart(run)}`
 }
 
 /** The run that the address names. */
-export async function runOf({ control }: Reader, fields: Fields): Promise<Run> {
+export async function runOf({ control }: SharedContext, fields: Fields): Promise<Run> {
   const runId = fields('runId')
   if (!/^[\da-f-]{36}$/i.test(runId)) throw new Failure('not_found', `there is no run "${runId}"`)
   return await control.getRun({ params: { runId } })
 }
 
 /** The same, where it waits for a decision. */
-export async function heldRun(guest: Guest, fields: Fields): Promise<Run> {
-  const run = await runOf(guest, fields)
+export async function heldRun(context: PageContext, fields: Fields): Promise<Run> {
+  const run = await runOf(context, fields)
   if (run.state === 'held') return run
   const decided = run.decidedBy === null ? '' : `, decided by ${run.decidedBy}`
   throw new Failure(
@@ -124,32 +125,32 @@ export async function heldRun(guest: Guest, fields: Fields): Promise<Run> {
   )
 }
 
-function actionsFor(run: Run, guest: Guest): Shown {
+function actionsFor(run: Run, context: PageContext): Renderable {
   const href = runHref(run.id)
   if (run.state === 'held') {
-    return html`${actLink({ href: `${href}/decision`, name: 'Decide about the plan', kind: 'main' })}`
+    return html`${actionLink({ href: `${href}/decision`, name: 'Decide about the plan', kind: 'main' })}`
   }
   if (!isResting(run)) {
-    return actLink({
+    return actionLink({
       href: `${href}/cancellation`,
       name: 'Cancel',
       kind: 'danger',
-      notAllowed: guest.notAllowed('cancelRun'),
+      notAllowed: context.notAllowed('cancelRun'),
     })
   }
   const isDone = run.state === 'finished' || run.state === 'finished_with_problems'
   if (!isDone || changesIn(run.counts) === 0) return null
-  return actLink({
+  return actionLink({
     href: `${href}/revert`,
     name: 'Take it back',
     kind: 'danger',
-    notAllowed: guest.notAllowed('revertRun'),
+    notAllowed: context.notAllowed('revertRun'),
   })
 }
 
 function optionsText({ options }: Run): Html | null {
   const { full, verify, sample, retract, restore, person, revert } = options
-  const said: Shown[] = [
+  const said: Renderable[] = [
     full && 'everybody again',
     verify && 'with the platform’s list',
     sample && 'a sample',
@@ -163,12 +164,12 @@ function optionsText({ options }: Run): Html | null {
 }
 
 /** How far the run is, renewed until it rests. */
-function progressPart(run: Run, guest: Reader): Html {
+function progressPart(run: Run, context: SharedContext): Html {
   const all = changesIn(run.counts)
   const content = html`<section class="card" aria-labelledby="progress">
 <div class="heading"><h2 id="progress">${stateBadge(run)}</h2>${run.durationMs !== null && html`<span class="faint">took ${duration(run.durationMs)}</span>`}</div>
 ${sentenceOf(run)}
-${timeline('What happened', momentsOf(run, guest.now))}
+${timeline('What happened', momentsOf(run, context.now))}
 ${
   run.counts !== null &&
   html`${figures([
@@ -208,47 +209,47 @@ function sentenceOf(run: Run): Html | null {
   return html`${reason && html`<p class="reason">${reason}</p>`}${links.filter(Boolean).map((link) => html`<p>${link}</p>`)}`
 }
 
-function momentsOf(run: Run, now: Date): Moment[] {
+function momentsOf(run: Run, now: Date): TimelineEntry[] {
   const { createdAt, startedAt, finishedAt, decidedAt, decidedBy, decidedReason, expiresAt, asOf, state } = run
   const decided = state === 'rejected' || state === 'cancelled' ? state : 'approved'
-  const known: (Moment | null)[] = [
-    asOf === null ? null : { at: formatInstant(asOf), what: 'HR said so', tone: 'plain' },
-    { at: formatInstant(createdAt), what: 'Asked for', tone: 'plain' },
-    startedAt === null ? null : { at: formatInstant(startedAt), what: 'Begun', tone: 'plain' },
+  const known: (TimelineEntry | null)[] = [
+    asOf === null ? null : { at: formatInstant(asOf), title: 'HR said so', tone: 'plain' },
+    { at: formatInstant(createdAt), title: 'Asked for', tone: 'plain' },
+    startedAt === null ? null : { at: formatInstant(startedAt), title: 'Begun', tone: 'plain' },
     decidedAt === null
       ? null
       : {
           at: formatInstant(decidedAt),
-          what: html`${capital(decided)} by ${decidedBy ?? 'a person'}`,
+          title: html`${capital(decided)} by ${decidedBy ?? 'a person'}`,
           detail: decidedReason,
           tone: decided === 'approved' ? 'good' : 'plain',
         },
     state === 'held' && expiresAt !== null
       ? {
-          at: html`until ${formatInstant(expiresAt)}, ${nearness(expiresAt, now)}`,
-          what: 'Waits for a decision',
+          at: html`until ${formatInstant(expiresAt)}, ${formatRelativeTime(expiresAt, now)}`,
+          title: 'Waits for a decision',
           tone: 'wait',
         }
       : null,
-    isResting(run) || state === 'waiting' ? null : { at: 'now', what: runStates[state].name, tone: 'busy' },
+    isResting(run) || state === 'waiting' ? null : { at: 'now', title: runStates[state].name, tone: 'busy' },
     finishedAt === null
       ? null
-      : { at: formatInstant(finishedAt), what: runStates[state].name, tone: runStates[state].tone },
+      : { at: formatInstant(finishedAt), title: runStates[state].name, tone: runStates[state].tone },
   ]
   return known.filter((one) => one !== null)
 }
 
-async function planPart(run: Run, guest: Guest, fields: Fields): Promise<Html> {
+async function planPart(run: Run, context: PageContext, fields: Fields): Promise<Html> {
   const kind = kindOf(fields('kind'))
   const [after, q] = [fields('after'), fields('q')]
-  const { data, next } = await guest.control.listChanges({
+  const { data, next } = await context.control.listChanges({
     params: { runId: run.id },
     query: {
       ...(kind !== null && { kind }),
       ...(after && { after }),
       ...(q && { search: q }),
       limit: perPage,
-      values: seesValues(guest.caller),
+      values: seesValues(context.caller),
     },
   })
   const href = runHref(run.id)
@@ -275,7 +276,7 @@ ${
         ),
       ],
       value: kind ?? '',
-    })}${textField({ name: 'q', label: seesValues(guest.caller) ? 'Key, e-mail or name' : 'Key', type: 'search', value: q, maxLength: 320, placeholder: 'How it begins' })}`,
+    })}${textField({ name: 'q', label: seesValues(context.caller) ? 'Key, e-mail or name' : 'Key', type: 'search', value: q, maxLength: 320, placeholder: 'How it begins' })}`,
   })}
 ${changesTable(data, {
   connection: run.connection,
@@ -289,7 +290,7 @@ ${paging({ label: 'Pages of the plan', path: href, query: { kind, q }, after, ne
 </section>`
 }
 
-async function rejectsPart(run: Run, { control }: Guest, fields: Fields): Promise<Html> {
+async function rejectsPart(run: Run, { control }: PageContext, fields: Fields): Promise<Html> {
   const after = fields('rejects')
   const { data, next } = await control.listRejects({
     params: { runId: run.id },
@@ -311,8 +312,8 @@ function verificationPart(
     keys && keys.length > 0 && joined(keys.map((identityId) => personLink({ connection, identityId })))
   return definitions([
     asked === undefined
-      ? ['On the platform', counted(listed, 'person', 'people')]
-      : ['Asked for', counted(asked, 'person', 'people')],
+      ? ['On the platform', pluralize(listed, 'person', 'people')]
+      : ['Asked for', pluralize(asked, 'person', 'people')],
     [
       'Lost',
       html`${number(lost)} <span class="hint">${named(people?.lost) || 'no one; those who are lost are sent again'}</span>`,
@@ -341,7 +342,7 @@ function factsPart(run: Run): Html {
     const { requests, people } = run.sent[job]
     return requests === 0
       ? []
-      : [html`<li>${jobs[job]}: ${counted(requests, 'request')} for ${counted(people, 'person', 'people')}</li>`]
+      : [html`<li>${jobs[job]}: ${pluralize(requests, 'request')} for ${pluralize(people, 'person', 'people')}</li>`]
   })
   return card({
     title: 'Facts',
@@ -350,23 +351,23 @@ function factsPart(run: Run): Html {
       [
         'Source',
         source &&
-          html`${source.name} <span class="hint">${counted(source.bytes, 'byte')}${source.textBytes !== undefined && `, ${number(source.textBytes)} as plain text`}</span>`,
+          html`${source.name} <span class="hint">${pluralize(source.bytes, 'byte')}${source.textBytes !== undefined && `, ${number(source.textBytes)} as plain text`}</span>`,
       ],
       ['End of the list', source?.end],
       ['Reads', feedTexts[run.feed]],
-      ['Rows', run.rows !== null && `${number(run.rows)}, of which ${counted(run.records ?? 0, 'record')}`],
+      ['Rows', run.rows !== null && `${number(run.rows)}, of which ${pluralize(run.records ?? 0, 'record')}`],
       ['Requests', sent.length > 0 && html`<ul class="list">${sent}</ul>`],
       ['To be acknowledged', run.remaining > 0 && number(run.remaining)],
       [
         'Not served',
         unserved &&
           unserved.people + unserved.rows > 0 &&
-          html`<a href="${address('/problems', { connection: run.connection })}#unserved">${counted(unserved.people, 'person', 'people')}${unserved.rows > 0 && ` and ${counted(unserved.rows, 'row')} without a readable key`}</a>`,
+          html`<a href="${address('/problems', { connection: run.connection })}#unserved">${pluralize(unserved.people, 'person', 'people')}${unserved.rows > 0 && ` and ${pluralize(unserved.rows, 'row')} without a readable key`}</a>`,
       ],
       [
         'In doubt',
         inDoubt &&
-          html`${counted(inDoubt.people, 'person', 'people')}, read back until ${formatInstant(inDoubt.until)} at least`,
+          html`${pluralize(inDoubt.people, 'person', 'people')}, read back until ${formatInstant(inDoubt.until)} at least`,
       ],
       ['Digest of the plan', run.digest && html`<span class="key">${run.digest}</span>`],
       ['Failure', run.failure && html`<code>${run.failure}</code>`],

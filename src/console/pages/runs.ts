@@ -5,8 +5,9 @@ import { type Html, html } from '../../web/html.ts'
 import { heading } from '../../web/layout.ts'
 import { joined, live } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
-import { duration, formatInstant, nearness } from '../../web/words.ts'
-import { type Fields, type Reader, type Site, shortId } from '../site/site.ts'
+import { duration, formatInstant, formatRelativeTime } from '../../web/words.ts'
+import type { Fields, SharedContext, Site } from '../site/site.ts'
+import { shortId } from '../site/words.ts'
 import { capital, connectionField, countsText, runHref, runStates, stateBadge, triggers } from '../site/words.ts'
 
 const perPage = 50
@@ -14,18 +15,18 @@ const renewSeconds = 10
 
 /** The runs of all connections, the newest first. */
 export function runsPages(site: Site): void {
-  site.commonPage('/runs', async (guest, fields) => {
-    const { connections } = await guest.control.about({})
+  site.sharedPage('/runs', async (context, fields) => {
+    const { connections } = await context.control.about({})
     const chosen = chosenBy(fields)
     const content = html`${heading({ title: 'Runs', lead: 'What Rollcall has done: the newest first.' })}
 ${filter(chosen, connections)}
-${await list(guest, fields)}`
+${await list(context, fields)}`
     const { connection } = chosen
     const isKnown = connections.includes(connection)
     return { title: 'Runs', content, section: 'runs', follows: isKnown ? { connection } : {} }
   })
 
-  site.commonPart('/runs/list', list)
+  site.sharedPart('/runs/list', list)
 }
 
 type Chosen = {
@@ -71,7 +72,7 @@ function filter(chosen: Chosen, connections: readonly string[]): Html {
 }
 
 /** One page of the list, which renews itself. */
-async function list({ control, now }: Reader, fields: Fields): Promise<Html> {
+async function list({ control, now }: SharedContext, fields: Fields): Promise<Html> {
   const chosen = chosenBy(fields)
   const { connection, state, trigger } = chosen
   const after = fields('after')
@@ -89,7 +90,7 @@ async function list({ control, now }: Reader, fields: Fields): Promise<Html> {
       name: 'Run',
       kind: 'row',
       cell: (run) =>
-        html`<a href="${runHref(run.id)}">${formatInstant(run.createdAt)}</a> <span class="hint">${shortId(run.id)} · ${nearness(run.createdAt, now)}</span>`,
+        html`<a href="${runHref(run.id)}">${formatInstant(run.createdAt)}</a> <span class="hint">${shortId(run.id)} · ${formatRelativeTime(run.createdAt, now)}</span>`,
     },
     { name: 'Connection', kind: 'long', cell: (run) => run.connection },
     { name: 'State', cell: stateBadge },

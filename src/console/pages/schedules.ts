@@ -1,10 +1,10 @@
 import type { ScheduleView } from '../../contract/control/schedules.ts'
-import { actLink, textField } from '../../web/forms.ts'
+import { actionLink, textField } from '../../web/forms.ts'
 import { html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, definitions } from '../../web/parts.ts'
-import { counted, formatInstant, nearness } from '../../web/words.ts'
-import type { Reader, Site } from '../site/site.ts'
+import { pluralize, formatInstant, formatRelativeTime } from '../../web/words.ts'
+import type { SharedContext, Site } from '../site/site.ts'
 import { reasonField } from '../site/words.ts'
 
 const purposes: Readonly<Record<ScheduleView['purpose'], string>> = {
@@ -15,22 +15,22 @@ const purposes: Readonly<Record<ScheduleView['purpose'], string>> = {
 
 /** What happens by itself, and how a person pauses it. */
 export function schedulePages(site: Site): void {
-  site.commonPage('/schedules', async (guest) => {
-    const { control } = guest
+  site.sharedPage('/schedules', async (context) => {
+    const { control } = context
     const { data } = await control.listSchedules({ query: {} })
     const byConnection = [...Map.groupBy(data, ({ connection }) => connection)]
     const content = html`${heading({ title: 'Schedules', lead: 'What each connection does by itself, and the next ten times of it.' })}
 ${byConnection.length === 0 && html`<p class="empty" role="status">No connection has a schedule: runs begin when a file or an event comes, or a person asks.</p>`}
-${byConnection.map(([connection, schedules]) => connectionCard(connection, schedules, guest))}`
+${byConnection.map(([connection, schedules]) => connectionCard(connection, schedules, context))}`
     return { title: 'Schedules', content, section: 'schedules' }
   })
 
-  site.act('/schedules/:connection/pause', {
+  site.action('/schedules/:connection/pause', {
     section: 'schedules',
     operation: 'pauseConnection',
-    ask: async (_guest, fields) => ({
+    ask: async (_context, fields) => ({
       title: `Pause ${fields('connection')}?`,
-      says: html`<p>No schedule, watched folder or event starts a run until the pause is over. Runs that people ask for go on, and so do deliveries.</p>
+      explanation: html`<p>No schedule, watched folder or event starts a run until the pause is over. Runs that people ask for go on, and so do deliveries.</p>
 <p>What is missed meanwhile is made up for at its end.</p>`,
       fields: html`${reasonField(fields)}${textField({
         name: 'until',
@@ -56,12 +56,12 @@ ${byConnection.map(([connection, schedules]) => connectionCard(connection, sched
     },
   })
 
-  site.act('/schedules/:connection/pause/end', {
+  site.action('/schedules/:connection/pause/end', {
     section: 'schedules',
     operation: 'resumeConnection',
-    ask: async (_guest, fields) => ({
+    ask: async (_context, fields) => ({
       title: `End the pause of ${fields('connection')}?`,
-      says: html`<p>Schedules, watched folders and events start runs again. What was missed meanwhile is made up for at once.</p>`,
+      explanation: html`<p>Schedules, watched folders and events start runs again. What was missed meanwhile is made up for at once.</p>`,
       button: 'End the pause',
       cancel: '/schedules',
     }),
@@ -73,7 +73,7 @@ ${byConnection.map(([connection, schedules]) => connectionCard(connection, sched
   })
 }
 
-function connectionCard(connection: string, schedules: readonly ScheduleView[], { now, notAllowed }: Reader) {
+function connectionCard(connection: string, schedules: readonly ScheduleView[], { now, notAllowed }: SharedContext) {
   const paused = schedules[0]?.paused ?? null
   const at = `/schedules/${encodeURIComponent(connection)}/pause`
   return card({
@@ -82,8 +82,13 @@ function connectionCard(connection: string, schedules: readonly ScheduleView[], 
     ...(paused !== null && { tone: 'wait' as const }),
     aside:
       paused === null
-        ? actLink({ href: at, name: 'Pause', label: `Pause ${connection}`, notAllowed: notAllowed('pauseConnection') })
-        : actLink({
+        ? actionLink({
+            href: at,
+            name: 'Pause',
+            label: `Pause ${connection}`,
+            notAllowed: notAllowed('pauseConnection'),
+          })
+        : actionLink({
             href: `${at}/end`,
             name: 'End the pause',
             label: `End the pause of ${connection}`,
@@ -91,7 +96,7 @@ function connectionCard(connection: string, schedules: readonly ScheduleView[], 
           }),
     content: html`${
       paused !== null &&
-      html`<p>${paused.by} paused it ${nearness(paused.since, now)}${paused.until === null ? ', until a person ends it' : html`, until ${formatInstant(paused.until)}`}: ${paused.reason}</p>`
+      html`<p>${paused.by} paused it ${formatRelativeTime(paused.since, now)}${paused.until === null ? ', until a person ends it' : html`, until ${formatInstant(paused.until)}`}: ${paused.reason}</p>`
     }
 <div class="columns three">${schedules.map(
       ({
@@ -104,10 +109,10 @@ function connectionCard(connection: string, schedules: readonly ScheduleView[], 
       }) => html`<div class="group"><h3>${purposes[purpose]}</h3>
 ${definitions([
   ['When', html`<code>${cron}</code> in ${timeZone}`],
-  ['Later by', jitterMinutes > 0 && `up to ${counted(jitterMinutes, 'minute')}`],
-  ['Except in', blackouts > 0 && counted(blackouts, 'window')],
+  ['Later by', jitterMinutes > 0 && `up to ${pluralize(jitterMinutes, 'minute')}`],
+  ['Except in', blackouts > 0 && pluralize(blackouts, 'window')],
 ])}
-${next.length === 0 ? html`<p class="empty">There is no next time.</p>` : html`<ol class="list">${next.map((time) => html`<li>${formatInstant(time)} <span class="hint">${nearness(time, now)}</span></li>`)}</ol>`}</div>`,
+${next.length === 0 ? html`<p class="empty">There is no next time.</p>` : html`<ol class="list">${next.map((time) => html`<li>${formatInstant(time)} <span class="hint">${formatRelativeTime(time, now)}</span></li>`)}</ol>`}</div>`,
     )}</div>`,
   })
 }

@@ -1,11 +1,11 @@
 import type { CheckView, Setting } from '../../contract/control/settings.ts'
-import { actForm } from '../../web/forms.ts'
+import { actionForm } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, joined, type Tone } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { counted, formatInstant } from '../../web/words.ts'
-import type { Guest, Site } from '../site/site.ts'
+import { pluralize, formatInstant } from '../../web/words.ts'
+import type { PageContext, Site } from '../site/site.ts'
 
 const levels: Readonly<Record<CheckView['level'], { readonly name: string; readonly tone: Tone }>> = {
   ok: { name: 'OK', tone: 'good' },
@@ -16,9 +16,9 @@ const levels: Readonly<Record<CheckView['level'], { readonly name: string; reado
 
 /** The configuration in effect, and what a check of it says now. */
 export function settingsPages(site: Site): void {
-  site.page('/settings', async (guest) => {
-    const { control } = guest
-    const refusal = guest.notAllowed('getSettings')
+  site.page('/settings', async (context) => {
+    const { control } = context
+    const refusal = context.notAllowed('getSettings')
     if (refusal !== null) {
       const content = html`${heading({ title: 'Settings' })}<p class="empty" role="status">You cannot see the settings: ${refusal}.</p>`
       return { title: 'Settings', content, section: 'settings' }
@@ -27,22 +27,22 @@ export function settingsPages(site: Site): void {
     const content = html`${heading({
       title: 'Settings',
       lead: html`<code>${file}</code>, as it was changed last ${formatInstant(readAt)}`,
-      actions: checkForm(guest),
+      actions: checkForm(context),
     })}
 ${groupsOf(data).map(({ title, settings }) => groupCard(title, settings))}`
     return { title: 'Settings', content, section: 'settings' }
   })
 
-  site.show('/settings/check', async (guest) => {
-    const { ok, data } = await guest.control.checkConfiguration({})
+  site.resultPage('/settings/check', async (context) => {
+    const { ok, data } = await context.control.checkConfiguration({})
     const bad = data.filter(({ level }) => level !== 'ok').length
     const content = html`${heading({
       title: 'What a check says',
       crumbs: [{ name: 'Settings', href: '/settings' }],
       lead: ok
-        ? `Runs can be made. ${bad === 0 ? 'Nothing stands out.' : `${counted(bad, 'thing')} to look at.`}`
+        ? `Runs can be made. ${bad === 0 ? 'Nothing stands out.' : `${pluralize(bad, 'thing')} to look at.`}`
         : 'Something fails that a run needs.',
-      actions: checkForm(guest),
+      actions: checkForm(context),
     })}
 <section class="card" aria-label="Checks">
 ${checksTable(data)}
@@ -51,8 +51,8 @@ ${checksTable(data)}
   })
 }
 
-function checkForm({ formToken }: Guest): Html {
-  return actForm({ action: '/settings/check', formToken, kind: 'row', content: html`<button>Check now</button>` })
+function checkForm({ formToken }: PageContext): Html {
+  return actionForm({ action: '/settings/check', formToken, kind: 'row', content: html`<button>Check now</button>` })
 }
 
 type Group = { readonly title: string; readonly settings: readonly Setting[] }
@@ -76,7 +76,7 @@ function groupCard(title: string, settings: readonly Setting[]): Html {
     content: html`${own.length > 0 && settingsTable(`${title}: what is set`, own)}
 ${
   defaults.length > 0 &&
-  html`<details><summary>${counted(defaults.length, 'default')}</summary>
+  html`<details><summary>${pluralize(defaults.length, 'default')}</summary>
 ${settingsTable(`${title}: defaults`, defaults)}</details>`
 }`,
   })

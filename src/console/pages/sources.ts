@@ -4,8 +4,8 @@ import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, definitions, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
-import { formatInstant, nearness, number } from '../../web/words.ts'
-import type { Reader, Site } from '../site/site.ts'
+import { formatInstant, formatRelativeTime, number } from '../../web/words.ts'
+import type { SharedContext, Site } from '../site/site.ts'
 import { capital, connectionField, fieldName, runHref, triggers } from '../site/words.ts'
 
 const perPage = 50
@@ -23,8 +23,8 @@ const outcomes: Readonly<Record<SourceOutcome, { readonly name: string; readonly
 
 /** Which exports came, what became of each, and what was read of one. */
 export function sourcePages(site: Site): void {
-  site.commonPage('/sources', async (guest, fields) => {
-    const { control } = guest
+  site.sharedPage('/sources', async (context, fields) => {
+    const { control } = context
     const { connections } = await control.about({})
     const chosen = { connection: fields('connection') }
     const { data, next } = await control.listSources({
@@ -43,13 +43,13 @@ ${filterForm({
   fields: connectionField(connections, chosen.connection),
 })}
 <section class="card" id="sources" aria-label="Sources">
-${sourcesTable(data, guest)}
+${sourcesTable(data, context)}
 ${paging({ label: 'Pages of sources', path: '/sources', query: chosen, after: fields('after'), next })}
 </section>`
     return { title: 'Sources', content, section: 'sources' }
   })
 
-  site.commonPage('/sources/:runId', async ({ control }, fields) => {
+  site.sharedPage('/sources/:runId', async ({ control }, fields) => {
     const source = await control.getSource({ params: { runId: fields('runId') } })
     const { header, warnings } = source
     const title = source.name ?? 'No export'
@@ -114,7 +114,7 @@ ${
   })
 }
 
-function sourcesTable(readings: readonly SourceReading[], { now }: Reader): Html {
+function sourcesTable(readings: readonly SourceReading[], { now }: SharedContext): Html {
   const columns: readonly Column<SourceReading>[] = [
     {
       name: 'Export',
@@ -122,7 +122,10 @@ function sourcesTable(readings: readonly SourceReading[], { now }: Reader): Html
       cell: ({ runId, name, connection }) =>
         html`<a href="${`/sources/${runId}`}">${name ?? 'no export'}</a> <span class="hint">${connection}</span>`,
     },
-    { name: 'Came', cell: ({ at }) => html`${formatInstant(at)} <span class="hint">${nearness(at, now)}</span>` },
+    {
+      name: 'Came',
+      cell: ({ at }) => html`${formatInstant(at)} <span class="hint">${formatRelativeTime(at, now)}</span>`,
+    },
     {
       name: 'Became',
       kind: 'long',

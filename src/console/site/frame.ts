@@ -5,7 +5,7 @@ import type { AssetName, Assets } from '../../web/assets.ts'
 import { tokenField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { page } from '../../web/layout.ts'
-import type { Visit } from './visits.ts'
+import type { Visitor } from './access.ts'
 
 /** The parts of the console, in the order of its navigation. */
 const sections = {
@@ -36,8 +36,12 @@ export type Content = {
 export const scripts = ['htmx.js', 'htmx-sse.js', 'live.js'] as const satisfies readonly AssetName[]
 const streamPath = `${controlPrefix}${live.watchLive.path}`
 
-/** A whole document of the console; `visit` is null if the visitor is not signed in. */
-export function documentOf({ title, content, section, follows }: Content, visit: Visit | null, assets: Assets): Html {
+/** A whole document of the console; `visitor` is null if the visitor is not signed in. */
+export function documentOf(
+  { title, content, section, follows }: Content,
+  visitor: Visitor | null,
+  assets: Assets,
+): Html {
   const nav = Object.entries(sections).map(([name, item]) => ({ ...item, current: name === section }))
   return page({
     title,
@@ -48,14 +52,14 @@ export function documentOf({ title, content, section, follows }: Content, visit:
       icon: assets.href('icon.svg'),
       scripts: scripts.map((name) => assets.href(name)),
     },
-    nav: visit === null ? [] : nav,
-    aside: visit && visitorPart(visit),
-    foot: visit && html`<a href="/reference/">API</a>`,
+    nav: visitor === null ? [] : nav,
+    aside: visitor && visitorPart(visitor),
+    foot: visitor && html`<a href="/reference/">API</a>`,
     stream: follows === undefined ? null : address(streamPath, follows),
   })
 }
 
-function visitorPart({ caller, formToken }: Visit): Html {
+function visitorPart({ caller, formToken }: Visitor): Html {
   return html`<form class="visitor" method="post" action="/sign-out">
 ${tokenField(formToken)}
 <span title="${caller.name}, ${caller.role}"><strong>${caller.name}</strong> <span class="role">${caller.role}</span></span>

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { field } from '../../http/server/form-tokens.ts'
 import type { Html } from '../../web/html.ts'
 import { signInPage } from './sign-in-view.ts'
-import type { Access, NotSignedIn } from './visits.ts'
+import type { Access, NotSignedIn } from './access.ts'
 
 type Parts = {
   readonly access: Access
@@ -24,7 +24,7 @@ export function signInRoutes(scope: FastifyInstance, { access, send }: Parts): v
     const content = signInPage({
       to,
       trouble,
-      formToken: access.strangersToken(reply),
+      formToken: access.anonymousFormToken(reply),
       provider: access.provider?.name ?? null,
       canSignIn: await access.canSignIn(),
       isOut: refused === null && queryOf(request, 'out') !== '',

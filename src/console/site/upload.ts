@@ -4,7 +4,7 @@ import { refuse } from '../../http/refusal.ts'
 import { drainRefused } from '../../http/server/bytes.ts'
 
 /** A file that arrives in a form. Its bytes are read while they come. */
-export type Arriving = { readonly name: string; readonly bytes: AsyncIterable<Uint8Array> }
+export type ArrivingFile = { readonly name: string; readonly bytes: AsyncIterable<Uint8Array> }
 
 const mostFieldBytes = 1000
 const mostFields = 10
@@ -29,7 +29,7 @@ export function serveUploads(
 }
 
 /** The file of the form. The fields before it become the body of the request; null: there is no file. */
-export async function arrivingFile(request: FastifyRequest): Promise<Arriving | null> {
+export async function readArrivingFile(request: FastifyRequest): Promise<ArrivingFile | null> {
   if (!request.isMultipart()) return null
   const fields: Record<string, unknown> = {}
   request.body = fields

@@ -1,9 +1,9 @@
 import type { Alert } from '../../contract/control/alerts.ts'
 import type { ChangeView, Counts, FieldChange, PersonChange, RecordView, Run } from '../../contract/control/shapes.ts'
 import { selectField, textField } from '../../web/forms.ts'
-import { type Html, html, type Shown } from '../../web/html.ts'
+import { type Html, html, type Renderable } from '../../web/html.ts'
 import { badge, difference, joined, type Tone } from '../../web/parts.ts'
-import { counted, day, formatInstant, number } from '../../web/words.ts'
+import { pluralize, day, formatInstant, number } from '../../web/words.ts'
 
 export type Kind = ChangeView['kind']
 
@@ -68,7 +68,7 @@ export function kindBadge(kind: Kind): Html {
 
 /** `2 leavers, 3 joiners`: what is not zero; null where there is nothing. */
 export function countsText(counts: Counts | null): string | null {
-  const changes = planned(counts).map(({ count, one, many }) => counted(count, one, many))
+  const changes = planned(counts).map(({ count, one, many }) => pluralize(count, one, many))
   return changes.length === 0 ? null : changes.join(', ')
 }
 
@@ -78,7 +78,7 @@ export function changesIn(counts: Counts | null): number {
 
 /** `separates 2 people, adds 3 people`: what the changes of a plan do on the platform. */
 export function effects(counts: Counts | null): string[] {
-  return planned(counts).map(({ count, does }) => `${does} ${counted(count, 'person', 'people')}`)
+  return planned(counts).map(({ count, does }) => `${does} ${pluralize(count, 'person', 'people')}`)
 }
 
 /** A figure for each kind of change that there is. `employed`: how many people those who leave are a part of, where that is shown. */
@@ -136,7 +136,7 @@ const none = html`<span class="faint">none</span>`
 const dateFields: ReadonlySet<string> = new Set(['startedAt', 'separatedAt'])
 
 /** A value of a field, as a person reads it. */
-export function valueText(name: string, value: RecordView[string] | undefined): Shown {
+export function valueText(name: string, value: RecordView[string] | undefined): Renderable {
   if (value === null || value === undefined || value === '') return none
   if (typeof value === 'object') return hidden
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
@@ -263,4 +263,18 @@ export function connectionField(connections: readonly string[], chosen: string):
     options: [{ value: '', name: 'All' }, ...[...names].map((name) => ({ value: name, name }))],
     value: chosen,
   })
+}
+
+/** A failure's message as a sentence of a page. A file name at its beginning keeps its spelling. */
+export function sentence(message: string, file = ''): string {
+  const beginsWithFile = file !== '' && message.startsWith(file)
+  const text = beginsWithFile ? message : capital(message)
+  return /[.!?]$/.test(text) ? text : `${text}.`
+}
+
+const shortIdLength = 8
+
+/** The first characters of a run's ID, which commands accept too. */
+export function shortId(runId: string): Html {
+  return html`<span class="key" title="${runId}">${runId.slice(0, shortIdLength)}</span>`
 }

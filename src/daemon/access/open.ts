@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { Access } from '../../console/site/visits.ts'
+import type { Access } from '../../console/site/access.ts'
 import type { Caller } from '../../contract/control/access.ts'
 import type { HostRules } from '../../http/server/hosts.ts'
 import { endSessionsOf } from '../../store/access/sessions.ts'

@@ -1,6 +1,6 @@
 import type { CookieSerializeOptions } from '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Access, NotSignedIn, Provider } from '../../console/site/visits.ts'
+import type { Access, NotSignedIn, Provider } from '../../console/site/access.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { checkFormToken, field, formTokenOf, newFormSecret } from '../../http/server/form-tokens.ts'
 import { beginSession, endSession, findSession, type SessionLimits } from '../../store/access/sessions.ts'
@@ -71,7 +71,7 @@ export function createAccess(
     isSecure,
     provider,
     canSignIn: async () => hasConfigured || provider !== null || (await hasToken(db, now())),
-    strangersToken(reply) {
+    anonymousFormToken(reply) {
       // Always a new one: the cookie that came may have been set by somebody else.
       const secret = newFormSecret()
       reply.setCookie(names.form, secret, { ...cookie, maxAge: formSeconds })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Leaver, type LeaverReport, type LeaverSummary, leaverStates } from '../../contract/control/leavers.ts'
 import { type Bar, bars } from '../../web/charts.ts'
 import { type Html, html } from '../../web/html.ts'
-import { span } from '../../web/span.ts'
+import { formatSeconds } from '../../web/span.ts'
 
 /** The report as one page that needs no other file, no script and no network. */
 export function leaversPage(report: LeaverReport): string {
@@ -113,7 +113,7 @@ const legTexts = [
 function figureRows(summary: LeaverSummary): Html[] {
   return legTexts.map(([leg, text]) => {
     const figures = summary[leg]
-    const shown = (seconds: number | undefined): string => (seconds === undefined ? '–' : span(seconds))
+    const shown = (seconds: number | undefined): string => (seconds === undefined ? '–' : formatSeconds(seconds))
     return html`<tr><th scope="row">${summary.connection}</th><td>${text}</td><td class="figure">${figures?.people ?? 0}</td><td class="figure">${shown(figures?.p50)}</td><td class="figure">${shown(figures?.p95)}</td><td class="figure">${shown(figures?.max)}</td></tr>
 `
   })
@@ -160,7 +160,7 @@ function leaverRow(leaver: Leaver, withNames: boolean): Html {
   const name = withNames && html`<b>${leaver.name ?? 'name not known'}</b><span>${leaver.email ?? ''}</span>`
   const former = formerDates.map(({ on }) => html`<span>was ${on}</span>`)
   const why = state !== 'effective' && ((leaver.visibleAt === null && leaver.findingText) || leaverStates[state])
-  return html`<tr><th scope="row">${name}${identityId} <i>${connection}</i></th><td>${effectiveOn}${inferred && html`<span>inferred</span>`}${former}</td><td>${time(leaver.statedAt)}</td><td>${time(leaver.firstSeenAt)}</td><td>${time(leaver.acknowledgedAt)}</td><td>${time(leaver.visibleAt)}</td><td class="figure ${late && 'bad'}">${ourSeconds === null ? '–' : span(ourSeconds)}${late && html`<span>late</span>`}</td><td class="state">${state.replaceAll('_', ' ')}${why && html`<span>${why}</span>`}</td></tr>
+  return html`<tr><th scope="row">${name}${identityId} <i>${connection}</i></th><td>${effectiveOn}${inferred && html`<span>inferred</span>`}${former}</td><td>${time(leaver.statedAt)}</td><td>${time(leaver.firstSeenAt)}</td><td>${time(leaver.acknowledgedAt)}</td><td>${time(leaver.visibleAt)}</td><td class="figure ${late && 'bad'}">${ourSeconds === null ? '–' : formatSeconds(ourSeconds)}${late && html`<span>late</span>`}</td><td class="state">${state.replaceAll('_', ' ')}${why && html`<span>${why}</span>`}</td></tr>
 `
 }
 

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import { Failure } from '../../errors.ts'
-import { counted } from '../../web/words.ts'
+import { pluralize } from '../../web/words.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type Actor, type WriteContext, storeEvent, storeEventsOf } from '../events/store-events.ts'
 import { type AttemptStart, beginAttempt, deleteAttempt, endAttempt, lockAttempt, isSyncedFor } from './attempts.ts'
@@ -246,7 +246,7 @@ async function recordSync(
 ): Promise<void> {
   await storeEvent(trx, by, {
     type: 'USER_IDENTITY_PERSONNEL_SYNCED',
-    description: `Identity sync read ${counted(identities, 'HR record')}: ${counted(created, 'person was', 'people were')} created and ${changed} changed`,
+    description: `Identity sync read ${pluralize(identities, 'HR record')}: ${pluralize(created, 'person was', 'people were')} created and ${changed} changed`,
     target: { kind: 'identitySync', id },
   })
 }

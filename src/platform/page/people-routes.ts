@@ -3,7 +3,7 @@ import { Refusal } from '../../http/refusal.ts'
 import { field } from '../../http/server/form-tokens.ts'
 import type { Html } from '../../web/html.ts'
 import { notice } from '../../web/layout.ts'
-import { counted } from '../../web/words.ts'
+import { pluralize } from '../../web/words.ts'
 import { type Attempt, recentAttempts } from '../identity-sync/attempts.ts'
 import type { PageOperator } from '../operators/sessions.ts'
 import type { PageActions, PageActionOptions } from './actions.ts'
@@ -137,7 +137,7 @@ function describeFlash({ kind, count }: FlashMessage, attempts: readonly Attempt
       return notice(
         count === 0
           ? 'No one was set by hand any more.'
-          : `The next sync looks after ${counted(count, 'person', 'people')} again.`,
+          : `The next sync looks after ${pluralize(count, 'person', 'people')} again.`,
       )
     case 'sync-started':
       if (isRunning) return notice('The sync has been started.')

@@ -1,9 +1,9 @@
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import { hidden, tokenField } from '../../web/forms.ts'
-import { type Html, html, type Shown } from '../../web/html.ts'
+import { type Html, html, type Renderable } from '../../web/html.ts'
 import { badge, type Tone } from '../../web/parts.ts'
 import { type Column, table, tiles } from '../../web/tables.ts'
-import { counted, day, formatInstant, number } from '../../web/words.ts'
+import { pluralize, day, formatInstant, number } from '../../web/words.ts'
 import type { Attempt } from '../identity-sync/attempts.ts'
 import type { Connection, ListedPerson, PeoplePage } from './people.ts'
 import { type PeopleQuery, pagePrefix, peopleHref, type Source, writeQuery } from './query.ts'
@@ -78,11 +78,11 @@ export function resetAllView({
 ${
   setByHand === 0
     ? html`<p>No one of ${account.name} is set by hand.</p><p><a href="${back}">Back to Personnel</a></p>`
-    : html`<p>The status of ${counted(setByHand, 'person', 'people')} of ${account.name} was set by hand. After this the identity sync looks after them again: the next one replaces their status by what HR says. This cannot be undone.</p>
+    : html`<p>The status of ${pluralize(setByHand, 'person', 'people')} of ${account.name} was set by hand. After this the identity sync looks after them again: the next one replaces their status by what HR says. This cannot be undone.</p>
 <form class="row" method="post" action="${pagePrefix}/reset-all">
 ${tokenField(formToken)}
 <input type="hidden" name="account" value="${account.id}">
-<button class="main danger">Reset ${counted(setByHand, 'person', 'people')}</button>
+<button class="main danger">Reset ${pluralize(setByHand, 'person', 'people')}</button>
 <a class="button" href="${back}">Cancel</a>
 </form>`
 }
@@ -144,7 +144,7 @@ function peopleTable(view: PeopleView): Html {
     { name: 'Last sync', cell: (person) => lastSyncOf(person, view.lastSync) },
     { name: 'Action', kind: 'action', cell: (person) => person.setByHandAt && resetForm(person, view) },
   ]
-  return html`<p class="faint" role="status">${counted(total, 'person', 'people')}${total > people.length && html`, ${number(people.length)} on this page`}</p>
+  return html`<p class="faint" role="status">${pluralize(total, 'person', 'people')}${total > people.length && html`, ${number(people.length)} on this page`}</p>
 ${table({ caption: 'People by last name', columns, rows: people, empty: null })}`
 }
 
@@ -157,7 +157,7 @@ function toneOf(status: EmploymentStatus): Tone {
   return status === 'FUTURE_HIRE' ? 'wait' : 'plain'
 }
 
-function employed({ startedAt, separatedAt }: ListedPerson): Shown {
+function employed({ startedAt, separatedAt }: ListedPerson): Renderable {
   if (startedAt && separatedAt) return html`${day(startedAt)} to ${day(separatedAt)}`
   if (startedAt) return html`from ${day(startedAt)}`
   return separatedAt ? html`until ${day(separatedAt)}` : html`<span class="faint">no dates</span>`

@@ -3,7 +3,7 @@ import { tokenField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { badge, type Tone } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
-import { counted, duration, formatInstant, number } from '../../web/words.ts'
+import { pluralize, duration, formatInstant, number } from '../../web/words.ts'
 import type { Attempt, AttemptState } from '../identity-sync/attempts.ts'
 import { type PeopleQuery, pagePrefix, peopleHref, writeQuery } from './query.ts'
 import { statuses, statusNames } from './status-names.ts'
@@ -89,7 +89,7 @@ function lastResult(attempt: Attempt | undefined): Html {
 <p class="hint">${reason(attempt.state)}</p>`
   }
   return html`<p class="state"><strong>Last sync</strong> ${formatInstant(attempt.startedAt)}, started by ${starter(attempt)}.</p>
-<p class="hint">${counted(result.identities, 'HR record', 'HR records')} in ${duration(result.duration_ms)}: ${counted(result.created, 'person', 'people')} created, ${number(result.changed)} changed.</p>`
+<p class="hint">${pluralize(result.identities, 'HR record', 'HR records')} in ${duration(result.duration_ms)}: ${pluralize(result.created, 'person', 'people')} created, ${number(result.changed)} changed.</p>`
 }
 
 function reason(state: AttemptState): string {

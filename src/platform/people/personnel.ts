@@ -2,7 +2,7 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import type { Person, PersonnelReset, PersonRef, personnel } from '../../contract/platform/personnel.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { counted } from '../../web/words.ts'
+import { pluralize } from '../../web/words.ts'
 import { customFieldsOf } from '../company/custom-fields.ts'
 import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
@@ -118,7 +118,7 @@ function resetEvent(
   named: readonly number[] | undefined,
 ): NewEvent {
   const targets = { kind: 'personnel', ids: people.map(({ id }) => id) } as const
-  const description = `Identity sync looks after ${counted(people.length, 'person', 'people')} again whose status was set by hand`
+  const description = `Identity sync looks after ${pluralize(people.length, 'person', 'people')} again whose status was set by hand`
   const several = { description, target: { kind: 'account', id: accountId }, targets } as const
   const [only] = targets.ids
   if (!named) return { type: 'FORCE_SYNC_ON_ALL', ...several }

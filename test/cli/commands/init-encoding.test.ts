@@ -23,7 +23,7 @@ function person(...answers: string[]) {
     },
     confirm: async () => true,
   }
-  return { shown, asking: { prompts, output: { note: (text: string) => void shown.push(text) } } }
+  return { shown, asking: { prompts, output: { printMessage: (text: string) => void shown.push(text) } } }
 }
 
 test('an unclear encoding is asked for with words as each one reads them', async () => {
@@ -52,7 +52,7 @@ test('another encoding is asked for until it can be read', async () => {
 })
 
 test('where nobody can be asked it is an error that names the option', async () => {
-  const asking = { prompts: null, output: { note: () => {} } }
+  const asking = { prompts: null, output: { printMessage: () => {} } }
 
   await expect(tableOf(head, {}, asking)).rejects.toMatchObject({
     code: 'usage',

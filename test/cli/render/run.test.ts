@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { renderOutcome, renderRun, renderRuns, renderVerification } from '../../../src/cli/render/run.ts'
 import { plain } from '../../../src/cli/render/text.ts'
-import { exitOf } from '../../../src/cli/session/follow-run.ts'
+import { exitCodeOf } from '../../../src/cli/session/follow-run.ts'
 import { counts, runDocument } from '../../helpers/control-documents.ts'
 
 const id = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
@@ -151,7 +151,7 @@ describe('a run at its end', () => {
   ] as const
 
   test.each(cases)('says what became of it and ends the command accordingly (case %#)', (run, exit, expected) => {
-    const told = { text: renderOutcome(run, plain), exit: exitOf(run) }
+    const told = { text: renderOutcome(run, plain), exit: exitCodeOf(run) }
 
     expect(told).toEqual({ text: expected, exit })
   })
@@ -164,7 +164,7 @@ describe('a run at its end', () => {
   ])('never says only that there is nothing to change while people are not served (case %#)', (unserved, line) => {
     const run = runDocument({ state: 'unchanged', counts: counts({ unchanged: 9 }), unserved })
 
-    const told = { text: renderOutcome(run, plain), exit: exitOf(run) }
+    const told = { text: renderOutcome(run, plain), exit: exitCodeOf(run) }
 
     expect(told).toEqual({ text: `✔ acme: nothing to change (9 unchanged)\n! acme: ${line}`, exit: 0 })
   })
@@ -179,7 +179,7 @@ describe('a run at its end', () => {
     const inDoubt = { people: 1, leavers: 1, until: '2026-11-20T02:31:00.000Z' }
     const run = runDocument({ decidedBy: 'ana', counts: counts({ leave: 4 }), confirmed: 4, inDoubt })
 
-    const told = { lines: renderOutcome(run, plain).split('\n'), exit: exitOf(run) }
+    const told = { lines: renderOutcome(run, plain).split('\n'), exit: exitCodeOf(run) }
 
     expect(told.lines[1]).toBe(
       '! acme: 1 leaver is in doubt: a request about them got no clear answer and may still arrive; ' +

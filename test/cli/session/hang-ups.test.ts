@@ -20,7 +20,7 @@ test('a hang-up that comes during a restore has the configuration read in the ne
   const never = new Promise<typeof request>(() => {})
 
   const first = await life(Promise.resolve(request))
-  hangUps.ask()
+  hangUps.request()
   const second = await life(never)
   const third = life(never)
   stop.abort()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { plain } from '../../../src/cli/render/text.ts'
 import type { Control } from '../../../src/cli/session/control-client.ts'
-import { personInSource, personNamed } from '../../../src/cli/session/person-name.ts'
+import { resolvePersonInSource, requirePerson } from '../../../src/cli/session/person-name.ts'
 import type { Session } from '../../../src/cli/session/session.ts'
 import { peopleOperations } from '../../../src/contract/control/people.ts'
 import { peopleHandlers } from '../../../src/daemon/control/people.ts'
@@ -63,7 +63,7 @@ async function openPeople() {
 test('a person is found by key, e-mail address or name, and is never guessed', async () => {
   await using opened = await openPeople()
   const { session } = opened
-  const named = (text: string, connection?: string) => personNamed(session, text, { connection })
+  const named = (text: string, connection?: string) => requirePerson(session, text, { connection })
 
   expect(await named('E1')).toEqual({ connection: 'acme', identityId: 'E1' })
   expect(await named('ANA@acme.example')).toEqual({ connection: 'acme', identityId: 'E1' })
@@ -92,7 +92,7 @@ test('a person is found by key, e-mail address or name, and is never guessed', a
 test('a name is refused while more people match it than were read', async () => {
   await using opened = await openPeople()
   const named = (text: string, maxMatches: number) =>
-    personNamed(opened.session, text, { connection: 'acme', maxMatches })
+    requirePerson(opened.session, text, { connection: 'acme', maxMatches })
 
   await expect(named('ana', 1)).rejects.toMatchObject({
     code: 'usage',
@@ -105,7 +105,7 @@ test('a name is refused while more people match it than were read', async () => 
 
 test('of the source, an address and a key that are not known are asked for as they stand', async () => {
   await using opened = await openPeople()
-  const inSource = (text: string) => personInSource(opened.session, text, { connection: 'acme' })
+  const inSource = (text: string) => resolvePersonInSource(opened.session, text, { connection: 'acme' })
 
   expect(await inSource('new@acme.example')).toEqual({ connection: 'acme', identityId: 'new@acme.example' })
   expect(await inSource('E99')).toEqual({ connection: 'acme', identityId: 'E99' })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Control } from '../../../src/cli/session/control-client.ts'
-import { runNamed } from '../../../src/cli/session/run-name.ts'
+import { requireRunId } from '../../../src/cli/session/run-name.ts'
 import { runNameOperations } from '../../../src/contract/control/run-names.ts'
 import { runNameHandlers } from '../../../src/daemon/control/run-names.ts'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
@@ -35,7 +35,7 @@ describe.each(databases)('a run on $name', ({ place }) => {
     // What finding runs needs of the context is the store alone.
     const context = { sync: { store } as unknown as SyncContext }
     const calls = localCalls(runNameOperations, runNameHandlers, context)
-    named = (name, connection) => runNamed(calls as Control, name, { connection })
+    named = (name, connection) => requireRunId(calls as Control, name, { connection })
   })
   afterAll(async () => {
     await store[Symbol.asyncDispose]()

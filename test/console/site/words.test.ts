@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sentence } from '../../../src/console/site/site.ts'
+import { sentence } from '../../../src/console/site/words.ts'
 import { capital } from '../../../src/console/site/words.ts'
 
 test.each([

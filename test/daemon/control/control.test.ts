@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { throughSocket } from '../../../src/cli/session/control-client.ts'
+import { socketEndpoint } from '../../../src/cli/session/control-client.ts'
 import { control, controlPrefix } from '../../../src/contract/control/control.ts'
 import { isResting, type Run } from '../../../src/contract/control/shapes.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
@@ -34,7 +34,7 @@ async function start(
     ...(token && { server: { ...config.server, token: new Secret([{ text: token }]) } }),
   }
   const daemon = await startDaemon(placed, { events: silentEvents(), ...options })
-  const { origin, dispatcher } = throughSocket(daemon.socket ?? '')
+  const { origin, dispatcher } = socketEndpoint(daemon.socket ?? '')
   const client = createClient(control, { baseUrl: `${origin}${controlPrefix}`, dispatcher })
   return { url: daemon.url, socket: daemon.socket, client, [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose]() }
 }

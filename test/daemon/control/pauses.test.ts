@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { controlHere } from '../../../src/cli/session/command-context.ts'
+import { localControl } from '../../../src/cli/session/command-context.ts'
 import { machineCaller } from '../../../src/contract/control/access.ts'
 import { conditionSettings } from '../../../src/daemon/alerts/freshness.ts'
 import { scheduleTasks } from '../../../src/daemon/schedules/scheduled-runs.ts'
@@ -31,7 +31,7 @@ async function open() {
   const unable = () => Promise.reject(new Error('no key here'))
   const source = { connection: 'acme', mode: 'snapshot', isFile: true, schedule } as const
   const monitored = { connections: ['acme'], sources: [source], leaverBounds: new Map<string, number>() }
-  const control = controlHere({
+  const control = localControl({
     sync: world.sync,
     caller: machineCaller('ana'),
     audit: { trouble: () => null, seal: unable, verify: unable, replaceKey: unable },

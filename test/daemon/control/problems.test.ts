@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { controlHere } from '../../../src/cli/session/command-context.ts'
+import { localControl } from '../../../src/cli/session/command-context.ts'
 import { type Caller, machineCaller } from '../../../src/contract/control/access.ts'
 import type { Problem, BlockedPerson } from '../../../src/contract/control/shapes.ts'
 import { deliveryFailures } from '../../../src/contract/failures.ts'
@@ -38,7 +38,7 @@ async function openWith({ schedules = [], ...more }: Opening) {
   }
   const monitored = { connections: ['acme'], sources: [], leaverBounds: new Map<string, number>() }
   const around = { schedules, alerts: quietAlerts, monitored }
-  const controlOf = (caller: Caller) => controlHere({ sync: world.sync, caller, audit, ...around, about, signal })
+  const controlOf = (caller: Caller) => localControl({ sync: world.sync, caller, audit, ...around, about, signal })
   const control = controlOf(machineCaller('ana'))
   return {
     world,

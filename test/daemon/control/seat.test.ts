@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Control } from '../../../src/cli/session/control-client.ts'
-import { controlHere } from '../../../src/cli/session/command-context.ts'
+import { localControl } from '../../../src/cli/session/command-context.ts'
 import { machineCaller } from '../../../src/contract/control/access.ts'
 import type { Scheduled } from '../../../src/daemon/schedules/schedules.ts'
 import { readEntry } from '../../../src/store/audit/trail.ts'
@@ -19,7 +19,7 @@ async function open(...schedules: readonly Scheduled[]): Promise<World & { reado
   const { client } = await host.tenant()
   const world = await openWorld({ client })
   const none = () => Promise.reject(new Error('no key here'))
-  const control = controlHere({
+  const control = localControl({
     sync: world.sync,
     audit: { trouble: () => null, seal: async () => {}, verify: none, replaceKey: none },
     schedules,

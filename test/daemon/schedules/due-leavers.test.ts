@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { restedRuns, settle } from '../../../src/cli/session/follow-run.ts'
-import { controlHere } from '../../../src/cli/session/command-context.ts'
+import { restingRunIds, followAndReport } from '../../../src/cli/session/follow-run.ts'
+import { localControl } from '../../../src/cli/session/command-context.ts'
 import type { Session } from '../../../src/cli/session/session.ts'
 import { assemble, controlContext } from '../../../src/daemon/assembly.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
@@ -52,14 +52,14 @@ test('without a daemon, a command waits for the leaving dates that are due, also
   await using assembly = await assemble(config, { events: silentEvents(() => {}), now: later, tracesRuns: true })
   await using _work = await startWork(assembly)
   const { signal } = new AbortController()
-  const control = controlHere(controlContext(assembly, { daemon: null, signal }))
+  const control = localControl(controlContext(assembly, { daemon: null, signal }))
   const results: unknown[] = []
   const output = { quiet: true, json: true, result: (document: unknown) => results.push(document), note: () => {} }
   const session = { config, control, output, signal } as unknown as Session
-  const restedBefore = await restedRuns(session, 'acme')
+  const restedBefore = await restingRunIds(session, 'acme')
   const run = await control.startRun({ params: { connection: 'acme' }, body: {} })
 
-  const exit = await settle(session, run, 60, { restedBefore })
+  const exit = await followAndReport(session, run, 60, { restingBefore: restedBefore })
 
   expect([first.exit, exit]).toEqual([0, 66])
   expect(await leavingDate()).toBe(`${tomorrow}T00:00:00.000Z`)

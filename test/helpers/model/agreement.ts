@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { exitOf } from '../../../src/cli/session/follow-run.ts'
+import { exitCodeOf } from '../../../src/cli/session/follow-run.ts'
 import { Run as RunView } from '../../../src/contract/control/shapes.ts'
 import { failures } from '../../../src/errors.ts'
 import type { Entry } from '../../../src/store/audit/trail.ts'
@@ -118,7 +118,7 @@ function ofRun(run: Run, changes: readonly AccountedChange[]): string[] {
       differ(kind, run.counts?.[kind] ?? 0, changes.filter(({ change }) => change.kind === kind).length),
     ),
     ...differ('state', run.state, isEmpty && run.state === 'unchanged' ? 'unchanged' : state),
-    ...differ('exit code', exitOf(RunView.parse(run)), exit[run.state as keyof typeof exit]),
+    ...differ('exit code', exitCodeOf(RunView.parse(run)), exit[run.state as keyof typeof exit]),
     ...confirmed.flatMap(({ answer, requests, sentAt, answeredAt, change: { identityId } }) => [
       ...differ(`the answer about ${identityId}`, isGood(answer?.status), true),
       ...differ(`requests about ${identityId}`, requests > 0, true),

@@ -1,6 +1,6 @@
 import { renderOutcome } from '../../../src/cli/render/run.ts'
 import { plain } from '../../../src/cli/render/text.ts'
-import { exitOf } from '../../../src/cli/session/follow-run.ts'
+import { exitCodeOf } from '../../../src/cli/session/follow-run.ts'
 import { failures } from '../../../src/errors.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
 import { listBlockedPeople } from '../../../src/store/rejects/blocked-people.ts'
@@ -48,7 +48,8 @@ export async function untold(model: Model, trial: Trial, counts: Counts): Promis
   const { sync } = trial.world
   const runs = await listRuns(sync.store.db, { connection: 'acme', limit: 50 })
   const last = latest(runs)
-  if (last === null || !successes.includes(exitOf(last)) || runs.some(({ state }) => state === 'delivering')) return []
+  if (last === null || !successes.includes(exitCodeOf(last)) || runs.some(({ state }) => state === 'delivering'))
+    return []
   const differences = differing(expectedNow(model), await peopleOn(trial.client))
   if (differences.size === 0) counts.exact++
   else counts.named++
@@ -57,7 +58,7 @@ export async function untold(model: Model, trial: Trial, counts: Counts): Promis
     const where = (['problems', 'inDoubt', 'unserved'] as const).find((place) => named[place].has(id))
     if (where !== undefined) counts[where]++
     return where === undefined
-      ? [`run ${last.id} (${last.feed}, ${last.state}) exits with ${exitOf(last)}; ${id}: ${what}`]
+      ? [`run ${last.id} (${last.feed}, ${last.state}) exits with ${exitCodeOf(last)}; ${id}: ${what}`]
       : []
   })
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { controlHere } from '../../../src/cli/session/command-context.ts'
+import { localControl } from '../../../src/cli/session/command-context.ts'
 import { machineCaller } from '../../../src/contract/control/access.ts'
 import { byIdentityId } from '../../../src/contract/platform/hris-user-identities.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'
@@ -58,7 +58,7 @@ async function open(connection: Partial<SyncConnection> = { guards: noLimits }) 
     replaceKey: () => Promise.reject(new Error('no key here')),
   }
   const around = { schedules: [], alerts: quietAlerts, monitored, about, signal: new AbortController().signal }
-  const control = controlHere({ sync: world.sync, caller: machineCaller('ana'), audit, ...around })
+  const control = localControl({ sync: world.sync, caller: machineCaller('ana'), audit, ...around })
   const opened = {
     world,
     client,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { escapeText } from '../../../text/escape.ts'
-import { counted } from '../../../web/words.ts'
+import { pluralize } from '../../../web/words.ts'
 import { AccountInput, type AccountListing } from '../../accounts/contract.ts'
 import { Name } from '../../core/input-texts.ts'
 import { runAsOperator, type OperatorOptions, withOperatorOptions, parseInput, table } from './operating.ts'
@@ -70,9 +70,9 @@ function renderAccounts(accounts: readonly AccountListing[]): string {
       name,
       termsAcceptedAt === null ? 'terms open' : 'terms accepted',
       entitlements.join(',') || 'no entitlements',
-      counted(counts.personnel, 'person', 'people'),
-      counted(counts.connections, 'connection'),
-      counted(counts.keys, 'key'),
+      pluralize(counts.personnel, 'person', 'people'),
+      pluralize(counts.connections, 'connection'),
+      pluralize(counts.keys, 'key'),
     ]),
   )
 }

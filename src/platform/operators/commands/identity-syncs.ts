@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { counted } from '../../../web/words.ts'
+import { pluralize } from '../../../web/words.ts'
 import type { SyncResult } from '../../identity-sync/sync-result.ts'
 import { runAsOperator, type OperatorOptions, withOperatorOptions } from './operating.ts'
 
@@ -17,7 +17,7 @@ export function identitySyncCommands(platform: Command): void {
 function renderSync({ identities, created, changed, counts, durationMs }: SyncResult): string {
   const people = Object.entries(counts).filter(([, count]) => count > 0)
   return [
-    `${counted(identities, 'HR record')} in ${durationMs} ms: ${counted(created, 'person', 'people')} created, ${changed} changed`,
+    `${pluralize(identities, 'HR record')} in ${durationMs} ms: ${pluralize(created, 'person', 'people')} created, ${changed} changed`,
     ...people.map(([status, count]) => `  ${status} ${count}`),
   ].join('\n')
 }

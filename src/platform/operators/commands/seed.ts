@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { counted } from '../../../web/words.ts'
+import { pluralize } from '../../../web/words.ts'
 import { readSeed } from '../../seed/file.ts'
 import { runAsOperator, type OperatorOptions, withOperatorOptions } from './operating.ts'
 
@@ -15,7 +15,7 @@ export function seedCommand(platform: Command): void {
         options,
         (operator) => operator.seed({ body: document }),
         ({ accounts, workspaces, people }) =>
-          `added ${counted(accounts, 'account')}, ${counted(workspaces, 'workspace')} and ${counted(people, 'person', 'people')}`,
+          `added ${pluralize(accounts, 'account')}, ${pluralize(workspaces, 'workspace')} and ${pluralize(people, 'person', 'people')}`,
       )
     })
 }

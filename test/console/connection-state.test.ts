@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { standing } from '../../src/console/pages/standing.ts'
+import { connectionState } from '../../src/console/pages/connection-state.ts'
 import type { Alert } from '../../src/contract/control/alerts.ts'
 import type { ConnectionStatus, Run } from '../../src/contract/control/shapes.ts'
 
@@ -24,8 +24,8 @@ test('a connection is in step when nothing waits, nobody differs and no alert is
   const alert = (kind: Alert['kind'], connection: string) => ({ kind, connection, reason: 'a run failed' }) as Alert
   const beside = [alert('run_failed', 'other'), alert('settings_differ', 'acme')]
 
-  expect(standing(settled, now, beside)).toMatchObject({ state: 'In step', tone: 'good' })
-  const failing = standing(settled, now, [...beside, alert('run_failed', 'acme')])
+  expect(connectionState(settled, now, beside)).toMatchObject({ state: 'In step', tone: 'good' })
+  const failing = connectionState(settled, now, [...beside, alert('run_failed', 'acme')])
   expect(failing).toMatchObject({ state: 'With problems', tone: 'wait' })
   expect(String(failing.text)).toBe('Not in step: a run failed.')
 })
@@ -43,20 +43,20 @@ test.each<[string, Partial<ConnectionStatus>]>([
   ['In doubt', { inDoubt: { people: 1, leavers: 1, until: '2026-11-21T03:15:00.000Z' } }],
   ['Held', { active: { ...lastRun, state: 'held', createdAt: '2026-11-20T03:00:00.000Z' } }],
 ])('a connection is "%s", and not in step, with %o', (state, differing) => {
-  expect(standing({ ...settled, ...differing }, now, [])).toMatchObject({ state })
+  expect(connectionState({ ...settled, ...differing }, now, [])).toMatchObject({ state })
 })
 
 test('a delivery that does not move says why', () => {
   const delay = 'the platform has not answered since 13:30 UTC (connection refused)'
   const active = { ...lastRun, state: 'delivering', confirmed: 0, counts: null } as Run
 
-  const { text } = standing({ ...settled, active }, now, [], delay)
+  const { text } = connectionState({ ...settled, active }, now, [], delay)
 
   expect(String(text)).toContain('The platform has not answered since 13:30 UTC (connection refused).')
 })
 
 test('people whose departure is held back are not called unreadable', () => {
-  const { text } = standing({ ...settled, unserved: { people: 2, leavers: 1, rows: 1 } }, now, [])
+  const { text } = connectionState({ ...settled, unserved: { people: 2, leavers: 1, rows: 1 } }, now, [])
 
   expect(String(text)).toBe(
     '2 people and 1 row without a readable key are not served as HR says; the others are delivered.',

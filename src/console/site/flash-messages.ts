@@ -1,29 +1,30 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { CookieSerializeOptions } from '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Visit } from './visits.ts'
+import type { Visitor } from './access.ts'
 
 const seconds = 60
 const longest = 1000
 
 /** What was just done, on its way to the next page. */
-type News = {
+/** A sentence about what was just done, for the next page. */
+export type FlashMessages = {
   /** Keeps a sentence for the next page, and for that one only. It is signed, so that no one else writes it. */
-  tell(reply: FastifyReply, visit: Visit, sentence: string): void
+  set(reply: FastifyReply, visitor: Visitor, sentence: string): void
   /** What was told; null: nothing. */
-  hear(request: FastifyRequest, reply: FastifyReply, visit: Visit): string | null
+  take(request: FastifyRequest, reply: FastifyReply, visitor: Visitor): string | null
 }
 
-export function createNews({ isSecure }: { readonly isSecure: boolean }): News {
+export function createFlashMessages({ isSecure }: { readonly isSecure: boolean }): FlashMessages {
   // Of such a name a browser takes a cookie from this very host alone, and over HTTPS alone.
   const cookie = `${isSecure ? '__Host-' : ''}rollcall_done`
   const options: CookieSerializeOptions = { path: '/', httpOnly: true, sameSite: 'strict', secure: isSecure }
   return {
-    tell(reply, { formToken }, sentence) {
+    set(reply, { formToken }, sentence) {
       const text = Buffer.from(sentence.slice(0, longest)).toString('base64url')
       reply.setCookie(cookie, `${text}.${signed(text, formToken)}`, { ...options, maxAge: seconds })
     },
-    hear(request, reply, { formToken }) {
+    take(request, reply, { formToken }) {
       const told = request.cookies[cookie]
       if (told === undefined) return null
       reply.clearCookie(cookie, options)

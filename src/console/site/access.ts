@@ -2,11 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../contract/control/access.ts'
 
 /** A person who is signed in, and what shows that a form of theirs came from a page of ours. */
-export type Visit = { readonly caller: Caller; readonly formToken: string }
+export type Visitor = { readonly caller: Caller; readonly formToken: string }
 
 type Visits = {
   /** Who is signed in; null: no one. `isUse`: whether the request shows that a person is there, so that the session goes on. */
-  find(request: FastifyRequest, how: { readonly isUse: boolean }): Promise<Visit | null>
+  find(request: FastifyRequest, how: { readonly isUse: boolean }): Promise<Visitor | null>
 }
 
 /** Why somebody was not signed in, for the person to read. */
@@ -21,7 +21,7 @@ export type Access = Visits & {
   /** Signs in by a provider of identities; null: there is none. */
   readonly provider: Provider | null
   /** What the form of a visitor carries who is not signed in. */
-  strangersToken(reply: FastifyReply): string
+  anonymousFormToken(reply: FastifyReply): string
   /** Signs in by the token that the form has; null: done. */
   signIn(request: FastifyRequest, reply: FastifyReply): Promise<NotSignedIn | null>
   /** Ends the session that the request belongs to. */

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
-import { createCommon } from '../../../src/console/site/common.ts'
+import { createSharedAnswers } from '../../../src/console/site/shared-answers.ts'
 
 function openClock() {
   const clock = { ms: 0 }
-  return { clock, common: createCommon<string>(() => clock.ms) }
+  return { clock, common: createSharedAnswers<string>(() => clock.ms) }
 }
 
 test('who asks within half a second shares an answer, and who asks later gets a new one', async () => {
   const { clock, common } = openClock()
-  const shown = [await common.recall('/', async () => 'first')]
+  const shown = [await common.get('/', async () => 'first')]
 
   clock.ms = 499
-  shown.push(await common.recall('/', async () => 'second'), await common.recall('/runs', async () => 'runs'))
+  shown.push(await common.get('/', async () => 'second'), await common.get('/runs', async () => 'runs'))
   clock.ms = 500
-  shown.push(await common.recall('/', async () => 'third'))
+  shown.push(await common.get('/', async () => 'third'))
 
   expect(shown).toEqual(['first', 'first', 'runs', 'third'])
 })
@@ -22,10 +22,10 @@ test('an answer that takes longer than it may be old is waited for, and one new 
   const { clock, common } = openClock()
   const slow = Promise.withResolvers<string>()
   let made = 0
-  const early = common.recall('/', () => slow.promise)
+  const early = common.get('/', () => slow.promise)
   clock.ms = 1500
   const late = [1, 2, 3].map(() =>
-    common.recall('/', async () => {
+    common.get('/', async () => {
       made += 1
       return 'new'
     }),
@@ -41,22 +41,22 @@ test('an answer that takes longer than it may be old is waited for, and one new 
 test('a failure is told to all who waited for it, and to no one later', async () => {
   const { common } = openClock()
   const failing = Promise.withResolvers<string>()
-  const waiting = [common.recall('/', () => failing.promise), common.recall('/', async () => 'never asked')]
+  const waiting = [common.get('/', () => failing.promise), common.get('/', async () => 'never asked')]
 
   failing.reject(new Error('the store is away'))
 
   for (const told of await Promise.allSettled(waiting)) expect(told.status).toBe('rejected')
-  expect(await common.recall('/', async () => 'here again')).toBe('here again')
+  expect(await common.get('/', async () => 'here again')).toBe('here again')
 })
 
 test('what was forgotten is answered no more, not even where it is still being made', async () => {
   const { common } = openClock()
   const old = Promise.withResolvers<string>()
-  const before = common.recall('/', () => old.promise)
+  const before = common.get('/', () => old.promise)
 
-  common.forget()
-  const after = await common.recall('/', async () => 'new')
+  common.clear()
+  const after = await common.get('/', async () => 'new')
   old.resolve('old')
 
-  expect([await before, after, await common.recall('/', async () => 'newer')]).toEqual(['old', 'new', 'new'])
+  expect([await before, after, await common.get('/', async () => 'newer')]).toEqual(['old', 'new', 'new'])
 })

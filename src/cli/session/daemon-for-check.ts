@@ -4,7 +4,7 @@ import { controlOverSocket } from './control-client.ts'
 import { findDaemon } from './find-daemon.ts'
 
 /** The daemon of this configuration, as far as a check asks it; null where none answers. */
-export async function askedDaemon(config: Config): Promise<DaemonQueries | null> {
+export async function daemonForCheck(config: Config): Promise<DaemonQueries | null> {
   const found = await findDaemon(config)
   if (found === null) return null
   const control = controlOverSocket(found)

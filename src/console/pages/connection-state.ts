@@ -2,26 +2,31 @@ import type { Alert } from '../../contract/control/alerts.ts'
 import type { ConnectionStatus, Run } from '../../contract/control/shapes.ts'
 import { type Html, html } from '../../web/html.ts'
 import { joined, type Tone } from '../../web/parts.ts'
-import { counted, formatInstant, nearness, number } from '../../web/words.ts'
+import { pluralize, formatInstant, formatRelativeTime, number } from '../../web/words.ts'
 import { capital, changesIn, runHref, runStates } from '../site/words.ts'
 
-type Standing = { readonly state: string; readonly tone: Tone; readonly text: Html }
+type ConnectionState = { readonly state: string; readonly tone: Tone; readonly text: Html }
 
 /** Alerts that say nothing about whether the platform has what HR says. */
 const besides: ReadonlySet<Alert['kind']> = new Set(['settings_differ'])
 
 /** How a connection stands, in a sentence. It is in step only if nothing waits, nobody differs and no alert is open. */
-export function standing(connection: ConnectionStatus, now: Date, alerts: readonly Alert[], delay?: string): Standing {
+export function connectionState(
+  connection: ConnectionStatus,
+  now: Date,
+  alerts: readonly Alert[],
+  delay?: string,
+): ConnectionState {
   const { blocked, active, paused, last } = connection
   if (blocked) {
-    const again = blocked.probeAt && html` It is tried again ${nearness(blocked.probeAt, now)}.`
+    const again = blocked.probeAt && html` It is tried again ${formatRelativeTime(blocked.probeAt, now)}.`
     const text = html`The platform turns this connection away since ${formatInstant(blocked.since)}: ${blocked.reason}.${again}`
     return { state: 'Blocked', tone: 'bad', text }
   }
   if (active) return activeStanding(active, alerts, delay)
   if (paused) {
     const until = paused.until === null ? 'until a person resumes it' : html`until ${formatInstant(paused.until)}`
-    const text = html`${paused.by} paused it ${nearness(paused.since, now)}, ${until}: ${paused.reason}.`
+    const text = html`${paused.by} paused it ${formatRelativeTime(paused.since, now)}, ${until}: ${paused.reason}.`
     return { state: 'Paused', tone: 'wait', text }
   }
   return (
@@ -36,7 +41,7 @@ export function standing(connection: ConnectionStatus, now: Date, alerts: readon
 }
 
 /** Null if what the last run read is what the connection goes by. */
-function lastStanding(last: Run | null): Standing | null {
+function lastStanding(last: Run | null): ConnectionState | null {
   if (last === null) return { state: 'New', tone: 'plain', text: html`Nothing has been read yet.` }
   const asItWas = html`${last.reason ?? 'no reason was recorded'}. What the platform has is as it was.`
   switch (last.state) {
@@ -56,50 +61,57 @@ function lastStanding(last: Run | null): Standing | null {
 }
 
 /** Null if everybody is on the platform as HR says. */
-function peopleStanding({ people, problems, unserved, foreign, inDoubt, inbox }: ConnectionStatus): Standing | null {
+function peopleStanding({
+  people,
+  problems,
+  unserved,
+  foreign,
+  inDoubt,
+  inbox,
+}: ConnectionStatus): ConnectionState | null {
   const refused = problems.refused.people + problems.undelivered.people
   if (refused > 0) {
-    const text = html`${counted(refused, 'person is', 'people are')} not on the platform as HR says; the others are.`
+    const text = html`${pluralize(refused, 'person is', 'people are')} not on the platform as HR says; the others are.`
     return { state: 'With problems', tone: 'wait', text }
   }
   const unservedCount = unserved.people + unserved.rows
   if (unservedCount > 0) {
     const subjects = [
-      unserved.people > 0 && counted(unserved.people, 'person', 'people'),
-      unserved.rows > 0 && counted(unserved.rows, 'row without a readable key', 'rows without a readable key'),
+      unserved.people > 0 && pluralize(unserved.people, 'person', 'people'),
+      unserved.rows > 0 && pluralize(unserved.rows, 'row without a readable key', 'rows without a readable key'),
     ]
     const verb = unservedCount === 1 ? 'is' : 'are'
     const text = html`${joined(subjects, ' and ')} ${verb} not served as HR says; the others are delivered.`
     return { state: 'With problems', tone: 'wait', text }
   }
   if (foreign.people > 0) {
-    const text = html`${counted(foreign.people, 'person is', 'people are')} known only to the platform, and may have left; what HR says is delivered.`
+    const text = html`${pluralize(foreign.people, 'person is', 'people are')} known only to the platform, and may have left; what HR says is delivered.`
     return { state: 'With problems', tone: 'wait', text }
   }
   if (inbox !== null && inbox.rejected > 0) {
-    const text = html`${counted(inbox.rejected, 'event')} could not be understood; what the others say is delivered.`
+    const text = html`${pluralize(inbox.rejected, 'event')} could not be understood; what the others say is delivered.`
     return { state: 'With problems', tone: 'wait', text }
   }
   if (people.due > 0) {
-    const text = html`${counted(people.due, 'person waits', 'people wait')} to be delivered.`
+    const text = html`${pluralize(people.due, 'person waits', 'people wait')} to be delivered.`
     return { state: 'Behind', tone: 'wait', text }
   }
   if (inbox !== null && inbox.pending > 0) {
-    const text = html`${counted(inbox.pending, 'event waits', 'events wait')} to be read.`
+    const text = html`${pluralize(inbox.pending, 'event waits', 'events wait')} to be read.`
     return { state: 'Behind', tone: 'wait', text }
   }
   if (inDoubt === null) return null
-  const text = html`${counted(inDoubt.people, 'person is', 'people are')} read back: a request about them got no clear answer.`
+  const text = html`${pluralize(inDoubt.people, 'person is', 'people are')} read back: a request about them got no clear answer.`
   return { state: 'In doubt', tone: 'wait', text }
 }
 
 /** Null if no alert of the connection is open. A source may have failed though a run of events that came later ended well. */
-function alertStanding({ name }: ConnectionStatus, alerts: readonly Alert[]): Standing | null {
+function alertStanding({ name }: ConnectionStatus, alerts: readonly Alert[]): ConnectionState | null {
   const open = alerts.find(({ connection, kind }) => connection === name && !besides.has(kind))
   return open === undefined ? null : { state: 'With problems', tone: 'wait', text: html`Not in step: ${open.reason}.` }
 }
 
-function activeStanding(run: Run, alerts: readonly Alert[], delay: string | undefined): Standing {
+function activeStanding(run: Run, alerts: readonly Alert[], delay: string | undefined): ConnectionState {
   const { name, tone } = runStates[run.state]
   const all = changesIn(run.counts)
   switch (run.state) {
@@ -113,7 +125,7 @@ function activeStanding(run: Run, alerts: readonly Alert[], delay: string | unde
       return {
         state: name,
         tone,
-        text: html`${number(run.confirmed)} of ${counted(all, 'change')} acknowledged by the platform.${delay && html` ${capital(delay)}.`}`,
+        text: html`${number(run.confirmed)} of ${pluralize(all, 'change')} acknowledged by the platform.${delay && html` ${capital(delay)}.`}`,
       }
     case 'reading':
       return { state: name, tone, text: html`HR’s source is being read.` }

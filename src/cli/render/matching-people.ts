@@ -1,12 +1,12 @@
 import type { PersonSearchResult } from '../../contract/control/people.ts'
-import { aligned, type Paint, roomIn, shown } from './text.ts'
+import { aligned, type Paint, roomIn, escapeText } from './text.ts'
 
 /** People whom a name may mean, with what tells them apart. */
-export function renderFoundPeople(people: readonly PersonSearchResult[], paint: Paint): string {
+export function renderMatches(people: readonly PersonSearchResult[], paint: Paint): string {
   const rows = people.map(({ identityId, connection, state, person }) => {
-    const text = (name: string) => (typeof person[name] === 'string' ? shown(person[name]) : '')
+    const text = (name: string) => (typeof person[name] === 'string' ? escapeText(person[name]) : '')
     return [
-      shown(identityId),
+      escapeText(identityId),
       connection,
       state,
       `${text('firstName')} ${text('lastName')}`.trim(),

@@ -5,14 +5,14 @@ import type { Fields } from '../site/site.ts'
 import { firstVisitHref } from '../site/words.ts'
 
 /** What a visitor has said, by the names of the fields in the forms, so that it stands in the address. */
-export type Said = Readonly<Record<string, string>>
+export type Answers = Readonly<Record<string, string>>
 
 /** Of a choice that leaves a field out; the names of columns stand behind a mark of their own. */
 export const notSent = 'none'
 const columnMark = '='
 
 /** The address of a step for an upload. */
-export function uploadHref(upload: string, step = '', said: Said = {}): string {
+export function uploadHref(upload: string, step = '', said: Answers = {}): string {
   return address(`${firstVisitHref}/${encodeURIComponent(upload)}${step}`, said)
 }
 
@@ -79,7 +79,7 @@ export function withValues(answers: ReadingAnswers, fields: Fields, proposed: Pr
 }
 
 /** Everything that was said, to carry it on to another step. */
-export function saidIn(fields: Fields, proposed: ProposedReading): Said {
+export function answersFrom(fields: Fields, proposed: ProposedReading): Answers {
   const values = valuesOf(proposed)
   const names = [
     ...['encoding', 'delimiter', 'headerLine', 'preset', 'dateFormat', 'name', 'folder', 'timeZone'],

@@ -6,16 +6,16 @@ const forMs = 500
 const mostAddresses = 200
 
 /** What is the same for many who look at once. */
-export type Common<T> = {
+export type SharedAnswers<T> = {
   /** What `make` answers, or has answered half a second ago under the same key. It works for one key only once at a time. */
-  recall(key: string, make: () => Promise<T>): Promise<T>
+  get(key: string, make: () => Promise<T>): Promise<T>
   /** Nothing that is begun from now on is answered from before. */
-  forget(): void
+  clear(): void
 }
 
 type Answer<T> = { readonly begunMs: number; readonly shown: Promise<T>; isMade: boolean }
 
-export function createCommon<T>(nowMs: () => number = () => performance.now()): Common<T> {
+export function createSharedAnswers<T>(nowMs: () => number = () => performance.now()): SharedAnswers<T> {
   const answers = new Map<string, Answer<T>>()
 
   async function recall(key: string, make: () => Promise<T>): Promise<T> {
@@ -40,5 +40,5 @@ export function createCommon<T>(nowMs: () => number = () => performance.now()): 
     return await answer.shown
   }
 
-  return { recall, forget: () => answers.clear() }
+  return { get: recall, clear: () => answers.clear() }
 }
