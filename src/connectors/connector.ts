@@ -5,7 +5,7 @@ export type SourceRow = {
   /** undefined means that the row says nothing about this column; a blank says that there is nothing. Files have no undefined cells. */
   readonly values: readonly (string | undefined)[]
   /** The undefined cells where a JSON record holds something of another shape, such as a list for a text: neither a text nor missing. */
-  readonly groups?: readonly number[]
+  readonly nonTextColumns?: readonly number[]
   readonly origin: Origin
   /** When this row was true (ISO instant), if that is known more exactly than for the whole reading. */
   readonly asOf?: string
@@ -55,27 +55,26 @@ export type RawRecord = {
   readonly lines: number
 }
 
-/** Records in a row that are left out together, a line each. `bytes`: with their line ends. */
-export type Stretch = { readonly records: number; readonly bytes: number }
+/** Consecutive records of one line each that are skipped together. `bytes` includes their line ends. */
+export type RecordRange = { readonly records: number; readonly bytes: number }
 
-/** Tells of each record of a source, before its cells are read, whether it is left out. */
+/** Decides which records of a source are skipped before their cells are parsed. */
 export type RecordFilter = {
-  /** What is left out together from here on; null: the record that begins here is asked for by itself. Asked before each record. */
-  readonly leavesOutStretch: (text: Buffer, start: number, line: number) => Stretch | null
-  /** Whether the record is left out. Asked once for each record that no stretch holds, in their order. */
-  readonly leavesOut: (record: RawRecord) => boolean
-  /**
-   * Records cannot be told apart for certain, and none is asked for any more. `goesOn`: all that follow can be read as they are. Throws
-   * unless they can, and also if one was left out already.
-   */
-  readonly giveUp: (goesOn: boolean) => void
+  /** The range to skip from here on; null: `shouldSkip` decides about the record that begins here. Called before each record. */
+  readonly skipRange: (text: Buffer, start: number, line: number) => RecordRange | null
+  /** Whether to skip the record. Called once for each record outside a skipped range, in order. */
+  readonly shouldSkip: (record: RawRecord) => boolean
+  /** Called when records can no longer be separated reliably: no later record is skipped. Throws if one was skipped already. */
+  readonly stop: () => void
+  /** Called when the parser returned other records than those that were offered here. Throws. */
+  readonly fail: () => never
 }
 
-/** The rows that a filter does not leave out. */
-export type Filtered = {
-  /** Names the way in which the cells of a record are told apart: equal records then have equal cells. */
+/** Rows that a filter can skip before they are parsed. */
+export type FilterableRows = {
+  /** Identifies how records are parsed: equal bytes in the same dialect are equal cells. */
   readonly dialect: string
-  /** In slices as the reading without a filter has them, of which each may be empty. From the start, also after another reading. */
+  /** The rows that the filter does not skip, in slices, which may be empty. Each call reads from the start. */
   readonly rows: (filter: RecordFilter) => AsyncIterable<readonly SourceRow[]>
 }
 
@@ -93,8 +92,8 @@ export type Reading = {
   readonly missingIsBlank?: boolean
   /** Ends normally only if the source was read to its end and is complete. Otherwise it throws a `source_unreadable` failure. */
   readonly rows: AsyncIterable<readonly SourceRow[]>
-  /** Left out if records of the source cannot be told apart before they are read. */
-  readonly filtered?: Filtered
+  /** Undefined if records of the source cannot be separated before they are parsed. */
+  readonly filterable?: FilterableRows
   /** What an operator should look at: positions and reasons, no personal values. The list is complete once the rows have been read. */
   readonly warnings?: () => readonly string[]
   /** The `textBytes` of the source, complete once the rows have been read. Left out if the source is not packed. */
@@ -116,10 +115,10 @@ export type Reading = {
 export type OpenOptions = {
   readonly now: () => Date
   readonly signal: AbortSignal
-  /** Which of these versions were already taken, that is, accepted or refused by a person. */
-  readonly taken: (versions: readonly string[]) => Promise<ReadonlySet<string>>
-  /** Is told, in words, what the source makes the reader wait for. */
-  readonly waiting?: (reason: string) => void
+  /** Which of these versions need no reading any more, because their plan was accepted or rejected. */
+  readonly findDecided: (versions: readonly string[]) => Promise<ReadonlySet<string>>
+  /** Called with a text when the source makes the reader wait. */
+  readonly onWait?: (reason: string) => void
 }
 
 /** What became of the plan that was made from a source: it was accepted, or a person refused it. */
@@ -128,12 +127,15 @@ export type Decision = 'accepted' | 'refused'
 export type Connector = {
   /** Finds the source and reads its header. Throws a `source_unreadable` failure if it is not a readable, complete export. */
   readonly open: (options: OpenOptions) => Promise<Reading>
-  /** Archives, moves or deletes what a plan was made from, once the plan is decided. A second call does no harm, nor does a file that is gone. */
-  readonly closeReading?: (source: SourceIdentity, decision: Decision) => Promise<void>
-  /** Calls `arrived` soon after something new may have arrived. Disposing ends the watch. */
+  /**
+   * Archives, moves or deletes an export once the plan made from it is decided, as the settings say. Calling it again does nothing, nor
+   * does a file that no longer exists.
+   */
+  readonly archive?: (source: SourceIdentity, decision: Decision) => Promise<void>
+  /** Calls `onArrival` soon after something new may have arrived. Disposing ends the watch. */
   readonly watch?: (events: {
-    readonly arrived: () => void
-    readonly failed: (error: unknown) => void
+    readonly onArrival: () => void
+    readonly onError: (error: unknown) => void
   }) => Promise<AsyncDisposable>
 }
 

@@ -11,11 +11,11 @@ export type Head = {
   /** Whether this is all of it. */
   readonly isWhole: boolean
   /** Whether the export ends with a line end; null where that is not known. */
-  readonly endsLine: boolean | null
+  readonly hasFinalLineEnd: boolean | null
 }
 
 /** Where later exports will be, if a person named a single file without a date in its name. Paths are as the configuration writes them. */
-type LaterExports = {
+type LaterExportsHint = {
   readonly path: string
   readonly pattern: string
   /** Whether no other file matches the pattern by now. */
@@ -27,13 +27,13 @@ export type ExportPreview = {
   readonly head: Head
   readonly source: Readonly<Record<string, unknown>>
   /** Set for a single file whose name says nothing of later ones; null for any other source. */
-  readonly later: LaterExports | null
+  readonly laterExports: LaterExportsHint | null
 }
 
 /** A source as a person names it. */
 export type NamedSource = {
   /** A file, a folder, a pattern, or an address such as sftp://…. */
-  readonly at: string
+  readonly location: string
   /** The file of the secret that the source asks for: a password, a private key or a token. */
   readonly secretFile?: string
   /** The fingerprint of the server's host key, where the source has one. */
@@ -43,7 +43,7 @@ export type NamedSource = {
 export type DiscoveryOptions = {
   readonly workingDirectory: string
   /** The folder of the configuration that is to be written: its paths are relative to it. */
-  readonly folder: string
+  readonly configFolder: string
   readonly signal: AbortSignal
 }
 
@@ -52,15 +52,15 @@ export type Discovery = {
   /** The schemes of its addresses, such as `https:`, the recommended one first. Empty: paths of this machine. */
   readonly schemes: readonly string[]
   /** Reads the beginning of the newest export, and nothing else of it. */
-  readonly look: (named: NamedSource, options: DiscoveryOptions) => Promise<ExportPreview>
+  readonly preview: (named: NamedSource, options: DiscoveryOptions) => Promise<ExportPreview>
 }
 
 /** The most bytes of an export that are looked at, or fetched from a server for that. */
 export const headBytes = 32 * 1024 * 1024
 
 /** A reference to the file of a secret, as the configuration writes it. */
-export function secretFileReference(file: string, { workingDirectory, folder }: DiscoveryOptions): string {
-  return `\${file:${pathFrom(folder, resolve(workingDirectory, file))}}`
+export function secretFileReference(file: string, { workingDirectory, configFolder }: DiscoveryOptions): string {
+  return `\${file:${pathFrom(configFolder, resolve(workingDirectory, file))}}`
 }
 
 /** The text in the file of a secret; refuses a file that cannot be read. */
@@ -79,7 +79,7 @@ type Parsed<T> = {
 }
 
 /** The settings that were made from what a person said; refuses those that the schema refuses. */
-export function usableSettings<T>({ data, error }: Parsed<T>): T {
+export function requireSettings<T>({ data, error }: Parsed<T>): T {
   if (data !== undefined) return data
   throw new Failure('usage', `the source cannot be used: ${error?.issues.map(({ message }) => message).join('; ')}`)
 }

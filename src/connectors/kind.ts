@@ -36,7 +36,7 @@ export type ConnectorKind = KindOf<SourceSchema> & {
 }
 
 /** A kind of source for the registry. Its settings were checked by its schema wherever they come back to it. */
-export function connectorKind<Shape extends SourceShape>(kind: KindOf<SourceSchema<Shape>>): ConnectorKind {
+export function defineConnectorKind<Shape extends SourceShape>(kind: KindOf<SourceSchema<Shape>>): ConnectorKind {
   return {
     ...kind,
     type: kind.settings.shape.type.value,
@@ -61,7 +61,7 @@ export function lazyConnector(
   }
   return {
     open: async (options) => await (await loaded()).open(options),
-    closeReading: async (source, decision) => await (await loaded()).closeReading?.(source, decision),
+    archive: async (source, decision) => await (await loaded()).archive?.(source, decision),
     ...(watches && { watch }),
   }
 }

@@ -213,7 +213,7 @@ async function* checkSource(
   const { classed = [], hasPeople = false } = isUnknown ? { hasPeople: true } : (known.get(connection.name) ?? {})
   const mapping = withClassified(feed.mapping, classed)
   yield await tested(name, async () => {
-    const opened = await feed.connector.open({ now, signal, taken: async () => new Set() })
+    const opened = await feed.connector.open({ now, signal, findDecided: async () => new Set() })
     const { source } = opened
     if (source === null) return 'nothing new to read'
     const about = { now: now(), signal, guards: connection.guards }

@@ -1,5 +1,5 @@
 import { Pool } from 'undici'
-import { namedRecipe } from '../../src/connectors/webhook/recipes.ts'
+import { namedRecipe } from '../../src/connectors/webhook/named-recipes.ts'
 import { signWebhook } from '../../src/connectors/webhook/sign.ts'
 import { quantile } from './quantile.ts'
 

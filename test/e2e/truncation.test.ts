@@ -5,7 +5,7 @@ import { Failure } from '../../src/errors.ts'
 import type { Change } from '../../src/identity/change.ts'
 import { planOnly, requestRun } from '../../src/sync/sync.ts'
 import { type ExportFolder, exportFolder } from '../helpers/sources/exports.ts'
-import { type FolderSettings, folderConnector } from '../helpers/sources/folder-source.ts'
+import { type FolderSettings, connectorFor } from '../helpers/sources/folder-source.ts'
 import { isFull } from '../helpers/tier.ts'
 import { type Host, openWorld, startHost } from '../helpers/world.ts'
 
@@ -57,7 +57,7 @@ async function accepting({ accepted, settings = {} }: Before) {
   const stack = new AsyncDisposableStack()
   const { client } = await host.tenant()
   const folder: ExportFolder = stack.use(await exportFolder())
-  const connector = folderConnector(folder, { path: 'people.csv', ...settings })
+  const connector = connectorFor(folder, { path: 'people.csv', ...settings })
   const world = stack.use(await openWorld({ client, feed: { connector } }))
   for (const [hour, bytes] of accepted.entries()) {
     await folder.write('people.csv', bytes, { modifiedAt: new Date(Date.UTC(2026, 10, 19, hour)) })

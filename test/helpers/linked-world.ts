@@ -40,7 +40,7 @@ export async function openLinked(
   const connectorOf = (reader: keyof Pauses): Connector => ({
     open: async (options: OpenOptions) => {
       count.opened += 1
-      await options.taken(listed)
+      await options.findDecided(listed)
       const reading = await source.connector.open(options)
       const slices = await Array.fromAsync(reading.rows)
       const readBy = (one: keyof Pauses): Reading => ({ ...reading, rows: withPauses(slices, () => pauses[one]?.()) })
@@ -68,7 +68,7 @@ export async function openLinked(
   const settle = async ({ version }: { version: string }) => void settled.push(version)
   const people: SyncConnection = {
     ...world.connection,
-    feeds: { source: { ...source, connector: connector ?? { ...connectorOf('acme'), closeReading: settle } } },
+    feeds: { source: { ...source, connector: connector ?? { ...connectorOf('acme'), archive: settle } } },
   }
   const records: SyncConnection = {
     ...world.connection,

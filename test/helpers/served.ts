@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { connect as openSocket, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { namedRecipe } from '../../src/connectors/webhook/recipes.ts'
+import { namedRecipe } from '../../src/connectors/webhook/named-recipes.ts'
 import { signWebhook } from '../../src/connectors/webhook/sign.ts'
 import { readAddress } from '../../src/daemon/control/address-file.ts'
 import type { Running } from './cli.ts'

@@ -67,19 +67,19 @@ function connectorOf(
         headers,
         rows: { [Symbol.asyncIterator]: () => readRows(chunks(), options) },
         ...(isSparing && {
-          filtered: {
+          filterable: {
             dialect: delimiter,
             rows: (filter) =>
               readFilteredRows(chunks(), options, {
                 ...filter,
-                leavesOutStretch(...place) {
-                  const stretch = filter.leavesOutStretch(...place)
+                skipRange(...place) {
+                  const stretch = filter.skipRange(...place)
                   counted.leftOut += stretch?.records ?? 0
                   counted.together += stretch?.records ?? 0
                   return stretch
                 },
-                leavesOut(record) {
-                  const isLeftOut = filter.leavesOut(record)
+                shouldSkip(record) {
+                  const isLeftOut = filter.shouldSkip(record)
                   if (isLeftOut) counted.leftOut += 1
                   return isLeftOut
                 },

@@ -158,7 +158,7 @@ export async function openWorld({
       const read = slice.filter(({ values, fault, origin }) => {
         const text = Buffer.from(JSON.stringify([values, fault]))
         const { length: end } = text
-        return !filter.leavesOut({ text, start: 0, end, next: end, line: origin.line, lines: 1 })
+        return !filter.shouldSkip({ text, start: 0, end, next: end, line: origin.line, lines: 1 })
       })
       source.leftOut += slice.length - read.length
       yield read
@@ -184,7 +184,7 @@ export async function openWorld({
         rows: (async function* () {
           yield* slices()
         })(),
-        ...(indexing && { filtered: { dialect: 'rows', rows: filtered } }),
+        ...(indexing && { filterable: { dialect: 'rows', rows: filtered } }),
       }),
     },
     mapping: Mapping.parse({

@@ -116,7 +116,10 @@ async function sourceOf(options: InitOptions, asking: Asking & { readonly folder
       const question = `Where is the export? ${forms.charAt(0).toUpperCase()}${forms.slice(1)}`
       const at = source ?? (await prompts?.text(question, 'exports'))
       if (at === undefined) throw new Failure('usage', `name the export with --source: ${forms}`)
-      return await previewSource({ at, secretFile, hostKey }, { workingDirectory: process.cwd(), folder, signal })
+      return await previewSource(
+        { location: at, secretFile, hostKey },
+        { workingDirectory: process.cwd(), configFolder: folder, signal },
+      )
     },
     asking,
     source,
@@ -146,7 +149,7 @@ async function agreed({ head }: ExportPreview, options: InitOptions, { output, p
 }
 
 /** The path of the exports, where a single file was named; null: as it is. */
-async function pathOf({ later }: ExportPreview, prompts: Prompts | null): Promise<string | null> {
+async function pathOf({ laterExports: later }: ExportPreview, prompts: Prompts | null): Promise<string | null> {
   if (later === null) return null
   if (prompts === null) return later.isAlone ? later.pattern : later.path
   const choices = [

@@ -1,12 +1,12 @@
 import { cellBytes, letterBytes } from '../cell-size.ts'
-import type { ConnectorContext, Filtered, SourceRow } from '../connector.ts'
+import type { ConnectorContext, FilterableRows, SourceRow } from '../connector.ts'
 import { decodeFile } from '../file/decode/decode.ts'
 import { isUtf8Name, toUtf8 } from '../file/encoding.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
 import { readHeader } from './header.ts'
-import { tableText } from './other-text.ts'
+import { requireTableText } from './other-text.ts'
 import { canFilter, readFilteredRows, readRows } from './rows.ts'
 
 const carriageReturn = 13
@@ -19,7 +19,7 @@ export type OpenedExport = {
   /** Ends normally only if the export was read to its end and is complete. */
   readonly rows: AsyncIterable<readonly SourceRow[]>
   /** Left out if records cannot be told apart before they are read. */
-  readonly filtered?: Filtered
+  readonly filterable?: FilterableRows
   /** What an operator should look at. The list is complete once the rows have been read. */
   readonly warnings: () => readonly string[]
   /** How many bytes the text has in UTF-8, decrypted and unpacked. Complete once the rows have been read. */
@@ -56,7 +56,7 @@ export async function openExport(
     }
   }
 
-  const { headers, delimiter, detected } = await readHeader(() => fromHeader(tableText(wholeText(), name)), {
+  const { headers, delimiter, detected } = await readHeader(() => fromHeader(requireTableText(wholeText(), name)), {
     name,
     format,
   })
@@ -70,14 +70,14 @@ export async function openExport(
   }
   const read = { name, format: { ...format, delimiter }, width: headers.length, warn }
   const { quote, escape: behind, linesAfterHeader } = format
-  const filtered: Filtered = {
+  const filtered: FilterableRows = {
     dialect: JSON.stringify([delimiter, quote, behind, headerLine, linesAfterHeader]),
     rows: (filter) => readFilteredRows(text(), read, filter),
   }
   return {
     headers,
     rows: { [Symbol.asyncIterator]: () => readRows(text(), read) },
-    ...(isUtf8Name(encoding) && canFilter(read.format) && { filtered }),
+    ...(isUtf8Name(encoding) && canFilter(read.format) && { filterable: filtered }),
     warnings: () => warnings,
     textBytes: () => textBytes,
     cellBytes: () => letters - cellBytes([{ values: headers }]),

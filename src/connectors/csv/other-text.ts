@@ -20,7 +20,7 @@ const otherTexts = [
 ] as const
 
 /** Passes a text through, and refuses one that is no table, as its beginning shows. */
-export async function* tableText(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
+export async function* requireTableText(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
   let first = true
   for await (const chunk of joinChunks(chunks, headBytes)) {
     if (first) refuseOtherText(chunk.toString('utf8', 0, headBytes).trimStart(), name)

@@ -77,7 +77,7 @@ export async function* readFilteredRows(
   const read = new ReadLines(format.headerLine)
   let isGivenUp = false
   const giveUp = (): Buffer => {
-    filter.giveUp(true)
+    filter.stop()
     isGivenUp = true
     parser.leaveOutLines(read.padded)
     return scanner.text
@@ -90,7 +90,7 @@ export async function* readFilteredRows(
     let from = -1
     let until = -1
     const tell = (record: RawRecord) => {
-      if (filter.leavesOut(record)) return
+      if (filter.shouldSkip(record)) return
       const { text, start, next, line, lines } = record
       read.add(line, lines)
       if (start !== until) {
@@ -99,7 +99,7 @@ export async function* readFilteredRows(
       }
       until = next
     }
-    const isCertain = scanner.scan(chunk, tell, filter.leavesOutStretch)
+    const isCertain = scanner.scan(chunk, tell, filter.skipRange)
     if (!isCertain) return giveUp()
     if (until > from) pieces.push(scanner.text.subarray(from, until))
     if (pieces.length === 0) return nothing
@@ -174,10 +174,10 @@ class ReadLines {
         this.#at += 1
         return [line === record.line ? record : { ...record, line }]
       }
-      if (!isBlank(record)) filter.giveUp(false)
+      if (!isBlank(record)) filter.fail()
       return []
     })
-    if (this.#at < this.#given.length) filter.giveUp(false)
+    if (this.#at < this.#given.length) filter.fail()
     this.#given = []
     this.#lines = []
     this.#at = 0

@@ -1,4 +1,4 @@
-import type { RawRecord, Stretch } from '../connector.ts'
+import type { RawRecord, RecordRange } from '../connector.ts'
 import type { RecordFormat } from './records.ts'
 import { indexIn } from './text-window.ts'
 
@@ -66,7 +66,7 @@ export class RecordScanner {
   scan(
     chunk: Buffer,
     tell: (record: RawRecord) => void,
-    passOver: (text: Buffer, start: number, line: number) => Stretch | null = () => null,
+    passOver: (text: Buffer, start: number, line: number) => RecordRange | null = () => null,
   ): boolean {
     const text = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
     this.#text = text

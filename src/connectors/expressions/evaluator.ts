@@ -10,7 +10,7 @@ export type ExpressionLimits = {
   readonly memoryMb: number
 }
 
-export const usualLimits: ExpressionLimits = { rowMs: 250, stoppedRows: 20, memoryMb: 128 }
+export const defaultLimits: ExpressionLimits = { rowMs: 250, stoppedRows: 20, memoryMb: 128 }
 
 /** Owns the thread that evaluates expressions. */
 export class Evaluator implements AsyncDisposable {

@@ -1,7 +1,7 @@
 import type { MappedExpression } from '../../identity/mapping/mapping.ts'
 import type { Reading, SourceRow } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
-import { Evaluator, type ExpressionLimits, usualLimits } from './evaluator.ts'
+import { Evaluator, type ExpressionLimits, defaultLimits } from './evaluator.ts'
 import type { ExpressionFault, Rows } from './worker.ts'
 
 export { expressionsOf } from '../../identity/mapping/mapping.ts'
@@ -21,7 +21,7 @@ export function withExpressions(
   limits: Partial<ExpressionLimits> = {},
 ): Reading {
   if (expressions.length === 0) return reading
-  return { ...reading, rows: derivedRows(reading, expressions, { ...usualLimits, ...limits }) }
+  return { ...reading, rows: derivedRows(reading, expressions, { ...defaultLimits, ...limits }) }
 }
 
 async function* derivedRows(
@@ -65,8 +65,8 @@ function* portions(slice: readonly SourceRow[]): Generator<readonly SourceRow[]>
 }
 
 /** The input for one row; null for a row that cannot be trusted as a whole, which is not evaluated. */
-function toInput({ values, groups, fault }: SourceRow): Rows[number] {
-  return fault?.column === null ? null : { values, groups, damaged: fault?.column ?? null }
+function toInput({ values, nonTextColumns, fault }: SourceRow): Rows[number] {
+  return fault?.column === null ? null : { values, nonTextColumns, damaged: fault?.column ?? null }
 }
 
 function extended(

@@ -5,7 +5,7 @@ import type { RowValues } from '../../identity/mapping/text-of.ts'
 const rememberedNames = 1000
 
 /** What an expression tried to read that the row could not give. */
-export type Touched = {
+export type ReadProblems = {
   /** It read a column about which the row says nothing. */
   absent: boolean
   /** It read the cell that the connector found damaged. */
@@ -18,7 +18,7 @@ export type Touched = {
 export type ShownRow = {
   readonly values: RowValues
   readonly damaged: number | null
-  readonly groups?: readonly number[]
+  readonly nonTextColumns?: readonly number[]
 }
 
 /** A row as expressions see it: an object with a text for each header. Columns are found as in the rest of a mapping. */
@@ -26,7 +26,7 @@ type ExpressionInput = {
   readonly input: object
   /** Shows the next row and forgets what was touched. */
   show(row: ShownRow): void
-  readonly touched: Touched
+  readonly touched: ReadProblems
 }
 
 /** `missingIsBlank`: a member that a record lacks cannot be read, but the record speaks of it: it is blank. */
@@ -34,7 +34,7 @@ export function createInput(headers: readonly string[], missingIsBlank = false):
   const find = columnFinder(headers)
   const names = [...new Set(headers)]
   const found = new Map<string, MatchedColumn>()
-  const touched: Touched = { absent: false, damaged: false, unclear: null }
+  const touched: ReadProblems = { absent: false, damaged: false, unclear: null }
   let values: RowValues = []
   let damaged: number | null = null
   let groups: readonly number[] = []
@@ -79,7 +79,7 @@ export function createInput(headers: readonly string[], missingIsBlank = false):
     show(row) {
       values = row.values
       damaged = row.damaged
-      groups = row.groups ?? []
+      groups = row.nonTextColumns ?? []
       Object.assign(touched, { absent: false, damaged: false, unclear: null })
     },
   }

@@ -2,7 +2,7 @@ import jsonata from 'jsonata'
 import { errorCode } from '../../errors.ts'
 import { performTasks, threadSetup } from '../../system/task-thread.ts'
 import { namesIn } from './check.ts'
-import { createInput, type ShownRow, type Touched } from './input.ts'
+import { createInput, type ShownRow, type ReadProblems } from './input.ts'
 
 // This module runs in a thread of its own, because an expression may never end. The evaluator then ends the thread.
 
@@ -104,7 +104,7 @@ function cellOf(text: string): string | undefined {
   return text.trim() === '' && silent ? undefined : text
 }
 
-function refusalOf({ name, column }: NonNullable<Touched['unclear']>, spelled: ReadonlySet<string>): string {
+function refusalOf({ name, column }: NonNullable<ReadProblems['unclear']>, spelled: ReadonlySet<string>): string {
   // A name that was built during the evaluation may hold the content of a cell.
   const what = spelled.has(name) ? `the column "${name}"` : 'a column'
   if (column.found === 'several') {

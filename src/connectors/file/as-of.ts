@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Failure } from '../../errors.ts'
 import type { ExportFile } from './export-file.ts'
 import { unreadable } from './failures.ts'
-import { linear } from './linear-pattern.ts'
+import { compilePattern } from './linear-pattern.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const requiredGroups = ['year', 'month', 'day']
@@ -50,7 +50,7 @@ export function timeOfFile(file: ExportFile, { asOf, timeZone }: Clock): number 
 
 function problemOf(pattern: string): string | undefined {
   try {
-    const groups = Object.keys(linear(pattern).namedGroups())
+    const groups = Object.keys(compilePattern(pattern).namedGroups())
     const missing = requiredGroups.filter((name) => !groups.includes(name))
     return missing.length > 0
       ? `the named groups ${missing.join(', ')} are missing: write for example (?<year>\\d{4})`
@@ -62,7 +62,7 @@ function problemOf(pattern: string): string | undefined {
 }
 
 function fromName(name: string, pattern: string, timeZone: string): number | null {
-  const matcher = linear(pattern).matcher(name)
+  const matcher = compilePattern(pattern).matcher(name)
   if (!matcher.find()) return null
   const { year, month, day, hour, minute } = matcher.getNamedGroups()
   if (year?.length !== 4) return null

@@ -40,10 +40,10 @@ export function companionSuffixes({ marker, sideFile }: Completeness): readonly 
   return [marker, sideFile?.suffix].filter((suffix) => suffix !== undefined)
 }
 
-type Waiting = {
+type QuietOptions = {
   readonly quietSeconds: number
   readonly signal: AbortSignal
-  readonly waiting?: OpenOptions['waiting']
+  readonly onWait?: OpenOptions['onWait']
 }
 
 /**
@@ -51,9 +51,9 @@ type Waiting = {
  * ahead of ours, watching the file does. If another file is found meanwhile, the wait begins again for that one. A file that keeps
  * changing is refused.
  */
-export async function whenQuiet<Found extends { readonly file: ExportFile } | null>(
+export async function waitUntilQuiet<Found extends { readonly file: ExportFile } | null>(
   find: () => Promise<Found>,
-  { quietSeconds, signal, waiting }: Waiting,
+  { quietSeconds, signal, onWait }: QuietOptions,
 ): Promise<Found> {
   const quietMs = quietSeconds * 1000
   const startedAtMs = performance.now()
@@ -67,7 +67,7 @@ export async function whenQuiet<Found extends { readonly file: ExportFile } | nu
     const remainingMs = quietMs - Math.max(Date.now() - file.modifiedAtMs, nowMs - sameSinceMs)
     if (remainingMs <= 0) return found
     if (nowMs - startedAtMs + remainingMs > patience * quietMs) throw stillWritten(file, quietSeconds)
-    waiting?.(`waiting ${Math.ceil(remainingMs / 1000)} s: the export was written just now`)
+    onWait?.(`waiting ${Math.ceil(remainingMs / 1000)} s: the export was written just now`)
     await wait(remainingMs, signal)
     const next = await find()
     if (!same(found, next)) sameSinceMs = performance.now()

@@ -2,7 +2,7 @@ import { type BigIntStats, constants } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { errorCode, type Failure } from '../../errors.ts'
-import { cannotRead, missing, symbolicLink, unreadable } from './failures.ts'
+import { cannotRead, missingFile, symbolicLink, unreadable } from './failures.ts'
 
 const chunkBytes = 128 * 1024
 
@@ -19,8 +19,8 @@ export type ExportFile = {
 
 /** The file at `path` as it is now. It must be a regular file that is not empty, and no symbolic link. */
 export async function exportFileAt(path: string, name = basename(path)): Promise<ExportFile> {
-  const stats = await statsOf(path)
-  if (!stats) throw missing(path)
+  const stats = await findStats(path)
+  if (!stats) throw missingFile(path)
   const file = toExportFile(path, stats, name)
   checkRegular(file, stats)
   return file
@@ -53,7 +53,7 @@ export async function* readBytes(file: ExportFile, signal: AbortSignal): AsyncGe
 }
 
 /** Opens a file for reading, without waiting and without following links: a FIFO or a link may have been put in its place. */
-export async function openAtOnce(path: string): Promise<FileHandle> {
+export async function openWithoutWaiting(path: string): Promise<FileHandle> {
   try {
     // Without O_NONBLOCK, opening a FIFO would wait until another process writes to it.
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
@@ -65,7 +65,7 @@ export async function openAtOnce(path: string): Promise<FileHandle> {
 }
 
 /** The stats of what stands at `path`; undefined if there is nothing. Links are not followed. */
-export async function statsOf(path: string): Promise<BigIntStats | undefined> {
+export async function findStats(path: string): Promise<BigIntStats | undefined> {
   try {
     return await lstat(path, { bigint: true })
   } catch (error) {
@@ -94,7 +94,7 @@ export function checkRegular({ path, name }: ExportFile, stats: BigIntStats): vo
 }
 
 async function openUnchanged(file: ExportFile): Promise<FileHandle> {
-  const handle = await openAtOnce(file.path)
+  const handle = await openWithoutWaiting(file.path)
   try {
     checkUnchanged(file, await handle.stat({ bigint: true }))
     return handle

@@ -27,7 +27,7 @@ export function cannotRead(path: string, error: unknown): Failure {
   return unreadable(`cannot read ${path}`, helpByCode[code] ?? `the system answered ${code}`, { cause: error })
 }
 
-export function missing(path: string): Failure {
+export function missingFile(path: string): Failure {
   return unreadable(`cannot read ${path}`, noSuchFile)
 }
 

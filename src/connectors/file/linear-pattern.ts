@@ -9,7 +9,7 @@ const mostKept = 100
  * A regular expression of RE2. It needs time in proportion to the text, whatever pattern an operator and whatever name a server writes;
  * one of JavaScript can need hours for a name of forty letters. Throws what is wrong with the pattern.
  */
-export function linear(pattern: string): RE2JS {
+export function compilePattern(pattern: string): RE2JS {
   const known = kept.get(pattern)
   if (known !== undefined) return known
   // Loaded here because few configurations hold a pattern, and every command loads their schema.

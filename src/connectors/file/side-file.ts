@@ -35,13 +35,13 @@ export const SideFile = z
 export type SideFile = z.infer<typeof SideFile>
 
 /** The statement of a side file about its export. */
-export type Expected = { readonly sha256: string } | { readonly rows: number }
+export type SideFileStatement = { readonly sha256: string } | { readonly rows: number }
 
 /** Reads what the side file at `path` says about the export of that name. */
 export async function readSideFile(
   path: string,
   { holds, exportName }: { readonly holds: SideFile['holds']; readonly exportName: string },
-): Promise<Expected> {
+): Promise<SideFileStatement> {
   return parseSideFile(await readText(path), { holds, exportName, name: basename(path) })
 }
 
@@ -53,14 +53,14 @@ export function parseSideFile(
     exportName,
     name,
   }: { readonly holds: SideFile['holds']; readonly exportName: string; readonly name: string },
-): Expected {
+): SideFileStatement {
   const plain = text.replace(/^\uFEFF/, '').trim()
   if (holds === 'rows') return { rows: rowsIn(plain, name) }
   return { sha256: sumIn(plain, { exportName, name }) }
 }
 
 /** Refuses the file if the side file states another checksum. It reads the whole file. A count of rows can only be checked at the end. */
-export async function checkSum(file: ExportFile, expected: Expected, signal: AbortSignal): Promise<void> {
+export async function checkChecksum(file: ExportFile, expected: SideFileStatement, signal: AbortSignal): Promise<void> {
   if (!('sha256' in expected)) return
   const hash = createHash('sha256')
   for await (const chunk of readBytes(file, signal)) hash.update(chunk)
@@ -72,9 +72,9 @@ export async function checkSum(file: ExportFile, expected: Expected, signal: Abo
 }
 
 /** Passes the rows through. At the end it throws if the number of rows is not the one that the side file states. */
-export async function* countedRows(
+export async function* checkRowCount(
   rows: AsyncIterable<readonly SourceRow[]>,
-  { name, expected }: { readonly name: string; readonly expected: Expected },
+  { name, expected }: { readonly name: string; readonly expected: SideFileStatement },
 ): AsyncGenerator<readonly SourceRow[]> {
   let count = 0
   for await (const slice of rows) {

@@ -3,10 +3,17 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { Afterwards } from '../file/afterwards.ts'
 import { type AsOf, timeOfFile } from '../file/as-of.ts'
 import { type Completeness, companionNames, companionSuffixes } from '../file/completeness.ts'
-import { checkRegular, type ExportFile, openAtOnce, statsOf, toExportFile } from '../file/export-file.ts'
+import { checkRegular, type ExportFile, openWithoutWaiting, findStats, toExportFile } from '../file/export-file.ts'
 import { symbolicLink, unreadable } from '../file/failures.ts'
 import { compareNames } from '../file/names.ts'
-import { type Apart, checkFolder, type ExportPattern, exportPattern, findMatches, type Match } from './matches.ts'
+import {
+  type ExcludedFiles,
+  checkFolder,
+  type ExportPattern,
+  parseExportPattern,
+  findMatches,
+  type Match,
+} from './matches.ts'
 
 const sampleBytes = 64 * 1024
 /** File systems date changes by up to two seconds. */
@@ -24,12 +31,12 @@ export type FolderSettings = {
 export type Folder = {
   readonly settings: FolderSettings
   readonly pattern: ExportPattern
-  readonly apart: Apart
+  readonly excluded: ExcludedFiles
   readonly archiveDir: string
   readonly rejectDir: string
 }
 
-export type Choice = Match & {
+export type ChosenExport = Match & {
   /** The version of its content, if it was needed to choose. */
   readonly version: string | null
   /** More exports wait to be read after this one. */
@@ -38,34 +45,34 @@ export type Choice = Match & {
 
 type Companion = { readonly file: ExportFile; readonly modifiedAtNs: bigint }
 
-export function folderOf(settings: FolderSettings, baseDir: string): Folder {
-  const pattern = exportPattern(settings.path, baseDir)
+export function resolveFolder(settings: FolderSettings, baseDir: string): Folder {
+  const pattern = parseExportPattern(settings.path, baseDir)
   const archiveDir = resolve(pattern.folder, settings.afterwards.archiveDir)
   const rejectDir = resolve(pattern.folder, settings.afterwards.rejectDir)
-  const apart = { suffixes: companionSuffixes(settings.complete), folders: [archiveDir, rejectDir] }
-  return { settings, pattern, apart, archiveDir, rejectDir }
+  const excluded = { suffixes: companionSuffixes(settings.complete), folders: [archiveDir, rejectDir] }
+  return { settings, pattern, excluded, archiveDir, rejectDir }
 }
 
 /** The newest export, by modification time and then by name. */
-export async function newestExport(folder: Folder): Promise<Choice> {
+export async function findNewestExport(folder: Folder): Promise<ChosenExport> {
   const [newest] = (await exportsIn(folder)).sort(newestFirst)
   if (newest) return { ...newest, version: null, more: false }
   const place = folder.pattern.pattern.includes('/') ? '; folders behind symbolic links are not searched' : ''
   throw unreadable(
-    `no file matches ${folder.pattern.shown}`,
+    `no file matches ${folder.pattern.displayPath}`,
     `check the path, and whether the export has arrived${place}`,
   )
 }
 
-/** The oldest export that was not taken yet, by the time at which it was true and then by name; null if there is none. */
-export async function nextExport(
+/** The oldest export that was not decided yet, by the time at which it was true and then by name; null if there is none. */
+export async function findNextExport(
   folder: Folder,
-  taken: (versions: readonly string[]) => Promise<ReadonlySet<string>>,
+  findDecided: (versions: readonly string[]) => Promise<ReadonlySet<string>>,
   findVersions: FindVersions,
-): Promise<Choice | null> {
+): Promise<ChosenExport | null> {
   const candidates = await findVersions(await exportsIn(folder))
-  const known = await taken(candidates.map(({ version }) => version))
-  const fresh = candidates.filter(({ version }) => !known.has(version))
+  const decided = await findDecided(candidates.map(({ version }) => version))
+  const fresh = candidates.filter(({ version }) => !decided.has(version))
   const [next] = fresh.sort((a, b) => timeOf(a, folder) - timeOf(b, folder) || compareNames(a.file.path, b.file.path))
   return next ? { ...next, more: fresh.length > 1 } : null
 }
@@ -77,7 +84,7 @@ export type FindVersions = (matches: readonly Match[]) => Promise<(Match & { rea
  * Finds the versions of exports, and remembers those of the last look, so that old exports are not read at each look. Any change of a file
  * changes its change time, which nobody can set. It may be too coarse for a change that follows at once, so a new file is not remembered.
  */
-export function rememberVersions({ read = versionIfThere, nowMs = Date.now } = {}): FindVersions {
+export function createVersionFinder({ read = findVersion, nowMs = Date.now } = {}): FindVersions {
   let last = new Map<string, { readonly state: string; readonly version: string }>()
   return async (matches) => {
     const found: (Match & { readonly version: string })[] = []
@@ -97,11 +104,11 @@ export function rememberVersions({ read = versionIfThere, nowMs = Date.now } = {
 }
 
 /** The companions of an export with these suffixes. Only regular files count. */
-export async function companionsOf(file: ExportFile, suffixes: readonly string[]): Promise<readonly Companion[]> {
+export async function findCompanions(file: ExportFile, suffixes: readonly string[]): Promise<readonly Companion[]> {
   const found: Companion[] = []
   for (const name of suffixes.flatMap((suffix) => companionNames(file.name, suffix))) {
     const path = join(dirname(file.path), name)
-    const stats = await statsOf(path)
+    const stats = await findStats(path)
     if (stats?.isFile()) found.push({ file: toExportFile(path, stats), modifiedAtNs: stats.mtimeNs })
   }
   return found
@@ -112,17 +119,17 @@ export async function companionsOf(file: ExportFile, suffixes: readonly string[]
  * the same when the file moves to another folder or the machine restarts, and it differs between two deliveries. A change in the
  * middle of a large file that also sets its modification time back goes unnoticed: noticing it would mean reading every file twice.
  */
-export async function versionIfThere(file: ExportFile): Promise<string | null> {
+export async function findVersion(file: ExportFile): Promise<string | null> {
   try {
     return await contentVersion(file)
   } catch (error) {
-    if (await statsOf(file.path)) throw error
+    if (await findStats(file.path)) throw error
     return null
   }
 }
 
 async function contentVersion({ path }: ExportFile): Promise<string> {
-  await using handle = await openAtOnce(path)
+  await using handle = await openWithoutWaiting(path)
   const stats = await handle.stat({ bigint: true })
   if (!stats.isFile()) throw unreadable(`${path} is no regular file`, 'write the export to a file first')
   const { size, mtimeNs } = stats
@@ -137,7 +144,7 @@ async function contentVersion({ path }: ExportFile): Promise<string> {
 
 /** The regular files that match and, if a marker is configured, have one. */
 async function exportsIn(folder: Folder): Promise<Match[]> {
-  const matches = await findMatches(folder.pattern, folder.apart)
+  const matches = await findMatches(folder.pattern, folder.excluded)
   if (matches.length === 0) await checkFolder(folder.pattern)
   const link = matches.find((match) => match.link !== null)?.link
   if (link) throw symbolicLink(link)
@@ -151,13 +158,13 @@ async function marked(files: Match[], { settings, pattern }: Folder): Promise<Ma
   if (marker === undefined || files.length === 0) return files
   const complete: Match[] = []
   for (const match of files) {
-    const markers = await companionsOf(match.file, [marker])
+    const markers = await findCompanions(match.file, [marker])
     // A marker that is older than the export belongs to an earlier export of the same name.
     if (markers.some(({ modifiedAtNs }) => modifiedAtNs >= match.stats.mtimeNs)) complete.push(match)
   }
   if (complete.length > 0) return complete
   throw unreadable(
-    `nothing that matches ${pattern.shown} has its marker (${marker})`,
+    `nothing that matches ${pattern.displayPath} has its marker (${marker})`,
     'the marker has to be written after its export, beside it; check complete.marker, and whether the export is complete',
   )
 }

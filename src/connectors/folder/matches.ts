@@ -2,7 +2,7 @@ import type { BigIntStats } from 'node:fs'
 import { glob, opendir } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, resolve, sep } from 'node:path'
 import { z } from 'zod'
-import { type ExportFile, statsOf, toExportFile } from '../file/export-file.ts'
+import { type ExportFile, findStats, toExportFile } from '../file/export-file.ts'
 import { cannotRead, unreadable } from '../file/failures.ts'
 
 const matchLimit = 100_000
@@ -29,40 +29,40 @@ export type ExportPattern = {
   /** The path with its wildcards taken literally. If a file has that name, it is taken instead of the matches. */
   readonly literal: string
   /** The path in messages. */
-  readonly shown: string
+  readonly displayPath: string
 }
 
 /** Files in the folder that are no exports. */
-export type Apart = { readonly suffixes: readonly string[]; readonly folders: readonly string[] }
+export type ExcludedFiles = { readonly suffixes: readonly string[]; readonly folders: readonly string[] }
 
 /** Something that the pattern matches. `link` is the symbolic link on the way to it, or the match itself if that is a link. */
 export type Match = { readonly file: ExportFile; readonly stats: BigIntStats; readonly link: string | null }
 
-export function exportPattern(path: string, baseDir: string): ExportPattern {
+export function parseExportPattern(path: string, baseDir: string): ExportPattern {
   const segments = path.split('/')
   const fixed = Math.min(firstWildcard(path), segments.length - 1)
   const literal = resolve(baseDir, path)
-  const shown = isAbsolute(path) ? path : `${path} in ${baseDir}`
+  const displayPath = isAbsolute(path) ? path : `${path} in ${baseDir}`
   if (fixed === firstWildcard(path)) {
     const folder = resolve(baseDir, `${segments.slice(0, fixed).join('/')}${fixed > 0 ? '/' : '.'}`)
-    return { folder, pattern: segments.slice(fixed).join('/'), literal, shown }
+    return { folder, pattern: segments.slice(fixed).join('/'), literal, displayPath }
   }
-  return { folder: dirname(literal), pattern: basename(literal), literal, shown }
+  return { folder: dirname(literal), pattern: basename(literal), literal, displayPath }
 }
 
 /** What the pattern matches now, in no order. A folder behind a symbolic link is searched only if the pattern names it. */
-export async function findMatches(pattern: ExportPattern, apart: Apart): Promise<Match[]> {
+export async function findMatches(pattern: ExportPattern, apart: ExcludedFiles): Promise<Match[]> {
   const linkTo = linkFinder(pattern.folder)
   const matches: Match[] = []
   for (const path of await pathsOf(pattern)) {
-    if (isApart(path, apart)) continue
-    const stats = await statsOf(path)
+    if (isExcluded(path, apart)) continue
+    const stats = await findStats(path)
     if (stats) matches.push({ file: toExportFile(path, stats), stats, link: await linkTo(path, stats) })
   }
   return matches
 }
 
-export function isApart(path: string, { suffixes, folders }: Apart): boolean {
+export function isExcluded(path: string, { suffixes, folders }: ExcludedFiles): boolean {
   return suffixes.some((suffix) => path.endsWith(suffix)) || folders.some((folder) => isBelow(path, folder))
 }
 
@@ -86,7 +86,7 @@ function firstWildcard(path: string): number {
 }
 
 async function pathsOf({ folder, pattern, literal }: ExportPattern): Promise<readonly string[]> {
-  if (await statsOf(literal)) return [literal]
+  if (await findStats(literal)) return [literal]
   const paths: string[] = []
   for await (const path of glob(pattern, { cwd: folder })) {
     if (paths.length === matchLimit)
@@ -114,7 +114,7 @@ function linkFinder(folder: string): (path: string, stats: BigIntStats) => Promi
     return link
   }
   const findLink = async (path: string) =>
-    (await linkAt(dirname(path))) ?? ((await statsOf(path))?.isSymbolicLink() ? path : null)
+    (await linkAt(dirname(path))) ?? ((await findStats(path))?.isSymbolicLink() ? path : null)
 
   return async (path, stats) => (await linkAt(dirname(path))) ?? (stats.isSymbolicLink() ? path : null)
 }

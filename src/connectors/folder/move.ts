@@ -4,7 +4,7 @@ import { chmod, link, lstat, mkdir, open, readdir, readlink, rename, rm, symlink
 import { dirname, join } from 'node:path'
 import { errorCode, Failure } from '../../errors.ts'
 import { replaceFile } from '../../system/replace-file.ts'
-import { type ExportFile, readBytes, statsOf, toExportFile } from '../file/export-file.ts'
+import { type ExportFile, readBytes, findStats, toExportFile } from '../file/export-file.ts'
 import { symbolicLink, unreadable } from '../file/failures.ts'
 
 const nameAttempts = 1000
@@ -47,7 +47,7 @@ export async function remove(file: ExportFile): Promise<void> {
  */
 async function take(file: ExportFile, target: string): Promise<boolean> {
   await rename(file.path, target)
-  if (!isSame(file, await statsOf(target))) {
+  if (!isSame(file, await findStats(target))) {
     await putBack(target, file.path)
     return false
   }
@@ -128,7 +128,7 @@ async function copyAcross(file: ExportFile, target: string): Promise<void> {
     })
   } catch (error) {
     await rm(target, { force: true })
-    if (!isSame(file, await statsOf(file.path))) return
+    if (!isSame(file, await findStats(file.path))) return
     throw error
   }
   await using folder = await open(dirname(target), 'r')

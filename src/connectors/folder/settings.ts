@@ -23,6 +23,6 @@ const csvSource = {
   pollSeconds: z.int().min(1).max(3600).default(30).describe('How often polling looks, in seconds.'),
 }
 
-export const CsvSource = z.strictObject(csvSource).superRefine(checkExportFormat).superRefine(checkCompanions)
+export const FolderSource = z.strictObject(csvSource).superRefine(checkExportFormat).superRefine(checkCompanions)
 
-export type CsvSource = z.infer<typeof CsvSource>
+export type FolderSource = z.infer<typeof FolderSource>

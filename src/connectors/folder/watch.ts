@@ -6,7 +6,7 @@ import { errorCode } from '../../errors.ts'
 import type { Connector } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
 import type { Folder } from './choice.ts'
-import { isApart } from './matches.ts'
+import { isExcluded } from './matches.ts'
 
 const mostSettles = 10
 
@@ -25,7 +25,7 @@ type WatchSettings = {
 export async function watchFolder(
   folder: Folder,
   { by, pollSeconds, settleMs = 1000 }: WatchSettings,
-  { arrived, failed }: Parameters<NonNullable<Connector['watch']>>[0],
+  { onArrival: arrived, onError: failed }: Parameters<NonNullable<Connector['watch']>>[0],
 ): Promise<AsyncDisposable> {
   const root = await realFolder(folder.pattern.folder)
   const announcer = announce(arrived, settleMs)
@@ -76,14 +76,14 @@ function ignores(at: string, stats: Stats | undefined, folder: Folder): boolean 
   const depth = at.split(sep).length
   if (depth > reach || (depth === reach && stats?.isDirectory())) return true
   const path = join(folder.pattern.folder, at)
-  return isApart(path, { ...folder.apart, suffixes: [] }) || (stats?.isFile() === true && !isSign(path, folder))
+  return isExcluded(path, { ...folder.excluded, suffixes: [] }) || (stats?.isFile() === true && !isSign(path, folder))
 }
 
 /** Whether a file with this name is a sign of a complete export. */
-function isSign(path: string, { pattern, apart, settings }: Folder): boolean {
+function isSign(path: string, { pattern, excluded, settings }: Folder): boolean {
   const { marker } = settings.complete
   if (marker !== undefined) return path.endsWith(marker)
-  if (isApart(path, apart)) return true
+  if (isExcluded(path, excluded)) return true
   return path === pattern.literal || matchesGlob(relative(pattern.folder, path), pattern.pattern)
 }
 

@@ -4,19 +4,19 @@ import { isIP, type LookupFunction } from 'node:net'
 import { unreadable } from '../file/failures.ts'
 import { brokenRequest } from './failures.ts'
 import { isLoopback, isPublicAddress } from './private-address.ts'
-import { namesThisMachine } from './settings.ts'
+import { isLocalHost } from './settings.ts'
 
-export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
+export type ResolveHost = (host: string) => Promise<readonly LookupAddress[]>
 
 /** All addresses of a host that the resolver of this machine knows. */
 export function resolveHost(host: string): Promise<LookupAddress[]> {
   return lookup(host, { all: true })
 }
 
-type Rules = { readonly allowPrivate: boolean; readonly insecure: boolean; readonly resolve: Resolve }
+type Rules = { readonly allowPrivate: boolean; readonly insecure: boolean; readonly resolve: ResolveHost }
 
 /** The addresses of a host. They are resolved once, and each is checked. One address that is not allowed refuses the host. */
-export async function checkedAddresses(
+export async function resolveCheckedAddresses(
   url: URL,
   { allowPrivate, insecure, resolve }: Rules,
 ): Promise<readonly LookupAddress[]> {
@@ -29,12 +29,12 @@ export async function checkedAddresses(
       'check url, or write allowPrivate: true where that is meant',
     )
   const leaves = url.protocol === 'http:' && !insecure && !addresses.every(({ address }) => isLoopback(address))
-  if (leaves && namesThisMachine(url)) throw unreadable(`${host} is not this machine`, 'write https:// in url')
+  if (leaves && isLocalHost(url)) throw unreadable(`${host} is not this machine`, 'write https:// in url')
   return addresses
 }
 
 /** A look-up that always gives exactly these addresses, so that connections go only to addresses that were checked. */
-export function lookupOf(addresses: readonly LookupAddress[]): LookupFunction {
+export function fixedLookup(addresses: readonly LookupAddress[]): LookupFunction {
   return (_host, { all }, done) => {
     const [first] = addresses
     if (all) done(null, [...addresses])
@@ -42,7 +42,7 @@ export function lookupOf(addresses: readonly LookupAddress[]): LookupFunction {
   }
 }
 
-async function resolved(host: string, resolve: Resolve): Promise<readonly LookupAddress[]> {
+async function resolved(host: string, resolve: ResolveHost): Promise<readonly LookupAddress[]> {
   try {
     return await resolve(host)
   } catch (error) {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent, Dispatcher } from 'undici'
 import type { ConnectorContext } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
-import { checkedAddresses, lookupOf, type Resolve } from './addresses.ts'
+import { resolveCheckedAddresses, fixedLookup, type ResolveHost } from './addresses.ts'
 import { type Budget, decodedBody } from './body.ts'
 import { credentialHeaders, tlsMaterial } from './credentials.ts'
 import { explained, refusedStatus, type Stop } from './failures.ts'
@@ -26,7 +26,7 @@ export type HttpClient = AsyncDisposable & {
 
 type Surroundings = {
   readonly place: ConnectorContext
-  readonly resolve: Resolve
+  readonly resolve: ResolveHost
   readonly signal: AbortSignal
 }
 
@@ -34,7 +34,7 @@ type Surroundings = {
 export async function openHttpClient(source: HttpSource, surroundings: Surroundings): Promise<HttpClient> {
   const { place, resolve, signal } = surroundings
   const home = new URL(source.url)
-  const addresses = await checkedAddresses(home, { ...source, resolve })
+  const addresses = await resolveCheckedAddresses(home, { ...source, resolve })
   const undici = await import('undici')
   const agent = new undici.Agent({
     allowH2: false,
@@ -48,7 +48,7 @@ export async function openHttpClient(source: HttpSource, surroundings: Surroundi
       rejectUnauthorized: true,
       minVersion: 'TLSv1.2',
       timeout: source.connectTimeoutMs,
-      lookup: lookupOf(addresses),
+      lookup: fixedLookup(addresses),
     },
   })
   const timeout = AbortSignal.timeout(source.totalTimeoutMs)

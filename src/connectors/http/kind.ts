@@ -1,8 +1,8 @@
-import { connectorKind, lazyConnector } from '../kind.ts'
+import { defineConnectorKind, lazyConnector } from '../kind.ts'
 import { HttpSource } from './settings.ts'
 
 /** A list of people that is fetched over HTTP. */
-export const httpKind = connectorKind({
+export const httpKind = defineConnectorKind({
   settings: HttpSource,
   secrets: [
     ...['decrypt.privateKey', 'decrypt.passphrase', 'bearer', 'basic.password', 'apiKey.value'],
@@ -15,6 +15,6 @@ export const httpKind = connectorKind({
   connect: (settings, place) => lazyConnector(async () => (await import('./open.ts')).httpConnector(settings, place)),
   discovery: {
     schemes: ['https:', 'http:'],
-    look: async (named, options) => await (await import('./look.ts')).lookAtHttp(named, options),
+    preview: async (named, options) => await (await import('./preview.ts')).previewHttp(named, options),
   },
 })

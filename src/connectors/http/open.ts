@@ -3,7 +3,7 @@ import { cellBytes } from '../cell-size.ts'
 import type { Connector, ConnectorContext, OpenOptions, Reading, SourceIdentity, SourceRow } from '../connector.ts'
 import { openExport } from '../csv/open-export.ts'
 import { unreadable } from '../file/failures.ts'
-import { type Resolve, resolveHost } from './addresses.ts'
+import { type ResolveHost, resolveHost } from './addresses.ts'
 import { asOfAnswer } from './as-of.ts'
 import { checkContentType } from './body.ts'
 import { type HttpAnswer, type HttpClient, openHttpClient } from './fetch.ts'
@@ -23,7 +23,7 @@ const addressLimit = 200
 export function httpConnector(
   source: HttpSource,
   place: ConnectorContext,
-  { resolve = resolveHost }: { readonly resolve?: Resolve } = {},
+  { resolve = resolveHost }: { readonly resolve?: ResolveHost } = {},
 ): Connector {
   return {
     open: async (options) => {
@@ -64,7 +64,7 @@ async function readExport(source: HttpSource, fetched: Fetched): Promise<Reading
   const file = await spool.finish(name)
   const identity = identityOf(source, { name, bytes: file.bytes, digest: digest.digest('hex') })
   const read = async (): Promise<Reading> => {
-    const { filtered: _, ...opened } = await openExport(file, source, { signal, secret: place.secret })
+    const { filterable: _, ...opened } = await openExport(file, source, { signal, secret: place.secret })
     return { mode: source.mode, asOf, source: identity, ...opened }
   }
   return withCopy(await read(), { reopen: read, copy: opening.move() })

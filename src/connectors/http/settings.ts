@@ -183,14 +183,14 @@ export const HttpSource = z
 export type HttpSource = z.infer<typeof HttpSource>
 
 /** Whether the name of a host alone says that it is this machine. */
-export function namesThisMachine({ hostname }: URL): boolean {
+export function isLocalHost({ hostname }: URL): boolean {
   return hostname === 'localhost' || isLoopback(hostname.replaceAll(/^\[|\]$/g, ''))
 }
 
 function contradictions(source: Omit<HttpSource, 'type'>): [string, string][] {
   const url = URL.parse(source.url)
   if (!url) return []
-  const isLocal = namesThisMachine(url) && source.allowPrivate
+  const isLocal = isLocalHost(url) && source.allowPrivate
   const schemes = [source.bearer, source.basic, source.apiKey].filter((scheme) => scheme !== undefined)
   const { asOf, format, next, nextParameter } = source
   const rules: readonly (readonly [boolean, string, string])[] = [

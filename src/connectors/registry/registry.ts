@@ -1,10 +1,10 @@
-import { csvKind } from '../folder/kind.ts'
+import { folderKind } from '../folder/kind.ts'
 import { httpKind } from '../http/kind.ts'
 import type { ConnectorKind } from '../kind.ts'
 import { sftpKind } from '../sftp/kind.ts'
 
 /** Every kind of source. Configuration, runs, checks and `rollcall init` know the kinds from this list alone. */
-export const connectorKinds: readonly [ConnectorKind, ...ConnectorKind[]] = [csvKind, sftpKind, httpKind]
+export const connectorKinds: readonly [ConnectorKind, ...ConnectorKind[]] = [folderKind, sftpKind, httpKind]
 
 /** The kind of a `type` that the configuration has accepted. */
 export function requireConnectorKind(type: string): ConnectorKind {

@@ -1,8 +1,8 @@
-import { connectorKind, lazyConnector } from '../kind.ts'
+import { defineConnectorKind, lazyConnector } from '../kind.ts'
 import { SftpSource } from './settings.ts'
 
 /** Exports on an SFTP server. */
-export const sftpKind = connectorKind({
+export const sftpKind = defineConnectorKind({
   settings: SftpSource,
   secrets: ['password', 'privateKey', 'passphrase', 'decrypt.privateKey', 'decrypt.passphrase'],
   possibleSecrets: [],
@@ -11,6 +11,6 @@ export const sftpKind = connectorKind({
   connect: (settings, place) => lazyConnector(async () => (await import('./open.ts')).sftpConnector(settings, place)),
   discovery: {
     schemes: ['sftp:'],
-    look: async (named, options) => await (await import('./look.ts')).lookAtSftp(named, options),
+    preview: async (named, options) => await (await import('./preview.ts')).previewSftp(named, options),
   },
 })

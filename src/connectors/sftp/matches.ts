@@ -13,7 +13,7 @@ const undecodable = '\ufffd'
 export type RemoteFile = ExportFile & { readonly kind: RemoteStats['kind'] }
 
 /** The parts of a `path` setting. * and ? stand for characters of the file's name; everything before the last / is taken as it is. */
-type RemotePattern = { readonly folder: string; readonly name: string; readonly searched: boolean }
+type RemotePattern = { readonly folder: string; readonly name: string; readonly isWildcard: boolean }
 
 export type RemoteMatches = {
   readonly files: readonly RemoteFile[]
@@ -21,13 +21,13 @@ export type RemoteMatches = {
   readonly companions: ReadonlyMap<string, RemoteStats>
 }
 
-export function remotePattern(path: string): RemotePattern {
+export function parseRemotePattern(path: string): RemotePattern {
   const slash = path.lastIndexOf('/')
   const name = path.slice(slash + 1)
-  return { folder: slash < 0 ? '.' : path.slice(0, slash) || '/', name, searched: /[*?]/.test(name) }
+  return { folder: slash < 0 ? '.' : path.slice(0, slash) || '/', name, isWildcard: /[*?]/.test(name) }
 }
 
-export function inFolder(folder: string, name: string): string {
+export function joinRemotePath(folder: string, name: string): string {
   if (folder === '.') return name
   return folder.endsWith('/') ? `${folder}${name}` : `${folder}/${name}`
 }
@@ -35,12 +35,12 @@ export function inFolder(folder: string, name: string): string {
 /** What the pattern matches on the server. A pattern finds no folders. Files with one of the `suffixes` are companions and no exports. */
 export async function findMatches(
   session: SftpSession,
-  { folder, name, searched }: RemotePattern,
+  { folder, name, isWildcard: searched }: RemotePattern,
   suffixes: readonly string[],
 ): Promise<RemoteMatches> {
   if (!searched) return findExactly(session, { folder, name }, suffixes)
   const isCompanion = (entry: string) => suffixes.some((suffix) => entry.endsWith(suffix))
-  const entries = await session.list(folder, (entry) => isCompanion(entry) || matches(entry, name))
+  const entries = await session.list(folder, (entry) => isCompanion(entry) || matchesName(entry, name))
   return {
     files: entries
       .filter((entry) => !isCompanion(entry.name) && entry.kind !== 'folder')
@@ -50,7 +50,7 @@ export async function findMatches(
 }
 
 /** Refuses a file that is not regular, that is empty, or whose name would garble messages. */
-export function regularRemote(file: RemoteFile, server: string): RemoteFile {
+export function requireRegularFile(file: RemoteFile, server: string): RemoteFile {
   const what = `${file.name} on ${server}`
   if (file.name !== escapeText(file.name) || file.name.includes(undecodable))
     throw unreadable(`${what} has a name with characters that are not shown`, 'give it another name')
@@ -70,14 +70,14 @@ export function toRemoteFile(folder: string, { name, kind, bytes, modifiedAtMs }
   const version = createHash('sha256')
     .update(JSON.stringify([name, bytes, modifiedAtMs]))
     .digest('hex')
-  return { path: inFolder(folder, name), name, kind, bytes, modifiedAtMs, version }
+  return { path: joinRemotePath(folder, name), name, kind, bytes, modifiedAtMs, version }
 }
 
 /**
  * Whether the whole name matches the pattern. Only a dot matches a leading dot. The names are the server's, so the time must stay
  * bounded by the product of both lengths: path.matchesGlob needs minutes for a long name and a pattern with five stars.
  */
-export function matches(name: string, pattern: string): boolean {
+export function matchesName(name: string, pattern: string): boolean {
   if (name.startsWith('.') && !pattern.startsWith('.')) return false
   const text = [...name]
   const desired = [...pattern]
@@ -105,11 +105,11 @@ async function findExactly(
   { folder, name }: { readonly folder: string; readonly name: string },
   suffixes: readonly string[],
 ): Promise<RemoteMatches> {
-  const stats = await session.stats(inFolder(folder, name))
+  const stats = await session.stats(joinRemotePath(folder, name))
   const companions = new Map<string, RemoteStats>()
   if (!stats) return { files: [], companions }
   for (const companion of suffixes.flatMap((suffix) => companionNames(name, suffix))) {
-    const found = await session.stats(inFolder(folder, companion))
+    const found = await session.stats(joinRemotePath(folder, companion))
     if (found) companions.set(companion, found)
   }
   return { files: [toRemoteFile(folder, { name, ...stats })], companions }

@@ -5,20 +5,20 @@ import { asOfFile } from '../file/as-of.ts'
 import { companionNames, companionSuffixes } from '../file/completeness.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
-import { checkSum, countedRows, type Expected, parseSideFile } from '../file/side-file.ts'
-import { type Chosen, chooseExport } from './choice.ts'
+import { checkChecksum, checkRowCount, type SideFileStatement, parseSideFile } from '../file/side-file.ts'
+import { type ChosenRemoteExport, chooseExport } from './choice.ts'
 import { download, readText } from './fetch.ts'
 import { loadSftp } from './load.ts'
-import { inFolder, remotePattern } from './matches.ts'
+import { joinRemotePath, parseRemotePattern } from './matches.ts'
 import type { SftpSession } from './session.ts'
 import type { SftpSource } from './settings.ts'
-import { settleRemote } from './settle.ts'
+import { archiveRemoteExport } from './archive.ts'
 
-type Fetched = Chosen & {
+type Fetched = ChosenRemoteExport & {
   readonly local: ExportFile
   readonly asOf: string
   /** What the side file says; null if none is configured. */
-  readonly expected: Expected | null
+  readonly expected: SideFileStatement | null
 }
 
 /**
@@ -28,7 +28,7 @@ type Fetched = Chosen & {
 export function sftpConnector(source: SftpSource, place: ConnectorContext): Connector {
   return {
     open: (options) => openSource(source, place, options),
-    async closeReading(identity, decision) {
+    async archive(identity, decision) {
       const { accepted, refused, archiveDir, rejectDir } = source.afterwards
       const fate = decision === 'accepted' ? accepted : refused
       if (fate === 'keep') return
@@ -37,7 +37,7 @@ export function sftpConnector(source: SftpSource, place: ConnectorContext): Conn
       await using session = await connectSftp(source, { secret: place.secret, signal })
       const target = fate === 'delete' ? null : decision === 'accepted' ? archiveDir : rejectDir
       const suffixes = companionSuffixes(source.complete)
-      await settleRemote(session, { path: source.path, source: identity, target, suffixes, now: new Date() })
+      await archiveRemoteExport(session, { path: source.path, source: identity, target, suffixes, now: new Date() })
     },
   }
 }
@@ -49,14 +49,14 @@ async function openSource(source: SftpSource, place: ConnectorContext, options: 
   const { signal } = options
   const { name, bytes, version } = file
   const read = async (): Promise<Reading> => {
-    const { filtered: _, ...opened } = await openExport(local, source, { signal, secret: place.secret })
-    const rows = expected ? countedRows(opened.rows, { name, expected }) : opened.rows
+    const { filterable: _, ...opened } = await openExport(local, source, { signal, secret: place.secret })
+    const rows = expected ? checkRowCount(opened.rows, { name, expected }) : opened.rows
     const identity = { name, bytes, version, ...(more ? { more } : {}) }
     return { mode: source.mode, asOf, source: identity, ...opened, rows }
   }
   const close = () => rm(local.path, { force: true })
   try {
-    if (expected) await checkSum(local, expected, signal)
+    if (expected) await checkChecksum(local, expected, signal)
     return { ...(await read()), reopen: read, close }
   } catch (error) {
     await close()
@@ -80,8 +80,8 @@ async function fetchNext(source: SftpSource, place: ConnectorContext, options: O
 async function readExpected(
   session: SftpSession,
   { path, complete: { sideFile } }: SftpSource,
-  { file, companions }: Chosen,
-): Promise<Expected | null> {
+  { file, companions }: ChosenRemoteExport,
+): Promise<SideFileStatement | null> {
   if (!sideFile) return null
   const names = companionNames(file.name, sideFile.suffix)
   const name = names.find((candidate) => companions.get(candidate)?.kind === 'file')
@@ -89,7 +89,7 @@ async function readExpected(
     const what = `${file.name} on ${session.server} has no side file ${names.join(' or ')}`
     throw unreadable(what, 'have it delivered with the export, or leave complete.sideFile out')
   }
-  const text = await readText(session, inFolder(remotePattern(path).folder, name))
+  const text = await readText(session, joinRemotePath(parseRemotePattern(path).folder, name))
   return parseSideFile(text, { holds: sideFile.holds, exportName: file.name, name })
 }
 

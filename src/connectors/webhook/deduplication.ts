@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type JsonValue, pointer } from '../json/cells.ts'
-import { recipeOf, type WebhookSettings } from './settings.ts'
-import type { Verified } from './verify.ts'
+import { resolveRecipe, type WebhookSettings } from './settings.ts'
+import type { VerifiedRequest } from './verify.ts'
 
 const idLimit = 256
 
@@ -20,7 +20,7 @@ export function deduplicationKey({
   value,
 }: {
   readonly settings: Pick<WebhookSettings, 'recipe' | 'id' | 'thin'>
-  readonly verified: Verified
+  readonly verified: VerifiedRequest
   readonly body: Uint8Array
   /** The body as `readJson` reads it. */
   readonly value: JsonValue
@@ -33,10 +33,10 @@ export function deduplicationKey({
 
 function eventId(
   settings: Pick<WebhookSettings, 'recipe' | 'id'>,
-  verified: Verified,
+  verified: VerifiedRequest,
   value: JsonValue,
 ): string | null {
-  const { id } = recipeOf(settings)
+  const { id } = resolveRecipe(settings)
   const path = settings.id ?? (id && 'pointer' in id ? id.pointer : undefined)
   if (path === undefined) return verified.id
   const found = pointer(value, path)

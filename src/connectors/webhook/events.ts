@@ -26,7 +26,7 @@ type EventOptions = {
   readonly now: Date
   readonly unusable?: ReadonlyMap<string, string>
   /** Whether events may be left to the next run. */
-  readonly mayLeave?: boolean
+  readonly mayDefer?: boolean
   readonly maxItems?: number
 }
 
@@ -38,8 +38,8 @@ type EventOptions = {
 export function readEvents(
   events: readonly StoredEvent[],
   settings: EventFormat,
-  { now, unusable = new Map(), mayLeave = false, maxItems = itemsAtOnce }: EventOptions,
-): Reading & { readonly left: readonly string[] } {
+  { now, unusable = new Map(), mayDefer = false, maxItems = itemsAtOnce }: EventOptions,
+): Reading & { readonly deferred: readonly string[] } {
   const headers = new Set<string>()
   const items: Item[] = []
   const inOrder = events.toSorted(byArrival)
@@ -47,7 +47,7 @@ export function readEvents(
   for (const event of inOrder) {
     const reason = unusable.get(event.id)
     const own = reason === undefined ? readItems(event, settings, now) : [brokenEvent(event, reason)]
-    if (mayLeave && count > 0 && !fits(own, { items, headers, maxItems })) break
+    if (mayDefer && count > 0 && !fits(own, { items, headers, maxItems })) break
     for (const item of own)
       items.push(items.length < maxItems ? addHeaders(headers, item) : broken(item, tooManyAtOnce(maxItems)))
     count += 1
@@ -62,7 +62,7 @@ export function readEvents(
     headers: [...headers],
     sparse: true,
     rows: slices(items, [...headers]),
-    left: [...left],
+    deferred: [...left],
   }
 }
 

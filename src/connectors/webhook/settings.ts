@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { TimeZone } from '../../identity/mapping/zones.ts'
 import { JsonPointer } from '../json/cells.ts'
 import { WebhookRecipe } from './recipe.ts'
-import { namedRecipe, type RecipeName, recipeNames } from './recipes.ts'
+import { namedRecipe, type RecipeName, recipeNames } from './named-recipes.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -82,6 +82,6 @@ export const WebhookSettings = z
 export type WebhookSettings = z.infer<typeof WebhookSettings>
 
 /** The recipe in the settings, which may be only its name. */
-export function recipeOf({ recipe }: Pick<WebhookSettings, 'recipe'>): WebhookRecipe {
+export function resolveRecipe({ recipe }: Pick<WebhookSettings, 'recipe'>): WebhookRecipe {
   return typeof recipe === 'string' ? namedRecipe(recipe) : recipe
 }

@@ -5,10 +5,10 @@ import type { WebhookRecipe } from './recipe.ts'
 import { decodeSignature, signatureBytes, signedContent } from './signature.ts'
 
 /** The request comes from the sender. `id` and `timestamp` were signed with it; they are null if the sender does not sign them. */
-export type Verified = { readonly ok: true; readonly id: string | null; readonly timestamp: Date | null }
+export type VerifiedRequest = { readonly ok: true; readonly id: string | null; readonly timestamp: Date | null }
 
 /** The request is not accepted. The message names headers and rules, and holds no secret, no signature and nothing of the body. */
-type Unverified = {
+type RefusedRequest = {
   readonly ok: false
   readonly reason: 'unsigned' | 'bad-signature' | 'too-old' | 'too-new' | 'malformed'
   readonly message: string
@@ -36,7 +36,7 @@ export function verifyWebhook({
   body,
   now,
   toleranceSeconds,
-}: WebhookRequest): Verified | Unverified {
+}: WebhookRequest): VerifiedRequest | RefusedRequest {
   const keys = secrets.map((secret) => webhookKey(recipe, secret))
   const claims = readClaims(recipe, headers)
   if ('reason' in claims) return { ok: false, ...claims }
@@ -116,6 +116,6 @@ function mismatch({ algorithm, signature: { header, prefix } }: WebhookRecipe): 
   return `no signature${beginning} in the header ${header} fits: the secret is another one, or something on the way changes the request`
 }
 
-function unverified(reason: Unverified['reason'], message: string): Unverified {
+function unverified(reason: RefusedRequest['reason'], message: string): RefusedRequest {
   return { ok: false, reason, message }
 }

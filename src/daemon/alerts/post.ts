@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher } from 'undici'
-import { namedRecipe } from '../../connectors/webhook/recipes.ts'
+import { namedRecipe } from '../../connectors/webhook/named-recipes.ts'
 import { signWebhook } from '../../connectors/webhook/sign.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { retryAfterMs } from '../../http/client/retry-after.ts'

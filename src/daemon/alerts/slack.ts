@@ -1,6 +1,6 @@
 import { Agent } from 'undici'
-import { checkedAddresses, lookupOf, type Resolve, resolveHost } from '../../connectors/http/addresses.ts'
-import { namesThisMachine } from '../../connectors/http/settings.ts'
+import { resolveCheckedAddresses, fixedLookup, type ResolveHost, resolveHost } from '../../connectors/http/addresses.ts'
+import { isLocalHost } from '../../connectors/http/settings.ts'
 import { Failure } from '../../errors.ts'
 import { retryAfterMs } from '../../http/client/retry-after.ts'
 import { provenServers } from '../../http/client/tls.ts'
@@ -18,7 +18,7 @@ type SlackOptions = {
   readonly name: string
   readonly linkOf: AlertLink
   readonly timeoutMs: number
-  readonly resolve?: Resolve
+  readonly resolve?: ResolveHost
 }
 
 /** Sends to an incoming webhook of Slack or of a chat that understands the same. The address is a secret: only its host is ever shown. */
@@ -81,17 +81,22 @@ function unmentioned(text: string): string {
 
 async function post(
   url: URL,
-  { channel, resolve, body, signal }: { channel: SlackChannel; resolve: Resolve; body: string; signal: AbortSignal },
+  {
+    channel,
+    resolve,
+    body,
+    signal,
+  }: { channel: SlackChannel; resolve: ResolveHost; body: string; signal: AbortSignal },
 ): Promise<Unsent | null> {
   const { allowPrivate, insecure } = channel
-  if (url.protocol === 'http:' && !insecure && !(allowPrivate && namesThisMachine(url)))
+  if (url.protocol === 'http:' && !insecure && !(allowPrivate && isLocalHost(url)))
     return { failure: `${url.host} is to be reached without TLS: write https://, or insecure: true` }
   // The addresses are checked and then connected to as they are: a name that leads elsewhere a moment later changes nothing.
-  const addresses = await checkedAddresses(url, { allowPrivate, insecure, resolve })
+  const addresses = await resolveCheckedAddresses(url, { allowPrivate, insecure, resolve })
   signal.throwIfAborted()
   const agent = new Agent({
     allowH2: false,
-    connect: { timeout: connectTimeoutMs, lookup: lookupOf(addresses), ...provenServers },
+    connect: { timeout: connectTimeoutMs, lookup: fixedLookup(addresses), ...provenServers },
   })
   try {
     const answer = await agent.request({

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { namesThisMachine } from '../../connectors/http/settings.ts'
+import { isLocalHost } from '../../connectors/http/settings.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
 
@@ -35,7 +35,7 @@ export function addressFaults({ baseUrl, insecure, caFile }: Address): [keyof Ad
 /** Whether others can read and change what is sent to this address: http:// to another machine than this one. */
 export function isReadable(baseUrl: string): boolean {
   const url = URL.parse(baseUrl)
-  return url?.protocol === 'http:' && !namesThisMachine(url)
+  return url?.protocol === 'http:' && !isLocalHost(url)
 }
 
 /** With this variable Node takes every server for the one that was asked for, in all that it connects to. */

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import type { Reading } from '../../connectors/connector.ts'
 import { openExport } from '../../connectors/csv/open-export.ts'
 import type { ExportFile } from '../../connectors/file/export-file.ts'
-import type { CsvSource } from '../../connectors/folder/settings.ts'
+import type { FolderSource } from '../../connectors/folder/settings.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
 import type { SyncConnection, SyncContext } from '../../sync/context/context.ts'
@@ -277,7 +277,7 @@ async function readingOf(
   return { mode, asOf: at.toISOString(), source: { name, bytes: file.bytes, version: file.version }, ...opened }
 }
 
-function readsFolder(settings: SourceSettings): settings is SourceSettings & CsvSource {
+function readsFolder(settings: SourceSettings): settings is SourceSettings & FolderSource {
   return settings.type === 'csv'
 }
 

@@ -1,6 +1,6 @@
 import type { ExportPreview, Head, DiscoveryOptions, NamedSource } from '../../connectors/discovery.ts'
 import { decodeFile } from '../../connectors/file/decode/decode.ts'
-import { headOf } from '../../connectors/file/decode/head.ts'
+import { readHead } from '../../connectors/file/decode/head.ts'
 import type { ExportFile } from '../../connectors/file/export-file.ts'
 import { ExportFormat } from '../../connectors/file/format.ts'
 import { connectorKinds } from '../../connectors/registry/registry.ts'
@@ -10,13 +10,13 @@ export type { ExportPreview }
 
 /** Reads the beginning of the newest export of a source, and nothing else of it. */
 export async function previewSource(named: NamedSource, options: DiscoveryOptions): Promise<ExportPreview> {
-  const url = /^[a-z][a-z0-9+.-]*:\/\//.test(named.at) ? URL.parse(named.at) : null
+  const url = /^[a-z][a-z0-9+.-]*:\/\//.test(named.location) ? URL.parse(named.location) : null
   const kind = connectorKinds.find(({ discovery: { schemes } }) =>
     url === null ? schemes.length === 0 : schemes.includes(url.protocol),
   )
-  if (kind !== undefined) return await kind.discovery.look(named, options)
+  if (kind !== undefined) return await kind.discovery.preview(named, options)
   const forms = alternatives(addressForms())
-  throw new Failure('usage', `${named.at}: a source is a file, a folder, or an address with ${forms}`)
+  throw new Failure('usage', `${named.location}: a source is a file, a folder, or an address with ${forms}`)
 }
 
 /** What a source can be, in words: a file, a folder, sftp:// or https://. */
@@ -44,5 +44,5 @@ export async function previewFile(
     const decoded = decodeFile(file, ExportFormat.parse({ unpackedBytes }), { signal, secret: () => null })
     for await (const _ of decoded) signal.throwIfAborted()
   }
-  return await headOf(file, signal)
+  return await readHead(file, signal)
 }

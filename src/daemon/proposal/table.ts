@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import { tableText } from '../../connectors/csv/other-text.ts'
+import { requireTableText } from '../../connectors/csv/other-text.ts'
 import { type CsvRecord, isBlank, RecordParser } from '../../connectors/csv/records.ts'
 import type { Head } from '../../connectors/discovery.ts'
-import { type EncodingReading, guessEncoding } from '../../connectors/file/decode/guess-encoding.ts'
+import { type EncodingGuess, guessEncoding } from '../../connectors/file/decode/guess-encoding.ts'
 import { Encoding, toUtf8 } from '../../connectors/file/encoding.ts'
 import { Failure } from '../../errors.ts'
 import { normaliseHeader } from '../../identity/mapping/headers.ts'
@@ -43,9 +43,9 @@ export type Table = {
 
 /** Thrown when only a person knows how the letters of an export read right. */
 export class UnclearEncoding extends Failure {
-  readonly readings: readonly EncodingReading[]
+  readonly readings: readonly EncodingGuess[]
 
-  constructor(name: string, readings: readonly EncodingReading[], help: FormHelp) {
+  constructor(name: string, readings: readonly EncodingGuess[], help: FormHelp) {
     const ways = readings.map(({ encoding, letters }) => `${encoding} (letters ${letters})`).join(' or ')
     super(
       'usage',
@@ -112,7 +112,7 @@ export async function readTable(head: Head, said: FormChoice = {}, help: FormHel
     delimiter,
     headerLine: header.line,
     linesAfterHeader: Math.max(0, linesAfterHeader),
-    lastLine: head.endsLine === false ? 'any' : 'terminated',
+    lastLine: head.hasFinalLineEnd === false ? 'any' : 'terminated',
     headers: header.cells,
     rows: rows.filter(({ cells }) => cells.length === header.cells.length).map(({ cells }) => cells),
     isWhole,
@@ -164,7 +164,7 @@ function encodingGuessed({ name, bytes, isWhole }: Head, help: FormHelp): string
 /** The text in UTF-8, up to its last whole line. */
 async function textOf({ name, bytes, isWhole }: Head, encoding: string): Promise<Buffer> {
   const even = isWhole ? bytes : bytes.subarray(0, bytes.length - (bytes.length % 2))
-  const text = Buffer.concat(await Array.fromAsync(tableText(toUtf8(once(even), { name, encoding }), name)))
+  const text = Buffer.concat(await Array.fromAsync(requireTableText(toUtf8(once(even), { name, encoding }), name)))
   if (isWhole) return text
   const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r'))
   if (end < 0)

@@ -30,10 +30,10 @@ export async function startWatches(sync: SyncContext, { pauseMs = lookMs } = {})
 
   for (const { name, feeds } of sync.connections.values()) {
     const watch = await feeds.source?.connector.watch?.({
-      arrived: () => {
+      onArrival: () => {
         ask(name).catch((error: unknown) => failed(name, error))
       },
-      failed: (error) => failed(name, error),
+      onError: (error) => failed(name, error),
     })
     if (watch) starting.use(watch)
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { recipeOf } from '../../connectors/webhook/settings.ts'
+import { resolveRecipe } from '../../connectors/webhook/settings.ts'
 import { signWebhook } from '../../connectors/webhook/sign.ts'
 import type { WebhookConfig } from '../config/config.ts'
 import { testType } from './webhooks.ts'
@@ -22,6 +22,6 @@ export async function webhookSample(
   const id = `rollcall-test-${randomUUID()}`
   const body = JSON.stringify({ type: testType, id, sentAt: now.toISOString() })
   const secret = await first.read()
-  const signed = signWebhook({ recipe: recipeOf(settings), secret, id, body: Buffer.from(body), now })
+  const signed = signWebhook({ recipe: resolveRecipe(settings), secret, id, body: Buffer.from(body), now })
   return { id, body, headers: { 'content-type': 'application/json', ...signed } }
 }

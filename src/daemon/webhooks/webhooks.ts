@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { type JsonValue, pointer, readJson } from '../../connectors/json/cells.ts'
 import { deduplicationKey } from '../../connectors/webhook/deduplication.ts'
 import type { WebhookHeaders } from '../../connectors/webhook/headers.ts'
-import { isPing } from '../../connectors/webhook/recipes.ts'
-import { recipeOf, WebhookSettings } from '../../connectors/webhook/settings.ts'
+import { isPing } from '../../connectors/webhook/named-recipes.ts'
+import { resolveRecipe, WebhookSettings } from '../../connectors/webhook/settings.ts'
 import { verifyWebhook } from '../../connectors/webhook/verify.ts'
 import { Failure } from '../../errors.ts'
 import { Refusal, refuse } from '../../http/refusal.ts'
@@ -110,7 +110,7 @@ async function receive(receiver: Receiver, feed: Feed, request: Incoming): Promi
 async function take(receiver: Receiver, feed: Feed, { headers, body, sender }: Incoming): Promise<Answer> {
   const { connection, settings } = feed
   const now = receiver.now()
-  const recipe = recipeOf(settings)
+  const recipe = resolveRecipe(settings)
   const { toleranceSeconds } = settings
   const verified = verifyWebhook({ recipe, secrets: await feed.secrets(), headers, body, now, toleranceSeconds })
   if (connection === unknown) throw refused('unknown name', refuse('NotFound', 'there is no webhook of this name'))

@@ -70,7 +70,7 @@ export async function openFeed(
       listed = { versions, taken: await decidedVersions(db, { connection: connection.name, versions }) }
       return listed.taken
     }
-    const reading = await openWatched(ctx, source, { claim, options: { now: ctx.now, signal, taken } })
+    const reading = await openWatched(ctx, source, { claim, options: { now: ctx.now, signal, findDecided: taken } })
     return { name, rules: source, reading, listed }
   }
   if (name === 'webhook' && webhook) {
@@ -120,7 +120,7 @@ async function openWatched(
   if (claim === null || sourceWaits === undefined) return await connector.open(options)
   const { id } = claim.run
   try {
-    return await connector.open({ ...options, waiting: (reason) => sourceWaits.set(id, reason) })
+    return await connector.open({ ...options, onWait: (reason) => sourceWaits.set(id, reason) })
   } finally {
     sourceWaits.delete(id)
   }
@@ -154,7 +154,7 @@ export async function openSource(
 ): Promise<OpenedFeed> {
   if (!source) throw new Failure('config_invalid', `connection "${connection}" has no source in the configuration`)
   const taken = (versions: readonly string[]) => decidedVersions(ctx.store.db, { connection, versions })
-  const reading = await source.connector.open({ now: ctx.now, signal, taken })
+  const reading = await source.connector.open({ now: ctx.now, signal, findDecided: taken })
   return { name: 'source', rules: source, reading }
 }
 
@@ -191,14 +191,14 @@ async function archiveNow(ctx: SyncContext, connection: SyncConnection): Promise
     const undecided = await undecidedOf(db, linked)
     const unread = await linkedConnectionsToRead(db, { connection: connection.name, linked })
     const reason = waitingReason(undecided, unread)
-    if (reason !== null && connector?.closeReading)
+    if (reason !== null && connector?.archive)
       for (const { source } of unsettled)
         ctx.events.sourceNotArchived({ connection: connection.name, source: source.name, reason })
     if (undecided.length > 0 || unread.length > 0) return
   }
   for (const { source, outcome } of unsettled) {
     try {
-      await connector?.closeReading?.(source, outcome)
+      await connector?.archive?.(source, outcome)
       await markArchived(db, { connection: connection.name, version: source.version, now: ctx.now() })
     } catch (error) {
       const { message, type } = describeError(error)

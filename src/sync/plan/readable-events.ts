@@ -19,8 +19,8 @@ export function readReadable(
     const compiled = compileMapping(mapping, headers, { sparse: true, timeZone })
     return compiled.ok ? [] : compiled.missing
   }
-  const reading = readEvents(events, settings, { now, mayLeave })
-  if (missingOf(reading.headers).length === 0) return { reading, left: reading.left }
+  const reading = readEvents(events, settings, { now, mayDefer: mayLeave })
+  if (missingOf(reading.headers).length === 0) return { reading, left: reading.deferred }
 
   const firstSpellings = new Map<string, string>()
   const unusable = new Map<string, string>()
@@ -37,6 +37,6 @@ export function readReadable(
     else for (const header of own) firstSpellings.getOrInsert(normaliseHeader(header), header)
   }
   const read = events.filter(({ id }) => !left.has(id))
-  const readable = readEvents(read, settings, { now, unusable, mayLeave })
-  return { reading: readable, left: [...left, ...readable.left] }
+  const readable = readEvents(read, settings, { now, unusable, mayDefer: mayLeave })
+  return { reading: readable, left: [...left, ...readable.deferred] }
 }

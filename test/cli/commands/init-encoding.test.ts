@@ -4,7 +4,7 @@ import { tableOf } from '../../../src/cli/init/encoding.ts'
 import type { Prompts } from '../../../src/cli/session/prompts.ts'
 
 const bytes = iconv.encode('Nr;Name\n1;Erdős\n2;Szűcs\n3;Gergő\n', 'windows-1250')
-const head = { name: 'people.csv', bytes, isWhole: true, endsLine: true }
+const head = { name: 'people.csv', bytes, isWhole: true, hasFinalLineEnd: true }
 
 /** A person who gives these answers, one after the other, and what was shown. */
 function person(...answers: string[]) {

@@ -17,21 +17,24 @@ function filterOf(leavesOut: (line: number, text: string) => boolean, stretches 
   const asked: { readonly line: number; readonly text: string; readonly isLeftOut: boolean }[] = []
   let isGivenUp = false
   const filter: RecordFilter = {
-    leavesOutStretch(text, start, line) {
+    skipRange(text, start, line) {
       const records = text.toString('latin1', start).split('\n').slice(0, -1).slice(0, stretches(line))
       if (records.length === 0 || records.some((record) => /["']|\r./.test(record))) return null
       for (const [at, record] of records.entries()) asked.push({ line: line + at, text: record, isLeftOut: true })
       return { records: records.length, bytes: Buffer.byteLength(`${records.join('\n')}\n`, 'latin1') }
     },
-    leavesOut({ text, start, end, line }) {
+    shouldSkip({ text, start, end, line }) {
       const record = text.toString('utf8', start, end)
       const isLeftOut = leavesOut(line, record)
       asked.push({ line, text: record, isLeftOut })
       return isLeftOut
     },
-    giveUp(goesOn) {
-      if (!goesOn || asked.some(({ isLeftOut }) => isLeftOut)) throw new GivenUp()
+    stop() {
+      if (asked.some(({ isLeftOut }) => isLeftOut)) throw new GivenUp()
       isGivenUp = true
+    },
+    fail() {
+      throw new GivenUp()
     },
   }
   return { asked, filter, isGivenUp: () => isGivenUp }

@@ -1,7 +1,7 @@
 import { appendFile, mkdir, rename, rm, symlink, truncate, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { whenQuiet } from '../../../src/connectors/file/completeness.ts'
+import { waitUntilQuiet } from '../../../src/connectors/file/completeness.ts'
 import { exportFileAt } from '../../../src/connectors/file/export-file.ts'
 import { exportFolder } from '../../helpers/sources/exports.ts'
 import { identityOf, openIn, refusalOf, rowsOf } from '../../helpers/sources/folder-source.ts'
@@ -52,7 +52,7 @@ describe('the quiet period', () => {
       return { file: await exportFileAt(path) }
     }
 
-    const found = await whenQuiet(find, { quietSeconds: 0.2, signal, waiting: (reason) => told.push(reason) })
+    const found = await waitUntilQuiet(find, { quietSeconds: 0.2, signal, onWait: (reason) => told.push(reason) })
 
     expect(found.file.bytes).toBe(header.length + 12)
     expect(looks).toBeGreaterThanOrEqual(4)
@@ -91,7 +91,7 @@ describe('the quiet period', () => {
       return { file: await exportFileAt(path) }
     }
 
-    const message = await refusalOf(() => whenQuiet(find, { quietSeconds: 0.05, signal }))
+    const message = await refusalOf(() => waitUntilQuiet(find, { quietSeconds: 0.05, signal }))
 
     expect(message).toContain('people.csv is still being written: for 0.5 seconds it never stood still for 0.05')
   })

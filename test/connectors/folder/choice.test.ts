@@ -2,8 +2,13 @@ import { appendFile, mkdir, rename, rm, symlink, utimes, writeFile } from 'node:
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Reading } from '../../../src/connectors/connector.ts'
-import { folderOf, nextExport, rememberVersions, versionIfThere } from '../../../src/connectors/folder/choice.ts'
-import { CsvSource } from '../../../src/connectors/folder/settings.ts'
+import {
+  resolveFolder,
+  findNextExport,
+  createVersionFinder,
+  findVersion,
+} from '../../../src/connectors/folder/choice.ts'
+import { FolderSource } from '../../../src/connectors/folder/settings.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 import { identityOf, openIn, refusalOf, rowsOf } from '../../helpers/sources/folder-source.ts'
 
@@ -275,7 +280,7 @@ describe('a symbolic link is refused', () => {
 function reader(folder: ExportFolder, settings = {}): () => Promise<Reading> {
   const taken = new Set<string>()
   return async () => {
-    const options = { taken: async (versions: readonly string[]) => new Set(versions).intersection(taken) }
+    const options = { findDecided: async (versions: readonly string[]) => new Set(versions).intersection(taken) }
     const reading = await openIn(folder, { take: 'each', ...settings }, options)
     if (reading.source) taken.add(reading.source.version)
     return reading
@@ -284,13 +289,13 @@ function reader(folder: ExportFolder, settings = {}): () => Promise<Reading> {
 
 /** Looks for the next export again and again, and says which files were read for it, and the versions that were found. */
 function watchedLooks({ path }: ExportFolder, nowMs: () => number) {
-  const folder = folderOf(CsvSource.parse({ type: 'csv', path: '*.csv', mode: 'delta' }), path)
+  const folder = resolveFolder(FolderSource.parse({ type: 'csv', path: '*.csv', mode: 'delta' }), path)
   let read: string[] = []
-  const findVersions = rememberVersions({
+  const findVersions = createVersionFinder({
     nowMs,
     read: async (file) => {
       read.push(file.name)
-      return await versionIfThere(file)
+      return await findVersion(file)
     },
   })
   return async () => {
@@ -300,7 +305,7 @@ function watchedLooks({ path }: ExportFolder, nowMs: () => number) {
       found = versions.toSorted()
       return new Set()
     }
-    await nextExport(folder, taken, findVersions)
+    await findNextExport(folder, taken, findVersions)
     return { read, versions: found }
   }
 }

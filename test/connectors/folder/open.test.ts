@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { ExportPath } from '../../../src/connectors/folder/matches.ts'
-import { CsvSource } from '../../../src/connectors/folder/settings.ts'
+import { FolderSource } from '../../../src/connectors/folder/settings.ts'
 
 const settings = { type: 'csv', path: 'people.csv', mode: 'snapshot' }
 
 describe('the settings of a csv source', () => {
   test('have defaults for everything but type, path and mode, and keep every export where it is', () => {
-    const source = CsvSource.parse(settings)
+    const source = FolderSource.parse(settings)
 
     expect(source).toMatchObject({
       ...settings,
@@ -31,7 +31,7 @@ describe('the settings of a csv source', () => {
     [{ afterwards: { accepted: 'archive', refused: 'move', archiveDir: '/srv/archive', keepDays: 30 } }],
     [{ watch: 'polling', pollSeconds: 60 }],
   ])('accept %o', ([change]) => {
-    const source = CsvSource.parse({ ...settings, ...change })
+    const source = FolderSource.parse({ ...settings, ...change })
 
     expect(source).toMatchObject(change)
   })
@@ -65,7 +65,7 @@ describe('the settings of a csv source', () => {
     [{ asOf: { from: 'thinAir' } }, 'asOf.from'],
     [{ colour: 'blue' }, ''],
   ])('refuse %o', ([change, place]) => {
-    const { error } = CsvSource.safeParse({ ...settings, ...change })
+    const { error } = FolderSource.safeParse({ ...settings, ...change })
 
     expect(error?.issues.map(({ path }) => path.join('.'))).toEqual([place])
   })

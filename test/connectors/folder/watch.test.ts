@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { appendFile, chmod, mkdir, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { folderOf } from '../../../src/connectors/folder/choice.ts'
-import { CsvSource } from '../../../src/connectors/folder/settings.ts'
+import { resolveFolder } from '../../../src/connectors/folder/choice.ts'
+import { FolderSource } from '../../../src/connectors/folder/settings.ts'
 import { watchFolder } from '../../../src/connectors/folder/watch.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
-import { asNobody, type FolderSettings, folderConnector, refusalOf } from '../../helpers/sources/folder-source.ts'
+import { asNobody, type FolderSettings, connectorFor, refusalOf } from '../../helpers/sources/folder-source.ts'
 
 const ways = ['events', 'polling'] as const
 const header = 'id,name\n'
@@ -175,28 +175,28 @@ test('a connector watches its folder only where that is configured', async () =>
   await folder.write('people.csv', header)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
 
-  await using _watch = await folderConnector(folder, { watch: 'events' }).watch?.({ arrived: resolve, failed: reject })
+  await using _watch = await connectorFor(folder, { watch: 'events' }).watch?.({ onArrival: resolve, onError: reject })
 
   await promise
-  expect(folderConnector(folder)).not.toHaveProperty('watch')
+  expect(connectorFor(folder)).not.toHaveProperty('watch')
 })
 
 async function watchIn(folder: ExportFolder, settings: FolderSettings = {}, settleMs = 100) {
-  const source = CsvSource.parse({ type: 'csv', path: '*.csv', mode: 'snapshot', watch: 'events', ...settings })
+  const source = FolderSource.parse({ type: 'csv', path: '*.csv', mode: 'snapshot', watch: 'events', ...settings })
   const by = source.watch === 'polling' ? 'polling' : 'events'
   const told = new EventTarget()
   const failures: unknown[] = []
   let count = 0
   let seen = 0
   const watch = await watchFolder(
-    folderOf(source, folder.path),
+    resolveFolder(source, folder.path),
     { by, pollSeconds: 0.1, settleMs },
     {
-      arrived: () => {
+      onArrival: () => {
         count += 1
         told.dispatchEvent(new Event('arrived'))
       },
-      failed: (error) => failures.push(error),
+      onError: (error) => failures.push(error),
     },
   )
   return {

@@ -53,7 +53,7 @@ describe('credentials', () => {
     const connector = httpConnector(source, { baseDir: folder.path, spoolDir: folder.path, secret })
 
     const { signal } = new AbortController()
-    const reading = await connector.open({ now: () => new Date(), signal, taken: async () => new Set() })
+    const reading = await connector.open({ now: () => new Date(), signal, findDecided: async () => new Set() })
     await rowsOf(reading)
 
     expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2'])

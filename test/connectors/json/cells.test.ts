@@ -241,7 +241,7 @@ describe('records as rows', () => {
       '{"id":"4"}',
     )
 
-    expect(rows.map(({ groups = [] }) => groups.map((index) => headers[index]))).toEqual([
+    expect(rows.map(({ nonTextColumns: groups = [] }) => groups.map((index) => headers[index]))).toEqual([
       ['title.en', 'tags.0'],
       ['title', 'tags'],
       [],
@@ -259,7 +259,7 @@ describe('records as rows', () => {
       '{"id":"5","job":{},"jobs":[]}',
     )
 
-    const elsewhere = rows.map(({ groups = [] }) => groups.flatMap((index) => headers[index] ?? []))
+    const elsewhere = rows.map(({ nonTextColumns: groups = [] }) => groups.flatMap((index) => headers[index] ?? []))
 
     expect(elsewhere.map((paths) => paths.filter((path) => ['job.end', 'jobs.0.end'].includes(path)))).toEqual([
       [],

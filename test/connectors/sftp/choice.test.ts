@@ -237,5 +237,8 @@ async function choose(server: SshServer, { taken = () => false, ...settings }: S
     ...settings,
   }
   const { signal } = new AbortController()
-  return await chooseExport(session, choice, { signal, taken: async (versions) => new Set(versions.filter(taken)) })
+  return await chooseExport(session, choice, {
+    signal,
+    findDecided: async (versions) => new Set(versions.filter(taken)),
+  })
 }

@@ -186,7 +186,7 @@ describe('afterwards, a server', () => {
     lies(server, lie)
 
     const failure = await failureOf(
-      place.connector(settings).closeReading?.(reading.source, 'accepted') ?? Promise.resolve(),
+      place.connector(settings).archive?.(reading.source, 'accepted') ?? Promise.resolve(),
     )
 
     expect(failure).toMatchObject({ code })
@@ -220,7 +220,7 @@ async function somewhere(): Promise<Place> {
       const secret = secrets({ password: account.password })
       return sftpConnector(source, { baseDir: '/nowhere', spoolDir: join(spool.path, 'incoming', 'acme'), secret })
     },
-    options: { now: () => new Date('2025-05-02T03:04:05Z'), signal, taken: async () => new Set() },
+    options: { now: () => new Date('2025-05-02T03:04:05Z'), signal, findDecided: async () => new Set() },
     // Also what stands beside the folder of downloads.
     left: async () =>
       (await readdir(spool.path, { recursive: true, withFileTypes: true })).flatMap((entry) =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { inFolder, matches, remotePattern } from '../../../src/connectors/sftp/matches.ts'
+import { joinRemotePath, matchesName, parseRemotePattern } from '../../../src/connectors/sftp/matches.ts'
 
 describe('a pattern', () => {
   test.each([
@@ -19,7 +19,7 @@ describe('a pattern', () => {
     ['', '*', true],
     ['', '?', false],
   ])('says of %j whether %j matches', (name, pattern, expected) => {
-    expect(matches(name, pattern)).toBe(expected)
+    expect(matchesName(name, pattern)).toBe(expected)
   })
 
   test('matches as the same regular expression would', () => {
@@ -30,7 +30,7 @@ describe('a pattern', () => {
       fc.property(text, pattern, (name, desired) => {
         const source = desired.replaceAll('.', '\\.').replaceAll('*', '.*').replaceAll('?', '.')
         const hidden = name.startsWith('.') && !desired.startsWith('.')
-        expect(matches(name, desired)).toBe(!hidden && new RegExp(`^${source}$`, 'u').test(name))
+        expect(matchesName(name, desired)).toBe(!hidden && new RegExp(`^${source}$`, 'u').test(name))
       }),
       { numRuns: 2000 },
     )
@@ -39,7 +39,7 @@ describe('a pattern', () => {
   test('is tried in bounded time, whatever it holds', () => {
     const startedAt = performance.now()
 
-    const matched = matches('a'.repeat(1024), `${'*a'.repeat(200)}*b`)
+    const matched = matchesName('a'.repeat(1024), `${'*a'.repeat(200)}*b`)
 
     expect(matched).toBe(false)
     expect(performance.now() - startedAt).toBeLessThan(1000)
@@ -51,9 +51,9 @@ describe('a pattern', () => {
     ['/srv/hr/*.csv', '/srv/hr', '/srv/hr/people.csv'],
     ['/*.csv', '/', '/people.csv'],
   ])('%s is searched in its folder', (path, folder, file) => {
-    const pattern = remotePattern(path)
+    const pattern = parseRemotePattern(path)
 
     expect(pattern.folder).toBe(folder)
-    expect(inFolder(pattern.folder, 'people.csv')).toBe(file)
+    expect(joinRemotePath(pattern.folder, 'people.csv')).toBe(file)
   })
 })

@@ -160,7 +160,7 @@ describe('each export on a server', () => {
 
     const readings: Reading[] = []
     for (let turn = 0; turn < 3; turn += 1) {
-      const reading = await connector.open({ ...options(), taken: async () => taken })
+      const reading = await connector.open({ ...options(), findDecided: async () => taken })
       await allRows(reading)
       if (reading.source) taken.add(reading.source.version)
       readings.push(reading)
@@ -282,11 +282,11 @@ function connect(
 
 function options(): OpenOptions {
   const { signal } = new AbortController()
-  return { now: () => now, signal, taken: async () => new Set() }
+  return { now: () => now, signal, findDecided: async () => new Set() }
 }
 
 async function readFrom(server: SshServer, spool: ExportFolder, settings: Settings = {}) {
-  const { open, closeReading: settle } = connect(server, spool, settings)
+  const { open, archive: settle } = connect(server, spool, settings)
   const reading = await open(options())
   await allRows(reading)
   if (!reading.source || !settle) throw new Error('expected an export that can be settled')

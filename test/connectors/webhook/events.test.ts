@@ -259,11 +259,11 @@ describe('events that are too much for one run', () => {
     ['items in the first of them, which goes on by itself', [[...two, ...two], two], ['2'], 4],
     ['paths', [wide('a'), wide('b'), { a1: 'x' }], ['2', '3'], 1],
   ])('by their %s are left to the next one, whole and in their order', async ([, bodies, left, rows]) => {
-    const reading = readEvents(stored(bodies), settings, { now, mayLeave: true, maxItems: 3 })
+    const reading = readEvents(stored(bodies), settings, { now, mayDefer: true, maxItems: 3 })
 
     const readRows = (await Array.fromAsync(reading.rows)).flat()
 
-    expect(reading.left).toEqual(left)
+    expect(reading.deferred).toEqual(left)
     expect(readRows).toHaveLength(rows)
     expect(reading.source?.name).toBe(bodies.length - left.length === 1 ? '1 event' : '2 events')
   })
@@ -273,7 +273,7 @@ describe('events that are too much for one run', () => {
 
     const readRows = (await Array.fromAsync(reading.rows)).flat()
 
-    expect(reading.left).toEqual([])
+    expect(reading.deferred).toEqual([])
     expect(readRows.map(({ fault }) => fault?.reason)).toEqual([
       ...[undefined, undefined, undefined],
       'more than 3 items came at once',

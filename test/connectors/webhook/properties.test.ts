@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { deduplicationKey } from '../../../src/connectors/webhook/deduplication.ts'
 import { WebhookRecipe } from '../../../src/connectors/webhook/recipe.ts'
-import { namedRecipe, recipeNames } from '../../../src/connectors/webhook/recipes.ts'
+import { namedRecipe, recipeNames } from '../../../src/connectors/webhook/named-recipes.ts'
 import { verifyWebhook } from '../../../src/connectors/webhook/verify.ts'
 import { sentWebhook, verdictOf } from '../../helpers/sources/webhooks.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { isPing, namedRecipe, recipeNames } from '../../../src/connectors/webhook/recipes.ts'
-import { recipeOf, WebhookSettings } from '../../../src/connectors/webhook/settings.ts'
+import { isPing, namedRecipe, recipeNames } from '../../../src/connectors/webhook/named-recipes.ts'
+import { resolveRecipe, WebhookSettings } from '../../../src/connectors/webhook/settings.ts'
 
 const signature = { header: 'X-Signature' }
 
@@ -16,7 +16,7 @@ describe('the settings of a webhook', () => {
   })
 
   test('know every sender by its name', () => {
-    const known = recipeNames.map((recipe) => recipeOf(WebhookSettings.parse({ recipe, secrets: ['s'] })))
+    const known = recipeNames.map((recipe) => resolveRecipe(WebhookSettings.parse({ recipe, secrets: ['s'] })))
 
     expect(known).toEqual(recipeNames.map(namedRecipe))
   })
@@ -26,7 +26,7 @@ describe('the settings of a webhook', () => {
 
     const settings = WebhookSettings.parse({ recipe, secrets: ['s'] })
 
-    expect(recipeOf(settings)).toMatchObject({ signed: '{timestamp}:{body}', secretEncoding: 'utf8' })
+    expect(resolveRecipe(settings)).toMatchObject({ signed: '{timestamp}:{body}', secretEncoding: 'utf8' })
   })
 
   test.for<[string, object, RegExp]>([

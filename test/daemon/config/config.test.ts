@@ -300,7 +300,7 @@ describe('a configuration without connections', () => {
         name: 'people.csv',
         bytes: Buffer.from('Employee ID,Email\n7,a@example.com\n'),
         isWhole: true,
-        endsLine: true,
+        hasFinalLineEnd: true,
       }),
       await readPresets(),
     )

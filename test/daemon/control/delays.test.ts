@@ -123,7 +123,7 @@ test('what a source makes its run wait for is told while it is opened', async ()
   Object.assign(source, {
     connector: {
       open: async (options: Parameters<typeof open>[0]) => {
-        options.waiting?.('waiting 5 s: the export was written just now')
+        options.onWait?.('waiting 5 s: the export was written just now')
         const [run] = await listRuns(world.sync.store.db, { limit: 1 })
         if (run) told.push(await delayOf(world.sync, run))
         return await open(options)

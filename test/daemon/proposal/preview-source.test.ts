@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { exportPattern, findMatches } from '../../../src/connectors/folder/matches.ts'
+import { parseExportPattern, findMatches } from '../../../src/connectors/folder/matches.ts'
 import { previewSource } from '../../../src/daemon/proposal/preview-source.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { gzipOfZeros } from '../../helpers/sources/hostile-files.ts'
@@ -19,7 +19,10 @@ async function place(files: Readonly<Record<string, string | Uint8Array>>) {
   await mkdir(join(path, 'exports'))
   for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content)
   const look = (at: string, more: object = {}) =>
-    previewSource({ at, ...more }, { workingDirectory: path, folder: path, signal: new AbortController().signal })
+    previewSource(
+      { location: at, ...more },
+      { workingDirectory: path, configFolder: path, signal: new AbortController().signal },
+    )
   return { path, look, ...rest }
 }
 
@@ -33,7 +36,7 @@ test('a folder is looked at by its newest export, and named by a pattern', async
     name: 'new.csv',
     bytes: text,
     isWhole: true,
-    endsLine: true,
+    hasFinalLineEnd: true,
   })
   expect(source).toEqual({ type: 'csv', path: 'exports/*.csv' })
 })
@@ -41,7 +44,7 @@ test('a folder is looked at by its newest export, and named by a pattern', async
 test('a file with a date in its name stands for those that follow', async () => {
   await using at = await place({ 'people-2026-11-20.csv': text })
 
-  const { source, later } = await at.look('people-2026-11-20.csv')
+  const { source, laterExports: later } = await at.look('people-2026-11-20.csv')
 
   expect({ source, later }).toEqual({ source: { type: 'csv', path: 'people-[0-9]*.csv' }, later: null })
 })
@@ -58,7 +61,7 @@ test('a file without one leaves open which name later ones have, and says whethe
   const beside = await at.look('staff.csv')
   const pattern = await at.look('staff-*.csv')
 
-  expect([alone.later, beside.later, pattern.later]).toEqual([
+  expect([alone.laterExports, beside.laterExports, pattern.laterExports]).toEqual([
     { path: 'people.csv.gz', pattern: 'people{,[0-9]*,[-_. ][0-9]*}.csv.gz', isAlone: true },
     { path: 'staff.csv', pattern: 'staff{,[0-9]*,[-_. ][0-9]*}.csv', isAlone: false },
     null,
@@ -71,10 +74,10 @@ test.each([
 ])('the pattern for exports that follow %s matches none of another kind', async (name, exports) => {
   const others = ['people-archive.csv', 'people-left-2026.csv', 'people_new.csv', 'peoples.csv', 'people.old.csv']
   await using at = await place({ [name]: text })
-  const { source, later } = await at.look(name)
+  const { source, laterExports: later } = await at.look(name)
   for (const one of [...exports, ...others]) await writeFile(join(at.path, one), text)
 
-  const pattern = exportPattern(later?.pattern ?? String(source.path), at.path)
+  const pattern = parseExportPattern(later?.pattern ?? String(source.path), at.path)
   const matches = await findMatches(pattern, { suffixes: [], folders: [] })
 
   expect(matches.map(({ file }) => file.name).toSorted()).toEqual(exports.toSorted())
@@ -95,7 +98,7 @@ describe('what is read of an export is bounded', () => {
 
     const { head } = await at.look('people.csv')
 
-    expect(head).toMatchObject({ isWhole: false, endsLine: false })
+    expect(head).toMatchObject({ isWhole: false, hasFinalLineEnd: false })
     expect(head.bytes.length).toBe(32 * mebibyte)
   })
 

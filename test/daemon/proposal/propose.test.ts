@@ -9,7 +9,7 @@ import { readTable } from '../../../src/daemon/proposal/table.ts'
 const presets = await readPresets()
 
 async function proposed(text: string | Buffer, answers: Answers = {}) {
-  const table = await readTable({ name: 'people.csv', bytes: Buffer.from(text), isWhole: true, endsLine: true })
+  const table = await readTable({ name: 'people.csv', bytes: Buffer.from(text), isWhole: true, hasFinalLineEnd: true })
   return propose(table, presets, answers)
 }
 
@@ -549,7 +549,7 @@ test('managers that are the key of nobody are told with the cause, and mended wh
 
 test('managers are not looked for in a part of an export: they may stand in the rest', async () => {
   const text = Buffer.from('Employee ID,Manager ID,Email\n1,7,\n2,7,\n')
-  const table = await readTable({ name: 'people.csv', bytes: text, isWhole: false, endsLine: true })
+  const table = await readTable({ name: 'people.csv', bytes: text, isWhole: false, hasFinalLineEnd: true })
 
   expect(propose(table, presets).notes.join()).not.toContain('the key of nobody')
 })

@@ -5,7 +5,7 @@ import { readTable } from '../../../src/daemon/proposal/table.ts'
 
 function head(text: string | Buffer, { encoding = 'utf-8', isWhole = true } = {}) {
   const bytes = typeof text === 'string' ? iconv.encode(text, encoding) : text
-  return { name: 'people.csv', bytes, isWhole, endsLine: true }
+  return { name: 'people.csv', bytes, isWhole, hasFinalLineEnd: true }
 }
 
 const signs = { ',': ',', ';': ';', tab: '\t', '|': '|' } as const
@@ -76,7 +76,7 @@ test('rows of another width and a total are told, and do not count', async () =>
 })
 
 test('a last line without a line end is told, so that the export is not refused later', async () => {
-  const table = await readTable({ ...head('Worker ID,Name\n1,Ana'), endsLine: false })
+  const table = await readTable({ ...head('Worker ID,Name\n1,Ana'), hasFinalLineEnd: false })
 
   expect(table).toMatchObject({ lastLine: 'any', rows: [['1', 'Ana']] })
 })

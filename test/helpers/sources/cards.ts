@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { ConnectorContext, OpenOptions, Reading } from '../../../src/connectors/connector.ts'
-import { connectorKind } from '../../../src/connectors/kind.ts'
+import { defineConnectorKind } from '../../../src/connectors/kind.ts'
 
 const Cards = z.strictObject({
   type: z.literal('cards'),
@@ -13,7 +13,7 @@ const Cards = z.strictObject({
 })
 
 /** A made-up kind of source: a deck of cards, of which each is one person. */
-export const cardsKind = connectorKind({
+export const cardsKind = defineConnectorKind({
   settings: Cards,
   secrets: ['stamp'],
   possibleSecrets: [],
@@ -22,13 +22,13 @@ export const cardsKind = connectorKind({
   connect: (settings, place) => ({ open: (options) => openDeck(settings, place, options) }),
   discovery: {
     schemes: ['cards:'],
-    async look({ at }, { folder }) {
+    async preview({ location: at }, { configFolder: folder }) {
       const deck = at.slice('cards://'.length)
       const bytes = await readFile(resolve(folder, deck))
       return {
-        head: { name: deck, bytes, isWhole: true, endsLine: true },
+        head: { name: deck, bytes, isWhole: true, hasFinalLineEnd: true },
         source: { type: 'cards', deck },
-        later: null,
+        laterExports: null,
       }
     },
   },

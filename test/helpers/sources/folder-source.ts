@@ -10,17 +10,17 @@ import type {
   SourceIdentity,
   SourceRow,
 } from '../../../src/connectors/connector.ts'
-import { csvConnector } from '../../../src/connectors/folder/open.ts'
-import { CsvSource } from '../../../src/connectors/folder/settings.ts'
+import { folderConnector } from '../../../src/connectors/folder/open.ts'
+import { FolderSource } from '../../../src/connectors/folder/settings.ts'
 import { Failure } from '../../../src/errors.ts'
 import type { ExportFolder } from './exports.ts'
 
-export type FolderSettings = Partial<z.input<typeof CsvSource>>
+export type FolderSettings = Partial<z.input<typeof FolderSource>>
 
 /** The connector of a folder's exports: `*.csv`, read without a quiet period, unless the settings say otherwise. */
-export function folderConnector(folder: ExportFolder, settings: FolderSettings = {}): Connector {
+export function connectorFor(folder: ExportFolder, settings: FolderSettings = {}): Connector {
   const defaults = { type: 'csv', path: '*.csv', mode: 'snapshot', complete: { quietSeconds: 0 } }
-  return csvConnector(CsvSource.parse({ ...defaults, ...settings }), placeIn(folder.path))
+  return folderConnector(FolderSource.parse({ ...defaults, ...settings }), placeIn(folder.path))
 }
 
 export function openIn(
@@ -28,12 +28,12 @@ export function openIn(
   settings: FolderSettings = {},
   options: Partial<OpenOptions> = {},
 ): Promise<Reading> {
-  return folderConnector(folder, settings).open(openOptions(options))
+  return connectorFor(folder, settings).open(openOptions(options))
 }
 
 export function openOptions(options: Partial<OpenOptions> = {}): OpenOptions {
   const signal = new AbortController().signal
-  return { now: () => new Date(), signal, taken: async () => new Set(), ...options }
+  return { now: () => new Date(), signal, findDecided: async () => new Set(), ...options }
 }
 
 /** What was read, of a reading that must have found something. */

@@ -9,7 +9,7 @@ import type { TlsOptions } from 'node:tls'
 import { promisify } from 'node:util'
 import type { z } from 'zod'
 import type { OpenOptions, Reading, SourceRow } from '../../../src/connectors/connector.ts'
-import type { Resolve } from '../../../src/connectors/http/addresses.ts'
+import type { ResolveHost } from '../../../src/connectors/http/addresses.ts'
 import { httpConnector } from '../../../src/connectors/http/open.ts'
 import { HttpSource } from '../../../src/connectors/http/settings.ts'
 import { temporaryFolder } from './folders.ts'
@@ -79,7 +79,7 @@ export type OpenedHttp = {
   readonly folder: string
   readonly secrets?: Readonly<Record<string, string>>
   readonly options?: Partial<OpenOptions>
-  readonly resolve?: Resolve
+  readonly resolve?: ResolveHost
 }
 
 /** A source on this machine: JSON, everybody, private addresses allowed. */
@@ -100,7 +100,7 @@ export function openHttp(
   return httpConnector(httpSource(settings), place, resolve && { resolve }).open({
     now: () => new Date('2026-11-20T12:00:00Z'),
     signal: new AbortController().signal,
-    taken: async () => new Set(),
+    findDecided: async () => new Set(),
     ...options,
   })
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { recipeOf, WebhookSettings } from '../../../src/connectors/webhook/settings.ts'
+import { resolveRecipe, WebhookSettings } from '../../../src/connectors/webhook/settings.ts'
 import { signWebhook } from '../../../src/connectors/webhook/sign.ts'
 import { serveWebhooks, type WebhooksOptions } from '../../../src/daemon/webhooks/webhooks.ts'
 import { openDatabase } from '../../../src/database/database.ts'
@@ -51,7 +51,7 @@ export async function serveInbox({
   const opened = opening.move()
   const signed = (body: string | Uint8Array, { id, key, at: sentAt }: Signing = {}) =>
     signWebhook({
-      recipe: recipeOf(acme),
+      recipe: resolveRecipe(acme),
       secret: key ?? secret,
       id: id ?? randomUUID(),
       body: Buffer.from(body),

@@ -4,7 +4,7 @@ import { registerHooks } from 'node:module'
 
 const registry = new URL('../../../src/connectors/registry/registry.ts', import.meta.url).href
 const kind = new URL('cards.ts', import.meta.url).href
-const entry = ' = [csvKind, '
+const entry = ' = [folderKind, '
 
 registerHooks({
   load(url, context, next) {

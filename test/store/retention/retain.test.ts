@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { csvConnector } from '../../../src/connectors/folder/open.ts'
-import { CsvSource } from '../../../src/connectors/folder/settings.ts'
+import { folderConnector } from '../../../src/connectors/folder/open.ts'
+import { FolderSource } from '../../../src/connectors/folder/settings.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { personOf, rejectsOf } from '../../../src/store/history/history.ts'
 import { dismissEvents, retryEvents } from '../../../src/store/inbox/review.ts'
@@ -253,11 +253,11 @@ test('an export is known as taken for as long as it lies in the folder, and forg
   await using folder = await exportFolder()
   const { client } = await host.tenant()
   const place = { baseDir: folder.path, spoolDir: `${folder.path}/spool`, secret: () => null }
-  const csvSource = CsvSource.parse({
+  const csvSource = FolderSource.parse({
     ...{ type: 'csv', path: 'people-*.csv', mode: 'snapshot', take: 'each' },
     complete: { quietSeconds: 0 },
   })
-  await using world = await openWorld({ client, feed: { connector: csvConnector(csvSource, place as never) } })
+  await using world = await openWorld({ client, feed: { connector: folderConnector(csvSource, place as never) } })
   const { db } = world.sync.store
   const arrives = async (name: string, people: readonly HrPerson[]) =>
     await folder.write(name, csvOf(people), { modifiedAt: new Date(world.clock.now.getTime() - days(1)) })

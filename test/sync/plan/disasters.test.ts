@@ -9,7 +9,7 @@ import { company, companyMapping, csv } from '../../helpers/guards/company.ts'
 import { type Disaster, disasters } from '../../helpers/guards/disasters.ts'
 import { disasterRow, disastersTable, type Outcome } from '../../helpers/pages/disasters.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
-import { folderConnector } from '../../helpers/sources/folder-source.ts'
+import { connectorFor } from '../../helpers/sources/folder-source.ts'
 import { isFull } from '../../helpers/tier.ts'
 import { tell } from '../../helpers/tried.ts'
 import { type Host, openWorld, startHost, type World } from '../../helpers/world.ts'
@@ -28,7 +28,7 @@ beforeAll(async () => {
   folder = await exportFolder()
   world = await openWorld({
     client,
-    feed: { connector: folderConnector(folder), mapping: companyMapping },
+    feed: { connector: connectorFor(folder), mapping: companyMapping },
   })
   const { source } = world.connection.feeds
   if (!source) throw new Error('the world has no source')
@@ -83,7 +83,7 @@ async function outcomeOf({ name, file, content, daysOld = 0 }: Disaster, mode: '
   await using own = await exportFolder()
   const modifiedAt = new Date(tonight.getTime() - daysOld * 24 * 60 * 60_000)
   await own.write(file, content(rows), { modifiedAt })
-  const connector = folderConnector(own, { mode })
+  const connector = connectorFor(own, { mode })
   const connections = new Map([['acme', { ...world.connection, feeds: { source: { ...rules, connector } } }]])
   try {
     const plan = await planOnly({ ...world.sync, connections }, 'acme', new AbortController().signal)

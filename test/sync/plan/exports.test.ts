@@ -2,8 +2,8 @@ import { gzipSync } from 'node:zlib'
 import iconv from 'iconv-lite'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { csvConnector } from '../../../src/connectors/folder/open.ts'
-import { CsvSource } from '../../../src/connectors/folder/settings.ts'
+import { folderConnector } from '../../../src/connectors/folder/open.ts'
+import { FolderSource } from '../../../src/connectors/folder/settings.ts'
 import { summarizeReading } from '../../../src/sync/plan/summarize-reading.ts'
 import { planOnly, requestRun } from '../../../src/sync/sync.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
@@ -38,11 +38,11 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync())
 
 /** The source of the settings that the test gave last. */
-const open: ReturnType<typeof csvConnector>['open'] = (options) => {
+const open: ReturnType<typeof folderConnector>['open'] = (options) => {
   const place = { baseDir: folder.path, spoolDir: `${folder.path}/spool` }
   const secret = (path: string) => (path === 'decrypt.privateKey' ? { read: async () => owner.privateKey } : null)
   const source = { type: 'csv', path: 'people.csv', mode: 'snapshot', complete: { quietSeconds: 0 }, ...settings }
-  return csvConnector(CsvSource.parse(source), { ...place, secret }).open(options)
+  return folderConnector(FolderSource.parse(source), { ...place, secret }).open(options)
 }
 
 /** The plan for an export that arrives after the accepted one. */
@@ -228,7 +228,7 @@ describe('a row that is about no person', () => {
     const opened = await feed.connector.open({
       ...about,
       now: () => about.now,
-      taken: async () => new Set(),
+      findDecided: async () => new Set(),
     })
 
     const found = await summarizeReading(opened, feed, about)

@@ -45,7 +45,7 @@ function deltas() {
   const files: { name: string; asOf: string; rows: readonly DeltaRow[] }[] = []
   const settled: [string, string][] = []
   const connector: Connector = {
-    async open({ taken, now }) {
+    async open({ findDecided: taken, now }) {
       const known = await taken(files.map(({ name }) => name))
       const [next, ...others] = files.filter(({ name }) => !known.has(name))
       if (!next) return reading({ source: null, asOf: now().toISOString(), rows: [] })
@@ -56,7 +56,7 @@ function deltas() {
         file: next.name,
       })
     },
-    async closeReading({ name }, outcome) {
+    async archive({ name }, outcome) {
       settled.push([name, outcome])
     },
   }
@@ -303,11 +303,11 @@ describe.each(databases)('on $name', ({ place }) => {
     const folder = deltas()
     folder.files.push({ name: '01.csv', asOf: '2026-11-19T01:00:00.000Z', rows: [{ id: 'E0001', action: 'J' }] })
     let broken = true
-    const settle: Connector['closeReading'] = async (source, outcome) => {
+    const settle: Connector['archive'] = async (source, outcome) => {
       if (broken) throw new Error('the archive is full')
-      await folder.connector.closeReading?.(source, outcome)
+      await folder.connector.archive?.(source, outcome)
     }
-    await using opened = await open({ connector: { ...folder.connector, closeReading: settle }, mapping })
+    await using opened = await open({ connector: { ...folder.connector, archive: settle }, mapping })
     const { world } = opened
     await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
     await world.drain()
@@ -328,11 +328,11 @@ describe.each(databases)('on $name', ({ place }) => {
     const folder = deltas()
     folder.files.push({ name: '01.csv', asOf: '2026-11-19T01:00:00.000Z', rows: [{ id: 'E0001', action: 'J' }] })
     let broken = true
-    const settle: Connector['closeReading'] = async (source, outcome) => {
+    const settle: Connector['archive'] = async (source, outcome) => {
       if (broken) throw new Error('the archive is full')
-      await folder.connector.closeReading?.(source, outcome)
+      await folder.connector.archive?.(source, outcome)
     }
-    await using opened = await open({ connector: { ...folder.connector, closeReading: settle }, mapping })
+    await using opened = await open({ connector: { ...folder.connector, archive: settle }, mapping })
     const { sync, connection, drain } = opened.world
     await requestRun(sync, { connection: 'acme', trigger: 'operator' })
     await drain()

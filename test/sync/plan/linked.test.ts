@@ -9,7 +9,7 @@ import { approveRun, cancelRun, planOnly, rejectRun, requestRun } from '../../..
 import { liveRecords } from '../../helpers/custom-records.ts'
 import { openLinked } from '../../helpers/linked-world.ts'
 import { exportFolder } from '../../helpers/sources/exports.ts'
-import { folderConnector } from '../../helpers/sources/folder-source.ts'
+import { connectorFor } from '../../helpers/sources/folder-source.ts'
 import { type Host, headers, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
 let host: Host
@@ -278,7 +278,7 @@ describe('a failing run of a linked connection', () => {
   test('of exports that are read one after another leaves none of them out', async () => {
     await using folder = await exportFolder()
     const settings = { take: 'each', mode: 'delta', afterwards: { accepted: 'archive' } } as const
-    await using opened = await openLinked(host, { connector: folderConnector(folder, settings) })
+    await using opened = await openLinked(host, { connector: connectorFor(folder, settings) })
     const { client } = opened
     const deliver = async (id: string, modifiedAt: string) => {
       const row = `${id},${id}@acme.example,Ana,Engineer,2020-01-06,,Active`
@@ -305,7 +305,7 @@ describe('a failing run of a linked connection', () => {
 test('an export whose kept plan was delivered stays where it is until linked connections have read it', async () => {
   await using folder = await exportFolder()
   const settings = { take: 'each', mode: 'delta', afterwards: { accepted: 'archive' } } as const
-  await using opened = await openLinked(host, { connector: folderConnector(folder, settings) })
+  await using opened = await openLinked(host, { connector: connectorFor(folder, settings) })
   const { world, client } = opened
   const row = 'E0001,E0001@acme.example,Ana,Engineer,2020-01-06,,Active'
   await folder.write('E0001.csv', `${headers.join(',')}\n${row}\n`, { modifiedAt: new Date('2026-11-18T01:00:00Z') })

@@ -1,7 +1,7 @@
 import iconv from 'iconv-lite'
 
 /** One way to read a text that is not UTF-8. */
-export type EncodingReading = {
+export type EncodingGuess = {
   readonly encoding: string
   /** Words that other readings read otherwise. */
   readonly words: readonly string[]
@@ -97,7 +97,7 @@ const misread = new RegExp(`[^\\p{ASCII}\\p{L}\\p{M}\\p{Nd}${signs}]|\\p{L}[${si
  * How a text that is not UTF-8 can be read, of which whole lines are given. One reading is certain, of several a person has to choose
  * one, and if there is none the text is in another encoding.
  */
-export function guessEncoding(bytes: Buffer): readonly EncodingReading[] {
+export function guessEncoding(bytes: Buffer): readonly EncodingGuess[] {
   const readings = plausibleReadings(Buffer.from(linesBeyondAscii(bytes), 'latin1')).map((reading, _index, all) => {
     const differing = reading.words.filter((word) => !all.every(({ words }) => words.includes(word)))
     return { ...reading, differing, share: shareOfLanguage(reading, [reading.words, differing]) }

@@ -7,30 +7,30 @@ import { ExportFormat } from '../format.ts'
 import { decodeFile } from './decode.ts'
 
 /** The beginning of an export of which these first bytes were fetched. */
-export async function headOfBytes(
+export async function readHeadFromBytes(
   bytes: Buffer,
   { name, isWhole, signal }: { readonly name: string; readonly isWhole: boolean; readonly signal: AbortSignal },
 ): Promise<Head> {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-init-'))
   try {
     await writeFile(join(folder, 'export'), bytes, { mode: 0o600 })
-    const head = await headOf(await exportFileAt(join(folder, 'export'), name), signal)
-    return isWhole ? head : { ...head, isWhole: false, endsLine: null }
+    const head = await readHead(await exportFileAt(join(folder, 'export'), name), signal)
+    return isWhole ? head : { ...head, isWhole: false, hasFinalLineEnd: null }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
 /** The beginning of an export in a file. */
-export async function headOf(file: ExportFile, signal: AbortSignal): Promise<Head> {
+export async function readHead(file: ExportFile, signal: AbortSignal): Promise<Head> {
   const decoded = decodeFile(file, ExportFormat.parse({}), { signal, secret: () => null })
-  const { bytes, isWhole } = await startOf(decoded)
-  const endsLine = isWhole ? endsInLineEnd(bytes) : await endOf(file, bytes)
-  return { name: file.name, bytes, isWhole, endsLine }
+  const { bytes, isWhole } = await readHeadBytes(decoded)
+  const hasFinalLineEnd = isWhole ? endsInLineEnd(bytes) : await endOf(file, bytes)
+  return { name: file.name, bytes, isWhole, hasFinalLineEnd }
 }
 
 /** The first bytes, and whether they are all. No more is asked for than needed, so that what unpacks to much costs little. */
-export async function startOf(chunks: AsyncIterable<Buffer>): Promise<{ bytes: Buffer; isWhole: boolean }> {
+export async function readHeadBytes(chunks: AsyncIterable<Buffer>): Promise<{ bytes: Buffer; isWhole: boolean }> {
   const pieces: Buffer[] = []
   let total = 0
   for await (const chunk of chunks) {

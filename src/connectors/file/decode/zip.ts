@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { type Entry, fromBufferPromise, fromFdPromise, type ZipFile } from 'yauzl'
 import { Failure } from '../../../errors.ts'
-import { type ExportFile, openAtOnce, readBytes } from '../export-file.ts'
+import { type ExportFile, openWithoutWaiting, readBytes } from '../export-file.ts'
 import { unreadable } from '../failures.ts'
 
 /** A zip is read from its end, so a zip that comes out of a decryption is kept in memory. This is the most that is kept. */
@@ -10,7 +10,7 @@ const keptBytes = 64 * 1024 * 1024
 /** Decompresses the only entry of a zip file. Ends normally only if its size and checksum are right. */
 export async function* unzipFile(file: ExportFile, signal: AbortSignal): AsyncGenerator<Buffer> {
   await checkUnchanged(file, signal)
-  await using handle = await openAtOnce(file.path)
+  await using handle = await openWithoutWaiting(file.path)
   yield* onlyEntry(() => fromFdPromise(handle.fd, { autoClose: false, lazyEntries: true }), file.name)
   await checkUnchanged(file, signal)
 }

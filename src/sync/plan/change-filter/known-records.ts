@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Filtered, Reading } from '../../../connectors/connector.ts'
+import type { FilterableRows, Reading } from '../../../connectors/connector.ts'
 import type { PlanContext } from '../../../identity/decide/decide.ts'
 import { coversEverybody } from '../../../identity/decide/decider.ts'
 import { fingerprint } from '../../../identity/digest.ts'
@@ -21,7 +21,7 @@ const fewest = 1000
 
 /** How an export is read beside what the last one left behind. */
 export type Sparing = {
-  readonly filtered: Filtered
+  readonly filtered: FilterableRows
   readonly filter: ChangeFilter
   /** A digest of everything that decides how records are read, besides themselves. */
   readonly rules: string
@@ -62,7 +62,7 @@ export async function spareReading(
   place: Place,
 ): Promise<Sparing | null> {
   const { connection, reading, rules: ofFeed, mapping, rows, key, context, runId, isWhole } = place
-  const { filtered } = reading
+  const { filterable: filtered } = reading
   // What checks need to know of records of a shape of their own is not kept.
   const isOfPeople = ofFeed.shape === undefined
   const canSpare = isOfPeople && mapping.severalRows === 'reject' && expressionsOf(mapping).length === 0
@@ -111,7 +111,7 @@ async function usableIndex(
 
 function rulesOf(
   { connection, reading, rules, mapping, answers, context }: Place,
-  { dialect }: Filtered,
+  { dialect }: FilterableRows,
   { version, sampleSize: telling }: NonNullable<SyncContext['indexing']>,
 ): string {
   const { absence, graceRuns, timeZone, future, outOfScope } = rules

@@ -1,4 +1,4 @@
-import type { RawRecord, RecordFilter, Stretch } from '../../../connectors/connector.ts'
+import type { RawRecord, RecordFilter, RecordRange } from '../../../connectors/connector.ts'
 import type { Decider } from '../../../identity/decide/decider.ts'
 import type { UnchangedPeople } from '../../../identity/decide/row-book.ts'
 import { compareKeys } from '../../../identity/digest.ts'
@@ -59,9 +59,10 @@ export class UnchangedRecords {
 
   /** Which records the source leaves out. */
   readonly filter: RecordFilter = {
-    leavesOutStretch: (text, start, line) => this.#leavesOutStretch(text, start, line),
-    leavesOut: (record) => this.#leavesOut(record),
-    giveUp: (goesOn) => this.#giveUp(goesOn),
+    skipRange: (text, start, line) => this.#leavesOutStretch(text, start, line),
+    shouldSkip: (record) => this.#leavesOut(record),
+    stop: () => this.#stop(),
+    fail: () => this.#fail(),
   }
 
   /** The people whose records were left out. Each has the number of an entry. */
@@ -144,7 +145,7 @@ export class UnchangedRecords {
     return this.#last?.findKey(identityId) ?? -1
   }
 
-  #leavesOutStretch(text: Buffer, start: number, line: number): Stretch | null {
+  #leavesOutStretch(text: Buffer, start: number, line: number): RecordRange | null {
     if (this.#isGivenUp || this.#last === null) return null
     const stretch = this.#last.expectedStretch()
     if (stretch === null || text.length - start < stretch.bytes) return null
@@ -171,12 +172,14 @@ export class UnchangedRecords {
     return false
   }
 
-  #giveUp(goesOn: boolean): void {
-    if (!goesOn || this.#total > 0) {
-      throw new UnsafeFilterError('the records of the export cannot be told apart for certain', false)
-    }
+  #stop(): void {
+    if (this.#total > 0) this.#fail()
     this.#isGivenUp = true
     this.#next.giveUp()
+  }
+
+  #fail(): never {
+    throw new UnsafeFilterError('the records of the export cannot be told apart for certain', false)
   }
 
   #mayLeaveOut(entry: number): boolean {

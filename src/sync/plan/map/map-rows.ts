@@ -133,7 +133,7 @@ export function mapRows(
 
 /** A record with a blank for each member that it lacks. What it holds as an object or a list stays unread, as do results of expressions. */
 function withBlanks(row: SourceRow, width: number): SourceRow {
-  const { groups = [] } = row
+  const { nonTextColumns: groups = [] } = row
   const values = row.values.map((cell, at) => cell ?? (at >= width || groups.includes(at) ? undefined : ''))
   return { ...row, values }
 }

@@ -4,7 +4,7 @@ import { errorCode } from '../../errors.ts'
 import type { Decision, SourceIdentity } from '../connector.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
-import { companionsOf, type Folder, versionIfThere } from './choice.ts'
+import { findCompanions, type Folder, findVersion } from './choice.ts'
 import { findMatches } from './matches.ts'
 import { moveInto, remove } from './move.ts'
 
@@ -17,16 +17,16 @@ const stamped =
  * since is left alone, so a second call does no harm. The export goes last: as long as it is there, a call that was broken off is made
  * up for by the next one, companions included.
  */
-export async function settleExport(
+export async function archiveExport(
   folder: Folder,
   source: SourceIdentity,
   decision: Decision,
   now = new Date(),
 ): Promise<void> {
   const fate = folder.settings.afterwards[decision]
-  const file = fate === 'keep' ? undefined : await findAgain(folder, source)
+  const file = fate === 'keep' ? undefined : await findUnchanged(folder, source)
   if (file) {
-    const companions = await companionsOf(file, folder.apart.suffixes)
+    const companions = await findCompanions(file, folder.excluded.suffixes)
     const settle =
       fate === 'delete' ? remove : (each: ExportFile) => moveInto(targetOf(folder, decision), each, stamp(now))
     for (const each of [...companions.map((companion) => companion.file), file]) await settle(each)
@@ -34,10 +34,10 @@ export async function settleExport(
   await prune(folder, now)
 }
 
-async function findAgain(folder: Folder, { name, version }: SourceIdentity): Promise<ExportFile | undefined> {
-  for (const { file, stats, link } of await findMatches(folder.pattern, folder.apart)) {
+async function findUnchanged(folder: Folder, { name, version }: SourceIdentity): Promise<ExportFile | undefined> {
+  for (const { file, stats, link } of await findMatches(folder.pattern, folder.excluded)) {
     if (file.name !== name || link !== null || !stats.isFile()) continue
-    if ((await versionIfThere(file)) === version) return file
+    if ((await findVersion(file)) === version) return file
   }
   return undefined
 }
@@ -63,14 +63,14 @@ async function prune(folder: Folder, now: Date): Promise<void> {
 }
 
 /** When Rollcall moved a file of that name here; null for any other file. */
-function movedAt(fileName: string, { pattern, apart }: Folder): number | null {
+function movedAt(fileName: string, { pattern, excluded }: Folder): number | null {
   const groups = stamped.exec(fileName)?.groups
   if (!groups) return null
   const { year, month, day, hour, minute, second, name = '' } = groups
   const ours =
     matchesGlob(name, basename(pattern.pattern)) ||
     name === basename(pattern.literal) ||
-    apart.suffixes.some((suffix) => name.endsWith(suffix))
+    excluded.suffixes.some((suffix) => name.endsWith(suffix))
   return ours ? Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) : null
 }
 

@@ -1,15 +1,15 @@
 import { appendFile, chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { folderOf } from '../../../src/connectors/folder/choice.ts'
-import { CsvSource } from '../../../src/connectors/folder/settings.ts'
-import { settleExport } from '../../../src/connectors/folder/settle.ts'
+import { resolveFolder } from '../../../src/connectors/folder/choice.ts'
+import { FolderSource } from '../../../src/connectors/folder/settings.ts'
+import { archiveExport } from '../../../src/connectors/folder/archive.ts'
 import { startChild } from '../../helpers/servers/children.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 import {
   asNobody,
   type FolderSettings,
-  folderConnector,
+  connectorFor,
   folderElsewhere,
   identityOf,
   openIn,
@@ -99,7 +99,7 @@ describe('an export that was read', () => {
     await using folder = await exportFolder()
     await folder.write('people.csv', header)
 
-    const killed = startChild(new URL('children/settle-and-die.ts', import.meta.url), folder.path)
+    const killed = startChild(new URL('children/archive-and-die.ts', import.meta.url), folder.path)
     await killed.finish()
     const before = await readdir(join(folder.path, 'archive'))
     await settled(folder, archiving, 'accepted')
@@ -115,7 +115,7 @@ describe('an export that was read', () => {
     await folder.write('people.csv', header)
     await folder.write('people.done', 'done')
     const identity = identityOf(await openIn(folder, { complete }))
-    await startChild(new URL('children/settle-and-die.ts', import.meta.url), folder.path, '1', '.done').finish()
+    await startChild(new URL('children/archive-and-die.ts', import.meta.url), folder.path, '1', '.done').finish()
     const before = (await readdir(folder.path)).filter((name) => name.startsWith('people'))
 
     await settleIn(folder, { ...archiving, complete }, identity, 'accepted')
@@ -280,11 +280,11 @@ describe('an archive', () => {
 test('the connector settles by the real clock', async () => {
   await using folder = await exportFolder()
   await folder.write('people.csv', header)
-  const connector = folderConnector(folder, archiving)
+  const connector = connectorFor(folder, archiving)
   const reading = await openIn(folder, archiving)
   await rowsOf(reading)
 
-  await connector.closeReading?.(identityOf(reading), 'accepted')
+  await connector.archive?.(identityOf(reading), 'accepted')
 
   const day = new Date().toISOString().slice(0, 10)
   expect(await readdir(join(folder.path, 'archive'))).toEqual([
@@ -304,8 +304,8 @@ async function settleIn(
   identity: ReturnType<typeof identityOf>,
   outcome: 'accepted' | 'refused',
 ): Promise<void> {
-  const source = CsvSource.parse({ type: 'csv', path: '*.csv', mode: 'snapshot', ...settings })
-  await settleExport(folderOf(source, folder.path), identity, outcome, now)
+  const source = FolderSource.parse({ type: 'csv', path: '*.csv', mode: 'snapshot', ...settings })
+  await archiveExport(resolveFolder(source, folder.path), identity, outcome, now)
 }
 
 async function tree(path: string): Promise<readonly string[]> {

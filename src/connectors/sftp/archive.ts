@@ -3,12 +3,12 @@ import { posix } from 'node:path'
 import type { SourceIdentity } from '../connector.ts'
 import { companionNames } from '../file/completeness.ts'
 import { unreadable } from '../file/failures.ts'
-import { inFolder, type RemoteFile, remotePattern, toRemoteFile } from './matches.ts'
+import { joinRemotePath, type RemoteFile, parseRemotePattern, toRemoteFile } from './matches.ts'
 import type { SftpSession } from './session.ts'
 
 const nameAttempts = 1000
 
-export type Settlement = {
+export type ArchiveRequest = {
   readonly path: string
   readonly source: SourceIdentity
   /** The folder it is moved to, relative to the folder of the export; null deletes it. */
@@ -22,13 +22,13 @@ export type Settlement = {
  * Moves or deletes the export that was read, and its companions. An export that is gone or has changed since is left alone. It goes last:
  * as long as it is there, a call that was broken off is made up for by the next one, companions included.
  */
-export async function settleRemote(session: SftpSession, settlement: Settlement): Promise<void> {
+export async function archiveRemoteExport(session: SftpSession, settlement: ArchiveRequest): Promise<void> {
   const { path, source, target, suffixes, now } = settlement
-  const { folder } = remotePattern(path)
+  const { folder } = parseRemotePattern(path)
   const file = await fileAt(session, folder, source.name)
   if (file?.version !== source.version) return
   const archive =
-    target === null ? null : await madeFolder(session, target.startsWith('/') ? target : inFolder(folder, target))
+    target === null ? null : await madeFolder(session, target.startsWith('/') ? target : joinRemotePath(folder, target))
   const companions: RemoteFile[] = []
   for (const name of suffixes.flatMap((suffix) => companionNames(source.name, suffix))) {
     const companion = await fileAt(session, folder, name)
@@ -46,7 +46,7 @@ export async function settleRemote(session: SftpSession, settlement: Settlement)
 }
 
 async function fileAt(session: SftpSession, folder: string, name: string): Promise<RemoteFile | undefined> {
-  const stats = await session.stats(inFolder(folder, name))
+  const stats = await session.stats(joinRemotePath(folder, name))
   return stats?.kind === 'file' ? toRemoteFile(folder, { name, ...stats }) : undefined
 }
 
@@ -62,7 +62,7 @@ async function madeFolder(session: SftpSession, path: string): Promise<string> {
 }
 
 async function removeAside(session: SftpSession, folder: string, file: RemoteFile): Promise<void> {
-  const aside = inFolder(folder, `.rollcall-${randomUUID()}`)
+  const aside = joinRemotePath(folder, `.rollcall-${randomUUID()}`)
   if (await take(session, { file, folder, to: aside })) await session.remove(aside)
 }
 
@@ -90,7 +90,7 @@ async function freeName(
   { archive, name, stamp }: { readonly archive: string; readonly name: string; readonly stamp: string },
 ): Promise<string> {
   for (let number = 1; number <= nameAttempts; number += 1) {
-    const path = inFolder(archive, number === 1 ? `${stamp}-${name}` : `${stamp}-${number}-${name}`)
+    const path = joinRemotePath(archive, number === 1 ? `${stamp}-${name}` : `${stamp}-${number}-${name}`)
     if (!(await session.stats(path))) return path
   }
   const what = `${archive} on ${session.server} holds ${nameAttempts} files named ${stamp}-…-${name}`

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, symlink, utimes, writeFile } from 'node:fs/pr
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { toRemoteFile } from '../../../src/connectors/sftp/matches.ts'
-import { type Settlement, settleRemote } from '../../../src/connectors/sftp/settle.ts'
+import { type ArchiveRequest, archiveRemoteExport } from '../../../src/connectors/sftp/archive.ts'
 import { failureOf, sessionOn } from '../../helpers/sources/sftp.ts'
 import { type SshServer, sshServer } from '../../helpers/sources/ssh-server.ts'
 
@@ -164,10 +164,10 @@ async function identityOf(server: SshServer, name = 'people.csv') {
   return { name, bytes: stats.bytes, version: toRemoteFile('.', { name, ...stats }).version }
 }
 
-async function settle(server: SshServer, settlement: Partial<Settlement> = {}): Promise<void> {
+async function settle(server: SshServer, settlement: Partial<ArchiveRequest> = {}): Promise<void> {
   const source = settlement.source ?? (await identityOf(server))
   await using session = await sessionOn(server)
-  await settleRemote(session, { path: '*.csv', target: 'archive', suffixes: [], now, ...settlement, source })
+  await archiveRemoteExport(session, { path: '*.csv', target: 'archive', suffixes: [], now, ...settlement, source })
 }
 
 async function namesIn(server: SshServer, folder = '.'): Promise<string[]> {

@@ -4,31 +4,31 @@ import {
   type NamedSource,
   readSecretFile,
   secretFileReference,
-  usableSettings,
+  requireSettings,
 } from '../discovery.ts'
-import { headOfBytes, startOf } from '../file/decode/head.ts'
+import { readHeadFromBytes, readHeadBytes } from '../file/decode/head.ts'
 import { resolveHost } from './addresses.ts'
 import { openHttpClient } from './fetch.ts'
-import { HttpSource, namesThisMachine } from './settings.ts'
+import { HttpSource, isLocalHost } from './settings.ts'
 
 /** Looks at the CSV export at an address. */
-export async function lookAtHttp(
-  { at: address, secretFile }: NamedSource,
+export async function previewHttp(
+  { location: address, secretFile }: NamedSource,
   options: DiscoveryOptions,
 ): Promise<ExportPreview> {
   const url = new URL(address)
   const bearer = secretFile === undefined ? null : await readSecretFile(secretFile, options)
-  const own = namesThisMachine(url) ? { allowPrivate: true } : {}
+  const own = isLocalHost(url) ? { allowPrivate: true } : {}
   const at = { type: 'http', url: url.href, format: 'csv', ...own }
-  const source = usableSettings(HttpSource.safeParse({ ...at, mode: 'snapshot', ...(bearer !== null && { bearer }) }))
-  const { folder, signal } = options
+  const source = requireSettings(HttpSource.safeParse({ ...at, mode: 'snapshot', ...(bearer !== null && { bearer }) }))
+  const { configFolder, signal } = options
   const secret = (path: string) => (path === 'bearer' && bearer !== null ? { read: async () => bearer } : null)
-  const place = { baseDir: folder, spoolDir: folder, secret }
+  const place = { baseDir: configFolder, spoolDir: configFolder, secret }
   await using client = await openHttpClient(source, { place, resolve: resolveHost, signal })
   const { body } = await client.get(url, { where: `${url.origin}${url.pathname}` })
-  const { bytes, isWhole } = await startOf(body)
+  const { bytes, isWhole } = await readHeadBytes(body)
   const name = url.pathname.split('/').findLast((part) => part !== '') ?? url.hostname
-  const head = await headOfBytes(bytes, { name, isWhole, signal })
+  const head = await readHeadFromBytes(bytes, { name, isWhole, signal })
   const bearerOf = secretFile === undefined ? {} : { bearer: secretFileReference(secretFile, options) }
-  return { head, source: { ...at, ...bearerOf }, later: null }
+  return { head, source: { ...at, ...bearerOf }, laterExports: null }
 }

@@ -6,9 +6,9 @@ import {
   type NamedSource,
   readSecretFile,
   secretFileReference,
-  usableSettings,
+  requireSettings,
 } from '../discovery.ts'
-import { headOfBytes } from '../file/decode/head.ts'
+import { readHeadFromBytes } from '../file/decode/head.ts'
 import { chooseExport } from './choice.ts'
 import { readStart } from './fetch.ts'
 import { loadSftp } from './load.ts'
@@ -16,8 +16,8 @@ import type { SftpSession } from './session.ts'
 import { SftpSource } from './settings.ts'
 
 /** Looks at the newest export on an SFTP server. */
-export async function lookAtSftp(
-  { at: address, secretFile, hostKey }: NamedSource,
+export async function previewSftp(
+  { location: address, secretFile, hostKey }: NamedSource,
   options: DiscoveryOptions,
 ): Promise<ExportPreview> {
   const url = new URL(address)
@@ -39,18 +39,18 @@ export async function lookAtSftp(
     path: remotePath(url),
   }
   const quiet = { quietSeconds: 0 }
-  const source = usableSettings(SftpSource.safeParse({ ...at, [setting]: secret, mode: 'snapshot', complete: quiet }))
+  const source = requireSettings(SftpSource.safeParse({ ...at, [setting]: secret, mode: 'snapshot', complete: quiet }))
   const { signal } = options
   const { connectSftp } = await loadSftp()
   const known = (name: string) => (name === setting ? { read: async () => secret } : null)
   await using session = await connectSftp(source, { secret: known, signal })
   const path = await exportsIn(session, source.path)
-  const chosen = await chooseExport(session, { ...source, path }, { taken: async () => new Set(), signal })
+  const chosen = await chooseExport(session, { ...source, path }, { findDecided: async () => new Set(), signal })
   if (chosen === null) throw new Error('the newest export is always chosen')
   const bytes = await readStart(session, chosen.file.path, headBytes)
   const isWhole = bytes.length === chosen.file.bytes
-  const head = await headOfBytes(bytes, { name: chosen.file.name, isWhole, signal })
-  return { head, source: { ...at, path, [setting]: secretFileReference(secretFile, options) }, later: null }
+  const head = await readHeadFromBytes(bytes, { name: chosen.file.name, isWhole, signal })
+  return { head, source: { ...at, path, [setting]: secretFileReference(secretFile, options) }, laterExports: null }
 }
 
 function remotePath({ pathname }: URL): string {
