@@ -59,7 +59,7 @@ target come first, then the settings of single types.
 /** The page docs/settings.md: every setting with its values, its default and its meaning. */
 export function settingsPage(): string {
   const all = settingsOf(Schema.parse(jsonSchema()), '')
-  const sections = [...Map.groupBy(withoutRepeats(all), sectionOf)]
+  const sections = [...Map.groupBy(foldLimits(withoutRepeats(all)), sectionOf)]
   return [head, ...sections.map(([title, settings]) => `## ${title}\n\n${table(settings)}`)].join('\n')
 }
 
@@ -112,6 +112,24 @@ function withoutRepeats(settings: readonly Setting[]): Setting[] {
     if (found === undefined || !said) return [setting]
     const isTop = path.split('.').length === found.base.split('.').length + 1
     return isTop ? [{ ...setting, meaning: `${setting.meaning} ${found.words}` }] : []
+  })
+}
+
+/** The count and the share of a limit go into the row of the limit; docs/guards.md says what it counts. */
+function foldLimits(settings: readonly Setting[]): Setting[] {
+  const limitOf = ({ path }: Setting) => /^(.*\.guards\.(?!unusual)\w+)\.(?:count|share)$/.exec(path)?.[1]
+  const parts = Map.groupBy(settings, limitOf)
+  return settings.flatMap((setting) => {
+    if (limitOf(setting) !== undefined) return []
+    const [count, share] = parts.get(setting.path) ?? []
+    if (count === undefined || share === undefined) return [setting]
+    return [
+      {
+        ...setting,
+        values: `count ${count.values}, share ${share.values}`,
+        meaning: 'See [guards](guards.md#limits).',
+      },
+    ]
   })
 }
 
