@@ -42,7 +42,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['rollcall run @held --show-values', 'the held run, with names'],
     ['rollcall run 5f0c5a52 --follow', 'stay until the run has come to rest'],
   ],
-  problems: [['rollcall problems', 'who is not served, and why']],
+  problems: [['rollcall problems', 'who needs attention, and why']],
   unblock: [['rollcall unblock --connection hr', 'try the platform again now']],
   pause: [
     ['rollcall pause hr --reason "HR moves to another system" --until 2026-12-01', 'let no schedule start a run'],

@@ -7,8 +7,8 @@ import type {
   FieldTimes,
   HeldDeparture,
   IdentityRecord,
-  Origin,
   Observation,
+  Origin,
   UnlistedValue,
 } from '../identity/record.ts'
 import type { ProcessInfo } from './process-info.ts'
@@ -139,7 +139,7 @@ export type Verification = Differences & {
 /** How many people only the platform knows and takes for employed, and how many others of them have left there. */
 export type ForeignCounts = { readonly people: number; readonly separated: number }
 
-/** How many people are not served as their source says, how many of them may have left, and of how many rows the person is unknown. */
+/** How many people are blocked, how many of them may have left, and of how many rows the person is unknown. */
 export type BlockedPeopleCounts = { readonly people: number; readonly leavers: number; readonly rows: number }
 
 export type Answer = {
@@ -180,7 +180,7 @@ type RunsTable = {
   warnings: NullableJson<string[]>
   end_keys: NullableJson<readonly string[]>
   verification: NullableJson<Verification>
-  unserved: NullableJson<BlockedPeopleCounts>
+  blocked_people: NullableJson<BlockedPeopleCounts>
   reason: string | null
   failure: string | null
   created_at: Date
@@ -449,7 +449,7 @@ export type StoreSchema = {
     unlisted: NullableJson<UnlistedValue>
     times: number
     accepted_times: Generated<number>
-    unserved: boolean
+    is_blocking: boolean
     run_id: string
     first_at: Date
     last_at: Date

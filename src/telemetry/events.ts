@@ -225,7 +225,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
       'platform.readable',
       'what is sent to the platform can be read and changed on the way: write https:// in platform.baseUrl',
     ),
-    settingOutdated: tells('warn', 'setting.outdated', 'a setting has no effect any more: take it out'),
+    settingOutdated: tells('warn', 'setting.outdated', 'a setting is outdated, and the next release refuses it'),
     accessOpened: tells('info', 'access.opened', 'control API and console are served to those who sign in'),
     accessImpossible: tells(
       'warn',

@@ -31,7 +31,7 @@ test('with --strict, people whose rows cannot be read are no success', async () 
   const mended = await work.run('sync', '--strict')
 
   expect([plain.exit, strict.exit, mended.exit]).toEqual([0, 70, 0])
-  expect(strict.stderr).toContain('! 1 person is not served as HR says')
+  expect(strict.stderr).toContain('! 1 person needs attention')
 })
 
 describe('a command that cannot be understood ends with 2', () => {

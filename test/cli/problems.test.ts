@@ -45,20 +45,21 @@ test('the same broken rows every night are never out of sight, hold nothing, and
   const third = await at.run('sync')
 
   const listed = await at.run('problems')
-  const { document } = await at.json<{ unserved: object[] }>('problems')
+  const { document } = await at.json<{ blockedPeople: object[]; unserved: object[] }>('problems')
   const status = await at.run('status')
 
-  const line = `! acme: 5 people are not served as HR says, 1 of them may have left: rollcall --config ${at.configFile} problems`
+  const line = `! acme: 5 people need attention, 1 of them may have left: rollcall --config ${at.configFile} problems`
   expect([second, third].map(({ exit }) => exit)).toEqual([0, 0])
   expect(second.stdout).toContain(`1 change delivered`)
   expect(second.stdout).toContain(line)
   expect(third.stdout).toBe(`✔ acme: nothing to change (21 unchanged, 5 rows with bad cells)\n${line}\n`)
   expect(listed.stdout.split('\n').slice(0, 3)).toEqual([
-    'People who are not served as HR says',
+    'People who need attention',
     expect.stringMatching(/^CONNECTION +KEY +LEAVER +LOST +FOR +LINE +REASON$/),
     expect.stringMatching(/^acme +E0004 +may have left +field .*people\.csv:19 +Leaving Date: /),
   ])
-  expect(document.unserved.length).toBe(5)
+  expect(document.blockedPeople.length).toBe(5)
+  expect(document.unserved).toEqual(document.blockedPeople)
   expect(status.stdout).toContain(line.slice(line.indexOf('5 people')))
 })
 
@@ -72,19 +73,19 @@ test('a status that contradicts the leaving date is listed with both facts, in t
   const person = await at.run('person', 'E0003')
   await at.hrSays(change(staff(5), { id: 'E0003', left: '2026-06-30', status: 'Inactive' }))
   const second = await at.run('sync', '--strict')
-  const { document } = await at.json<{ unserved: object[] }>('problems')
+  const { document } = await at.json<{ blockedPeople: object[] }>('problems')
 
   const reason =
     'the status says employed, and the last day of employment, 2026-06-30, is over: the person stays separated; ask HR which is right'
   expect(first.exit).toBe(70)
-  expect(first.stdout).toContain('! acme: 1 person is not served as HR says: rollcall')
+  expect(first.stdout).toContain('! acme: 1 person needs attention: rollcall')
   expect(listed.stdout.split('\n').slice(2)).toEqual([
     expect.stringMatching(new RegExp(`^acme +E0003 +- +nothing .*people\\.csv:4 +${reason}$`)),
     '',
   ])
   expect(listed.stdout).not.toContain('reject')
   expect(person.stdout).toContain(`people.csv:4: ${reason}`)
-  expect([second.exit, document.unserved]).toEqual([0, []])
+  expect([second.exit, document.blockedPeople]).toEqual([0, []])
 })
 
 test('people whom only the platform knows are told after a sync, in status, as a failure with --strict, and separated by a command', async () => {

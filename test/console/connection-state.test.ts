@@ -10,7 +10,7 @@ const settled = {
   name: 'acme',
   people: { desired: 40, separated: 2, due: 0 },
   problems: { refused: nobody, undelivered: nobody },
-  unserved: { people: 0, leavers: 0, rows: 0 },
+  blockedPeople: { people: 0, leavers: 0, rows: 0 },
   foreign: { people: 0, separated: 3 },
   inDoubt: null,
   inbox: { pending: 0, held: 0, rejected: 0 },
@@ -34,8 +34,8 @@ test.each<[string, Partial<ConnectionStatus>]>([
   ['Rejected', { last: { ...lastRun, state: 'rejected', reason: 'a test export' } }],
   ['Cancelled', { last: { ...lastRun, state: 'cancelled' } }],
   ['Failed', { last: { ...lastRun, state: 'failed' } }],
-  ['With problems', { unserved: { people: 1, leavers: 1, rows: 0 } }],
-  ['With problems', { unserved: { people: 0, leavers: 0, rows: 1 } }],
+  ['With problems', { blockedPeople: { people: 1, leavers: 1, rows: 0 } }],
+  ['With problems', { blockedPeople: { people: 0, leavers: 0, rows: 1 } }],
   ['With problems', { foreign: { people: 1, separated: 0 } }],
   ['With problems', { inbox: { pending: 0, held: 0, rejected: 1 } }],
   ['Behind', { inbox: { pending: 1, held: 0, rejected: 0 } }],
@@ -56,9 +56,7 @@ test('a delivery that does not move says why', () => {
 })
 
 test('people whose departure is held back are not called unreadable', () => {
-  const { text } = connectionState({ ...settled, unserved: { people: 2, leavers: 1, rows: 1 } }, now, [])
+  const { text } = connectionState({ ...settled, blockedPeople: { people: 2, leavers: 1, rows: 1 } }, now, [])
 
-  expect(String(text)).toBe(
-    '2 people and 1 row without a readable key are not served as HR says; the others are delivered.',
-  )
+  expect(String(text)).toBe('2 people and 1 row without a readable key need attention; the others are delivered.')
 })

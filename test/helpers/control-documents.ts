@@ -1,10 +1,10 @@
 import type {
+  BlockedPerson,
   ChangeView,
   Counts,
   PlanDocument,
   Problem,
   Run,
-  BlockedPerson,
 } from '../../src/contract/control/shapes.ts'
 import { tally } from '../../src/identity/decide/tally.ts'
 
@@ -64,7 +64,7 @@ export function runDocument(given: Partial<Run> = {}): Run {
     also: [],
     ridesWith: null,
     verification: null,
-    unserved: null,
+    blockedPeople: null,
     inDoubt: null,
     sent: { upsert: { requests: 1, people: 3 }, update: { requests: 1, people: 1 }, delete: none, session: none },
     confirmed: 4,
@@ -107,8 +107,8 @@ export function problemDocument(given: Partial<Problem> = {}): Problem {
   }
 }
 
-/** A person who is not served as HR says; one with an unreadable leaving date unless said otherwise. */
-export function unservedDocument(given: Partial<BlockedPerson> = {}): BlockedPerson {
+/** A blocked person; one with an unreadable leaving date unless said otherwise. */
+export function blockedPersonDocument(given: Partial<BlockedPerson> = {}): BlockedPerson {
   return {
     connection: 'acme',
     identityId: '1222',

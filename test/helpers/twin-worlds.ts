@@ -106,7 +106,7 @@ export async function outcomeOf({ sync }: World, run: Run) {
     guards: run.guards,
     warnings: run.warnings,
     plan: await rows(
-      'select mode, as_of, rows, records, fields, end_keys, people_counts, known_people, digest, unserved from runs where id = :run',
+      'select mode, as_of, rows, records, fields, end_keys, people_counts, known_people, digest, blocked_people from runs where id = :run',
     ),
     changes: await rows(`
       select identity_id, kind, record, fields, inferred, carried, origin, state, batch from changes where run_id = :run order by 1`),
@@ -116,7 +116,7 @@ export async function outcomeOf({ sync }: World, run: Run) {
       select line, column_name, reason, identity_id, cell_only, may_leave, fingerprint, unlisted from rejects
       where run_id = :run order by seq`),
     standing: await rows(`
-      select fingerprint, identity_id, line, reason, times, accepted_times, unserved from known_faults order by 1`),
+      select fingerprint, identity_id, line, reason, times, accepted_times, is_blocking from known_faults order by 1`),
     roster: await rows('select * from roster order by identity_id'),
     behind: await rows('select identity_id, confirmed from out_of_sync order by 1'),
     leavers: await rows(`

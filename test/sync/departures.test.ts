@@ -45,7 +45,7 @@ async function causesOf(world: World): Promise<Set<string>> {
   return new Set(verdicts.flatMap(({ name, ok }) => (ok ? [] : [name])))
 }
 
-/** Everybody who is named to a person tonight: in the problems, among those who are not served, or by a plan that is held. */
+/** Everybody who is named to a person tonight: in the problems, among those who are blocked, or by a plan that is held. */
 async function named(world: World): Promise<Set<string>> {
   const { db } = world.sync.store
   const { now } = world.clock

@@ -3,11 +3,12 @@ import { Alert, AlertChannel, AlertTest } from '../../src/contract/control/alert
 import { AuditKeyReplaced, AuditVerification } from '../../src/contract/control/audit.ts'
 import { ForeignPerson } from '../../src/contract/control/foreign.ts'
 import { HeldBack, HoldBack } from '../../src/contract/control/hold-backs.ts'
-import { KeyAnswer, KeyPair, AnsweredKeys } from '../../src/contract/control/keys.ts'
+import { AnsweredKeys, KeyAnswer, KeyPair } from '../../src/contract/control/keys.ts'
 import { Leaver, LeaverReport } from '../../src/contract/control/leavers.ts'
 import { PauseState } from '../../src/contract/control/pauses.ts'
 import { PersonSearchResult } from '../../src/contract/control/people.ts'
 import {
+  BlockedPerson,
   ChangeView,
   ClassifiedValue,
   FieldChange,
@@ -22,7 +23,6 @@ import {
   Run,
   RunSummary,
   Status,
-  BlockedPerson,
   Verdict,
   Verification,
 } from '../../src/contract/control/shapes.ts'
@@ -95,7 +95,7 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderSummary: RunSummary,
   renderTokens: z.object({ tokens: z.array(TokenView) }),
   renderUnblocked: z.object({ connection: text, wasBlocked: z.boolean(), due: z.number() }),
-  renderUnserved: z.array(BlockedPerson),
+  renderBlockedPeople: z.array(BlockedPerson),
   renderValues: z.array(ClassifiedValue),
   renderVerification: Verification,
   renderVerified: AuditVerification,

@@ -11,7 +11,7 @@ import { silentEvents } from '../../telemetry/events.ts'
 import { escapeJson, escapeLines } from '../../text/escape.ts'
 import { version } from '../../version.ts'
 import { shownConfiguration } from '../doctor/configuration.ts'
-import { problemsPart, runPart, statusPart, unservedPart } from '../doctor/parts.ts'
+import { blockedPeoplePart, problemsPart, runPart, statusPart } from '../doctor/parts.ts'
 import { createScrub, type Scrub } from '../doctor/scrub.ts'
 import { pluralize, type Paint, escapeText } from '../render/text.ts'
 import { daemonForCheck } from '../session/daemon-for-check.ts'
@@ -99,8 +99,8 @@ async function gather(config: Config, scrub: Scrub, signal: AbortSignal): Promis
   await add('problems.json', async () =>
     problemsPart((await control().listProblems({ query: { limit: entriesLookedAt } })).data, scrub),
   )
-  await add('unserved.json', async () =>
-    unservedPart((await control().listUnserved({ query: { limit: entriesLookedAt } })).data, scrub),
+  await add('blocked-people.json', async () =>
+    blockedPeoplePart((await control().listBlockedPeople({ query: { limit: entriesLookedAt } })).data, scrub),
   )
   await add('store.json', async () => await control().diagnose({}))
   return parts

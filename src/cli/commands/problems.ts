@@ -1,9 +1,9 @@
 import type { ForeignPerson } from '../../contract/control/foreign.ts'
 import type { Leaver } from '../../contract/control/leavers.ts'
-import type { InboxEvent, Problem, BlockedPerson } from '../../contract/control/shapes.ts'
+import type { BlockedPerson, InboxEvent, Problem } from '../../contract/control/shapes.ts'
 import { renderEvents } from '../render/events.ts'
 import { renderLeavers } from '../render/leavers.ts'
-import { renderForeign, renderProblems, renderUnserved } from '../render/status.ts'
+import { renderBlockedPeople, renderForeign, renderProblems } from '../render/status.ts'
 import type { Paint } from '../render/text.ts'
 import { allEvents, allPages } from '../session/pages.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
@@ -18,8 +18,8 @@ export async function problems(options: ProblemsOptions): Promise<number> {
     const found = await allPages((after?: string) =>
       control.listProblems({ query: { connection, after, limit: 1000, values } }),
     )
-    const unserved = await allPages((after?: string) =>
-      control.listUnserved({ query: { connection, after, limit: 1000, values } }),
+    const blockedPeople = await allPages((after?: string) =>
+      control.listBlockedPeople({ query: { connection, after, limit: 1000, values } }),
     )
     const foreign = await allPages((after?: string) =>
       control.listForeign({ query: { connection, after, limit: 1000 } }),
@@ -31,7 +31,9 @@ export async function problems(options: ProblemsOptions): Promise<number> {
     const events = await Promise.all(names.map((name) => allEvents(control, name, 'rejected')))
     const document = {
       problems: found.sort(byUrgency),
-      unserved: unserved.sort(byUrgency),
+      blockedPeople: blockedPeople.sort(byUrgency),
+      // Deprecated: removed after 0.1.
+      unserved: blockedPeople,
       foreign,
       notEffective,
       events: events.flat(),
@@ -43,21 +45,21 @@ export async function problems(options: ProblemsOptions): Promise<number> {
 
 type Lists = {
   readonly problems: readonly Problem[]
-  readonly unserved: readonly BlockedPerson[]
+  readonly blockedPeople: readonly BlockedPerson[]
   readonly foreign: readonly ForeignPerson[]
   readonly notEffective: readonly Leaver[]
   readonly events: readonly InboxEvent[]
 }
 
-/** Each list under its title. Only where somebody is not served or only the platform knows them, it goes without saying that there are no problems. */
+/** Each list under its title. The sentence that there are no problems is left out if another list is not empty. */
 function renderLists(lists: Lists, paint: Paint): string {
-  const { unserved, foreign, notEffective, events } = lists
-  const isSaid = lists.problems.length > 0 || unserved.length + foreign.length === 0
+  const { blockedPeople, foreign, notEffective, events } = lists
+  const isSaid = lists.problems.length > 0 || blockedPeople.length + foreign.length === 0
   const titled = (all: readonly unknown[], title: string, render: () => string) =>
     all.length === 0 ? [] : [`${paint('bold', title)}\n${render()}`]
   return [
     ...(isSaid ? [renderProblems(lists.problems, paint)] : []),
-    ...titled(unserved, 'People who are not served as HR says', () => renderUnserved(unserved, paint)),
+    ...titled(blockedPeople, 'People who need attention', () => renderBlockedPeople(blockedPeople, paint)),
     ...titled(foreign, 'People known only to the platform', () => renderForeign(foreign, paint)),
     ...titled(notEffective, 'Leavers acknowledged but not effective', () => renderLeavers(notEffective, paint)),
     ...titled(events, 'Events that could not be understood', () => renderEvents(events, paint)),

@@ -1,4 +1,4 @@
-import type { Problem, Run, Status, BlockedPerson } from '../../contract/control/shapes.ts'
+import type { BlockedPerson, Problem, Run, Status } from '../../contract/control/shapes.ts'
 import type { Scrub } from './scrub.ts'
 
 const namedPeople = 10
@@ -6,7 +6,8 @@ const namedPeople = 10
 /** A run in numbers: no text that a person or a source has written. */
 export function runPart(run: Run, scrub: Scrub) {
   const { id, connection, trigger, feed, mode, state, failure, counts, rows, records, sent, confirmed, problems } = run
-  const { remaining, unserved, inDoubt, createdAt, startedAt, finishedAt, expiresAt, durationMs, configuration } = run
+  const { remaining, blockedPeople, inDoubt, createdAt, startedAt, finishedAt, expiresAt, durationMs, configuration } =
+    run
   return {
     ...{
       id,
@@ -24,7 +25,7 @@ export function runPart(run: Run, scrub: Scrub) {
       problems,
       remaining,
     },
-    ...{ unserved, inDoubt, createdAt, startedAt, finishedAt, expiresAt, durationMs, configuration },
+    ...{ blockedPeople, inDoubt, createdAt, startedAt, finishedAt, expiresAt, durationMs, configuration },
     decidedBy: run.decidedBy === null ? null : scrub.person(run.decidedBy),
     moved: run.moved !== null,
     heldPart: run.heldPart,
@@ -72,9 +73,9 @@ export function problemsPart(problems: readonly Problem[], scrub: Scrub) {
 }
 
 /** Rows and cells that cannot be read, by column, and rows that contradict themselves. */
-export function unservedPart(unserved: readonly BlockedPerson[], scrub: Scrub) {
+export function blockedPeoplePart(blockedPeople: readonly BlockedPerson[], scrub: Scrub) {
   return byCause(
-    unserved,
+    blockedPeople,
     ({ connection, column, cellOnly, contradicts, leaver, accepted }) => ({
       ...{ connection, column, cellOnly, contradicts, leaver, accepted },
     }),

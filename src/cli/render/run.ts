@@ -1,13 +1,13 @@
 import { feedTexts } from '../../contract/control/feed-texts.ts'
 import type { Counts, InDoubtCounts, Run, Verification } from '../../contract/control/shapes.ts'
 import { renderGuards, renderWarnings } from './plan.ts'
-import { countsText, doubtText, foreignText, peopleAndRows, unservedText } from './tallies.ts'
+import { blockedPeopleText, countsText, doubtText, foreignText, peopleAndRows } from './tallies.ts'
 import {
   aligned,
   pluralize,
   duration,
-  listed,
   formatInstant,
+  listed,
   number,
   type Paint,
   roomIn,
@@ -133,13 +133,13 @@ export function renderRunLine(run: Run, paint: Paint): string {
 /** The lines that a command ends with when a run has come to rest, and what may be done about it. */
 export function renderOutcome(run: Run, paint: Paint): string {
   const isAccepted = accepted.has(run.state)
-  const unserved = run.unserved !== null && isAccepted ? unservedText(run.unserved) : []
+  const blockedPeople = run.blockedPeople !== null && isAccepted ? blockedPeopleText(run.blockedPeople) : []
   const { foreign = 0, separated = 0 } = run.verification ?? {}
   return [
     outcomeLines(run, paint),
     ...[
       ...foundText(run),
-      ...unserved,
+      ...blockedPeople,
       ...(isAccepted ? foreignText({ people: foreign, separated }) : []),
       ...doubtText(run.inDoubt),
     ].map((line) => `${paint('yellow', '!')} ${run.connection}: ${line}`),
@@ -227,7 +227,7 @@ function runFacts(run: Run): string[][] {
     ['sent', sentText(run)],
     ['confirmed', run.confirmed > 0 ? pluralize(run.confirmed, 'change') : null],
     ['problems', run.problems > 0 ? number(run.problems) : null],
-    ['not served', (run.unserved && peopleAndRows(run.unserved)) || null],
+    ['need attention', (run.blockedPeople && peopleAndRows(run.blockedPeople)) || null],
     ['in doubt', run.inDoubt && inDoubtText(run.inDoubt)],
     ['remaining', run.remaining > 0 ? pluralize(run.remaining, 'change') : null],
     ['expires', run.state === 'held' && run.expiresAt ? formatInstant(run.expiresAt) : null],

@@ -1,7 +1,7 @@
 import type { ForeignPerson } from '../../contract/control/foreign.ts'
 import { processRoles } from '../../contract/control/process-roles.ts'
 import type { ProcessRole } from '../../contract/control/processes.ts'
-import type { ConnectionStatus, Problem, Run, Status, BlockedPerson } from '../../contract/control/shapes.ts'
+import type { BlockedPerson, ConnectionStatus, Problem, Run, Status } from '../../contract/control/shapes.ts'
 import { alertLines } from './alerts.ts'
 import { countsText, peopleNotInStep } from './tallies.ts'
 import { age, aligned, pluralize, headed, formatInstant, number, type Paint, shortId, escapeText } from './text.ts'
@@ -125,9 +125,9 @@ export function renderForeign(foreign: readonly ForeignPerson[], paint: Paint): 
 }
 
 /** The people whose rows, or cells of them, cannot be read or contradict each other, a line for each fault, in the order given. */
-export function renderUnserved(unserved: readonly BlockedPerson[], paint: Paint): string {
-  const withNames = unserved.some(({ name }) => name !== undefined)
-  const rows = unserved
+export function renderBlockedPeople(blockedPeople: readonly BlockedPerson[], paint: Paint): string {
+  const withNames = blockedPeople.some(({ name }) => name !== undefined)
+  const rows = blockedPeople
     .slice(0, problemsShown)
     .map((one) => [
       one.connection,
@@ -140,7 +140,7 @@ export function renderUnserved(unserved: readonly BlockedPerson[], paint: Paint)
       escapeText([one.column, one.reason].filter((part) => part !== null).join(': ')),
     ])
   const head = ['CONNECTION', 'KEY', ...(withNames ? ['NAME'] : []), 'LEAVER', 'LOST', 'FOR', 'LINE', 'REASON']
-  return listed(head, rows, unserved.length, paint).join('\n')
+  return listed(head, rows, blockedPeople.length, paint).join('\n')
 }
 
 function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {

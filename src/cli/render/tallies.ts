@@ -1,9 +1,9 @@
 import type {
+  BlockedPeopleCounts,
   ConnectionStatus,
   Counts,
-  InDoubtCounts,
   ForeignTally,
-  BlockedPeopleCounts,
+  InDoubtCounts,
 } from '../../contract/control/shapes.ts'
 import { pluralize, formatInstant, number } from './text.ts'
 
@@ -26,14 +26,12 @@ export function countsText(counts: Counts): string {
   return parts.length === 0 ? 'nothing' : parts.join(', ')
 }
 
-/** `2 people are not served as HR says, 1 of them may have left: rollcall problems`; no line if all are served. */
-export function unservedText(tally: BlockedPeopleCounts): string[] {
+/** `2 people need attention, 1 of them may have left: rollcall problems`; no line if no one is blocked. */
+export function blockedPeopleText(tally: BlockedPeopleCounts): string[] {
   const { people, leavers, rows } = tally
   if (people + rows === 0) return []
   const among = leavers === 0 ? '' : `, ${number(leavers)} of them may have left`
-  return [
-    `${peopleAndRows(tally)} ${people + rows === 1 ? 'is' : 'are'} not served as HR says${among}: rollcall problems`,
-  ]
+  return [`${peopleAndRows(tally)} ${people + rows === 1 ? 'needs' : 'need'} attention${among}: rollcall problems`]
 }
 
 /** `30 people are in doubt, 3 leavers among them: …`; no line if no one is. */
@@ -49,8 +47,8 @@ export function doubtText(tally: InDoubtCounts | null): string[] {
 }
 
 /** The people whom the platform does not have as HR says, or of whom that is not known: a line for each reason. */
-export function peopleNotInStep({ problems, unserved, foreign, inDoubt }: ConnectionStatus): string[] {
-  return [...problemText(problems), ...unservedText(unserved), ...foreignText(foreign), ...doubtText(inDoubt)]
+export function peopleNotInStep({ problems, blockedPeople, foreign, inDoubt }: ConnectionStatus): string[] {
+  return [...problemText(problems), ...blockedPeopleText(blockedPeople), ...foreignText(foreign), ...doubtText(inDoubt)]
 }
 
 /** `3 people are known only to the platform, and may have left: …`; no line if there are none, but for such as have left there. */

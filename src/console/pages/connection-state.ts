@@ -64,7 +64,7 @@ function lastStanding(last: Run | null): ConnectionState | null {
 function peopleStanding({
   people,
   problems,
-  unserved,
+  blockedPeople,
   foreign,
   inDoubt,
   inbox,
@@ -74,14 +74,15 @@ function peopleStanding({
     const text = html`${pluralize(refused, 'person is', 'people are')} not on the platform as HR says; the others are.`
     return { state: 'With problems', tone: 'wait', text }
   }
-  const unservedCount = unserved.people + unserved.rows
-  if (unservedCount > 0) {
+  const blockedCount = blockedPeople.people + blockedPeople.rows
+  if (blockedCount > 0) {
     const subjects = [
-      unserved.people > 0 && pluralize(unserved.people, 'person', 'people'),
-      unserved.rows > 0 && pluralize(unserved.rows, 'row without a readable key', 'rows without a readable key'),
+      blockedPeople.people > 0 && pluralize(blockedPeople.people, 'person', 'people'),
+      blockedPeople.rows > 0 &&
+        pluralize(blockedPeople.rows, 'row without a readable key', 'rows without a readable key'),
     ]
-    const verb = unservedCount === 1 ? 'is' : 'are'
-    const text = html`${joined(subjects, ' and ')} ${verb} not served as HR says; the others are delivered.`
+    const verb = blockedCount === 1 ? 'needs' : 'need'
+    const text = html`${joined(subjects, ' and ')} ${verb} attention; the others are delivered.`
     return { state: 'With problems', tone: 'wait', text }
   }
   if (foreign.people > 0) {

@@ -136,7 +136,7 @@ const urgency: readonly Alert['kind'][] = [
   'stale',
   'overdue',
   'repeated',
-  'unserved',
+  'blockedPeople',
   'foreign',
   'problems',
   'paused',
@@ -202,7 +202,7 @@ function answerTo(alert: Alert, context: SharedContext): Renderable {
         notAllowed: context.notAllowed('startRun'),
       })
     case 'problems':
-    case 'unserved':
+    case 'blockedPeople':
     case 'foreign':
     case 'leaver_late':
       return actionLink({ href: address('/problems', { connection }), name: 'Look at the people' })
@@ -215,7 +215,7 @@ function connectionCard(connection: ConnectionStatus, status: Status, context: S
   const { name, target, people, foreign, last, active, nextAt, nextVerifyAt, inbox } = connection
   const { text, tone, state } = connectionState(connection, context.now, status.alerts, status.platformDelay)
   const trouble = connection.problems.refused.people + connection.problems.undelivered.people
-  const unserved = connection.unserved.people + connection.unserved.rows
+  const blockedCount = connection.blockedPeople.people + connection.blockedPeople.rows
   return card({
     title: html`${name} <span class="target">→ ${target}</span>`,
     id: `connection-${name}`,
@@ -241,10 +241,10 @@ ${figures([
     note: leaversAmong(connection.problems.refused.leavers + connection.problems.undelivered.leavers),
   },
   {
-    name: 'Not served',
-    value: html`<a href="${address('/problems', { connection: name })}#unserved">${number(unserved)}</a>`,
-    ...(unserved > 0 && { tone: 'bad' as const }),
-    note: leaversAmong(connection.unserved.leavers),
+    name: 'Need attention',
+    value: html`<a href="${address('/problems', { connection: name })}#blocked-people">${number(blockedCount)}</a>`,
+    ...(blockedCount > 0 && { tone: 'bad' as const }),
+    note: leaversAmong(connection.blockedPeople.leavers),
   },
   {
     name: 'Only the platform knows',

@@ -1,6 +1,6 @@
 import type { ForeignPerson } from '../../contract/control/foreign.ts'
 import type { Leaver } from '../../contract/control/leavers.ts'
-import type { FailureView, Problem, Status, BlockedPerson } from '../../contract/control/shapes.ts'
+import type { BlockedPerson, FailureView, Problem, Status } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
 import { checkField, filterForm } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
@@ -60,8 +60,8 @@ function namesAsked(fields: Fields): boolean {
   return fields('values') !== ''
 }
 
-type List = 'problems' | 'unserved' | 'foreign' | 'leavers'
-const lists: readonly List[] = ['problems', 'unserved', 'foreign', 'leavers']
+type List = 'problems' | 'blocked-people' | 'foreign' | 'leavers'
+const lists: readonly List[] = ['problems', 'blocked-people', 'foreign', 'leavers']
 
 /** What the address asks of a list. */
 function pageOf(name: List, fields: Fields) {
@@ -91,10 +91,10 @@ type Standing = { readonly status: Status; readonly withNames: boolean }
 async function currentPart(context: SharedContext, fields: Fields, { status, withNames }: Standing): Promise<Html> {
   const { control } = context
   const connection = fields('connection')
-  const [{ data: failures }, problems, unserved, foreign] = await Promise.all([
+  const [{ data: failures }, problems, blockedPeople, foreign] = await Promise.all([
     control.listFailures({}),
     control.listProblems({ query: { ...pageOf('problems', fields), values: withNames } }),
-    control.listUnserved({ query: { ...pageOf('unserved', fields), values: withNames } }),
+    control.listBlockedPeople({ query: { ...pageOf('blocked-people', fields), values: withNames } }),
     control.listForeign({ query: pageOf('foreign', fields) }),
   ])
   const totals = totalsOf(status, connection)
@@ -112,9 +112,9 @@ async function currentPart(context: SharedContext, fields: Fields, { status, wit
       content: html`${problemsTable(problems.data, failures, context)}${pages('problems', problems.next, fields)}`,
     })}
 ${card({
-  title: html`HR has to correct their rows <span class="faint">${number(totals.unserved)}</span>`,
-  id: 'unserved',
-  content: html`${unservedTable(unserved.data, context)}${pages('unserved', unserved.next, fields)}`,
+  title: html`HR has to correct their rows <span class="faint">${number(totals.blockedPeople)}</span>`,
+  id: 'blocked-people',
+  content: html`${blockedPeopleTable(blockedPeople.data, context)}${pages('blocked-people', blockedPeople.next, fields)}`,
 })}
 ${card({
   title: html`Only the platform knows them <span class="faint">${number(totals.foreign)}</span>`,
@@ -139,12 +139,12 @@ ${
 function totalsOf(
   { connections }: Status,
   connection: string,
-): Readonly<Record<'problems' | 'unserved' | 'foreign', number>> {
+): Readonly<Record<'problems' | 'blockedPeople' | 'foreign', number>> {
   const chosen = connections.filter(({ name }) => connection === '' || name === connection)
   const sum = (of: (one: (typeof chosen)[number]) => number) => chosen.reduce((all, one) => all + of(one), 0)
   return {
     problems: sum(({ problems }) => problems.refused.people + problems.undelivered.people),
-    unserved: sum(({ unserved }) => unserved.people + unserved.rows),
+    blockedPeople: sum(({ blockedPeople }) => blockedPeople.people + blockedPeople.rows),
     foreign: sum(({ foreign }) => foreign.people),
   }
 }
@@ -171,7 +171,7 @@ function problemsTable(problems: readonly Problem[], failures: readonly FailureV
   return table({ caption: 'Problems by connection and key', columns, rows: problems, empty: 'No one.' })
 }
 
-function unservedTable(unserved: readonly BlockedPerson[], { now }: SharedContext): Html {
+function blockedPeopleTable(blockedPeople: readonly BlockedPerson[], { now }: SharedContext): Html {
   const columns: readonly Column<BlockedPerson>[] = [
     { name: 'Person', kind: 'row', cell: personCell },
     {
@@ -194,7 +194,7 @@ function unservedTable(unserved: readonly BlockedPerson[], { now }: SharedContex
   return table({
     caption: 'People whose rows cannot be read or contradict themselves, those who may have left first',
     columns,
-    rows: unserved,
+    rows: blockedPeople,
     empty: 'Every row can be read, and none contradicts itself.',
   })
 }

@@ -337,7 +337,7 @@ const jobs = {
 } as const
 
 function factsPart(run: Run): Html {
-  const { source, inDoubt, unserved } = run
+  const { source, inDoubt, blockedPeople } = run
   const sent = (['upsert', 'update', 'delete', 'session'] as const).flatMap((job) => {
     const { requests, people } = run.sent[job]
     return requests === 0
@@ -359,10 +359,10 @@ function factsPart(run: Run): Html {
       ['Requests', sent.length > 0 && html`<ul class="list">${sent}</ul>`],
       ['To be acknowledged', run.remaining > 0 && number(run.remaining)],
       [
-        'Not served',
-        unserved &&
-          unserved.people + unserved.rows > 0 &&
-          html`<a href="${address('/problems', { connection: run.connection })}#unserved">${pluralize(unserved.people, 'person', 'people')}${unserved.rows > 0 && ` and ${pluralize(unserved.rows, 'row')} without a readable key`}</a>`,
+        'Need attention',
+        blockedPeople &&
+          blockedPeople.people + blockedPeople.rows > 0 &&
+          html`<a href="${address('/problems', { connection: run.connection })}#blocked-people">${pluralize(blockedPeople.people, 'person', 'people')}${blockedPeople.rows > 0 && ` and ${pluralize(blockedPeople.rows, 'row')} without a readable key`}</a>`,
       ],
       [
         'In doubt',

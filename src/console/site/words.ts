@@ -222,7 +222,7 @@ export const alertTitles: Readonly<Record<Alert['kind'], string>> = {
   expiring: 'A held plan expires soon',
   run_failed: 'The last run failed',
   problems: 'People cannot be delivered',
-  unserved: 'People are not served as HR says',
+  blockedPeople: 'People who may have left need attention',
   foreign: 'Only the platform knows people',
   leaver_late: 'A leaver is late',
   paused: 'Paused by a person',

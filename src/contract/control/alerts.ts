@@ -12,7 +12,7 @@ export const AlertKind = z.enum([
   'expiring',
   'run_failed',
   'problems',
-  'unserved',
+  'blockedPeople',
   'foreign',
   'leaver_late',
   'stale',
@@ -28,7 +28,7 @@ const about = {
     .string()
     .nullable()
     .describe(
-      'Tells causes of one kind apart: a code of the failure table, the guards that hold a plan, when the newest unserved leaver was met, when the newest of those was found whom only the platform knows. Null: there is one cause.',
+      'Tells causes of one kind apart: a code of the failure table, the guards that hold a plan, when the newest fault of a blocked leaver was found, when the newest of those was found whom only the platform knows. Null: there is one cause.',
     ),
   reason: z.string().describe('What is wrong, for people. It holds no key and no value of a person.'),
   since: Instant.describe('Since when it is so.'),

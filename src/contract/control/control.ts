@@ -19,6 +19,7 @@ import { scheduleOperations } from './schedules.ts'
 import { settingsOperations } from './settings.ts'
 import {
   About,
+  BlockedPerson,
   ChangeKind,
   ChangeView,
   ClassifiedValue,
@@ -34,7 +35,6 @@ import {
   RunState,
   RunSummary,
   Status,
-  BlockedPerson,
   ValueMeaning,
 } from './shapes.ts'
 import { sourceOperations } from './sources.ts'
@@ -262,12 +262,12 @@ export const control = operations({
     success: { 200: page(Problem, z.string()) },
     errors: [400, 401, 403, 404, 500, 503],
   },
-  listUnserved: {
+  listBlockedPeople: {
     method: 'GET',
-    path: '/unserved',
+    path: '/blocked-people',
     permission: 'viewer',
     summary:
-      'The people who stand in a source and are not served as it says, by connection: those who may have left first, then by key.',
+      'The people who need attention because what HR states of them cannot be sent, by connection: those who may have left first, then by key.',
     query: z.object({ connection: z.string().optional(), after: After, limit: Limit.default(500), values: Values }),
     success: { 200: page(BlockedPerson, z.string()) },
     errors: [400, 401, 403, 404, 500, 503],

@@ -33,7 +33,7 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   rejectRun: { params: ofRun, bodies: { 'A cut export': { reason: 'the export was cut off; HR sends it again' } } },
   cancelRun: { params: ofRun, bodies: { 'End it': {} } },
   listProblems: { query: { connection } },
-  listUnserved: { query: { connection } },
+  listBlockedPeople: { query: { connection } },
   listForeign: { query: { connection } },
   separateForeign: {
     params: ofConnection,

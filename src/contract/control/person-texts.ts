@@ -24,7 +24,7 @@ export function personNotes<T>(person: Person, forms: NoteForms<T>): (string | T
   if (deferredTo) notes.push(['leaves on ', day(deferredTo), '; sent when that day has come'])
   for (const { effectiveOn, leaves } of waiting)
     notes.push([`a row of HR ${leaves ? 'about leaving ' : ''}waits for `, day(effectiveOn)])
-  for (const { column, reason, source, line } of person.unserved ?? [])
+  for (const { column, reason, source, line } of person.blockedBy ?? [])
     notes.push([`${source}:${line}: ${column === null ? '' : `${column}: `}${reason}`])
   for (const { id, receivedAt, reason } of person.overtaken ?? [])
     notes.push([`event ${id}, received `, moment(receivedAt), `: ${reason}`])

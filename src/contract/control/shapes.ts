@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { DeliveryAction } from '../failures.ts'
 import { Alert } from './alerts.ts'
+import { deprecatedName } from './deprecated.ts'
 import { HoldBack } from './hold-backs.ts'
 import { Leaver } from './leavers.ts'
 import { Pause } from './pauses.ts'
@@ -144,7 +145,7 @@ export const BlockedPeopleCounts = z
     leavers: Count.describe('Those of them who may have left, and whom the platform may still take for employed.'),
     rows: Count.describe('Rows whose key cannot be read, so that their people are not known.'),
   })
-  .meta({ id: 'UnservedTally' })
+  .meta({ id: 'BlockedPeopleCounts' })
 export type BlockedPeopleCounts = z.infer<typeof BlockedPeopleCounts>
 
 export const ForeignTally = z
@@ -216,9 +217,10 @@ export const Run = z
     guards: z.array(Verdict).nullable(),
     warnings: Warnings,
     verification: Verification.nullable().describe('What reading back from the platform found.'),
-    unserved: BlockedPeopleCounts.nullable().describe(
-      'The people of the connection who are not served as its source says, when the plan was made or accepted. Null: not known.',
+    blockedPeople: BlockedPeopleCounts.nullable().describe(
+      'The people of the connection who were blocked when the plan was made or accepted. Null: not known.',
     ),
+    unserved: deprecatedName(BlockedPeopleCounts.nullable(), 'blockedPeople'),
     inDoubt: InDoubtCounts.nullable().describe(
       'The people of the connection who were in doubt when the run ended, and still are. Null: no one.',
     ),
@@ -358,7 +360,7 @@ export const BlockedPerson = z
     ageSeconds: Count,
     lastAt: Instant.describe('When it was read last.'),
   })
-  .meta({ id: 'Unserved' })
+  .meta({ id: 'BlockedPerson' })
 export type BlockedPerson = z.infer<typeof BlockedPerson>
 
 export const FailureView = z
@@ -372,6 +374,13 @@ export const FailureView = z
   })
   .meta({ id: 'Failure' })
 export type FailureView = z.infer<typeof FailureView>
+
+const Fault = z.object({
+  column: z.string().nullable(),
+  reason: z.string(),
+  source: z.string().nullable(),
+  line: Count,
+})
 
 export const Person = z
   .object({
@@ -412,19 +421,13 @@ export const Person = z
       )
       .optional()
       .describe('Events of late that had no effect on the person, the newest first; left out where there is none.'),
-    unserved: z
-      .array(
-        z.object({
-          column: z.string().nullable(),
-          reason: z.string(),
-          source: z.string().nullable(),
-          line: Count,
-        }),
-      )
+    blockedBy: z
+      .array(Fault)
       .optional()
       .describe(
         'What HR has to correct in the rows of the person: what cannot be read, and what contradicts itself. Left out where there is nothing.',
       ),
+    unserved: deprecatedName(z.array(Fault), 'blockedBy'),
     changes: z.array(PersonChange).describe('Newest first.'),
     leavers: z.array(Leaver).describe('How far each departure of the person has come, the newest first.'),
   })
@@ -495,7 +498,8 @@ export const ConnectionStatus = z.object({
     refused: ProblemTally.describe('People that the platform turned down.'),
     undelivered: ProblemTally.describe('People whose delivery fails for a while, or waits behind a block.'),
   }),
-  unserved: BlockedPeopleCounts.describe('People who are not served as the source says.'),
+  blockedPeople: BlockedPeopleCounts.describe('People who are blocked: what HR states of them cannot be sent.'),
+  unserved: deprecatedName(BlockedPeopleCounts, 'blockedPeople'),
   foreign: ForeignTally.describe('People whom only the platform knows, as its list was read last.'),
   inDoubt: InDoubtCounts.nullable().describe('The people who are in doubt now. Null: no one.'),
   twoPeople: z.boolean().describe('Whether another person than asked for a run has to approve its plan.'),

@@ -35,7 +35,7 @@ export type AlertContext = {
 }
 
 /** What only HR, or a person's decision, can mend may stay for weeks. A reminder each night would teach people to pass over it. */
-const settledKinds: ReadonlySet<ConditionKind> = new Set(['unserved', 'foreign'])
+const settledKinds: ReadonlySet<ConditionKind> = new Set(['blockedPeople', 'foreign'])
 const pausesWhenSettled = 7
 
 const lookMs = 10_000

@@ -48,7 +48,7 @@ function pageOf(alert: Linked | null): string {
     case 'stale':
       return `/runs${about}`
     case 'problems':
-    case 'unserved':
+    case 'blockedPeople':
     case 'foreign':
     case 'overdue':
     case 'leaver_late':

@@ -19,9 +19,31 @@ const perHour = z
   .default(30)
   .describe('Maximum number of messages in an hour. Alerts beyond that wait, and go together in the next message.')
 
+/** Deprecated: removed after 0.1. Kinds of alerts under the names that a configuration may still use. */
+export const deprecatedKinds = { unserved: 'blockedPeople' } as const satisfies Record<string, AlertKind>
+
+type DeprecatedKind = keyof typeof deprecatedKinds
+type WrittenKind = AlertKind | DeprecatedKind
+
+const WrittenKind = z.enum([...AlertKind.options, 'unserved' satisfies DeprecatedKind])
+
+/** Deprecated: removed after 0.1. Whether the configuration uses the old name of a kind. */
+export function isDeprecatedKind(kind: WrittenKind): kind is DeprecatedKind {
+  return Object.hasOwn(deprecatedKinds, kind)
+}
+
+/** Deprecated: removed after 0.1. The name of a kind that the configuration may name by its old name. */
+export function currentKind(kind: WrittenKind): AlertKind {
+  return isDeprecatedKind(kind) ? deprecatedKinds[kind] : kind
+}
+
 const filter = {
   connections: z.array(z.string()).min(1).optional().describe('The connections whose alerts it takes. Default: all.'),
-  kinds: z.array(AlertKind).min(1).optional().describe('The kinds of alerts that it takes. Default: all.'),
+  kinds: z
+    .array(WrittenKind)
+    .min(1)
+    .optional()
+    .describe('The kinds of alerts that it takes. Default: all. unserved is the old name of blockedPeople.'),
 }
 
 const Webhook = z.strictObject({

@@ -16,7 +16,14 @@ import type { Retention } from '../../store/retention/retain.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
 import type { Blackout } from '../schedules/blackouts.ts'
 import type { Schedule } from '../schedules/schedules.ts'
-import { type AlertsFile, channelSecrets, smtpPorts } from './alert-settings.ts'
+import {
+  type AlertsFile,
+  channelSecrets,
+  currentKind,
+  deprecatedKinds,
+  isDeprecatedKind,
+  smtpPorts,
+} from './alert-settings.ts'
 import type { AlertSettings, ChannelSettings } from './channel.ts'
 import { configurationDigest } from './configuration-digest.ts'
 import { type ConfigDocument, type Path, type Problem, parseConfig } from './document.ts'
@@ -94,7 +101,7 @@ export type Config = {
   /** Where traces go; null: there are none. */
   readonly traces: TraceConfig | null
   readonly connections: ReadonlyMap<string, ConnectionConfig>
-  /** Settings that have no effect any more, each with its place. */
+  /** Settings that the next release refuses, each with its place and what to write instead. */
   readonly outdated: readonly string[]
   /** Every setting in effect, for people: where it comes from, and no secret. */
   readonly settings: readonly Setting[]
@@ -271,7 +278,9 @@ export async function configOfText(
     approvals,
     traces: values.traces.endpoint === '' ? null : toTraces(values.traces, known),
     connections: new Map(attempts.flatMap(({ connection }) => (connection ? [[connection.name, connection]] : []))),
-    outdated: outdatedIn(connections, document).map((problem) => lineOf(shown, problem)),
+    outdated: [...outdatedIn(connections, document), ...deprecatedIn(alerts, document)].map((problem) =>
+      lineOf(shown, problem),
+    ),
     get settings() {
       settings ??= settingsOf(values, attempts, { document, file: shown, presets })
       return settings
@@ -401,6 +410,21 @@ function outdatedIn(connections: ConfigFile['connections'], document: ConfigDocu
           [...at, 'keepValues'],
           'has no effect any more, and the next release refuses it: take it out',
         ),
+  )
+}
+
+/** Deprecated: removed after 0.1. The kinds of alerts that channels name by an old name. */
+function deprecatedIn({ channels }: AlertsFile, document: ConfigDocument): Problem[] {
+  return Object.entries(channels).flatMap(([name, { kinds = [] }]) =>
+    kinds.flatMap((kind, at) =>
+      isDeprecatedKind(kind)
+        ? problemAt(
+            document,
+            ['alerts', 'channels', name, 'kinds', at],
+            `${kind} is the old name of ${deprecatedKinds[kind]}, and the next release refuses it: write ${deprecatedKinds[kind]}`,
+          )
+        : [],
+    ),
   )
 }
 
@@ -623,30 +647,28 @@ function toAlertSettings(
   { channels, link, freshHours, ...others }: AlertsFile,
   { folder, publicUrl, ...known }: SecretsKnown & { folder: string; publicUrl: string | undefined },
 ): AlertSettings {
-  const named = Object.entries(channels).map(
-    ([name, { connections = null, kinds = null, ...channel }]): ChannelSettings => {
-      const secret = (setting: string) => secretAt(known, ['alerts', 'channels', name, setting])
-      const about = { name, connections, kinds }
-      switch (channel.type) {
-        case 'webhook':
-          return { ...about, type: 'webhook', url: secret('url'), secret: secret('secret'), perHour: null }
-        case 'slack':
-          return { ...about, ...channel, url: secret('url') }
-        case 'smtp': {
-          const { user, password: _password, port, ca, ...rest } = channel
-          return {
-            ...about,
-            ...rest,
-            port: port ?? smtpPorts[channel.tls],
-            login: user === undefined ? null : { user: secret('user'), password: secret('password') },
-            ca: ca === undefined ? null : resolve(folder, ca),
-          }
+  const named = Object.entries(channels).map(([name, { connections = null, kinds, ...channel }]): ChannelSettings => {
+    const secret = (setting: string) => secretAt(known, ['alerts', 'channels', name, setting])
+    const about = { name, connections, kinds: kinds?.map(currentKind) ?? null }
+    switch (channel.type) {
+      case 'webhook':
+        return { ...about, type: 'webhook', url: secret('url'), secret: secret('secret'), perHour: null }
+      case 'slack':
+        return { ...about, ...channel, url: secret('url') }
+      case 'smtp': {
+        const { user, password: _password, port, ca, ...rest } = channel
+        return {
+          ...about,
+          ...rest,
+          port: port ?? smtpPorts[channel.tls],
+          login: user === undefined ? null : { user: secret('user'), password: secret('password') },
+          ca: ca === undefined ? null : resolve(folder, ca),
         }
-        default:
-          return channel satisfies never
       }
-    },
-  )
+      default:
+        return channel satisfies never
+    }
+  })
   const consoleUrl = publicUrl === undefined ? null : new URL(publicUrl)
   return { ...others, link: link ?? null, consoleUrl, freshHours: freshHours ?? null, channels: named }
 }

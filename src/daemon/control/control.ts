@@ -3,11 +3,11 @@ import type { Alert } from '../../contract/control/alerts.ts'
 import type { control } from '../../contract/control/control.ts'
 import type { Process } from '../../contract/control/processes.ts'
 import type {
+  BlockedPeopleCounts,
   ChangeKind,
   ConnectionStatus,
   ForeignTally,
   Status,
-  BlockedPeopleCounts,
 } from '../../contract/control/shapes.ts'
 import { deliveryFailures } from '../../contract/failures.ts'
 import { Failure } from '../../errors.ts'
@@ -26,7 +26,7 @@ import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review
 import { resolveKey } from '../../store/key-answers.ts'
 import { listLeavers } from '../../store/leavers/list.ts'
 import { summarizePlan } from '../../store/plans/summary.ts'
-import { listBlockedPeople, noBlockedPeople, countBlockedPeople } from '../../store/rejects/blocked-people.ts'
+import { countBlockedPeople, listBlockedPeople, noBlockedPeople } from '../../store/rejects/blocked-people.ts'
 import { forgetPerson } from '../../store/retention/forget.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { accountOf } from '../../store/runs/accounts.ts'
@@ -56,6 +56,7 @@ import type { Reloads } from '../config/reload.ts'
 import type { Live } from '../live/live.ts'
 import type { Scheduled } from '../schedules/schedules.ts'
 import {
+  BlockedPersonCursor,
   type ListScope,
   NumberCursor,
   nextCursor,
@@ -66,7 +67,6 @@ import {
   SearchCursor,
   searchWithinMs,
   TextCursor,
-  BlockedPersonCursor,
   writeCursor,
 } from './cursors.ts'
 import { delayOf, platformDelay } from './delays.ts'
@@ -76,13 +76,13 @@ import { foreignHandlers } from './foreign.ts'
 import { historyHandlers } from './history.ts'
 import { holdBackHandlers, holdBackView } from './hold-backs.ts'
 import { keyHandlers } from './keys.ts'
-import { existingRun, requireConnection } from './require-connection.ts'
 import { leaverPack, leaverReport, leaverView } from './leavers.ts'
 import { withNames } from './names.ts'
 import { pauseHandlers, pauseView } from './pauses.ts'
 import { peopleHandlers } from './people.ts'
 import type { Acting } from './permitted.ts'
 import { planHandlers } from './plans.ts'
+import { existingRun, requireConnection } from './require-connection.ts'
 import { runNameHandlers } from './run-names.ts'
 import { nextTime, scheduleHandlers } from './schedules.ts'
 import { type SettingsContext, settingsHandlers } from './settings.ts'
@@ -91,6 +91,7 @@ import { type StoreContext, storeHandlers } from './store.ts'
 import { tokenHandlers } from './tokens.ts'
 import { trailHandlers } from './trail.ts'
 import {
+  blockedPersonView,
   changeView,
   classedView,
   labelOf,
@@ -99,7 +100,6 @@ import {
   problemView,
   rejectView,
   summaryView,
-  unservedView,
 } from './views.ts'
 
 /** What the control API is served from. */
@@ -146,7 +146,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     const { db } = ctx.sync.store
     const states = new Map((await connectionStates(db)).map((state) => [state.name, state]))
     const problems = await problemCounts(db, { now: ctx.sync.now() })
-    const unserved = await countBlockedPeople(db, { now: ctx.sync.now() })
+    const blockedPeople = await countBlockedPeople(db, { now: ctx.sync.now() })
     const foreign = await foreignCounts(db)
     const inDoubt = await inDoubtCounts(db)
     const paused = await pausedConnections(db, ctx.sync.now())
@@ -157,7 +157,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
         state: states.get(name),
         runs: runs.get(name) ?? { active: null, last: null },
         problems: problems.get(name) ?? noProblems,
-        unserved: unserved.get(name) ?? noBlockedPeople,
+        blockedPeople: blockedPeople.get(name) ?? noBlockedPeople,
         foreign: foreign.get(name) ?? noForeignPeople,
         inDoubt: inDoubt.get(name) ?? null,
         pause: paused.get(name) ?? null,
@@ -294,10 +294,10 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     return { status: 200, body: { data: await withNames(ctx, data, { values }), next } }
   },
 
-  async listUnserved(ctx, { query: { connection, after, limit, values } }) {
+  async listBlockedPeople(ctx, { query: { connection, after, limit, values } }) {
     if (connection !== undefined) requireConnection(ctx, connection)
     const now = ctx.sync.now()
-    const scope = { list: 'unserved', connection }
+    const scope = { list: 'blockedPeople', connection }
     const place = readCursor(scope, after, BlockedPersonCursor)
     const found = await listBlockedPeople(ctx.sync.store.db, {
       now,
@@ -306,7 +306,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
       limit,
     })
     const next = nextCursor(scope, { found, limit }, (last) => last.place)
-    const data = found.map((one) => unservedView(one, now))
+    const data = found.map((one) => blockedPersonView(one, now))
     return { status: 200, body: { data: await withNames(ctx, data, { values }), next } }
   },
 
@@ -388,12 +388,18 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     const clocks = { connections: [params.connection], identityId: person.identityId, now: ctx.sync.now() }
     const leavers = (await listLeavers(ctx.sync.store.db, clocks)).map((leaver) => leaverView(ctx, leaver, query))
     const heldBack = held && holdBackView(held)
-    const unserved = (await listBlockedPeople(ctx.sync.store.db, { now: ctx.sync.now(), ...person })).flatMap(
+    const blockedBy = (await listBlockedPeople(ctx.sync.store.db, { now: ctx.sync.now(), ...person })).flatMap(
       ({ column, reason, source, line }) => (line === null ? [] : { column, reason, source, line }),
     )
     return {
       status: 200,
-      body: { ...personView(person, known, query), ...(unserved.length > 0 && { unserved }), leavers, heldBack },
+      body: {
+        ...personView(person, known, query),
+        // `unserved` is deprecated: removed after 0.1.
+        ...(blockedBy.length > 0 && { blockedBy, unserved: blockedBy }),
+        leavers,
+        heldBack,
+      },
     }
   },
 
@@ -504,7 +510,7 @@ function connectionStatus(
     state,
     runs,
     problems,
-    unserved,
+    blockedPeople,
     foreign,
     inDoubt,
     pause,
@@ -512,7 +518,7 @@ function connectionStatus(
     state: ConnectionState | undefined
     runs: CurrentRuns
     problems: ProblemCounts
-    unserved: BlockedPeopleCounts
+    blockedPeople: BlockedPeopleCounts
     foreign: ForeignTally
     inDoubt: InDoubtCounts | null
     pause: Pause | null
@@ -526,7 +532,9 @@ function connectionStatus(
     target: target && 'name' in target ? target.name : `connection ${state?.targetId ?? target?.id}`,
     people: { desired: people, separated: state?.separated ?? 0, due },
     problems,
-    unserved,
+    blockedPeople,
+    // Deprecated: removed after 0.1.
+    unserved: blockedPeople,
     foreign,
     inDoubt,
     twoPeople: approvals?.twoPeople ?? false,

@@ -14,7 +14,7 @@ const documentPath = '/api/openapi.json'
 const chapters: readonly (readonly [tag: string, path: RegExp])[] = [
   ['People', /\/people|\/hold-backs|\/leavers|\/reports|\/keys/],
   ['Runs and plans', /\/runs|\/plan/],
-  ['Problems and alerts', /\/problems|\/unserved|\/alerts|\/failures|\/unblock/],
+  ['Problems and alerts', /\/problems|\/blocked-people|\/alerts|\/failures|\/unblock/],
   ['Sources and events', /\/sources|\/events/],
   ['Connections', /\/connections/],
   ['Audit trail', /\/audit/],

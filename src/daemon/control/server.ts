@@ -5,10 +5,11 @@ import { databaseFailure } from '../../database/failures.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { createApp } from '../../http/server/app.ts'
 import { guardHosts, type HostRules } from '../../http/server/hosts.ts'
-import { mount } from '../../http/server/mount.ts'
+import { type MountOptions, mount } from '../../http/server/mount.ts'
 import { limitRequests } from '../../http/server/request-limit.ts'
 import { serveLive } from '../live/serve.ts'
 import type { ControlContext } from './control.ts'
+import { serveDeprecatedPaths } from './deprecated.ts'
 import { serveDocument } from './document.ts'
 import { listenLocally } from './local-socket.ts'
 import { type Checks, serveProbes } from './probes.ts'
@@ -84,12 +85,14 @@ function serveControl(
       connections: context.sync.connections,
       admit: admitReader,
     })
-  mount(app, control, refusingHandlers, {
+  const options: MountOptions<ControlContext> = {
     prefix: controlPrefix,
     authorize: async (request) => {
       return { ...context, caller: await admit(request) }
     },
-  })
+  }
+  mount(app, control, refusingHandlers, options)
+  serveDeprecatedPaths(app, options)
 }
 
 /** Says of a store that is away what an operator can do: it knows who may. */

@@ -1,4 +1,5 @@
 import type {
+  BlockedPerson,
   ChangeView,
   ClassifiedValue,
   FieldChange,
@@ -10,7 +11,6 @@ import type {
   RecordView,
   RejectView,
   RunSummary,
-  BlockedPerson,
 } from '../../contract/control/shapes.ts'
 import type { Change, FieldChanges, FieldValue } from '../../identity/change.ts'
 import type { CellAccount } from '../../identity/mapping/row-account.ts'
@@ -26,7 +26,7 @@ import type { ClassifiedValueEntry } from '../../store/classified-values.ts'
 import type { Problem as StoredProblem } from '../../store/deliveries/problems.ts'
 import type { AccountedChange, personOf } from '../../store/history/history.ts'
 import type { RunSummary as StoredSummary } from '../../store/plans/summary.ts'
-import type { BlockedPerson as StoredUnserved, BlockedPersonCursor } from '../../store/rejects/blocked-people.ts'
+import type { BlockedPersonCursor, BlockedPerson as StoredBlockedPerson } from '../../store/rejects/blocked-people.ts'
 import type { WaitingRow } from '../../store/roster/waiting.ts'
 import type { PersonAccount as StoredAccount } from '../../store/schema.ts'
 import type { PlanDocument as PreparedPlan, SyncContext } from '../../sync/sync.ts'
@@ -170,12 +170,12 @@ export function problemView(
   }
 }
 
-/** A person who is not served as the source says, as the control API shows it. */
-export function unservedView(
-  { place: _, ...unserved }: StoredUnserved & { readonly place: BlockedPersonCursor },
+/** A blocked person as the control API shows it. */
+export function blockedPersonView(
+  { place: _, ...person }: StoredBlockedPerson & { readonly place: BlockedPersonCursor },
   now: Date,
 ): BlockedPerson {
-  return { ...unserved, ageSeconds: secondsSince(unserved.firstAt, now) }
+  return { ...person, ageSeconds: secondsSince(person.firstAt, now) }
 }
 
 /** A person as the control API shows it. */

@@ -45,9 +45,14 @@ export const catalogue = {
     help: 'People the platform refused (refused), or whose delivery fails for a while (undelivered), and the leavers among them.',
     labels: ['connection', 'state', 'who'],
   },
+  rollcall_blocked_people: {
+    type: 'store',
+    help: 'People who need attention because what HR states of them cannot be sent, and the leavers among them.',
+    labels: ['connection', 'who'],
+  },
   rollcall_unserved_people: {
     type: 'store',
-    help: 'People who are not served as the source says, and the leavers among them.',
+    help: 'Deprecated: removed after 0.1. The same as rollcall_blocked_people.',
     labels: ['connection', 'who'],
   },
   rollcall_in_doubt_people: {

@@ -5,7 +5,7 @@ import { noProblems, problemCounts } from '../../store/deliveries/problems.ts'
 import { inDoubtCounts } from '../../store/in-doubt.ts'
 import { lateLeavers } from '../../store/leavers/late.ts'
 import { openAlertCounts, openLeavers, readTimes, runMeasures } from '../../store/measures.ts'
-import { noBlockedPeople, countBlockedPeople } from '../../store/rejects/blocked-people.ts'
+import { countBlockedPeople, noBlockedPeople } from '../../store/rejects/blocked-people.ts'
 import { moves } from '../../store/runs/runs.ts'
 import { differences, processes } from '../../store/workers/processes.ts'
 import type { SyncContext } from '../../sync/sync.ts'
@@ -51,7 +51,7 @@ async function connectionReadings(ctx: ReadingContext, now: Date): Promise<Readi
   const { db } = sync.store
   const states = new Map((await connectionStates(db)).map((state) => [state.name, state]))
   const problems = await problemCounts(db, { now })
-  const unserved = await countBlockedPeople(db, { now })
+  const blockedPeople = await countBlockedPeople(db, { now })
   const inDoubt = await inDoubtCounts(db)
   const paused = await pausedConnections(db, now)
   const reads = await readTimes(db)
@@ -80,7 +80,9 @@ async function connectionReadings(ctx: ReadingContext, now: Date): Promise<Readi
       of('rollcall_blocked', state?.blocked ? 1 : 0),
       ...both('rollcall_problems', refused, { state: 'refused' }),
       ...both('rollcall_problems', undelivered, { state: 'undelivered' }),
-      ...both('rollcall_unserved_people', unserved.get(connection) ?? noBlockedPeople),
+      ...both('rollcall_blocked_people', blockedPeople.get(connection) ?? noBlockedPeople),
+      // Deprecated: removed after 0.1.
+      ...both('rollcall_unserved_people', blockedPeople.get(connection) ?? noBlockedPeople),
       ...both('rollcall_in_doubt_people', inDoubt.get(connection) ?? { people: 0, leavers: 0 }),
       of('rollcall_leavers_open', oldest?.people ?? 0),
       of('rollcall_leavers_late', late.get(connection) ?? 0),

@@ -5,8 +5,8 @@ import type { Tally } from './tally.ts'
 export type KnownFault = Reject & {
   /** How many rows have this fault. */
   readonly times: number
-  /** The person, or the row of an unknown one, is not served as the source says. False where a newer row of the person counts. */
-  readonly unserved: boolean
+  /** Whether the fault blocks the person, or the row of an unknown person. False if a newer row of the person applies. */
+  readonly isBlocking: boolean
 }
 
 /** How many different faults of one source are known again; what is beyond counts as new each time. */

@@ -24,7 +24,7 @@ export function findingsOf({ book, faults, contradictions, inOrder }: Found) {
     }
   }
 
-  function isUnserved({ identityId, cellOnly, line }: Reject): boolean {
+  function isBlocking({ identityId, cellOnly, line }: Reject): boolean {
     return identityId === null || !cellOnly || inOrder || book.lineOf(identityId) === line
   }
 
@@ -42,8 +42,8 @@ export function findingsOf({ book, faults, contradictions, inOrder }: Found) {
     knownFaults: (): KnownFault[] => [
       ...faults
         .different()
-        .map(({ reject, times }) => ({ ...withDeparture(reject), times, unserved: isUnserved(reject) })),
-      ...contradicted().map(([key, found]) => ({ ...contradictionReject(key, found), times: 1, unserved: true })),
+        .map(({ reject, times }) => ({ ...withDeparture(reject), times, isBlocking: isBlocking(reject) })),
+      ...contradicted().map(([key, found]) => ({ ...contradictionReject(key, found), times: 1, isBlocking: true })),
     ],
     /** The people whose rows that count contradict themselves. Complete once there are no more rows. */
     contradicted,

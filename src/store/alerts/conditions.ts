@@ -4,7 +4,7 @@ import { isPaused } from '../connections/pauses.ts'
 import { newestForeign } from '../foreign/people.ts'
 import { lateLeavers } from '../leavers/late.ts'
 import { maxRecentAttempts } from '../recent-attempts.ts'
-import { isPossibleLeaver, unserved } from '../rejects/blocked-people.ts'
+import { isPossibleLeaver, selectBlockedPeople } from '../rejects/blocked-people.ts'
 import type { Db } from '../schema.ts'
 import { processes } from '../workers/processes.ts'
 
@@ -16,7 +16,7 @@ export const conditionKinds = [
   'expiring',
   'run_failed',
   'problems',
-  'unserved',
+  'blockedPeople',
   'foreign',
   'leaver_late',
   'stale',
@@ -75,7 +75,7 @@ const finders: Readonly<Record<ConditionKind, Find>> = {
   expiring,
   run_failed: runFailed,
   problems,
-  unserved: notServed,
+  blockedPeople: blockedLeavers,
   foreign,
   leaver_late: leaverLate,
   stale,
@@ -330,11 +330,11 @@ async function problems(db: Db, { connections }: ConditionSettings): Promise<Con
  * People who may have left, though what accepted exports and rejected events say about that cannot be read, or is held back by a person. A
  * plan that is held has an alert of its own. HR may take weeks to mend a row, so that only another one is another cause.
  */
-async function notServed(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
+async function blockedLeavers(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; since: Date; newest: Date; people: number }>`
     with faults as (
       select standing.connection, standing.identity_id, first_at as at
-      from ${unserved(now)} and ${isPossibleLeaver(now)} and accepted_times > 0
+      from ${selectBlockedPeople(now)} and ${isPossibleLeaver(now)} and accepted_times > 0
       union all
       select inbox.connection, coalesce(standing.identity_id, concat('item ', standing.line, ' of event ', standing.event)), received_at
       from inbox join rejects standing on standing.run_id = inbox.run_id and standing.event = inbox.id::text
@@ -346,7 +346,7 @@ async function notServed(db: Db, { connections, now }: ConditionSettings): Promi
     group by connection`.execute(db)
   return rows.map(({ name, since, newest, people }) => ({
     connection: name,
-    kind: 'unserved',
+    kind: 'blockedPeople',
     code: newest.toISOString(),
     reason: `${peopleText({ people, leavers: 0 })} may have left, and the platform was not told`,
     since,

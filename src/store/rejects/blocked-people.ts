@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Db, BlockedPeopleCounts } from '../schema.ts'
+import type { BlockedPeopleCounts, Db } from '../schema.ts'
 
 /** What an export says of a person and cannot be read or waits with its plan, or a row that no person can be found for. */
 export type BlockedPerson = {
@@ -36,16 +36,15 @@ export type BlockedPersonCursor = Pick<BlockedPerson, 'connection' | 'identityId
 export const noBlockedPeople: BlockedPeopleCounts = { people: 0, leavers: 0, rows: 0 }
 
 /**
- * What stands against people who are served at all: a person taken back as sent in error is left out on purpose. A leaving date that has
- * come while the plan that states it is held is no change of that plan, which names the person only here. A leaving that an operator
- * holds back is no mistake, and is not forgotten.
+ * In SQL, the faults and holds that block people. People who were retracted are left out. If a leaving date comes while its plan is
+ * held, the plan has no change for that person, so only this list names them. A departure that an operator holds back is listed as well.
  */
-export function unserved(now: Date): RawBuilder<unknown> {
+export function selectBlockedPeople(now: Date): RawBuilder<unknown> {
   return sql`
     (
       select connection, identity_id, may_leave, cell_only, column_name, reason, source, line, times, run_id, accepted_times, first_at,
         last_at, fingerprint, field
-      from known_faults where unserved
+      from known_faults where is_blocking
       union all
       select runs.connection, entry.identity_id, true, true, null,
         'the leaving date ' || entry.deferred_to || ' has come, and the plan that states it is held', null, null, 1, runs.id, 0, entry.due_at,
@@ -77,7 +76,7 @@ export function isPossibleLeaver(now: Date): RawBuilder<boolean> {
     and coalesce(roster.desired ->> 'separatedAt', 'none') collate "C" > ${now.toISOString()})`
 }
 
-/** How many people are not served as their source says, by connection; connections without any are left out. */
+/** How many people are blocked, by connection; connections without any are left out. */
 export async function countBlockedPeople(
   db: Db,
   { connection, now }: { connection?: string; now: Date },
@@ -86,12 +85,12 @@ export async function countBlockedPeople(
     select standing.connection, count(distinct standing.identity_id)::int as people,
       (count(distinct standing.identity_id) filter (where ${isPossibleLeaver(now)}))::int as leavers,
       coalesce(sum(times) filter (where standing.identity_id is null), 0)::int as rows
-    from ${unserved(now)} and ${of(connection)}
+    from ${selectBlockedPeople(now)} and ${of(connection)}
     group by standing.connection`.execute(db)
   return new Map(rows.map(({ connection: name, ...tally }) => [name, tally]))
 }
 
-/** The people of whom the sources speak and who are not served as they say, and the rows whose person is unknown. */
+/** The people who are blocked, a row for each reason, and the rows whose person is unknown. */
 export async function listBlockedPeople(
   db: Db,
   {
@@ -106,7 +105,7 @@ export async function listBlockedPeople(
     select standing.connection, standing.identity_id as "identityId", ${isPossibleLeaver(now)} as leaver, cell_only as "cellOnly",
       column_name as "column", reason, source, line, times as rows, run_id as "runId", accepted_times > 0 as accepted,
       coalesce(field = 'employment', false) as contradicts, first_at as "firstAt", last_at as "lastAt", may_leave as "mayLeave", fingerprint
-    from ${unserved(now)} and ${of(connection)} and ${identityId === undefined ? sql`true` : sql`standing.identity_id = ${identityId}`}
+    from ${selectBlockedPeople(now)} and ${of(connection)} and ${identityId === undefined ? sql`true` : sql`standing.identity_id = ${identityId}`}
       and ${after === undefined ? sql`true` : sql`(${order}) > (${place(after)})`}
     order by ${order} limit ${limit ?? null}`.execute(db)
   return rows.map(({ firstAt, lastAt, mayLeave, fingerprint, contradicts, ...row }) => ({

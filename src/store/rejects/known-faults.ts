@@ -3,7 +3,7 @@ import type { KnownFault } from '../../identity/decide/faults.ts'
 import { type KnownFaults, noKnownFaults, valueName } from '../../identity/guards/facts.ts'
 import type { UnlistedValue } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
-import { noBlockedPeople, countBlockedPeople } from './blocked-people.ts'
+import { countBlockedPeople, noBlockedPeople } from './blocked-people.ts'
 
 /** So many rejects are written with one statement. */
 const written = 5000
@@ -67,15 +67,15 @@ export async function recordFaults(tx: Db, { runId, connection, source, rejects,
   for (let start = 0; start < rejects.length; start += written) {
     await sql`
       insert into known_faults (connection, fingerprint, identity_id, line, column_name, field, reason, source, cell_only, may_leave,
-        unlisted, times, unserved, run_id, first_at, last_at)
+        unlisted, times, is_blocking, run_id, first_at, last_at)
       select ${connection}, fingerprint, "identityId", line, "column", field, reason, ${source}, "cellOnly", "mayLeave",
-        unlisted, times, unserved, ${runId}, ${now}, ${now}
+        unlisted, times, "isBlocking", ${runId}, ${now}, ${now}
       from jsonb_to_recordset(${JSON.stringify(rejects.slice(start, start + written))}::jsonb)
         as r(fingerprint text, "identityId" text, line integer, "column" text, field text, reason text, "cellOnly" boolean, "mayLeave" boolean,
-          unlisted jsonb, times integer, unserved boolean)
+          unlisted jsonb, times integer, "isBlocking" boolean)
       on conflict (connection, fingerprint) do update set
         line = excluded.line, reason = excluded.reason, source = excluded.source, may_leave = excluded.may_leave, times = excluded.times,
-        unserved = excluded.unserved, run_id = excluded.run_id, last_at = excluded.last_at`.execute(tx)
+        is_blocking = excluded.is_blocking, run_id = excluded.run_id, last_at = excluded.last_at`.execute(tx)
   }
   await tx
     .deleteFrom('known_faults')
@@ -108,7 +108,7 @@ export async function acceptFaults(
       'runs.feed',
       'runs.mode',
       'runs.as_of',
-      'runs.unserved',
+      'runs.blocked_people',
       sql<boolean>`coalesce(accepted_as_of > runs.as_of, false)`.as('stale'),
     ])
     .where('runs.id', '=', runId)
@@ -116,7 +116,7 @@ export async function acceptFaults(
   // What a person approved for one person is not known of the next export.
   if (run?.feed === 'person') return
   // Set where the plan was made, if it says what is wrong with its source.
-  if (run?.unserved) {
+  if (run?.blocked_people) {
     await sql`
       update known_faults set accepted_times = times where connection = ${connection} and run_id = ${runId}`.execute(tx)
     const passed =
@@ -141,7 +141,7 @@ export async function acceptFaults(
     on conflict do nothing`.execute(tx)
 }
 
-/** Keeps with a run how many people were not served when its plan was made, or since its people are the roster. */
+/** Stores with a run how many people are blocked: when its plan is made, and again when its people become the roster. */
 export async function recordBlockedPeople(
   tx: Db,
   { runId, connection, now }: { runId: string; connection: string; now: Date },
@@ -149,7 +149,7 @@ export async function recordBlockedPeople(
   const tally = (await countBlockedPeople(tx, { connection, now })).get(connection) ?? noBlockedPeople
   await tx
     .updateTable('runs')
-    .set({ unserved: JSON.stringify(tally) })
+    .set({ blocked_people: JSON.stringify(tally) })
     .where('id', '=', runId)
     .execute()
 }

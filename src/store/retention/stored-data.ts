@@ -120,7 +120,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description: 'what is wrong with the newest export',
       removedWhen: 'an export is accepted without the fault',
       columns: named(
-        'connection fingerprint identity_id line column_name field source cell_only may_leave unlisted times accepted_times unserved run_id first_at last_at',
+        'connection fingerprint identity_id line column_name field source cell_only may_leave unlisted times accepted_times is_blocking run_id first_at last_at',
       ),
     },
   ],
@@ -261,7 +261,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description: 'runs: counts, verdicts with the first keys they concern, digests, names of sources, reasons',
       removedWhen: history,
       columns: named(
-        'id connection feed trigger options state reason failure attempt lease source mode as_of rows records fields end_keys warnings verification unserved counts guards people_counts known_people digest outdated_reason held_part_run_id created_at started_at finished_at decided_by decided_at configuration basis passed_part_run_id linked_run_id requested_by expires_at decided_reason values_removed_at',
+        'id connection feed trigger options state reason failure attempt lease source mode as_of rows records fields end_keys warnings verification blocked_people counts guards people_counts known_people digest outdated_reason held_part_run_id created_at started_at finished_at decided_by decided_at configuration basis passed_part_run_id linked_run_id requested_by expires_at decided_reason values_removed_at',
       ),
     },
   ],

@@ -610,7 +610,9 @@ function toRun(row: RunRow & { tally: Tally | null; in_doubt: InDoubtCounts | nu
     wentOn: row.passed_part_run_id,
     warnings: row.warnings ?? [],
     verification: row.verification,
-    unserved: row.unserved,
+    blockedPeople: row.blocked_people,
+    // Deprecated: removed after 0.1.
+    unserved: row.blocked_people,
     inDoubt: row.in_doubt,
     sent: { upsert: sent('upsert'), update: sent('update'), delete: sent('delete'), session: sent('session') },
     confirmed: tally.confirmed ?? 0,

@@ -64,7 +64,7 @@ test('the file of the doctor has what a helper needs, and nothing of what people
   expect(parts.get('configuration.yaml')).toContain('apiKey: (from a file)')
   expect(JSON.parse(parts.get('environment.json') ?? '')).toContain('ROLLCALL_SEEN_NAME')
   expect(JSON.parse(parts.get('runs.json') ?? '')).toMatchObject([{ connection: 'acme' }, {}])
-  expect(JSON.parse(parts.get('unserved.json') ?? '').length).toBeGreaterThan(0)
+  expect(JSON.parse(parts.get('blocked-people.json') ?? '').length).toBeGreaterThan(0)
   expect(JSON.parse(parts.get('store.json') ?? '')).toMatchObject({
     database: expect.stringContaining('PostgreSQL'),
     migrations: expect.arrayContaining([{ name: '0001-initial', appliedAt: expect.any(String) }]),

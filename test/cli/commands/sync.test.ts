@@ -8,7 +8,7 @@ test('with --strict, an event that could not be understood is no success: it may
     name: 'acme',
     blocked: null,
     problems: { refused: nobody, undelivered: nobody },
-    unserved: { people: 0, leavers: 0, rows: 0 },
+    blockedPeople: { people: 0, leavers: 0, rows: 0 },
     foreign: { people: 0, separated: 0 },
     inDoubt: null,
     inbox: { pending: 3, held: 1, rejected: 0 },

@@ -156,21 +156,21 @@ describe('a run at its end', () => {
     expect(told).toEqual({ text: expected, exit })
   })
 
-  const two = '2 people and 1 row without a readable key are not served as HR says, 1 of them may have left'
+  const two = '2 people and 1 row without a readable key need attention, 1 of them may have left'
 
   test.each([
     [{ people: 2, leavers: 1, rows: 1 }, `${two}: rollcall problems`],
-    [{ people: 1, leavers: 0, rows: 0 }, '1 person is not served as HR says: rollcall problems'],
-  ])('never says only that there is nothing to change while people are not served (case %#)', (unserved, line) => {
-    const run = runDocument({ state: 'unchanged', counts: counts({ unchanged: 9 }), unserved })
+    [{ people: 1, leavers: 0, rows: 0 }, '1 person needs attention: rollcall problems'],
+  ])('never says only that there is nothing to change while people are blocked (case %#)', (blockedPeople, line) => {
+    const run = runDocument({ state: 'unchanged', counts: counts({ unchanged: 9 }), blockedPeople })
 
     const told = { text: renderOutcome(run, plain), exit: exitCodeOf(run) }
 
     expect(told).toEqual({ text: `✔ acme: nothing to change (9 unchanged)\n! acme: ${line}`, exit: 0 })
   })
 
-  test('says nothing of people who are not served where what it read was not accepted', () => {
-    const run = runDocument({ state: 'cancelled', unserved: { people: 2, leavers: 1, rows: 1 } })
+  test('says nothing of blocked people where what it read was not accepted', () => {
+    const run = runDocument({ state: 'cancelled', blockedPeople: { people: 2, leavers: 1, rows: 1 } })
 
     expect(renderOutcome(run, plain)).toBe('- acme: cancelled')
   })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { statusChanges } from '../../../src/cli/commands/status.ts'
 import { renderPerson } from '../../../src/cli/render/person.ts'
-import { renderProblems, renderStatus, renderUnserved } from '../../../src/cli/render/status.ts'
+import { renderBlockedPeople, renderProblems, renderStatus } from '../../../src/cli/render/status.ts'
 import { plain } from '../../../src/cli/render/text.ts'
 import type { Person, Status } from '../../../src/contract/control/shapes.ts'
-import { counts, problemDocument, runDocument, unservedDocument } from '../../helpers/control-documents.ts'
+import { blockedPersonDocument, counts, problemDocument, runDocument } from '../../helpers/control-documents.ts'
 
 const id = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
 const short = '0198c5d1'
@@ -47,7 +47,7 @@ test('the status tells what runs and how a connection stands', () => {
         target: 'Acme HRIS',
         people: { desired: 1000, separated: 12, due: 2 },
         problems: { refused: { people: 1, leavers: 0 }, undelivered: { people: 1200, leavers: 1 } },
-        unserved: { people: 3, leavers: 1, rows: 0 },
+        blockedPeople: { people: 3, leavers: 1, rows: 0 },
         foreign: { people: 2, separated: 1 },
         twoPeople: false,
         inDoubt: { people: 30, leavers: 3, until: '2026-11-20T02:31:00.000Z' },
@@ -93,7 +93,7 @@ acme → Acme HRIS
   1,000 people, 12 of them left, 2 not delivered yet
   1 person refused by the platform
   1,200 people cannot be delivered, among them 1 leaver
-  3 people are not served as HR says, 1 of them may have left: rollcall problems
+  3 people need attention, 1 of them may have left: rollcall problems
   2 people are known only to the platform, and may have left (1 more is separated there): rollcall problems
   30 people are in doubt, 3 leavers among them: a request about them got no clear answer and may still arrive; the daemon or the next sync reads them back until 2026-11-20 02:31 UTC at least
   3 events waiting
@@ -122,7 +122,7 @@ test('without a daemon no next run is promised', () => {
         target: 'Acme HRIS',
         people: { desired: 2, separated: 0, due: 0 },
         problems: { refused: { people: 0, leavers: 0 }, undelivered: { people: 0, leavers: 0 } },
-        unserved: { people: 0, leavers: 0, rows: 0 },
+        blockedPeople: { people: 0, leavers: 0, rows: 0 },
         foreign: { people: 0, separated: 4 },
         twoPeople: false,
         inDoubt: null,
@@ -170,12 +170,25 @@ acme        1222  leave   refused      item_refused 400  3×     2 d     2026-11
 acme        1223  join    undelivered  timed_out         12×    25 min  next run              the platform cannot be reached (timeout)`)
 })
 
-test('unserved people stand in a table with what cannot be read, what it costs and for how long', () => {
-  const unserved = [
-    unservedDocument(),
-    unservedDocument({ identityId: '1223', leaver: false, cellOnly: false, column: null, reason: 'too few cells' }),
-    unservedDocument({ identityId: null, leaver: false, cellOnly: false, column: 'Worker ID', rows: 3, source: null }),
-    unservedDocument({
+test('blocked people stand in a table with what cannot be read, what it costs and for how long', () => {
+  const blockedPeople = [
+    blockedPersonDocument(),
+    blockedPersonDocument({
+      identityId: '1223',
+      leaver: false,
+      cellOnly: false,
+      column: null,
+      reason: 'too few cells',
+    }),
+    blockedPersonDocument({
+      identityId: null,
+      leaver: false,
+      cellOnly: false,
+      column: 'Worker ID',
+      rows: 3,
+      source: null,
+    }),
+    blockedPersonDocument({
       identityId: '1224',
       leaver: false,
       contradicts: true,
@@ -184,7 +197,7 @@ test('unserved people stand in a table with what cannot be read, what it costs a
     }),
   ]
 
-  const text = renderUnserved(unserved, plain)
+  const text = renderBlockedPeople(blockedPeople, plain)
 
   expect(text).toBe(`CONNECTION  KEY   LEAVER         LOST     FOR  LINE           REASON
 acme        1222  may have left  field    2 d  people.csv:41  Leaving Date: not a date
@@ -197,11 +210,13 @@ test('a name stands beside each key where names were asked for, and a dash where
   const problems = [problemDocument({ name: 'Ada Fox' }), problemDocument({ identityId: '1223', name: null })]
 
   const [head, ...rows] = renderProblems(problems, plain).split('\n')
-  const [unservedHead, unserved] = renderUnserved([unservedDocument({ name: 'Ada Fox' })], plain).split('\n')
+  const [blockedHead, blockedPeople] = renderBlockedPeople([blockedPersonDocument({ name: 'Ada Fox' })], plain).split(
+    '\n',
+  )
 
   expect(head).toMatch(/^CONNECTION {2}KEY +NAME +CHANGE /)
   expect(rows).toEqual([expect.stringMatching(/ 1222 +Ada Fox +\w/), expect.stringMatching(/ 1223 +- +\w/)])
-  expect([unservedHead, unserved]).toEqual([
+  expect([blockedHead, blockedPeople]).toEqual([
     expect.stringMatching(/ KEY +NAME +LEAVER /),
     expect.stringMatching(/ 1222 +Ada Fox +may have left/),
   ])

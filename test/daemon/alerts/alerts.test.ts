@@ -104,7 +104,7 @@ async function mayLeave(db: Db, identityId: string, at: Date): Promise<void> {
         reason: 'not a date',
         times: 1,
       },
-      ...{ cell_only: true, may_leave: true, accepted_times: 1, unserved: true, first_at: at, last_at: at },
+      ...{ cell_only: true, may_leave: true, accepted_times: 1, is_blocking: true, first_at: at, last_at: at },
       run_id: await storeRun(db, { state: 'finished', at }),
     })
     .execute()
@@ -445,9 +445,9 @@ describe('people who may have left', () => {
 
     expect(counts).toEqual([1, 2, 3])
     expect(opened.told).toMatchObject([
-      { kind: 'unserved', people: 1, reminder: false },
-      { kind: 'unserved', people: 2, reminder: true },
-      { kind: 'unserved', people: 2, reminder: true },
+      { kind: 'blockedPeople', people: 1, reminder: false },
+      { kind: 'blockedPeople', people: 2, reminder: true },
+      { kind: 'blockedPeople', people: 2, reminder: true },
     ])
   })
 })

@@ -32,7 +32,7 @@ test.each([
   ['run_failed', null, '/runs?connection=a%26b'],
   ['stale', null, '/runs?connection=a%26b'],
   ['problems', null, '/problems?connection=a%26b'],
-  ['unserved', null, '/problems?connection=a%26b'],
+  ['blockedPeople', null, '/problems?connection=a%26b'],
   ['overdue', null, '/problems?connection=a%26b'],
   ['leaver_late', null, '/problems?connection=a%26b'],
   ['paused', null, '/schedules'],

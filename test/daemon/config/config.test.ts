@@ -71,6 +71,26 @@ describe('a configuration', () => {
     )
   })
 
+  test('that names a kind of alerts by its old name works as with the new one, and is warned of with its place', async () => {
+    await using folder = await exportFolder()
+    const channel = (kind: string) =>
+      `alerts: { channels: { chat: { type: slack, url: '\${env:CHAT}', kinds: [held, ${kind}] } } }\n`
+
+    const former = await load(folder, `${minimal}${channel('unserved')}`, { KEY: key, CHAT: 'https://chat.example' })
+    const current = await load(folder, `${minimal}${channel('blockedPeople')}`, {
+      KEY: key,
+      CHAT: 'https://chat.example',
+    })
+
+    expect(former.alerts.channels).toMatchObject([{ kinds: ['held', 'blockedPeople'] }])
+    expect(current.outdated).toEqual([])
+    expect(former.outdated).toEqual([
+      expect.stringMatching(
+        /rollcall\.yaml:12:\d+: alerts\.channels\.chat\.kinds\.1: unserved is the old name of blockedPeople, .*: write blockedPeople$/,
+      ),
+    ])
+  })
+
   test('says which rows of a source are meant, and whom it keeps safe', async () => {
     await using folder = await exportFolder()
     const scoped = minimal.replace('mode: snapshot', `mode: snapshot\n      scope: "Department != 'Stores'"`)

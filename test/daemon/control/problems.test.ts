@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { localControl } from '../../../src/cli/session/command-context.ts'
 import { type Caller, machineCaller } from '../../../src/contract/control/access.ts'
-import type { Problem, BlockedPerson } from '../../../src/contract/control/shapes.ts'
+import type { BlockedPerson, Problem } from '../../../src/contract/control/shapes.ts'
 import { deliveryFailures } from '../../../src/contract/failures.ts'
 import type { Scheduled } from '../../../src/daemon/schedules/schedules.ts'
 import { readEntry } from '../../../src/store/audit/trail.ts'
@@ -145,7 +145,7 @@ test('every answer of the platform is explained', async () => {
   expect(data.find(({ code }) => code === 'key_refused')).toMatchObject({ action: 'block', uncertain: false })
 })
 
-test('people who are not served come page by page with their age, those first who may have left', async () => {
+test('blocked people come page by page with their age, those first who may have left', async () => {
   await using opened = await open()
   const { world, control, standing } = opened
   const left = { left: '31/02/2025', status: '' }
@@ -161,7 +161,7 @@ test('people who are not served come page by page with their age, those first wh
   const pages: BlockedPerson[][] = []
   let after: string | null | undefined
   do {
-    const page: { data: BlockedPerson[]; next: string | null } = await control.listUnserved({
+    const page: { data: BlockedPerson[]; next: string | null } = await control.listBlockedPeople({
       query: { connection: 'acme', limit: 1, ...(after && { after }) },
     })
     pages.push(page.data)
@@ -171,7 +171,7 @@ test('people who are not served come page by page with their age, those first wh
   expect(pages.map(([one]) => one?.identityId)).toEqual(['E/5', 'E0004', 'E0001', 'E0002', undefined])
   expect(pages[0]).toMatchObject([{ leaver: true, column: 'Leaving Date', accepted: true, ageSeconds: 90 }])
   expect(JSON.stringify(pages)).not.toContain('DISABLED')
-  expect(await standing()).toMatchObject({ unserved: { people: 4, leavers: 2, rows: 0 } })
+  expect(await standing()).toMatchObject({ blockedPeople: { people: 4, leavers: 2, rows: 0 } })
 })
 
 test('a caller who asks for values is told names page by page, and the audit trail who looked', async () => {
@@ -180,7 +180,7 @@ test('a caller who asks for values is told names page by page, and the audit tra
   reach(world, withWrongKey(host))
   await world.night(change(staff(5), { id: 'E0002', first: '' }, { id: 'E0004', left: '31/02/2025', status: '' }))
   const problems: unknown[] = []
-  const unserved: unknown[] = []
+  const blockedPeople: unknown[] = []
   const query = { values: true, limit: 2 }
 
   for (let after: string | null | undefined; after !== null; ) {
@@ -189,8 +189,8 @@ test('a caller who asks for values is told names page by page, and the audit tra
     after = page.next
   }
   for (let after: string | null | undefined; after !== null; ) {
-    const page: Page<BlockedPerson> = await control.listUnserved({ query: { ...query, ...(after && { after }) } })
-    unserved.push(page.data.map(({ identityId, name }) => [identityId, name]))
+    const page: Page<BlockedPerson> = await control.listBlockedPeople({ query: { ...query, ...(after && { after }) } })
+    blockedPeople.push(page.data.map(({ identityId, name }) => [identityId, name]))
     after = page.next
   }
 
@@ -205,10 +205,10 @@ test('a caller who asks for values is told names page by page, and the audit tra
     ],
     [['E0005', 'Person 5']],
   ])
-  expect(unserved).toEqual([[['E0004', 'Person 4']]])
+  expect(blockedPeople).toEqual([[['E0004', 'Person 4']]])
   expect(await looks(world)).toMatchObject([
     { act: 'values.seen', by: 'ana', details: { operation: 'listProblems' } },
-    { act: 'values.seen', by: 'ana', details: { operation: 'listUnserved' } },
+    { act: 'values.seen', by: 'ana', details: { operation: 'listBlockedPeople' } },
   ])
 })
 
@@ -219,8 +219,11 @@ test('who asks for no values is told no names, and a viewer may not ask for them
   await world.night(change(staff(3), { id: 'E0003', email: 'DISABLED' }))
   const viewer = controlOf({ name: 'vera', role: 'viewer', via: 'token', principal: 'token:vera' })
 
-  const keys = [await viewer.listProblems({ query: {} }), await viewer.listUnserved({ query: {} })]
-  const asked = [viewer.listProblems({ query: { values: true } }), viewer.listUnserved({ query: { values: true } })]
+  const keys = [await viewer.listProblems({ query: {} }), await viewer.listBlockedPeople({ query: {} })]
+  const asked = [
+    viewer.listProblems({ query: { values: true } }),
+    viewer.listBlockedPeople({ query: { values: true } }),
+  ]
 
   expect(keys.map(({ data }) => data.map(({ identityId }) => identityId))).toEqual([['E0002'], ['E0003']])
   expect(JSON.stringify(keys)).not.toMatch(/"name"|Person/)
@@ -242,7 +245,7 @@ test('a connection that nobody knows has no problems and no block', async () => 
 
   const asked = [
     control.listProblems({ query: { connection: 'other' } }),
-    control.listUnserved({ query: { connection: 'other' } }),
+    control.listBlockedPeople({ query: { connection: 'other' } }),
     control.unblockConnection({ params: { connection: 'other' }, body: { by: 'ana' } }),
   ]
 

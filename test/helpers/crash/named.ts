@@ -8,7 +8,7 @@ import { hasLeft, isUnlisted, type Untidy } from './untidy.ts'
 /** The people that an operator is told of as not on the platform as HR says. */
 export type Named = {
   readonly problems: ReadonlySet<string>
-  readonly unserved: ReadonlySet<string>
+  readonly blockedPeople: ReadonlySet<string>
   /** By a plan that is held. */
   readonly held: ReadonlySet<string>
 }
@@ -17,14 +17,14 @@ export type Named = {
 export async function namedByControl(control: Control): Promise<Named> {
   const limit = 1000
   const problems = await control.listProblems({ query: { limit } })
-  const unserved = await control.listUnserved({ query: { limit } })
+  const blockedPeople = await control.listBlockedPeople({ query: { limit } })
   const runs = await control.listRuns({ query: { limit } })
   const held = new Set<string>()
   for (const { id: runId } of runs.data.filter(({ state }) => state === 'held')) {
     const { data } = await control.listChanges({ params: { runId }, query: { limit } })
     for (const { identityId } of data) held.add(identityId)
   }
-  return { problems: keysOf(problems.data), unserved: keysOf(unserved.data), held }
+  return { problems: keysOf(problems.data), blockedPeople: keysOf(blockedPeople.data), held }
 }
 
 /** As a store says in which nothing is held. */
@@ -32,7 +32,7 @@ export async function namedInStore(db: Db): Promise<Named> {
   const now = new Date()
   return {
     problems: keysOf(await listProblems(db, { now })),
-    unserved: keysOf(await listBlockedPeople(db, { now })),
+    blockedPeople: keysOf(await listBlockedPeople(db, { now })),
     held: new Set(),
   }
 }
@@ -45,7 +45,7 @@ export function untold({
   platform,
   accepted,
   read,
-  named: { problems, unserved, held },
+  named: { problems, blockedPeople, held },
 }: {
   platform: ReadonlyMap<string, Identity>
   accepted: readonly Untidy[]
@@ -54,14 +54,14 @@ export function untold({
   named: Named
 }): string[] {
   const isSeparated = (id: string) => Boolean(platform.get(id)?.separatedAt)
-  const isNamed = (id: string) => problems.has(id) || unserved.has(id) || held.has(id)
+  const isNamed = (id: string) => problems.has(id) || blockedPeople.has(id) || held.has(id)
   const [lastAccepted, lastRead] = [accepted.at(-1), read.at(-1)]
   const faulty = new Set([lastAccepted, lastRead].flatMap((last) => [...(last?.faults.keys() ?? [])]))
   const lost = leaversOf(read).filter((id) => platform.has(id) && !isSeparated(id) && !isNamed(id))
   return [
     ...lost.map((id) => `${id} has left, as HR says, and is neither separated on the platform nor named`),
     ...(lastAccepted ? unnamed(lastAccepted) : []).map((id) => `the row of ${id} cannot be read, and no one is told`),
-    ...[...unserved]
+    ...[...blockedPeople]
       .filter((id) => !faulty.has(id))
       .map((id) => `${id} is said not to be served, and nothing is wrong with their row`),
   ]
@@ -69,7 +69,7 @@ export function untold({
   function unnamed({ night, faults }: Untidy): string[] {
     return night.rows.flatMap((row) => {
       const fault = faults.get(row.id)
-      if (!fault || unserved.has(row.id)) return []
+      if (!fault || blockedPeople.has(row.id)) return []
       const mayBeServed = isUnlisted(fault) || (fault.kind === 'twice' && hasLeft(row))
       const isServed = platform.has(row.id) && hasLeft(row) === isSeparated(row.id)
       return mayBeServed && isServed ? [] : [row.id]

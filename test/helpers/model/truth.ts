@@ -21,7 +21,7 @@ export type Counts = {
   /** The differences that were named, by where. */
   problems: number
   inDoubt: number
-  unserved: number
+  blockedPeople: number
   /** Requests that were given up and reached the platform later. */
   late: number
 }
@@ -32,7 +32,7 @@ export const noCounts = (): Counts => ({
   named: 0,
   problems: 0,
   inDoubt: 0,
-  unserved: 0,
+  blockedPeople: 0,
   late: 0,
 })
 
@@ -55,7 +55,7 @@ export async function untold(model: Model, trial: Trial, counts: Counts): Promis
   else counts.named++
   const named = await namedBy(last, sync.store.db, sync.now())
   return [...differences].flatMap(([id, what]) => {
-    const where = (['problems', 'inDoubt', 'unserved'] as const).find((place) => named[place].has(id))
+    const where = (['problems', 'inDoubt', 'blockedPeople'] as const).find((place) => named[place].has(id))
     if (where !== undefined) counts[where]++
     return where === undefined
       ? [`run ${last.id} (${last.feed}, ${last.state}) exits with ${exitCodeOf(last)}; ${id}: ${what}`]
@@ -90,7 +90,7 @@ async function namedBy(run: Run, db: Db, now: Date) {
   const doubted = await db.selectFrom('in_doubt').select('identity_id').execute()
   return {
     problems: new Set((await listProblems(db, { now })).map(({ identityId }) => identityId)),
-    unserved: new Set((await listBlockedPeople(db, { now })).map(({ identityId }) => identityId)),
+    blockedPeople: new Set((await listBlockedPeople(db, { now })).map(({ identityId }) => identityId)),
     inDoubt: new Set(says.includes('in doubt') ? doubted.map(({ identity_id }) => identity_id) : []),
   }
 }

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decide, type PlanContext, type DesiredState } from '../../../src/identity/decide/decide.ts'
+import { type DesiredState, decide, type PlanContext } from '../../../src/identity/decide/decide.ts'
 import { createDecider } from '../../../src/identity/decide/decider.ts'
 import { maxKnownFaults } from '../../../src/identity/decide/faults.ts'
 import { noPeople } from '../../../src/identity/guards/facts.ts'
 import { isReject } from '../../../src/identity/mapping/rows.ts'
-import type { Reject, Observation } from '../../../src/identity/record.ts'
+import type { Observation, Reject } from '../../../src/identity/record.ts'
 import { contextOf, history, keys, night, rosterAfter, row } from '../../helpers/model/histories.ts'
 import { type Plan, planRows, unusable } from '../../helpers/model/plan.ts'
 import { applyPlan, type Roster } from '../../helpers/model/roster.ts'
-import { entry, nightly, record, reject, observation } from '../../helpers/records.ts'
+import { entry, nightly, observation, record, reject } from '../../helpers/records.ts'
 
 const runs = { numRuns: 500 }
 
@@ -325,7 +325,7 @@ describe('several rows of a person that all say that the person has left', () =>
     expect(decider.rejects().filter(({ cellOnly }) => !cellOnly)).toMatchObject(repeated)
     expect(decider.knownFaults()).toMatchObject([
       { cellOnly: true, reason: reject('ana').reason },
-      { ...repeated[0], mayLeave: true, times: 2, unserved: true },
+      { ...repeated[0], mayLeave: true, times: 2, isBlocking: true },
     ])
   })
 })
@@ -487,7 +487,7 @@ describe('what is wrong with a source', () => {
     const found = decider.knownFaults()
     expect(decider.rejects()).toHaveLength(10)
     expect(found.map(({ identityId }) => identityId)).toEqual(Array.from({ length: 20 }, (_, at) => `p${at}`))
-    expect(new Set(found.map(({ times, unserved }) => `${times} ${unserved}`))).toEqual(new Set(['2 true']))
+    expect(new Set(found.map(({ times, isBlocking }) => `${times} ${isBlocking}`))).toEqual(new Set(['2 true']))
   })
 
   test('is known again up to a bound, and is new beyond it', () => {

@@ -331,7 +331,7 @@ describe.each(databases)('conditions on $name', ({ place }) => {
         cell_only: true,
         may_leave: true,
         times: 1,
-        unserved: true,
+        is_blocking: true,
       },
       ...{ accepted_times: 1, run_id: runId, last_at: ago(1) },
     }
@@ -353,7 +353,7 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     expect(found).toEqual([
       {
         connection: 'acme',
-        kind: 'unserved',
+        kind: 'blockedPeople',
         code: ago(200).toISOString(),
         reason: '2 people may have left, and the platform was not told',
         since: ago(400),
@@ -430,7 +430,7 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     const found = await look()
     await store.db.updateTable('inbox').set({ state: 'dismissed' }).execute()
 
-    expect(found).toMatchObject([{ connection: 'acme', kind: 'unserved', since: ago(40), people: 1, leavers: 1 }])
+    expect(found).toMatchObject([{ connection: 'acme', kind: 'blockedPeople', since: ago(40), people: 1, leavers: 1 }])
     expect(await look()).toEqual([])
   })
 

@@ -3,10 +3,10 @@ import type { Connector } from '../../../src/connectors/connector.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { stagePeople } from '../../../src/store/plans/plans.ts'
 import {
-  listBlockedPeople,
-  noBlockedPeople,
   type BlockedPersonCursor,
   countBlockedPeople,
+  listBlockedPeople,
+  noBlockedPeople,
 } from '../../../src/store/rejects/blocked-people.ts'
 import type { SourceFeed } from '../../../src/sync/context/context.ts'
 import { approveRun, retractPerson } from '../../../src/sync/sync.ts'
@@ -45,7 +45,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-describe.each(databases)('unserved people on $name', ({ place }) => {
+describe.each(databases)('blocked people on $name', ({ place }) => {
   async function open({ isDelta = false, feed = {} }: { isDelta?: boolean; feed?: Partial<SourceFeed> } = {}) {
     const stack = new AsyncDisposableStack()
     const { client } = await host.tenant()
@@ -61,7 +61,7 @@ describe.each(databases)('unserved people on $name', ({ place }) => {
       speaks,
       night: (people: readonly HrPerson[]) =>
         world.night(people, { asOf: new Date(Date.UTC(2026, 10, 20 + nights++, 1)).toISOString() }),
-      unserved: () => listBlockedPeople(db, { now: world.clock.now }),
+      blockedPeople: () => listBlockedPeople(db, { now: world.clock.now }),
       keys: async () => (await listBlockedPeople(db, { now: world.clock.now })).map(({ identityId }) => identityId),
       tally: async () => (await countBlockedPeople(db, { now: world.clock.now })).get('acme') ?? noBlockedPeople,
       [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -70,15 +70,15 @@ describe.each(databases)('unserved people on $name', ({ place }) => {
 
   test('are those whose leaving date has come while the plan that states it is held', async () => {
     await using opened = await open()
-    const { world, night, unserved } = opened
+    const { world, night, blockedPeople } = opened
     await night(staff(20))
     const leaves = change(staff(20), { id: 'E0002', left: '2026-11-22' }, { id: 'E0003', left: '2026-11-23' })
     const held = await night(leaves.map((person) => ({ ...person, email: `${person.id}@new.example` })))
     world.clock.now = new Date('2026-11-21T23:59:59.000Z')
-    const dayBefore = await unserved()
+    const dayBefore = await blockedPeople()
 
     world.clock.now = new Date('2026-11-22T00:00:00.000Z')
-    const found = await unserved()
+    const found = await blockedPeople()
     await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
     await world.drain()
 
@@ -94,7 +94,7 @@ describe.each(databases)('unserved people on $name', ({ place }) => {
         accepted: false,
       },
     ])
-    expect(await unserved()).toEqual([])
+    expect(await blockedPeople()).toEqual([])
   })
 
   test('are listed with each held plan that states their date, also where a page ends between two of them', async () => {
@@ -134,14 +134,14 @@ describe.each(databases)('unserved people on $name', ({ place }) => {
 
   test('stand with what cannot be read, where and since when, and those first who may have left', async () => {
     await using opened = await open()
-    const { world, night, unserved, tally } = opened
+    const { world, night, blockedPeople, tally } = opened
 
     await night(staff(5))
     const first = await night(change(staff(5), leaver, mover))
     const since = world.clock.now.toISOString()
     const second = await night([{ id: 'E0000', email: '' }, ...change(staff(5), leaver, mover)])
 
-    expect(await unserved()).toMatchObject([
+    expect(await blockedPeople()).toMatchObject([
       {
         connection: 'acme',
         identityId: 'E0004',
@@ -160,7 +160,7 @@ describe.each(databases)('unserved people on $name', ({ place }) => {
       { identityId: 'E0002', leaver: false, column: 'Email', line: 4, firstAt: since },
     ])
     expect(await tally()).toEqual({ people: 2, leavers: 1, rows: 0 })
-    expect([first.unserved, second.unserved]).toEqual([await tally(), await tally()])
+    expect([first.blockedPeople, second.blockedPeople]).toEqual([await tally(), await tally()])
   })
 
   test('are gone once an accepted export shows them without the fault, or no longer shows them', async () => {
@@ -174,7 +174,7 @@ describe.each(databases)('unserved people on $name', ({ place }) => {
 
     expect(mended).toEqual(['E0002'])
     expect(await keys()).toEqual([])
-    expect(run.unserved).toEqual({ people: 0, leavers: 0, rows: 0 })
+    expect(run.blockedPeople).toEqual({ people: 0, leavers: 0, rows: 0 })
   })
 
   test('stay while an export is held that shows them without the fault', async () => {
@@ -190,13 +190,13 @@ describe.each(databases)('unserved people on $name', ({ place }) => {
 
   test('are no leavers any more once the platform is sent their separation, and none at all once they are taken back', async () => {
     await using opened = await open()
-    const { world, night, unserved, keys } = opened
+    const { world, night, blockedPeople, keys } = opened
 
     await night(staff(5))
     await night(change(staff(5), { id: 'E0002', left: '2026-11-01' }))
     await night(change(staff(5), { id: 'E0002', left: '2026-11-01', email: 'DISABLED' }, leaver))
     await night(change(staff(5), { id: 'E0002', left: '01/11/2026' }, leaver))
-    const found = await unserved()
+    const found = await blockedPeople()
     const { id, digest } = await retractPerson(world.sync, {
       connection: 'acme',
       identityId: 'E0004',
@@ -233,12 +233,12 @@ describe.each(databases)('unserved people on $name', ({ place }) => {
 
   test('of a delta stay until it says again whether a person is employed whose status contradicts the date', async () => {
     await using opened = await open({ isDelta: true })
-    const { speaks, night, keys, unserved } = opened
+    const { speaks, night, keys, blockedPeople } = opened
     const contradicted = { id: 'E0003', left: '2026-06-30', status: 'Active' }
 
     await night(staff(5))
     await night(change(staff(5), contradicted).slice(2, 3))
-    const found = await unserved()
+    const found = await blockedPeople()
     speaks.ofLeaving = false
     await night(change(staff(5), { id: 'E0003', title: 'Director' }))
     const others = await keys()

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { rejectsKept } from '../../../src/store/plans/plans.ts'
-import { listBlockedPeople, noBlockedPeople, countBlockedPeople } from '../../../src/store/rejects/blocked-people.ts'
+import { countBlockedPeople, listBlockedPeople, noBlockedPeople } from '../../../src/store/rejects/blocked-people.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'
 import { approveRun, rejectRun } from '../../../src/sync/sync.ts'
 import { databases } from '../../helpers/servers/databases.ts'
@@ -42,7 +42,7 @@ describe.each(databases)('what stands rejected on $name', ({ place }) => {
         await world.drain()
         return await world.runOf(run.id)
       },
-      unserved: () => listBlockedPeople(db, { now: world.clock.now }),
+      blockedPeople: () => listBlockedPeople(db, { now: world.clock.now }),
       keys: async () => (await listBlockedPeople(db, { now: world.clock.now })).map(({ identityId }) => identityId),
       tally: async () => (await countBlockedPeople(db, { now: world.clock.now })).get('acme') ?? noBlockedPeople,
       [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -69,7 +69,7 @@ describe.each(databases)('what stands rejected on $name', ({ place }) => {
 
   test('is known by the person and the fault, in whatever line it stands', async () => {
     await using opened = await open()
-    const { night, approve, unserved } = opened
+    const { night, approve, blockedPeople } = opened
     const broken = disabled(1, 6)
 
     await approve(await night(change(staff(40), ...broken)))
@@ -78,7 +78,10 @@ describe.each(databases)('what stands rejected on $name', ({ place }) => {
 
     expect(again.state).toBe('unchanged')
     expect(refused(others)).toEqual(['rejectedRows'])
-    expect((await unserved()).filter(({ accepted }) => accepted)[0]).toMatchObject({ identityId: 'E0001', line: 41 })
+    expect((await blockedPeople()).filter(({ accepted }) => accepted)[0]).toMatchObject({
+      identityId: 'E0001',
+      line: 41,
+    })
   })
 
   test('is known also where more rows are rejected than are kept one by one', async () => {

@@ -140,24 +140,24 @@ test('a departure that could not be read stays in sight when its values go, unti
   const { client } = await host.tenant()
   await using world = await openWorld({ client, webhook: webhookFeed() })
   const { db } = world.sync.store
-  const unserved = async () =>
+  const blockedPeople = async () =>
     (
       await conditions(db, {
         ...{ connections: ['acme'], overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() },
         now: world.clock.now,
       })
-    ).filter(({ kind }) => kind === 'unserved')
+    ).filter(({ kind }) => kind === 'blockedPeople')
   await world.night(staff(3))
   await receive(world, updated('E0002', 'Boss', '2026-11-20T02:20:00.000Z', { left: badDay, start: badDay }))
   await later(world, 60)
   const { id } = await lastRun(world)
-  const before = await unserved()
+  const before = await blockedPeople()
 
   const removed = await retain(db, settings, await afterDays(world, 31))
   const again = await retain(db, settings, world.clock.now)
 
   expect(before).toMatchObject([{ people: 1, leavers: 1 }])
-  expect(await unserved()).toEqual(before)
+  expect(await blockedPeople()).toEqual(before)
   expect(removed).toMatchObject({ runs: 2, events: 1 })
   expect(again).toEqual({ runs: 0, values: 0, events: 0, history: 0 })
   expect(await rejectsOf(db, id)).toMatchObject([
@@ -166,7 +166,7 @@ test('a departure that could not be read stays in sight when its values go, unti
   ])
   expect(await wholeStore(world)).not.toMatch(/(?<!\w)7371(?!\w)|2e37333731/)
   await dismissEvents(db, { connection: 'acme', ids: ['1'], by: 'Ada' })
-  expect(await unserved()).toEqual([])
+  expect(await blockedPeople()).toEqual([])
 })
 
 test('what the faults of an export quote goes with the values of the run that met them last', async () => {

@@ -194,7 +194,7 @@ describe('a rejected event that speaks of leaving', () => {
         ['E0005', false],
       ]),
     )
-    expect(await alerts(world)).toMatchObject([{ kind: 'unserved', people: 2 }])
+    expect(await alerts(world)).toMatchObject([{ kind: 'blockedPeople', people: 2 }])
   })
 
   test('is an alert where its action is unknown and its cells speak of leaving', async () => {
@@ -204,7 +204,7 @@ describe('a rejected event that speaks of leaving', () => {
     await receive(world, JSON.stringify({ type: 'offboarded', at: '2026-11-20T02:10:00.000Z', employee }))
     await later(world, 6)
 
-    expect(await alerts(world)).toMatchObject([{ kind: 'unserved', people: 1 }])
+    expect(await alerts(world)).toMatchObject([{ kind: 'blockedPeople', people: 1 }])
   })
 })
 

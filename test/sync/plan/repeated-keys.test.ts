@@ -28,41 +28,41 @@ async function open(connection: Partial<Omit<SyncConnection, 'feeds'>> = {}) {
   return {
     world,
     people: () => peopleOn(client),
-    unserved: () => listBlockedPeople(world.sync.store.db, { now: world.clock.now }),
+    blockedPeople: () => listBlockedPeople(world.sync.store.db, { now: world.clock.now }),
   }
 }
 
 test('a person whose rows all say "left" is separated on the earliest day, and the rows stay listed until HR mends them', async () => {
-  const { world, people, unserved } = await open()
+  const { world, people, blockedPeople } = await open()
   await using _world = world
 
   const night = await world.night(withSecond(june, july), { asOf: '2026-11-21T01:00:00.000Z' })
   const again = await world.night(withSecond(june, july), { asOf: '2026-11-22T01:00:00.000Z' })
-  const listed = await unserved()
+  const listed = await blockedPeople()
   const mended = await world.night(change(everybody, july), { asOf: '2026-11-23T01:00:00.000Z' })
 
   expect(night).toMatchObject({
     state: 'finished',
     counts: { leave: 1, rejected: 2, unchanged: 11 },
-    unserved: { people: 1, leavers: 0 },
+    blockedPeople: { people: 1, leavers: 0 },
   })
   expect(again).toMatchObject({ state: 'unchanged', counts: { leave: 0, rejected: 2, unchanged: 11 } })
   expect(listed).toMatchObject([{ identityId: 'E0003', rows: 2, leaver: false, cellOnly: false }])
   expect(listed[0]?.reason).toMatch(/also in line \d+; all of its rows say that the person has left, and nothing else/)
   expect(mended).toMatchObject({ counts: { correct: 1, rejected: 0 } })
   expect((await people()).get('E0003')).toMatchObject({ jobTitle: 'Director', separatedAt: '2026-07-31T00:00:00.000Z' })
-  expect(await unserved()).toEqual([])
+  expect(await blockedPeople()).toEqual([])
 })
 
 test('a row that says something else makes a contradiction of it, until that row says "left" too', async () => {
-  const { world, people, unserved } = await open()
+  const { world, people, blockedPeople } = await open()
   await using _world = world
 
   await world.night(withSecond(june, { id: 'E0003' }), { asOf: '2026-11-21T01:00:00.000Z' })
-  const [contradiction] = await unserved()
+  const [contradiction] = await blockedPeople()
   const before = (await people()).get('E0003')
   const night = await world.night(withSecond(june, july), { asOf: '2026-11-22T01:00:00.000Z' })
-  const [departure] = await unserved()
+  const [departure] = await blockedPeople()
 
   expect(contradiction).toMatchObject({ leaver: true, reason: expect.stringMatching(/also in line \d+$/) })
   expect(before).toMatchObject({ jobTitle: 'Engineer', separatedAt: null })

@@ -235,12 +235,12 @@ describe('a row that takes effect on a later day', () => {
     const held = await night(world, '2026-11-21', [...gone, ...staff(20).slice(8), later, promoted])
     const whileHeld = await waitingKeys(db, 'acme')
     const now = new Date('2026-12-01T00:00:00.000Z')
-    const unserved = await listBlockedPeople(db, { now, connection: 'acme' })
+    const blockedPeople = await listBlockedPeople(db, { now, connection: 'acme' })
     await rejectRun(world.sync, { runId: held.id, by: 'ops' })
 
     expect(held.state).toBe('held')
     expect(whileHeld).toEqual([])
-    expect(unserved).toMatchObject([
+    expect(blockedPeople).toMatchObject([
       {
         identityId: 'E0015',
         leaver: true,

@@ -36,8 +36,8 @@ create table known_faults (
   -- How many rows have the fault: in the newest export that was read, and in the newest that was accepted.
   times integer not null,
   accepted_times integer not null default 0,
-  -- False if a newer row of the same person applies.
-  unserved boolean not null,
+  -- Whether the person is blocked by it. False if a newer row of the same person applies.
+  is_blocking boolean not null,
   -- The run that met it last.
   run_id uuid not null references runs (id),
   first_at timestamptz not null,

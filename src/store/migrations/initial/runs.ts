@@ -33,7 +33,7 @@ create table runs (
   warnings json,
   verification json,
   -- How many people differ on the platform from what the source says; null until that is known.
-  unserved json,
+  blocked_people json,
   counts json,
   guards json,
   -- How many people each limit counted in the plan. Later plans are measured by these. Null if nothing was judged.
