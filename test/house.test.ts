@@ -118,6 +118,12 @@ describe('the documentation', () => {
     expect(broken.flat()).toEqual([])
   })
 
+  test('stays within 55,000 words', async () => {
+    const words = (await Promise.all(pages.map(readPage))).flatMap((text) => text.split(/\s+/))
+
+    expect(words.filter((word) => /\p{L}/u.test(word)).length).toBeLessThan(55_000)
+  })
+
   test('lists every setting as the schema has it', async () => {
     const page = settingsPage()
 

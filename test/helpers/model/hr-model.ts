@@ -108,7 +108,7 @@ export function createHr(count = 0) {
     },
 
     /**
-     * Everybody whom the platform has to hold once these tellings were accepted, in this order; without an argument every night so
+     * Everybody whom the platform has to hold once these events were accepted, in this order; without an argument every night so
      * far, with a number the first so many. What was told in between (a run that failed, or is held) has changed nothing.
      */
     expected(accepted: readonly Telling[] | number = nights.length): Map<string, ExpectedPerson> {
