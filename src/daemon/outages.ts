@@ -1,14 +1,14 @@
 import { databaseFailure } from '../database/failures.ts'
 import type { Events } from '../telemetry/events.ts'
 
-const silentMs = 60_000
+const reportIntervalMs = 60_000
 
 /**
- * Events that tell of a store that is away, or cannot work, once a minute and with how often it was noticed. What runs every second
- * would otherwise fill the log with the same error.
+ * Events that report an unreachable or failing store at most once a minute, with the number of errors since the last report. Tasks that
+ * run every second would otherwise fill the log with one error.
  */
 export function withOutages(events: Events, nowMs: () => number = () => performance.now()): Events {
-  let toldAtMs = Number.NEGATIVE_INFINITY
+  let reportedAtMs = Number.NEGATIVE_INFINITY
   let times = 0
   return {
     ...events,
@@ -16,9 +16,9 @@ export function withOutages(events: Events, nowMs: () => number = () => performa
       const failure = databaseFailure(fields.error)
       if (failure === null) return events.unexpected(fields)
       times += 1
-      if (nowMs() - toldAtMs < silentMs) return
+      if (nowMs() - reportedAtMs < reportIntervalMs) return
       events.storeUnreachable({ during: fields.during, reason: failure.message, times })
-      toldAtMs = nowMs()
+      reportedAtMs = nowMs()
       times = 0
     },
   }

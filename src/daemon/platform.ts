@@ -11,23 +11,29 @@ import type { Events } from '../telemetry/events.ts'
 import { traceStep } from '../telemetry/traces.ts'
 import type { Config } from './config/config.ts'
 
+/** `events`: left out, requests are neither logged nor traced. */
+type PlatformOptions = { readonly events?: Events }
+
 const connectTimeoutMs = 10_000
 
-/** The way to the platform, with a budget of requests that all processes of the store share. The key is read again for each request, so that a replaced secret file takes effect. */
+/**
+ * The platform client, with a request budget that all processes of the store share. The key is read for each request, so a replaced
+ * secret file takes effect.
+ */
 export function openPlatform(
   { platform }: Config,
   store: Pick<Database<StoreSchema>, 'pool'> | null,
-  { events }: { readonly events?: Events } = {},
+  { events }: PlatformOptions = {},
 ): Platform & AsyncDisposable {
   const agent = agentWhenUsed({
-    connect: { timeout: connectTimeoutMs, ...provenServers, ...(platform.ca !== null && { ca: platform.ca }) },
+    connect: { timeout: connectTimeoutMs, ...provenServers, ca: platform.ca ?? undefined },
   })
   const client = createClient(deliveryOperations, {
     baseUrl: platform.baseUrl,
     bearer: () => platform.apiKey.read(),
     dispatcher: agent.dispatcher,
     timeoutMs: platform.timeoutMs,
-    ...(events && { around: timed(events) }),
+    around: events && timed(events),
   })
   return {
     client,

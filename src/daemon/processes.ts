@@ -10,16 +10,15 @@ import { version } from '../version.ts'
 import type { Config } from './config/config.ts'
 import { settingsDigests } from './config/settings-digests.ts'
 
-/** What this process says of itself to the others of its store. */
-export function processCard(
-  config: Config,
-  { roles, since }: { roles: readonly ProcessRole[]; since: Date },
-): ProcessInfo {
+type ProcessStart = { readonly roles: readonly ProcessRole[]; readonly since: Date }
+
+/** How this process describes itself to the other processes of its store. */
+export function processCard(config: Config, { roles, since }: ProcessStart): ProcessInfo {
   const settings = settingsDigests(config)
   return { roles, host: hostname(), pid: process.pid, version, since: since.toISOString(), settings }
 }
 
-/** The roles that a text such as `scheduler,worker` names, in their own order. */
+/** The roles named in a text such as `scheduler,worker`, in the order of `processRoles`. Throws `usage` for an unknown one. */
 export function parseRoles(text: string): ProcessRole[] {
   const named = text.split(',').map((name) => name.trim())
   const unknown = named.filter((name) => !processRoles.some((role) => role === name))
@@ -31,7 +30,7 @@ export function parseRoles(text: string): ProcessRole[] {
   return processRoles.filter((role) => named.includes(role))
 }
 
-/** The embedded database is open in one process only, so that this process has to do everything. */
+/** Throws `config_invalid` if a process of an embedded database lacks a role: no second process can open that database. */
 export function requireAllRoles({ database }: Pick<Config, 'database'>, roles: readonly ProcessRole[]): void {
   if (database !== null || roles.length === processRoles.length) return
   const missing = processRoles.filter((role) => !roles.includes(role)).join(', ')
@@ -42,20 +41,20 @@ export function requireAllRoles({ database }: Pick<Config, 'database'>, roles: r
   )
 }
 
-/** Tells when other processes of the store work by other settings than this one, and when they no longer do. */
+/** Emits an event when the settings of other processes begin or cease to differ from those of this one. */
 export function watchSettings(sync: SyncContext, card: ProcessInfo, { pauseMs }: { pauseMs: number }): AsyncDisposable {
-  let told = ''
-  const look = async (): Promise<void> => {
+  let reported = ''
+  const compare = async (): Promise<void> => {
     const others = (await processes(sync.store.db)).filter(({ lease }) => lease !== sync.lease.id)
     const differing = [...new Set(others.flatMap((other) => differences(card.settings, other.settings)))].sort()
     const text = differing.join(', ')
-    if (text === told) return
-    told = text
+    if (text === reported) return
+    reported = text
     const hosts = others.flatMap((other) =>
       differences(card.settings, other.settings).length > 0 ? [`${other.host} ${other.pid}`] : [],
     )
     if (differing.length > 0) sync.events.settingsDiffer({ settings: differing, processes: hosts })
     else sync.events.settingsAgree({ processes: others.length })
   }
-  return repeat(look, { pauseMs, failed: (error) => sync.events.unexpected({ during: 'processes', error }) })
+  return repeat(compare, { pauseMs, onError: (error) => sync.events.unexpected({ during: 'processes', error }) })
 }

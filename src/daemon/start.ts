@@ -6,19 +6,13 @@ import { processRoles } from '../contract/control/process-roles.ts'
 import type { ProcessRole } from '../contract/control/processes.ts'
 import { databaseFailure } from '../database/failures.ts'
 import { localCalls } from '../http/client/calls.ts'
+import type { ProcessInfo } from '../store/process-info.ts'
 import { requestDueRuns } from '../sync/sync.ts'
 import { repeat } from '../system/repeat.ts'
 import type { Events } from '../telemetry/events.ts'
 import { type OpenedAccess, openAccess, openTokens } from './access/open.ts'
-import { type AlertContext, startAlerts } from './alerts/alerts.ts'
-import {
-  type Assembly,
-  assemble,
-  controlContext,
-  connectionSchedules,
-  toSyncConnection,
-  monitoredConnections,
-} from './assembly.ts'
+import { startAlerts } from './alerts/alerts.ts'
+import { type Assembly, assemble } from './assembly.ts'
 import { checkAll } from './check.ts'
 import type { Config } from './config/config.ts'
 import type { Reloads } from './config/reload.ts'
@@ -29,9 +23,9 @@ import { startProbeServer } from './control/probe-server.ts'
 import { carefully, startLocalServer, startServer } from './control/server.ts'
 import type { Configured } from './control/settings.ts'
 import type { Restorations } from './control/store.ts'
+import { connectionSchedules, controlContext, monitoredConnections } from './control-context.ts'
 import { startLive } from './live/live.ts'
 import { createMetrics, type Metrics } from './metrics/metrics.ts'
-import type { ReadingContext } from './metrics/readings.ts'
 import { serveMetrics } from './metrics/serve.ts'
 import { withOutages } from './outages.ts'
 import { openPlatform } from './platform.ts'
@@ -42,142 +36,205 @@ import { openUploads, type UploadLimits } from './proposal/uploads.ts'
 import { scheduleTasks } from './schedules/scheduled-runs.ts'
 import { createSchedules } from './schedules/schedules.ts'
 import { startWatches } from './schedules/watches.ts'
+import { toSyncConnection } from './sync-connection.ts'
 import { serveWebhooks, type WebhooksOptions } from './webhooks/webhooks.ts'
 import { startWork } from './work.ts'
 
+/** A running process of the daemon. Disposing stops its work, closes its servers and then everything that it opened. */
 export type Daemon = {
   /** Where webhooks, probes and, to those with a token, the control API are served. */
   readonly url: string
   /** The Unix socket of the control API; null without the role api. */
   readonly socket: string | null
-  /** Ends what the daemon does by itself, while it still answers. */
+  /** Stops schedules, workers and alerts. Requests are still answered. */
   stopWork(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
+/** What a daemon needs besides its configuration. */
 export type DaemonOptions = {
   readonly events: Events
   readonly now?: () => Date
-  /** What is to be done about a restoration that is asked for; left out: it is refused. */
+  /** Restores a backup on request; left out: such requests are refused. */
   readonly restorations?: Restorations
   readonly reloads?: Reloads
   /** Default: all of them. */
   readonly roles?: readonly ProcessRole[]
-  /** How often the settings of other processes are looked at. */
-  readonly settingsLookMs?: number
-  /** Where this process counts. They outlive the daemon. */
+  /** How often this process compares its settings with those of other processes. */
+  readonly settingsCheckMs?: number
+  /** The metrics of this process. They outlive the daemon, which a reload starts anew. */
   readonly metrics?: Metrics
-  /** What references of a configuration name. */
+  /** The environment that references of a configuration are read from. */
   readonly env?: NodeJS.ProcessEnv
-  /** How large an export may be that a person uploads, how many there may be, and for how long. */
+  /** Limits of uploaded exports. */
   readonly uploadLimits?: UploadLimits
 }
+
+type ProcessParts = {
+  readonly config: Config
+  readonly options: DaemonOptions
+  readonly assembly: Assembly
+  readonly roles: readonly ProcessRole[]
+  readonly metrics: Metrics
+  readonly now: () => Date
+  readonly events: Events
+}
+
+/** The addresses of the servers of a process. Disposing closes the servers. */
+type Servers = Pick<Daemon, 'url' | 'socket'> & AsyncDisposable
 
 const scheduleMs = 5000
 
 /** Opens every part in order, and closes them in reverse, also when one fails to open. */
-export async function startDaemon(
-  config: Config,
-  {
-    events: log,
-    now = () => new Date(),
-    restorations,
-    reloads,
-    roles = processRoles,
-    settingsLookMs = 30_000,
-    metrics = createMetrics(),
-    env = {},
-    uploadLimits,
-  }: DaemonOptions,
-): Promise<Daemon> {
-  const events = withOutages(log)
-  await using opening = new AsyncDisposableStack()
-  const stopping = new AbortController()
+export async function startDaemon(config: Config, options: DaemonOptions): Promise<Daemon> {
+  const { now = () => new Date(), roles = processRoles, metrics = createMetrics() } = options
+  const events = withOutages(options.events)
   if (config.platform.isReadable) events.platformReadable({ address: config.platform.baseUrl })
   for (const setting of config.outdated) events.settingOutdated({ setting })
+
+  await using opening = new AsyncDisposableStack()
   const card = processCard(config, { roles, since: now() })
   const assembly = opening.use(await assemble(config, { events, now, card }))
-  const activity = opening.use(new AsyncDisposableStack())
-  const stopWork = () => activity.disposeAsync()
-  activity.use(watchSettings(assembly.sync, card, { pauseMs: settingsLookMs }))
-  activity.use(await startWork(assembly, roles))
-  if (roles.includes('scheduler')) {
-    activity.use(await startSchedules(assembly))
-    activity.use(await startWatches(assembly.sync))
-    activity.use(startAlerts(alertContext(assembly)))
+  const parts: ProcessParts = { config, options, assembly, roles, metrics, now, events }
+  const activity = opening.use(await startActivity(parts, card))
+  const servers = opening.use(await (roles.includes('api') ? startApiServers(parts) : startProbes(parts)))
+  events.daemonStarted({ address: servers.url, connections: config.connections.size, roles })
+  if (roles.includes('api') && config.connections.size === 0)
+    events.connectionAwaited({ address: servers.url, configuration: config.file })
+  const running = opening.move()
+  return {
+    url: servers.url,
+    socket: servers.socket,
+    stopWork: async () => await activity[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
-  const { db } = assembly.sync.store
-  const checks = { store: () => assembly.sync.lease.renew(), queue: () => assembly.queue.check() }
-  const alsoMetrics = (app: FastifyInstance, { admit }: Pick<OpenedAccess, 'admit'>): void =>
-    serveMetrics(app, {
-      metrics,
-      context: readingContext(assembly),
-      admit: config.server.metrics === 'open' ? null : carefully(admit),
-    })
-  if (!roles.includes('api')) {
-    const tokens = opening.use(await openTokens(config.server, { db, now, events }))
-    const alsoServe = async (app: FastifyInstance): Promise<void> => alsoMetrics(app, tokens)
-    const { url } = opening.use(await startProbeServer({ ...config.server, hosts: tokens.hosts, checks, alsoServe }))
-    events.daemonStarted({ address: url, connections: config.connections.size, roles })
-    const running = opening.move()
-    return { url, socket: null, stopWork, [Symbol.asyncDispose]: () => running.disposeAsync() }
-  }
+}
 
-  const uploads = opening.use(
+/** Starts what the process does without being asked. */
+async function startActivity({ assembly, options, roles }: ProcessParts, card: ProcessInfo): Promise<AsyncDisposable> {
+  const { settingsCheckMs = 30_000 } = options
+  const { config, sync } = assembly
+  await using starting = new AsyncDisposableStack()
+  starting.use(watchSettings(sync, card, { pauseMs: settingsCheckMs }))
+  starting.use(await startWork(assembly, roles))
+  if (roles.includes('scheduler')) {
+    starting.use(await startSchedules(assembly))
+    starting.use(await startWatches(sync))
+    const { store, events, now } = sync
+    const monitored = monitoredConnections(config)
+    starting.use(startAlerts({ db: store.db, settings: config.alerts, monitored, events, now }))
+  }
+  return starting.move()
+}
+
+async function startSchedules({ sync, config }: Assembly): Promise<AsyncDisposable> {
+  const takeDueSlots = createSchedules(connectionSchedules(config), scheduleTasks(sync))
+  const takeDue = async (): Promise<void> => {
+    // Leaving dates whose day has come go first: a source that is due as well may be missing.
+    await requestDueRuns(sync)
+    await takeDueSlots()
+  }
+  await takeDue()
+  return repeat(takeDue, {
+    pauseMs: scheduleMs,
+    onError: (error) => sync.events.unexpected({ during: 'schedules', error }),
+  })
+}
+
+/** The server of a process without the role api: probes and metrics. */
+async function startProbes(parts: ProcessParts): Promise<Servers> {
+  const { config, assembly, now, events } = parts
+  await using starting = new AsyncDisposableStack()
+  const tokens = starting.use(await openTokens(config.server, { db: assembly.sync.store.db, now, events }))
+  const { url } = starting.use(
+    await startProbeServer({
+      ...config.server,
+      hosts: tokens.hosts,
+      checks: healthChecks(assembly),
+      alsoServe: async (app) => serveProcessMetrics(parts, app, tokens),
+    }),
+  )
+  const running = starting.move()
+  return { url, socket: null, [Symbol.asyncDispose]: () => running.disposeAsync() }
+}
+
+/** The servers of a process with the role api: control API, console, webhooks, probes and metrics. */
+async function startApiServers(parts: ProcessParts): Promise<Servers> {
+  const { config, assembly, now, events } = parts
+  const { db } = assembly.sync.store
+  await using starting = new AsyncDisposableStack()
+  const stopping = new AbortController()
+  const startedAt = now().toISOString()
+  const uploads = starting.use(
     await openUploads(join(config.dataDir, 'uploads'), {
       now,
       failed: (error) => events.unexpected({ during: 'uploads', error }),
-      ...(uploadLimits && { limits: uploadLimits }),
+      limits: parts.options.uploadLimits,
     }),
   )
-  const startedAt = now().toISOString()
+  const { restorations, reloads, env = {} } = parts.options
+  const { signal } = stopping
   const context = {
-    ...controlContext(assembly, {
-      daemon: { pid: process.pid, startedAt },
-      ...(restorations && { restorations }),
-      ...(reloads && { reloads }),
-      signal: stopping.signal,
-    }),
+    ...controlContext(assembly, { daemon: { pid: process.pid, startedAt }, restorations, reloads, signal }),
     configured: configuredOf(assembly),
     firstVisits: openFirstVisits({
-      ...{ config, env, uploads, sync: assembly.sync, signal: stopping.signal },
+      config,
+      env,
+      uploads,
+      sync: assembly.sync,
+      signal,
       toSync: toSyncConnection,
-      tryKey: (key, signal) => tryGivenKey(config, key, signal),
+      tryKey: (key, stop) => tryGivenKey(config, key, stop),
       takeUp: reloads?.ask ?? null,
     }),
-    live: opening.use(startLive(assembly.sync.store.db)),
+    live: starting.use(startLive(db)),
   }
-  const { socket } = opening.use(await startLocalServer({ dataDir: config.dataDir, context }))
-  const door = opening.use(await openAccess(config.server, { db, now, events }))
-  const server = opening.use(
+  const { socket } = starting.use(await startLocalServer({ dataDir: config.dataDir, context }))
+  const access = starting.use(await openAccess(config.server, { db, now, events }))
+  const { url } = starting.use(
     await startServer({
       ...config.server,
-      hosts: door.hosts,
-      admit: door.admit,
-      admitReader: door.admitReader,
+      hosts: access.hosts,
+      admit: access.admit,
+      admitReader: access.admitReader,
       context,
       alsoServe: async (app) => {
         await serveWebhooks(app, webhooksOf(assembly))
         await serveConsole(app, {
-          access: door.access,
+          access: access.access,
           control: (caller) => localCalls(control, guardedHandlers, { ...context, caller }),
           now,
           failureOf: databaseFailure,
           unexpected: (error, route) => events.unexpected({ during: `console: ${route}`, error }),
         })
-        alsoMetrics(app, door)
+        serveProcessMetrics(parts, app, access)
       },
-      checks,
+      checks: healthChecks(assembly),
     }),
   )
-  const address = { pid: process.pid, url: server.url, socket, startedAt }
-  opening.use(await announceAddress(config.dataDir, address))
-  opening.defer(() => stopping.abort())
-  await door.announce(server.url)
-  events.daemonStarted({ address: server.url, connections: config.connections.size, roles })
-  if (config.connections.size === 0) events.connectionAwaited({ address: server.url, configuration: config.file })
-  const running = opening.move()
-  return { url: server.url, socket, stopWork, [Symbol.asyncDispose]: () => running.disposeAsync() }
+  starting.use(await announceAddress(config.dataDir, { pid: process.pid, url, socket, startedAt }))
+  starting.defer(() => stopping.abort())
+  await access.announce(url)
+  const running = starting.move()
+  return { url, socket, [Symbol.asyncDispose]: () => running.disposeAsync() }
+}
+
+function healthChecks({ sync, queue }: Assembly) {
+  return { store: () => sync.lease.renew(), queue: () => queue.check() }
+}
+
+function serveProcessMetrics(
+  { config, assembly, metrics }: ProcessParts,
+  app: FastifyInstance,
+  { admit }: Pick<OpenedAccess, 'admit'>,
+): void {
+  const { sync, queue, audit } = assembly
+  const { leaverBounds } = monitoredConnections(config)
+  serveMetrics(app, {
+    metrics,
+    context: { sync, queue, schedules: connectionSchedules(config), leaverBounds, audit },
+    admit: config.server.metrics === 'open' ? null : carefully(admit),
+  })
 }
 
 async function tryGivenKey(config: Config, key: string, signal: AbortSignal): Promise<readonly PermissionResult[]> {
@@ -196,31 +253,6 @@ function configuredOf({ config, sync, queue }: Assembly): Configured {
     check: (signal) =>
       checkAll(config, { opened: { store, queue }, findDaemon: async () => null, events, now, signal }),
   }
-}
-
-function readingContext({ config, sync, queue, audit }: Assembly): ReadingContext {
-  const { leaverBounds } = monitoredConnections(config)
-  return { sync, queue, schedules: connectionSchedules(config), leaverBounds, audit }
-}
-
-function alertContext({ config, sync }: Assembly): AlertContext {
-  const { store, events, now } = sync
-  return { db: store.db, settings: config.alerts, monitored: monitoredConnections(config), events, now }
-}
-
-async function startSchedules(assembly: Assembly): Promise<AsyncDisposable> {
-  const { sync, config } = assembly
-  const takeDueSlots = createSchedules(connectionSchedules(config), scheduleTasks(sync))
-  const takeDue = async (): Promise<void> => {
-    // First the leaving dates whose day has come: a source that is due as well may be missing.
-    await requestDueRuns(sync)
-    await takeDueSlots()
-  }
-  await takeDue()
-  return repeat(takeDue, {
-    pauseMs: scheduleMs,
-    failed: (error) => sync.events.unexpected({ during: 'schedules', error }),
-  })
 }
 
 function webhooksOf({ config, sync }: Assembly): WebhooksOptions {

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 
-/** Who uses this machine. In a container that may be a number without a name. */
+/** The name of the user who runs this process, or `uid N` where the user has no name, as in some containers. */
 export function userName(): string {
   try {
     return userInfo().username

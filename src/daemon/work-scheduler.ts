@@ -2,20 +2,23 @@ import { setTimeout as after, setImmediate as nextTurn } from 'node:timers/promi
 import type { YieldToShortWork } from '../sync/context/context.ts'
 import { minRowsOfLongRun } from '../sync/context/enqueue.ts'
 
-/** So long short work goes first, whatever waits for it, and for each second of long work it may be so many seconds more. */
-const patience = { mostMs: 2000, perWorked: 3 }
-/** For so long after short work was enqueued, or ended, the next piece of it may be on its way through the queue. */
-const comesWithinMs = { enqueued: 200, ended: 50 }
-/** If a piece of long work that went on beside short work takes longer than this, the next one does not wait for its end. */
-const pieceMs = 250
+/**
+ * How long short work may go before waiting long work: a budget of `maxMs`, which each second of long work refills by
+ * `refillPerSecond` seconds.
+ */
+const shortWorkBudget = { maxMs: 2000, refillPerSecond: 3 }
+/** How long more short work is expected after some was enqueued, or has ended: it may be on its way through the queue. */
+const expectedMs = { afterEnqueue: 200, afterEnd: 50 }
+/** If a piece of long work beside short work takes longer than this, the next piece does not wait for its end. */
+const maxPieceMs = 250
 
-/** The order in which the jobs of one process go on. It has one processor for all of them. */
+/** Decides which of its jobs a process works on. All of them share one processor. */
 export type WorkScheduler = {
-  /** Does what is not known to be long. It counts as long from when it says that it has read as many rows as a long run. */
+  /** Does work that is short as far as is known. It counts as long once it reports as many rows as a long run has. */
   short(work: (yieldToShortWork: YieldToShortWork) => Promise<void>): Promise<void>
-  /** Does long work, which gives way to short work between any two of its pieces. */
+  /** Does long work, which yields to short work between its pieces. */
   long(work: (yieldToShortWork: YieldToShortWork) => Promise<void>): Promise<void>
-  /** Says that short work was enqueued. */
+  /** Announces short work that was enqueued. */
   expectShort(): void
 }
 
@@ -27,91 +30,93 @@ const machineClock: Clock = {
   wait: (ms, signal) => after(ms, undefined, { signal }),
 }
 
+type LongWork = { readonly yieldToShortWork: YieldToShortWork; end(): void }
+
 /**
- * Long work waits while short work is under way or about to come. If that does not end, a piece of long work goes on now and then, one at a
- * time and in the order in which they came: for each second of them, short work has three.
+ * Long work waits while short work runs or is expected. If short work does not end, pieces of long work run beside it, one at a time and
+ * in the order in which they came, so that short work gets three seconds for each second of long work.
  */
 export function createWorkScheduler(clock: Clock = machineClock): WorkScheduler {
-  let shortOnes = 0
-  let comesUntilMs = Number.NEGATIVE_INFINITY
-  /** How much longer short work may go first, in milliseconds. */
-  let leftMs = patience.mostMs
+  let runningShort = 0
+  let expectedUntilMs = Number.NEGATIVE_INFINITY
+  /** How much longer short work may go first. */
+  let budgetMs = shortWorkBudget.maxMs
   const waiting: (() => void)[] = []
-  let isLetting = false
-  /** Whose piece goes on beside short work, and since when. */
-  let passing: { readonly who: object; readonly sinceMs: number } | null = null
+  let isReleasing = false
+  /** The long work whose piece runs beside short work, and since when. */
+  let released: { readonly owner: object; readonly sinceMs: number } | null = null
   let changed = Promise.withResolvers<void>()
   let lastTurn = Promise.resolve()
 
   function isQuiet(): boolean {
-    return shortOnes === 0 && comesUntilMs <= clock.nowMs()
+    return runningShort === 0 && expectedUntilMs <= clock.nowMs()
   }
 
-  function note(): void {
+  function notifyChange(): void {
     changed.resolve()
     changed = Promise.withResolvers()
   }
 
   function expectFor(ms: number): void {
-    comesUntilMs = Math.max(comesUntilMs, clock.nowMs() + ms)
+    expectedUntilMs = Math.max(expectedUntilMs, clock.nowMs() + ms)
   }
 
   function endShort(): void {
-    shortOnes--
-    expectFor(comesWithinMs.ended)
-    note()
+    runningShort--
+    expectFor(expectedMs.afterEnd)
+    notifyChange()
   }
 
-  /** Lets those that wait go on, until none is left. */
-  async function letPass(): Promise<void> {
-    if (isLetting) return
-    isLetting = true
+  /** Releases waiting pieces of long work until none waits. */
+  async function releaseWaiting(): Promise<void> {
+    if (isReleasing) return
+    isReleasing = true
     while (waiting.length > 0) {
-      if (passing !== null && clock.nowMs() - passing.sinceMs >= pieceMs) passing = null
-      if (isQuiet()) for (const pass of waiting.splice(0)) pass()
-      else if (leftMs <= 0 && passing === null) waiting.shift()?.()
+      if (released !== null && clock.nowMs() - released.sinceMs >= maxPieceMs) released = null
+      if (isQuiet()) for (const release of waiting.splice(0)) release()
+      else if (budgetMs <= 0 && released === null) waiting.shift()?.()
       else await untilChanged()
     }
-    isLetting = false
+    isReleasing = false
   }
 
-  /** Waits until something has changed, or the time for that has come. */
+  /** Waits until something has changed, or until the next piece may be released. */
   async function untilChanged(): Promise<void> {
     const sinceMs = clock.nowMs()
-    const quietMs = shortOnes > 0 ? Number.POSITIVE_INFINITY : comesUntilMs - sinceMs
-    const passedMs = passing === null ? leftMs : passing.sinceMs + pieceMs - sinceMs
+    const untilQuietMs = runningShort > 0 ? Number.POSITIVE_INFINITY : expectedUntilMs - sinceMs
+    const untilReleaseMs = released === null ? budgetMs : released.sinceMs + maxPieceMs - sinceMs
     const timer = new AbortController()
-    const isOver = clock.wait(Math.min(quietMs, passedMs), timer.signal).catch(() => {})
-    const isUsed = passing === null
+    const isOver = clock.wait(Math.min(untilQuietMs, untilReleaseMs), timer.signal).catch(() => {})
+    const usesBudget = released === null
     await Promise.race([changed.promise, isOver])
     timer.abort()
-    if (isUsed) leftMs = Math.max(0, leftMs - (clock.nowMs() - sinceMs))
+    if (usesBudget) budgetMs = Math.max(0, budgetMs - (clock.nowMs() - sinceMs))
   }
 
-  /** Gives way as long work does. It is told when the work has ended. */
-  function patiently(): { readonly yieldToShortWork: YieldToShortWork; end(): void } {
-    const self = {}
+  function startLong(): LongWork {
+    const owner = {}
     let sinceMs = clock.nowMs()
 
     function endPiece(): void {
-      leftMs = Math.min(patience.mostMs, leftMs + (clock.nowMs() - sinceMs) * patience.perWorked)
-      if (passing?.who === self) passing = null
-      note()
+      const refillMs = (clock.nowMs() - sinceMs) * shortWorkBudget.refillPerSecond
+      budgetMs = Math.min(shortWorkBudget.maxMs, budgetMs + refillMs)
+      if (released?.owner === owner) released = null
+      notifyChange()
     }
 
     return {
       async yieldToShortWork() {
         endPiece()
-        // What has come meanwhile is seen first, and between the pieces of any two.
+        // Between two pieces the event loop takes up what has arrived.
         lastTurn = lastTurn.then(() => nextTurn())
         await lastTurn
         if (!isQuiet()) {
           await new Promise<void>((resolve, reject) => {
             waiting.push(() => {
-              if (!isQuiet()) passing = { who: self, sinceMs: clock.nowMs() }
+              if (!isQuiet()) released = { owner, sinceMs: clock.nowMs() }
               resolve()
             })
-            letPass().catch(reject)
+            releaseWaiting().catch(reject)
           })
         }
         sinceMs = clock.nowMs()
@@ -122,29 +127,29 @@ export function createWorkScheduler(clock: Clock = machineClock): WorkScheduler 
 
   return {
     async short(work) {
-      shortOnes++
-      let long: ReturnType<typeof patiently> | null = null
+      runningShort++
+      let long: LongWork | null = null
       try {
         await work(async (read) => {
           if (long === null && (read?.rows ?? 0) >= minRowsOfLongRun) {
-            long = patiently()
+            long = startLong()
             endShort()
           }
           await long?.yieldToShortWork(read)
         })
       } finally {
         if (long === null) endShort()
-        else (long as ReturnType<typeof patiently>).end()
+        else (long as LongWork).end()
       }
     },
     async long(work) {
-      const { yieldToShortWork, end } = patiently()
+      const { yieldToShortWork, end } = startLong()
       try {
         await work(yieldToShortWork)
       } finally {
         end()
       }
     },
-    expectShort: () => expectFor(comesWithinMs.enqueued),
+    expectShort: () => expectFor(expectedMs.afterEnqueue),
   }
 }

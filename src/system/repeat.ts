@@ -1,21 +1,25 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Runs a task again and again, a pause after each end, until disposed. What it throws goes to `failed` and the next turn comes anyway. */
-export function repeat(
-  task: () => Promise<unknown>,
-  { pauseMs, failed: onError }: { pauseMs: number; failed: (error: unknown) => void },
-): AsyncDisposable {
-  const ending = new AbortController()
-  const turning = turn()
+type RepeatOptions = {
+  /** How long to wait after each end, and before the first start. */
+  readonly pauseMs: number
+  /** Called with what the task throws. The task is repeated anyway. */
+  readonly onError: (error: unknown) => void
+}
+
+/** Runs a task again and again until disposed. Disposing waits for the task that is running. */
+export function repeat(task: () => Promise<unknown>, { pauseMs, onError }: RepeatOptions): AsyncDisposable {
+  const stopping = new AbortController()
+  const loop = runLoop()
   return {
     async [Symbol.asyncDispose]() {
-      ending.abort()
-      await turning
+      stopping.abort()
+      await loop
     },
   }
 
-  async function turn(): Promise<void> {
-    while (await pausedFor(pauseMs, ending.signal)) {
+  async function runLoop(): Promise<void> {
+    while (await waited(pauseMs, stopping.signal)) {
       try {
         await task()
       } catch (error) {
@@ -25,7 +29,8 @@ export function repeat(
   }
 }
 
-async function pausedFor(pauseMs: number, signal: AbortSignal): Promise<boolean> {
+/** Waits; false if the signal aborted meanwhile. */
+async function waited(pauseMs: number, signal: AbortSignal): Promise<boolean> {
   try {
     await pause(pauseMs, undefined, { signal })
     return true

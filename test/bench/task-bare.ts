@@ -1,5 +1,5 @@
 import { Agent, request } from 'undici'
-import { loadConfig } from '../../src/daemon/config/config.ts'
+import { loadConfig } from '../../src/daemon/config/load-config.ts'
 import { openStore } from '../../src/daemon/installation/open-store.ts'
 import { openPlatform } from '../../src/daemon/platform.ts'
 import type { IdentityRecord } from '../../src/identity/record.ts'

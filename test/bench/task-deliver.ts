@@ -1,5 +1,5 @@
 import { assemble } from '../../src/daemon/assembly.ts'
-import { loadConfig } from '../../src/daemon/config/config.ts'
+import { loadConfig } from '../../src/daemon/config/load-config.ts'
 import { startWork } from '../../src/daemon/work.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { report } from './report.ts'

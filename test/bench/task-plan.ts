@@ -1,5 +1,5 @@
 import { assemble } from '../../src/daemon/assembly.ts'
-import { loadConfig } from '../../src/daemon/config/config.ts'
+import { loadConfig } from '../../src/daemon/config/load-config.ts'
 import { getRun } from '../../src/store/runs/runs.ts'
 import { requestRun, syncWorkers } from '../../src/sync/sync.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'

@@ -1,4 +1,4 @@
-import { loadConfig } from '../../src/daemon/config/config.ts'
+import { loadConfig } from '../../src/daemon/config/load-config.ts'
 import { startDaemon } from '../../src/daemon/start.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { peakMiB } from './report.ts'

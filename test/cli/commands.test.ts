@@ -311,7 +311,7 @@ describe('a check', () => {
 
     expect(before.stdout).toContain('people.csv: 6 rows, 6 records, 0 rejected, 2 with a bad cell\n')
     expect(checked.stdout).toContain('people.csv: 6 rows, 6 records, 0 rejected, 1 with a bad cell\n')
-    expect(checked.stdout).not.toContain('values count as the configuration lists them')
+    expect(checked.stdout).not.toContain('only the values listed in the configuration are used')
     expect(planned.stdout).toContain('\n6 rows, 6 records, 0 rejected, 1 with a bad cell, 0 unchanged\n')
   })
 
@@ -347,7 +347,7 @@ describe('a check', () => {
 
     expect(exit).toBe(0)
     expect(stdout).toContain(`in use by process ${process.pid}`)
-    expect(stdout).toMatch(/source of acme: warning: values count as the configuration lists them, and no further: /)
+    expect(stdout).toMatch(/source of acme: warning: only the values listed in the configuration are used: /)
   })
 })
 

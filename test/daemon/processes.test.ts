@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { controlOverSocket } from '../../src/cli/session/control-client.ts'
 import type { ProcessRole } from '../../src/contract/control/processes.ts'
-import { type ConnectionConfig, loadConfig } from '../../src/daemon/config/config.ts'
+import type { ConnectionConfig } from '../../src/daemon/config/config.ts'
+import { loadConfig } from '../../src/daemon/config/load-config.ts'
 import { settingsDigests } from '../../src/daemon/config/settings-digests.ts'
 import { requireAllRoles, parseRoles } from '../../src/daemon/processes.ts'
 import { type DaemonOptions, startDaemon } from '../../src/daemon/start.ts'
@@ -90,8 +91,8 @@ test('processes with different settings are told of in the log and the status of
   const events = silentEvents((event) => {
     if (event.event === 'settings.differ') told.push(event.settings)
   })
-  const one = stack.use(await start(first, ['api'], { events, settingsLookMs: 20 }))
-  const other = stack.use(await start(second, ['api', 'scheduler'], { events, settingsLookMs: 20 }))
+  const one = stack.use(await start(first, ['api'], { events, settingsCheckMs: 20 }))
+  const other = stack.use(await start(second, ['api', 'scheduler'], { events, settingsCheckMs: 20 }))
 
   await expect
     .poll(() => told)

@@ -1,6 +1,6 @@
 import { access, writeFile } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
-import { loadConfig } from '../../daemon/config/config.ts'
+import { loadConfig } from '../../daemon/config/load-config.ts'
 import { configurationText, toConnectionName, requireTimeZone } from '../../daemon/proposal/configuration.ts'
 import { type ExportPreview, previewSource, sourceForms } from '../../daemon/proposal/preview-source.ts'
 import type { Proposal } from '../../daemon/proposal/proposal.ts'

@@ -1,5 +1,5 @@
 import { deliveryOperations } from '../../contract/platform/delivery-operations.ts'
-import { regions } from '../../daemon/config/schema.ts'
+import { regions } from '../../daemon/config/platform-settings.ts'
 import { type PermissionResult, testPermissions } from '../../daemon/probe/key-permissions.ts'
 import { Failure, type FailureCode } from '../../errors.ts'
 import { createClient } from '../../http/client/client.ts'

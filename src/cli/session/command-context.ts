@@ -1,5 +1,6 @@
 import { planOperations } from '../../contract/control/plans.ts'
-import { assemble, controlContext } from '../../daemon/assembly.ts'
+import { assemble } from '../../daemon/assembly.ts'
+import { controlContext } from '../../daemon/control-context.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import type { ControlContext } from '../../daemon/control/control.ts'
 import { guarded } from '../../daemon/control/guarded.ts'

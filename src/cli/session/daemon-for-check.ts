@@ -1,4 +1,4 @@
-import type { DaemonQueries } from '../../daemon/check.ts'
+import type { DaemonQueries } from '../../daemon/check-source.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import { controlOverSocket } from './control-client.ts'
 import { findDaemon } from './find-daemon.ts'

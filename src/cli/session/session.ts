@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Config, type LoadOptions, loadConfig } from '../../daemon/config/config.ts'
+import type { Config } from '../../daemon/config/config.ts'
+import { type LoadOptions, loadConfig } from '../../daemon/config/load-config.ts'
 import { findConfig } from '../../daemon/config/config-path.ts'
 import { Failure } from '../../errors.ts'
 import type { Control } from './control-client.ts'

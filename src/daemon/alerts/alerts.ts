@@ -26,7 +26,7 @@ import { conditionSettings, type MonitoredConnections } from './freshness.ts'
 import { alertLinks } from './links.ts'
 import { createSender, sendBy } from './senders.ts'
 
-export type AlertContext = {
+type AlertContext = {
   readonly db: Db
   readonly settings: AlertSettings
   readonly monitored: MonitoredConnections
@@ -52,7 +52,7 @@ export function startAlerts(context: AlertContext, { pauseMs = lookMs } = {}): A
   const alerting = createAlerting(context)
   const looking = repeat(alerting.recordAndNotify, {
     pauseMs,
-    failed: (error) => context.events.unexpected({ during: 'alerts', error }),
+    onError: (error) => context.events.unexpected({ during: 'alerts', error }),
   })
   return {
     async [Symbol.asyncDispose]() {

@@ -132,7 +132,7 @@ export async function openAudit(
   await using starting = new AsyncDisposableStack()
   const failed = (error: unknown) => events.unexpected({ during: 'audit', error })
   starting.defer(() => sealOrTell().catch(failed))
-  starting.use(repeat(sealOrTell, { pauseMs: sealMs, failed }))
+  starting.use(repeat(sealOrTell, { pauseMs: sealMs, onError: failed }))
   const running = starting.move()
 
   const keeper: AuditService = {

@@ -1,5 +1,6 @@
 import { fingerprint } from '../../identity/digest.ts'
-import { type ConfigFile, connectionSecrets, possibleSecrets } from './schema.ts'
+import type { ConfigFile } from './schema.ts'
+import { connectionSecrets, possibleSecrets } from './source-settings.ts'
 
 type Feed = {
   readonly mapping: object

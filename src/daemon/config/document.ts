@@ -40,7 +40,7 @@ export type ConfigDocument = {
    * Puts off a reference at this place that cannot be resolved, or whose text is refused: another text stands in its place.
    * Answers what is wrong with it.
    */
-  putOff(path: Path, refuse?: (text: string) => string | null): Problem | null
+  defer(path: Path, refuse?: (text: string) => string | null): Problem | null
   /** Turns a value that came from a reference, hence a text, into the number or the boolean that it spells. True when it did. */
   convert(path: Path): boolean
 }
@@ -104,7 +104,7 @@ export async function parseConfig(
       const isWritten = exact || isScalar(isAlias(value) ? value.resolve(document) : value)
       return isWritten ? { ...positionAt(lines, value?.range?.[0]), written: written.get(value) } : null
     },
-    putOff(path, refuse = () => null) {
+    defer(path, refuse = () => null) {
       const { value, exact } = nearest(document, path)
       if (!exact || !isScalar(value) || !references.has(value)) return null
       const message = unresolved.get(value)?.message ?? refuse(String(value.value))

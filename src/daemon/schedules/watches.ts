@@ -40,6 +40,8 @@ export async function startWatches(sync: SyncContext, { pauseMs = lookMs } = {})
   const askWaiting = async (): Promise<void> => {
     for (const connection of [...waiting]) await ask(connection)
   }
-  starting.use(repeat(askWaiting, { pauseMs, failed: (error) => sync.events.unexpected({ during: 'watches', error }) }))
+  starting.use(
+    repeat(askWaiting, { pauseMs, onError: (error) => sync.events.unexpected({ during: 'watches', error }) }),
+  )
   return starting.move()
 }

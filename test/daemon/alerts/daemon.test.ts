@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { controlOverSocket } from '../../../src/cli/session/control-client.ts'
-import { loadConfig } from '../../../src/daemon/config/config.ts'
+import { loadConfig } from '../../../src/daemon/config/load-config.ts'
 import { startDaemon } from '../../../src/daemon/start.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
 import { smtpChannel, webhookChannel } from '../../helpers/alert-settings.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { loadConfig } from '../../../src/daemon/config/config.ts'
+import { loadConfig } from '../../../src/daemon/config/load-config.ts'
 import { exportFolder } from '../../helpers/sources/exports.ts'
 
 const config = `platform:

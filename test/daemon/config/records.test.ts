@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { loadConfig } from '../../../src/daemon/config/config.ts'
+import { loadConfig } from '../../../src/daemon/config/load-config.ts'
 import { exportFolder } from '../../helpers/sources/exports.ts'
 
 const target = `    target:
@@ -353,7 +353,7 @@ describe('a connection of people is refused with its place:', () => {
     const connection = await connectionOf(plain.replace('{ name: Acme HRIS }', said))
 
     expect(connection.target).toEqual(told)
-    expect(connection).not.toHaveProperty('records')
+    expect(connection.records).toBeUndefined()
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { loadConfig } from '../../../src/daemon/config/config.ts'
+import { loadConfig } from '../../../src/daemon/config/load-config.ts'
 import { exportFolder } from '../../helpers/sources/exports.ts'
 
 /** The traces of a configuration that has these lines, or why it is refused. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { control, controlPrefix } from '../../../src/contract/control/control.ts'
 import { isResting } from '../../../src/contract/control/shapes.ts'
-import { loadConfig } from '../../../src/daemon/config/config.ts'
+import { loadConfig } from '../../../src/daemon/config/load-config.ts'
 import { Secret } from '../../../src/daemon/config/secret.ts'
 import { startDaemon } from '../../../src/daemon/start.ts'
 import { createClient } from '../../../src/http/client/client.ts'

@@ -1,0 +1,162 @@
+import type { ClassifiedValue as ClassifiedView } from '../contract/control/shapes.ts'
+import type { Database } from '../database/database.ts'
+import { Failure } from '../errors.ts'
+import type { Verdict } from '../identity/change.ts'
+import { pluralize } from '../identity/pluralize.ts'
+import { type ClassifiedValue, withClassified } from '../identity/mapping/classified.ts'
+import type { Reject } from '../identity/record.ts'
+import { listClassifiedValues } from '../store/classified-values.ts'
+import { hasRosterEntries } from '../store/roster/roster.ts'
+import type { StoreSchema } from '../store/schema.ts'
+import type { SyncConnection } from '../sync/context/context.ts'
+import { summarizeReading } from '../sync/plan/summarize-reading.ts'
+import type { CheckWorkspace } from './check-workspace.ts'
+import { openStore } from './installation/open-store.ts'
+import { type CheckResult, passed, tested, warned } from './probe/check-result.ts'
+
+/** What a check asks a running daemon for, which may be the only process that can use the store. */
+export type DaemonQueries = {
+  /** The values of a connection that operators classified. */
+  classifiedValues(connection: string): Promise<readonly ClassifiedView[]>
+  /** Whether an earlier run accepted any person of the connection. */
+  knowsAnybody(connection: string): Promise<boolean>
+}
+
+/** Where a check reads stored facts: in the store, if this process has it open, or else from the daemon. */
+type StoredFactsOptions = {
+  /** Finds the daemon; null where none responds. */
+  readonly findDaemon: () => Promise<DaemonQueries | null>
+  readonly openedStore?: Database<StoreSchema>
+}
+
+/** What the store knows of a connection that its source is previewed with. */
+type StoredFacts = { readonly classified: readonly ClassifiedValue[]; readonly hasPeople: boolean }
+type FactsByConnection = ReadonlyMap<string, StoredFacts>
+
+/** The stored facts by connection, or why they cannot be read. Before the first run there are none. */
+export async function readStoredFacts(
+  { config, isTemporary }: CheckWorkspace,
+  connections: readonly { readonly name: string }[],
+  { findDaemon, openedStore }: StoredFactsOptions,
+): Promise<FactsByConnection | Failure> {
+  const names = connections.map(({ name }) => name)
+  try {
+    if (openedStore) return await factsInStore(openedStore, names)
+    const daemon = await findDaemon()
+    if (daemon) return await factsOfDaemon(daemon, names)
+    if (isTemporary && !config.database) return new Map()
+    await using store = await openStore(config)
+    return await factsInStore(store, names)
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+}
+
+async function factsInStore({ db }: Database<StoreSchema>, names: readonly string[]): Promise<FactsByConnection> {
+  const facts = new Map<string, StoredFacts>()
+  for (const name of names) {
+    facts.set(name, { classified: await listClassifiedValues(db, name), hasPeople: await hasRosterEntries(db, name) })
+  }
+  return facts
+}
+
+async function factsOfDaemon(daemon: DaemonQueries, names: readonly string[]): Promise<FactsByConnection> {
+  const facts = new Map<string, StoredFacts>()
+  for (const name of names) {
+    const views = await daemon.classifiedValues(name)
+    const classified = views.map(({ field, value, as }) => ({ field, value, meaning: as }))
+    facts.set(name, { classified, hasPeople: await daemon.knowsAnybody(name) })
+  }
+  return facts
+}
+
+type SourceCheckOptions = { readonly now: () => Date; readonly signal: AbortSignal }
+
+/** Reads the newest export as a run would, and reports counts, rejected rows, bad cells and what would hold the first plan. */
+export async function* checkSource(
+  connection: SyncConnection,
+  stored: FactsByConnection | Failure,
+  options: SourceCheckOptions,
+): AsyncGenerator<CheckResult> {
+  if (!connection.feeds.source) return
+  const name = `source of ${connection.name}`
+  let preview = emptyPreview
+  yield await tested(name, async () => {
+    preview = await previewSource(connection, stored, options)
+    if (preview.failure !== null) throw preview.failure
+    return preview.summary
+  })
+  for (const remark of preview.remarks) yield passed(name, remark)
+  for (const [kind, count] of preview.faults)
+    yield passed(name, `${count} ${kind}`, kind.startsWith('rejected') ? 'rejected' : 'warning')
+  if (stored instanceof Failure)
+    yield warned(name, `only the values listed in the configuration are used: ${stored.message}`)
+  for (const warning of preview.warnings) yield warned(name, warning)
+}
+
+type SourcePreview = {
+  readonly summary: string
+  /** Why a run would fail, beside the faults that explain it; null: it would not. */
+  readonly failure: Failure | null
+  readonly remarks: readonly string[]
+  /** The number of rows by kind of fault. */
+  readonly faults: ReadonlyMap<string, number>
+  readonly warnings: readonly string[]
+}
+
+const emptyPreview: SourcePreview = { summary: '', failure: null, remarks: [], faults: new Map(), warnings: [] }
+
+async function previewSource(
+  connection: SyncConnection,
+  stored: FactsByConnection | Failure,
+  { now, signal }: SourceCheckOptions,
+): Promise<SourcePreview> {
+  const feed = connection.feeds.source
+  if (!feed) throw new Error('the connection has a source')
+  const unknownFacts: StoredFacts = { classified: [], hasPeople: stored instanceof Failure }
+  const facts = stored instanceof Failure ? unknownFacts : (stored.get(connection.name) ?? unknownFacts)
+  const opened = await feed.connector.open({ now, signal, findDecided: async () => new Set() })
+  const { source } = opened
+  if (source === null) return { ...emptyPreview, summary: 'nothing new to read' }
+  const mapping = withClassified(feed.mapping, facts.classified)
+  const about = { now: now(), signal, guards: connection.guards }
+  const preview = await summarizeReading(opened, { ...feed, mapping }, about).finally(() => opened.close?.())
+  const { missing, rows, records, rejected, incomplete, left: leavers } = preview
+  if (missing.length > 0) throw new Failure('source_unreadable', `${source.name}: ${missing.join('; ')}`)
+  const noRecords = `${source.name}: none of ${pluralize(rows, 'row')} became a record`
+  return {
+    failure: records === 0 ? new Failure('source_unreadable', noRecords) : null,
+    summary: `${source.name}: ${pluralize(rows, 'row')}, ${pluralize(records, 'record')}, ${rejected} rejected, ${incomplete} with a bad cell`,
+    remarks: [
+      ...(source.end === undefined ? [] : [`end of the list: ${source.end}`]),
+      ...(leavers === 0 ? [] : [leaversText(leavers, records)]),
+    ],
+    faults: countFaults(preview.rejects),
+    warnings: [...preview.warnings, ...(facts.hasPeople ? [] : preview.held.map(heldText))],
+  }
+}
+
+function leaversText(leavers: number, records: number): string {
+  return `${leavers} of ${pluralize(records, 'person', 'people')} ${leavers === 1 ? 'has' : 'have'} left already`
+}
+
+function heldText({ name, reason, hints = [], people = [] }: Verdict): string {
+  const details = [...hints, ...(people.length > 0 ? [`such as ${people.join(', ')}`] : [])]
+  return `the first plan would be held by ${name}: ${[reason, ...details].join('; ')}`
+}
+
+function countFaults(rejects: readonly Reject[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const reject of rejects) {
+    const kind = faultKind(reject)
+    counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  }
+  return counts
+}
+
+/** The column and the reason, without the cell's value and the numbers of other lines, so that equal faults are counted together. */
+function faultKind({ column, reason, cellOnly }: Reject): string {
+  const plain = reason.replaceAll(/"[^"]*"/g, '"…"').replaceAll(/\bline \d+/g, 'line …')
+  return `${cellOnly ? 'with a bad cell' : 'rejected'}: ${column === null ? plain : `${column}: ${plain}`}`
+}

@@ -1,0 +1,198 @@
+import { z } from 'zod'
+import type { ChangeKind } from '../../identity/change.ts'
+import { Guards } from '../../identity/guards/limits.ts'
+import { MappingPatch } from '../../identity/mapping/mapping.ts'
+import { TimeZone } from '../../identity/mapping/zones.ts'
+import { RecordTarget } from './record-settings.ts'
+import { Blackouts, Cron, JitterMinutes } from './schedule-settings.ts'
+import { onBadCellText, Source, snapshotSettings, statusMeansText, Webhook } from './source-settings.ts'
+
+const PeopleTarget = z
+  .strictObject({
+    type: z.literal('HRIS').optional().describe('People, which is the default.'),
+    name: z.string().trim().min(1).max(191).optional().describe('The name of the custom connection.'),
+    id: z.int().positive().optional().describe('The number of the custom connection.'),
+  })
+  .superRefine(({ name, id }, context) => {
+    if ((name === undefined) === (id === undefined))
+      context.addIssue({ code: 'custom', message: 'expected either name or id' })
+  })
+  .transform(({ name, id = 0 }): { readonly name: string } | { readonly id: number } =>
+    name === undefined ? { id } : { name },
+  )
+
+const Target = z
+  .discriminatedUnion('type', [PeopleTarget, RecordTarget])
+  .describe(
+    "The platform's custom connection: by name (created if it is missing) or by id (must exist). Of type CUSTOM it takes records of a shape of its own.",
+  )
+
+/** The form of a connection's name. */
+export const connectionName = /^[a-z0-9-]{1,40}$/
+/** What is wrong with a name that does not have this form. */
+export const connectionNameError = 'a connection name has up to 40 of the signs a-z, 0-9 and -'
+
+const Delivery = z.strictObject({
+  batchSize: z.int().min(1).max(1000).default(1000).describe('The most people in one request.'),
+  batchBytes: z.int().min(10_000).default(1_000_000).describe('The most bytes in one request.'),
+  updateWave: z
+    .int()
+    .min(0)
+    .default(100)
+    .describe(
+      'If a batch has more leavers, returns and corrections than this, they are sent together instead of in one request each.',
+    ),
+})
+
+const Leavers = z.strictObject({
+  boundHours: z
+    .int()
+    .min(1)
+    .max(8760)
+    .default(24)
+    .describe(
+      'By when the platform is to have acknowledged a leaver: so many hours after the last day is over and the departure is known here. ' +
+        'A later one is a breach in the report of leavers, and raises an alert.',
+    ),
+})
+
+/** The kinds of change as people call them. */
+const sentOnHold = {
+  leavers: 'leave',
+  joiners: 'join',
+  movers: 'update',
+  returns: 'return',
+  corrections: 'correct',
+} as const satisfies Readonly<Record<string, ChangeKind>>
+
+const OnHold = z
+  .strictObject({
+    send: z
+      .array(z.enum(Object.keys(sentOnHold) as (keyof typeof sentOnHold)[]))
+      .default([])
+      .describe(
+        'The kinds of change that are sent at once where a plan of the source is held and no failed guard puts them in doubt: leavers, ' +
+          'joiners, movers, returns, corrections.',
+      ),
+  })
+  .describe('What goes on while a plan waits for an approval.')
+
+/** The kinds of change that these words mean. */
+export function kindsSent({ send }: z.infer<typeof OnHold>): ChangeKind[] {
+  return [...new Set(send)].map((word) => sentOnHold[word])
+}
+
+const Verify = z.union(
+  [
+    z.literal('never'),
+    z.strictObject({
+      cron: Cron.default('0 4 * * 0').describe('When: minute, hour, day, month, weekday. Default: Sundays at four.'),
+      sampleCron: Cron.default('0 5 * * *').describe(
+        'When the leavers of the last 30 days and a thousand of the others, chosen by chance, are read back. Default: every day at five.',
+      ),
+      timeZone: TimeZone.optional().describe(
+        'The time zone of the cron lines. Default: that of the schedule, else of the source, else of the webhook.',
+      ),
+      jitterMinutes: JitterMinutes,
+    }),
+  ],
+  {
+    error: ({ input }) =>
+      typeof input === 'object' ? undefined : "expected never, or a schedule such as { cron: '0 4 * * 0' }",
+  },
+)
+
+const Deliver = z
+  .enum(['direct', 'session'])
+  .describe(
+    'How records reach a CUSTOM connection. direct: change by change. session: the whole set at once, all or nothing. Default: session for snapshots, direct for deltas.',
+  )
+
+const Pinned = z
+  .array(z.string().trim().min(1).max(191))
+  .default([])
+  .describe('The keys of people who are never separated or deleted without an approval that names them.')
+
+const KeepValues = z
+  .literal(true, {
+    error:
+      'values are always kept: take this setting out, and limit what is kept with retention, "rollcall forget" and an encrypted disk',
+  })
+  .optional()
+  .describe('Outdated and without effect: values are always kept. Take it out; the next release refuses it.')
+
+/** What a connection says that is planned from the source of another one. */
+const Also = z
+  .strictObject({
+    target: Target,
+    fields: MappingPatch.shape.fields.describe(
+      'Which column holds which field. The key is that of the connection above.',
+    ),
+    record: MappingPatch.shape.record,
+    status: MappingPatch.shape.status.describe('The column that says whether a person has left.'),
+    statusMeans: MappingPatch.shape.statusMeans.describe(statusMeansText),
+    onBadCell: MappingPatch.shape.onBadCell.describe(onBadCellText),
+    scope: MappingPatch.shape.scope.describe(
+      'Which rows are meant at all: a JSONata expression over the columns that gives true or false. Default: that of the connection above.',
+    ),
+    outOfScope: snapshotSettings.outOfScope,
+    absence: snapshotSettings.absence,
+    graceRuns: snapshotSettings.graceRuns,
+    deliver: Deliver.optional(),
+    verify: Verify.prefault({}).describe(
+      'When the daemon reads back what the platform holds, as of the connection above.',
+    ),
+    guards: Guards.prefault({}).describe('How far a plan may go before a person has to approve it.'),
+    pinned: Pinned,
+    onHold: OnHold.prefault({}),
+    keepValues: KeepValues,
+    delivery: Delivery.prefault({}).describe('How changes are sent.'),
+    leavers: Leavers.prefault({}).describe('How long a departure may take.'),
+  })
+  .describe('A linked connection: it reads the same export in its own run, and is guarded and held by itself.')
+
+/** A connection, as the file has it. */
+export const Connection = z
+  .strictObject({
+    target: Target,
+    source: Source.optional().describe("Where HR's data comes from, and how it is read."),
+    webhook: Webhook.optional().describe('How the daemon reads the events that HR sends to its /webhooks/NAME.'),
+    schedule: z
+      .strictObject({
+        cron: Cron.describe('When the export is read: minute, hour, day, month, weekday.'),
+        timeZone: TimeZone.optional().describe(
+          'The time zone of the cron line. Default: that of the source, else of the webhook.',
+        ),
+        jitterMinutes: JitterMinutes,
+      })
+      .optional()
+      .describe('When the daemon reads the source by itself. Without it, an operator or watch starts the runs.'),
+    verify: Verify.prefault({}).describe(
+      'When the daemon reads back what the platform holds and repairs every difference. never: only when an operator asks.',
+    ),
+    blackouts: Blackouts,
+    guards: Guards.prefault({}).describe('How far a plan may go before a person has to approve it.'),
+    pinned: Pinned,
+    onHold: OnHold.prefault({}),
+    keepValues: KeepValues,
+    deliver: Deliver.optional(),
+    delivery: Delivery.prefault({}).describe('How changes are sent.'),
+    leavers: Leavers.prefault({}).describe('How long a departure may take.'),
+    also: z
+      .record(z.string().regex(connectionName, { error: connectionNameError }), Also)
+      .default({})
+      .describe(
+        'Linked connections, by their names. They read the same export, which is fetched once for all of them.',
+      ),
+  })
+  .superRefine(({ source, webhook, also }, context) => {
+    if (!source && Object.keys(also).length > 0) {
+      const message = 'needs a source: linked connections read the same export'
+      context.addIssue({ code: 'custom', path: ['also'], message })
+    }
+    if (!source && !webhook) context.addIssue({ code: 'custom', message: 'name a source, a webhook, or both' })
+    if (!source && webhook?.thin) {
+      const message = 'events that only say that something changed need a source to read'
+      context.addIssue({ code: 'custom', path: ['webhook', 'thin'], message })
+    }
+  })

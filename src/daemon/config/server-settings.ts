@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { secretReference } from '../../connectors/file/source-settings.ts'
+import { roles } from '../../contract/control/access.ts'
+import { MetricsAccess, openOnLoopback } from './metrics-settings.ts'
+import { isReadable } from './platform-address.ts'
+
+const shortestToken = 16
+
+const Oidc = z
+  .strictObject({
+    name: z
+      .string()
+      .min(1)
+      .max(60)
+      .default('your company account')
+      .describe('What the button says behind "Sign in with".'),
+    issuer: z
+      .url({ protocol: /^https?$/, error: 'expected an address that begins with https://' })
+      .refine((text) => !isReadable(text), { error: 'http:// is for this machine alone' })
+      .describe('The provider, as it names itself: what stands before /.well-known/openid-configuration.'),
+    clientId: z.string().min(1).describe('What the provider calls Rollcall.'),
+    clientSecret: z.string().min(1).describe(`The secret of the client, as ${secretReference}.`),
+    scopes: z
+      .array(z.string().regex(/^[!#-[\]-~]+$/))
+      .default(['openid', 'profile', 'email'])
+      .refine((scopes) => scopes.includes('openid'), { error: 'openid is missing' })
+      .describe('What is asked for. Some providers give the groups for a scope such as groups.'),
+    rolesFrom: z.string().min(1).default('groups').describe('The claim that names the groups of a person.'),
+    roles: z
+      .record(z.string(), z.enum(roles))
+      .refine((given) => Object.keys(given).length > 0, { error: 'name at least one group' })
+      .describe(
+        'The role of each group. A person has the highest role of their groups, and without one is not let in.',
+      ),
+  })
+  .describe(
+    'Lets people sign in by OpenID Connect. It needs publicUrl, where the provider sends them back to /sign-in/callback.',
+  )
+
+const ProxyAddress = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])
+
+const Server = z
+  .strictObject({
+    host: z.string().min(1).default('127.0.0.1').describe('The address that the daemon listens on.'),
+    port: z
+      .int()
+      .min(0)
+      .max(65_535)
+      .default(8686)
+      .describe('The port that the daemon listens on. 0 means any free port.'),
+    token: z
+      .string()
+      .refine((token) => token === '' || token.length >= shortestToken, {
+        error: `is shorter than ${shortestToken} characters: make one with "openssl rand -base64 32"`,
+      })
+      .optional()
+      .describe(
+        `A token of the role admin for the control API over TCP, as ${secretReference}, besides those that "rollcall token create" makes. Default: none.`,
+      ),
+    publicUrl: z
+      .url({ protocol: /^https?$/, error: 'expected an address that begins with https:// or http://' })
+      .refine((text) => URL.parse(text)?.pathname === '/' && !/[?#@]/.test(text), {
+        error: 'names more than a host: write it as https://rollcall.acme.example',
+      })
+      .optional()
+      .describe(
+        'The address at which people reach the console, as behind a proxy. With https:// its cookies travel over HTTPS only. Default: host and port.',
+      ),
+    trustedProxies: z
+      .array(
+        z.string().refine((text) => ProxyAddress.safeParse(text).success, {
+          error: 'expected an address or a network, such as 10.0.0.0/8',
+        }),
+      )
+      .default([])
+      .describe(
+        'The addresses or networks of your proxies. Of requests from them, X-Forwarded-For names the sender; without it, wrong tokens of one person make everybody behind a proxy wait.',
+      ),
+    hosts: z
+      .array(z.string().regex(/^[a-z0-9.-]+$/, { error: 'a name of a host in small letters, without a port' }))
+      .default([])
+      .describe(
+        'Further names under which the daemon is reached. Requests to another name are refused, so that no page of another site reaches it by a name of its own.',
+      ),
+    sessions: z
+      .strictObject({
+        idleMinutes: z
+          .int()
+          .min(1)
+          .max(1440)
+          .default(60)
+          .describe('A person who does nothing for so long has to sign in again.'),
+        hours: z.int().min(1).max(168).default(12).describe('A sign-in ends after so long, however much it is used.'),
+      })
+      .prefault({})
+      .describe('How long people stay signed in.'),
+    oidc: Oidc.optional(),
+    metrics: MetricsAccess,
+  })
+  .superRefine(({ oidc, publicUrl }, context) => {
+    if (oidc === undefined || publicUrl !== undefined) return
+    const message = 'needs server.publicUrl: the provider sends people back there'
+    context.addIssue({ code: 'custom', path: ['oidc'], message })
+  })
+
+/** The daemon's own server, as the file has it. */
+export const ServerSettings = Server.refine(openOnLoopback.holds, openOnLoopback.otherwise)

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import type { ConnectorKind } from '../../connectors/kind.ts'
+import { connectorKinds } from '../../connectors/registry/registry.ts'
+import { WebhookSettings } from '../../connectors/webhook/settings.ts'
+import { MappingPatch } from '../../identity/mapping/mapping.ts'
+
+/** Describes `statusMeans`. */
+export const statusMeansText =
+  'When a status that says "left" counts. now (default): at once. onDate: on the leaving date of the row, for systems that set the status ahead.'
+/** Describes `onBadCell`. */
+export const onBadCellText =
+  'What a cell costs that cannot be read. keepField (default): its field stays as it was, and the rest of the row counts. rejectRow: the whole row.'
+
+const mappingSettings = {
+  preset: z.string().optional().describe('A list of known columns to start from, such as generic.'),
+  fields: MappingPatch.shape.fields.describe('Which column holds which field. This adds to the preset.'),
+  record: MappingPatch.shape.record,
+  status: MappingPatch.shape.status.describe('The column that says whether a person has left.'),
+  statusMeans: MappingPatch.shape.statusMeans.describe(statusMeansText),
+  action: MappingPatch.shape.action.describe('The column of a delta that says what each row is about.'),
+  severalRows: MappingPatch.shape.severalRows.describe('What several rows of one person mean.'),
+  onBadCell: MappingPatch.shape.onBadCell.describe(onBadCellText),
+  rowTimeZone: MappingPatch.shape.rowTimeZone.describe("The column that names the time zone of a row's dates."),
+}
+
+/** The settings of sources that list everybody. */
+export const snapshotSettings = {
+  scope: MappingPatch.shape.scope.describe(
+    'Which rows are meant at all: a JSONata expression over the columns that gives true or false. Default: all.',
+  ),
+  outOfScope: z
+    .enum(['hold', 'keep', 'separate'])
+    .default('hold')
+    .describe(
+      'What follows for a person who was sent and whose row is no longer in scope. hold: the plan is held until a person decides. ' +
+        'keep: the person stays as known. separate: the person is separated.',
+    ),
+  absence: z
+    .enum(['separate', 'hold', 'ignore'])
+    .default('separate')
+    .describe(
+      'What follows when a person is missing from a snapshot. separate: the person is separated. hold: the plan is held until a ' +
+        'person decides. ignore: nothing.',
+    ),
+  graceRuns: z
+    .int()
+    .min(1)
+    .default(1)
+    .describe('How many accepted snapshots in a row a person must be missing from before the absence counts.'),
+}
+
+const [firstKind, ...otherKinds] = connectorKinds
+/** A source of a connection, as the file has it: one alternative for each kind of connector. */
+export const Source = z.discriminatedUnion('type', [sourceOf(firstKind), ...otherKinds.map(sourceOf)])
+
+function sourceOf({ settings }: ConnectorKind) {
+  return settings.safeExtend({ ...mappingSettings, ...snapshotSettings })
+}
+
+// Events apply one after the other, so several of one person need no rule.
+const { severalRows: _severalRows, ...eventMapping } = mappingSettings
+/** The webhook of a connection, as the file has it. */
+export const Webhook = WebhookSettings.safeExtend(eventMapping)
+
+/** Settings of a connection that must come from the environment or from a file. A list holds one in each place. */
+export const connectionSecrets: readonly string[] = [...sourcePaths((kind) => kind.secrets), 'webhook.secrets']
+
+/** Settings that may be a secret, as where a key takes the place of a user's name, and may stand in the configuration. */
+export const possibleSecrets: readonly string[] = sourcePaths((kind) => kind.possibleSecrets)
+
+/** These settings of every kind of source, each once. */
+function sourcePaths(pathsOf: (kind: ConnectorKind) => readonly string[]): string[] {
+  return [...new Set(connectorKinds.flatMap(pathsOf))].map((path) => `source.${path}`)
+}

@@ -1,0 +1,65 @@
+import { requireConnectorKind } from '../connectors/registry/registry.ts'
+import { machineCaller } from '../contract/control/access.ts'
+import { version } from '../version.ts'
+import type { MonitoredConnections } from './alerts/freshness.ts'
+import type { Assembly } from './assembly.ts'
+import type { Config } from './config/config.ts'
+import type { Reloads } from './config/reload.ts'
+import type { ControlContext } from './control/control.ts'
+import type { Restorations } from './control/store.ts'
+import type { Scheduled } from './schedules/schedules.ts'
+import { userName } from './user-name.ts'
+
+type ControlOptions = {
+  /** Null in a command that does the work itself. */
+  readonly daemon: ControlContext['about']['daemon']
+  readonly restorations?: Restorations
+  readonly reloads?: Reloads
+  readonly signal: AbortSignal
+}
+
+/** What the handlers of the control API need, in the daemon or in a command that does the work itself. */
+export function controlContext(assembly: Assembly, options: ControlOptions): ControlContext {
+  const { config, sync, queue, audit } = assembly
+  const { daemon, restorations, reloads, signal } = options
+  const about = {
+    version,
+    daemon,
+    configuration: config.file,
+    database: sync.store.place,
+    queue: queue.place,
+    platform: config.platform.baseUrl,
+  }
+  return {
+    sync,
+    caller: machineCaller(userName()),
+    restorations,
+    reloads,
+    audit,
+    schedules: connectionSchedules(config),
+    alerts: config.alerts,
+    monitored: monitoredConnections(config),
+    about,
+    signal,
+  }
+}
+
+/** When the daemon reads each connection's source, and when it verifies what the platform holds. */
+export function connectionSchedules({ connections }: Config): Scheduled[] {
+  return [...connections].flatMap(([connection, { schedule, verify, sample }]): Scheduled[] => [
+    ...(schedule ? [{ connection, purpose: 'read', schedule } as const] : []),
+    ...(verify ? [{ connection, purpose: 'verify', schedule: verify } as const] : []),
+    ...(sample ? [{ connection, purpose: 'sample', schedule: sample } as const] : []),
+  ])
+}
+
+/** The connections, sources and leaver deadlines that alerts are about. */
+export function monitoredConnections({ connections }: Config): MonitoredConnections {
+  const sources = [...connections].flatMap(([connection, { source, schedule }]) => {
+    if (source === null) return []
+    const { type, mode } = source.settings
+    return [{ connection, mode, isFile: requireConnectorKind(type).isFile, schedule }]
+  })
+  const leaverBounds = new Map([...connections].map(([name, { leavers }]) => [name, leavers.boundHours]))
+  return { connections: [...connections.keys()], sources, leaverBounds }
+}

@@ -1,0 +1,40 @@
+import { join } from 'node:path'
+import type { Connector } from '../connectors/connector.ts'
+import { requireConnectorKind } from '../connectors/registry/registry.ts'
+import type { SyncConnection } from '../sync/context/context.ts'
+import type { Config, ConnectionConfig } from './config/config.ts'
+
+/** A connection of the configuration as runs use it, with the connector of its source. */
+export function toSyncConnection(config: Config, connection: ConnectionConfig): SyncConnection {
+  const { name, target, source, webhook, guards, pinned, onHold, records, linkedTo, digest, delivery } = connection
+  return {
+    name,
+    target,
+    feeds: {
+      source: source ? { ...source, connector: connectorOf(config, connection, source) } : undefined,
+      webhook: webhook ?? undefined,
+    },
+    guards,
+    pinned: new Set(pinned),
+    onHold,
+    records,
+    linkedTo,
+    approvals: config.approvals,
+    configuration: digest,
+    delivery,
+  }
+}
+
+/** A linked connection only reads the source: the connection it is linked to archives exports and watches for new ones. */
+function connectorOf(
+  { folder, dataDir }: Config,
+  { name, linkedTo }: ConnectionConfig,
+  { settings, secrets }: NonNullable<ConnectionConfig['source']>,
+): Connector {
+  const connector = requireConnectorKind(settings.type).connect(settings, {
+    baseDir: folder,
+    spoolDir: join(dataDir, 'incoming', name),
+    secret: (path) => secrets.get(path) ?? null,
+  })
+  return linkedTo === undefined ? connector : { open: connector.open }
+}
