@@ -4,13 +4,19 @@ import { copyMark, copyMessages, queryMessage } from './wire.ts'
 
 export type CopyValue = string | number | boolean | null
 
+type CopiedRows = {
+  readonly table: string
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly CopyValue[])[]
+}
+
 /**
  * Adds rows to a table by COPY, for a fraction of what INSERT costs. It fails if one of them is there already, and then adds none. The
  * rows travel at once, so they should not be more than some MiB.
  */
 export async function copyRows(
   db: { executeQuery(query: CompiledQuery): Promise<unknown> },
-  { table, columns, rows }: { table: string; columns: readonly string[]; rows: readonly (readonly CopyValue[])[] },
+  { table, columns, rows }: CopiedRows,
 ): Promise<void> {
   const statement = `${copyMark}copy ${table} (${columns.join(', ')}) from stdin`
   await db.executeQuery(CompiledQuery.raw(statement, [Buffer.from(rows.map(rowText).join(''))]))
@@ -23,10 +29,16 @@ const binaryHead = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 /** In place of the number of values of another row. */
 const binaryEnd = Buffer.from([0xff, 0xff])
 
+type CopiedBytes = {
+  readonly table: string
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly Buffer[])[]
+}
+
 /** As `copyRows`, of values in the binary form of their types: bytes travel as they are. */
 export async function copyBytes(
   db: { executeQuery(query: CompiledQuery): Promise<unknown> },
-  { table, columns, rows }: { table: string; columns: readonly string[]; rows: readonly (readonly Buffer[])[] },
+  { table, columns, rows }: CopiedBytes,
 ): Promise<void> {
   const statement = `${copyMark}copy ${table} (${columns.join(', ')}) from stdin (format binary)`
   const count = Buffer.alloc(2)

@@ -36,14 +36,16 @@ export async function openServer(options: {
   return { kind: 'postgres', pool, place: address.place, [Symbol.asyncDispose]: () => pool.end() }
 }
 
+type ServerPoolOptions = {
+  readonly settings: Readonly<Record<string, string>>
+  readonly poolSize?: number
+  readonly lookMs?: number
+}
+
 /** A pool of connections to a PostgreSQL server. It connects on first use. */
 function createServerPool(
   address: ServerAddress,
-  {
-    settings,
-    poolSize = defaultPoolSize,
-    lookMs = defaultLookMs,
-  }: { settings: Readonly<Record<string, string>>; poolSize?: number; lookMs?: number },
+  { settings, poolSize = defaultPoolSize, lookMs = defaultLookMs }: ServerPoolOptions,
 ): Pool {
   return createPool({
     Client: createServerClient(address, { settings: serverSettings(settings, address.sets), lookMs }),

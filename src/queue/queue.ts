@@ -1,11 +1,11 @@
 import type { Pool } from '../database/pool.ts'
 import type { Events } from '../telemetry/events.ts'
-import { orUnreachable, orUnreachableWithin } from './unreachable.ts'
 import type { Backend, Locks, Producer } from './backend.ts'
 import { defaultRetry, type Retry } from './backoff.ts'
 import { openDatabaseBackend } from './database-backend.ts'
 import { type BoundWorkers, type Enqueued, type Line, lines, parsePayload } from './jobs.ts'
 import { openRedisBackend } from './redis-backend.ts'
+import { orUnreachable, orUnreachableWithin } from './unreachable.ts'
 import { startWorking, type Working } from './working.ts'
 
 export type QueueOptions = {

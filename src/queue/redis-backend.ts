@@ -5,10 +5,10 @@ import { tlsReason } from '../database/tls-reason.ts'
 import { errorCode, Failure } from '../errors.ts'
 import { readProblem, readRegularSync } from '../system/regular-file.ts'
 import type { Events } from '../telemetry/events.ts'
-import { settlesWithin } from './unreachable.ts'
 import { type Backend, consumerOptions, producerOptions } from './backend.ts'
 import { createConnectionReport } from './connection-errors.ts'
 import { redisName } from './redis-name.ts'
+import { settlesWithin } from './unreachable.ts'
 
 const prefix = 'rollcall'
 const connectWithinMs = 5000

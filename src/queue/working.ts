@@ -1,9 +1,9 @@
 import { DelayedError, type Job, UnrecoverableError, WaitingError } from 'bullmq'
 import type { Events } from '../telemetry/events.ts'
-import { orUnreachableWithin, settlesWithin } from './unreachable.ts'
 import type { Backend, Settings } from './backend.ts'
 import type { BoundWorkers } from './jobs.ts'
 import { type HandedOut, type JobOutcome, runJob } from './run-job.ts'
+import { orUnreachableWithin, settlesWithin } from './unreachable.ts'
 
 /** A worker at work. */
 export type Working = {

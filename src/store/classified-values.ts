@@ -23,10 +23,16 @@ export async function listClassifiedValues(db: Db, connection: string): Promise<
   }))
 }
 
+type NewClassifiedValue = ClassifiedValue & {
+  readonly connection: string
+  readonly by: string
+  readonly now: Date
+}
+
 /** Keeps what a value means from now on; what was said of it before is replaced. */
 export async function storeClassifiedValue(
   db: Db,
-  { connection, field, value, meaning, by, now }: ClassifiedValue & { connection: string; by: string; now: Date },
+  { connection, field, value, meaning, by, now }: NewClassifiedValue,
 ): Promise<void> {
   await db
     .insertInto('classified_values')

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { HeldDeparture } from '../identity/record.ts'
+import type { PersonKey } from './keys.ts'
 import type { Db } from './schema.ts'
 
 /** A person whose leaving an operator holds back. */
@@ -14,11 +15,14 @@ export type HoldBack = {
   readonly leaving: HeldDeparture | null
 }
 
+type HoldBackFilter = {
+  readonly connection: string
+  readonly today: string
+  readonly identityId?: string
+}
+
 /** The people of a connection whose leaving is held back: those whose day is after `today`, by key. */
-export async function holdBacks(
-  db: Db,
-  { connection, today, identityId }: { connection: string; today: string; identityId?: string },
-): Promise<HoldBack[]> {
+export async function holdBacks(db: Db, { connection, today, identityId }: HoldBackFilter): Promise<HoldBack[]> {
   let query = db
     .selectFrom('hold_backs')
     .leftJoin('roster', (join) =>
@@ -41,18 +45,16 @@ export async function holdBacks(
   }))
 }
 
+type NewHoldBack = Omit<HoldBack, 'heldAt' | 'leaving'> & {
+  readonly connection: string
+  readonly now: Date
+  readonly today: string
+}
+
 /** Holds leavings of a person back from now on. What is over of others is forgotten. */
 export async function addHoldBack(
   tx: Db,
-  {
-    connection,
-    identityId,
-    until,
-    reason,
-    by,
-    now,
-    today,
-  }: Omit<HoldBack, 'heldAt' | 'leaving'> & { connection: string; now: Date; today: string },
+  { connection, identityId, until, reason, by, now, today }: NewHoldBack,
 ): Promise<void> {
   await tx.deleteFrom('hold_backs').where('connection', '=', connection).where('until', '<=', today).execute()
   await tx
@@ -62,10 +64,7 @@ export async function addHoldBack(
 }
 
 /** Lets what HR says of a person count again. False if nothing was held back. */
-export async function dropHoldBack(
-  tx: Db,
-  { connection, identityId }: { connection: string; identityId: string },
-): Promise<boolean> {
+export async function dropHoldBack(tx: Db, { connection, identityId }: PersonKey): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('hold_backs')
     .where('connection', '=', connection)
@@ -74,14 +73,15 @@ export async function dropHoldBack(
   return numDeletedRows > 0n
 }
 
+type PersonAt = PersonKey & {
+  readonly now: Date
+}
+
 /**
  * Has the next run of the roster look at a person at once, if that changes what is desired of them: they have left, or a leaving of theirs
  * is held back. False if it changes nothing.
  */
-export async function makePersonDue(
-  tx: Db,
-  { connection, identityId, now }: { connection: string; identityId: string; now: Date },
-): Promise<boolean> {
+export async function makePersonDue(tx: Db, { connection, identityId, now }: PersonAt): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update roster set due_at = ${now}
     where connection = ${connection} and identity_id = ${identityId}

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { hasCome } from './has-come.ts'
+import type { ConnectionAt, PeopleKeys } from './keys.ts'
 import type { Db } from './schema.ts'
 
 /** How long a request that was given up may still take to reach the platform: longer than proxies and servers keep one. */
@@ -60,10 +61,7 @@ export type PersonInDoubt = { readonly identityId: string; readonly isLeaver: bo
  * Takes the people of a connection who are to be read back now. People with a change that is still due are left for later: its delivery
  * reads back what it has to. When they are read next is written at once, so that no two processes read the same people.
  */
-export async function claimPeopleInDoubt(
-  db: Db,
-  { connection, now }: { connection: string; now: Date },
-): Promise<readonly PersonInDoubt[]> {
+export async function claimPeopleInDoubt(db: Db, { connection, now }: ConnectionAt): Promise<readonly PersonInDoubt[]> {
   const { rows } = await sql<PersonInDoubt>`
     with due as (
       select identity_id from in_doubt
@@ -84,22 +82,17 @@ export async function claimPeopleInDoubt(
   return rows
 }
 
+type LookUpAnswers = {
+  readonly connection: string
+  readonly answers: readonly { readonly identityId: string; readonly isSame: boolean }[]
+  readonly now: Date
+}
+
 /**
  * Notes the answers about people in doubt. `isSame`: the platform holds what it was known to hold. People of whom it answered that often
  * enough are no longer in doubt; the others are read back again.
  */
-export async function recordAnswers(
-  tx: Db,
-  {
-    connection,
-    answers,
-    now,
-  }: {
-    connection: string
-    answers: readonly { readonly identityId: string; readonly isSame: boolean }[]
-    now: Date
-  },
-): Promise<void> {
+export async function recordAnswers(tx: Db, { connection, answers, now }: LookUpAnswers): Promise<void> {
   const told = sql`jsonb_to_recordset(${JSON.stringify(answers)}::jsonb) as told("identityId" text, "isSame" boolean)`
   const [first, second, last] = readingMinutes
   // A doubt cannot begin later than now: the clock has been set back since.
@@ -119,11 +112,12 @@ export async function recordAnswers(
   await sql`delete from in_doubt where connection = ${connection} and answers >= ${equalAnswers}::int`.execute(tx)
 }
 
+type RetryInput = PeopleKeys & {
+  readonly now: Date
+}
+
 /** Has people read back soon again: the platform did not answer. */
-export async function retryLookUp(
-  db: Db,
-  { connection, identityIds, now }: { connection: string; identityIds: readonly string[]; now: Date },
-): Promise<void> {
+export async function retryLookUp(db: Db, { connection, identityIds, now }: RetryInput): Promise<void> {
   await sql`
     update in_doubt set due_at = least(in_doubt.due_at, ${now}::timestamptz + ${minutes(retryMinutes)})
     from (

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Alias, KeyAnswers, KeyChangeCandidate } from '../identity/key-change-candidates.ts'
 import { candidateName } from '../identity/key-change-candidates.ts'
+import type { PeopleKeys, PersonKey } from './keys.ts'
 import type { Db } from './schema.ts'
 
 /** What a person said of two keys. `same`: they are one person, whom the platform has under the former one. */
@@ -52,10 +53,7 @@ export async function keyAnswers(db: Db, connection: string): Promise<KeyAnswers
 }
 
 /** The person whom a key names: the key itself, unless HR has issued it to a person who is known under another one. */
-export async function resolveKey(
-  db: Db,
-  { connection, identityId }: { connection: string; identityId: string },
-): Promise<string> {
+export async function resolveKey(db: Db, { connection, identityId }: PersonKey): Promise<string> {
   const { rows } = await sql<{ key: string }>`
     with recursive keys as (
       select ${identityId}::text collate "C" as key, 0 as place
@@ -67,10 +65,7 @@ export async function resolveKey(
 }
 
 /** The keys that name a person since, besides their own, the oldest first. */
-export async function laterKeys(
-  db: Db,
-  { connection, identityId }: { connection: string; identityId: string },
-): Promise<string[]> {
+export async function laterKeys(db: Db, { connection, identityId }: PersonKey): Promise<string[]> {
   const { rows } = await sql<{ key: string }>`
     with recursive keys as (
       select ${identityId}::text collate "C" as key, null::timestamptz as answered_at
@@ -84,17 +79,16 @@ export async function laterKeys(
 /** Two keys of which a person says something. `firstKey`: the one under which the platform has whoever `former` names. */
 type AnsweredKeys = Pick<KeyChangeCandidate, 'former' | 'identityId'> & { readonly firstKey: string }
 
+type NewKeyAnswers = {
+  readonly connection: string
+  readonly pairs: readonly AnsweredKeys[]
+  readonly same: boolean
+  readonly by: string
+  readonly now: Date
+}
+
 /** Keeps answers. What was said of the same two keys before is replaced. */
-export async function storeKeyAnswers(
-  tx: Db,
-  {
-    connection,
-    pairs,
-    same,
-    by,
-    now,
-  }: { connection: string; pairs: readonly AnsweredKeys[]; same: boolean; by: string; now: Date },
-): Promise<void> {
+export async function storeKeyAnswers(tx: Db, { connection, pairs, same, by, now }: NewKeyAnswers): Promise<void> {
   const answered = sql`jsonb_to_recordset(${JSON.stringify(pairs)}::jsonb) as p(former text, "identityId" text, "firstKey" text)`
   if (same)
     await sql`
@@ -114,10 +108,14 @@ export async function storeKeyAnswers(
       answered_at = excluded.answered_at`.execute(tx)
 }
 
+type KeyPair = PersonKey & {
+  readonly former: string
+}
+
 /** Takes back what was said of a key and the person whom the platform has under `former`; null if nothing was. */
 export async function dropKeyAnswer(
   tx: Db,
-  { connection, former, identityId }: { connection: string; former: string; identityId: string },
+  { connection, former, identityId }: KeyPair,
 ): Promise<{ readonly same: boolean } | null> {
   const isOnePerson = (await resolveKey(tx, { connection, identityId })) === former
   let query = tx
@@ -144,11 +142,14 @@ export async function recordCandidates(tx: Db, runId: string, pairs: readonly Ke
 /** A pair that no one has answered yet, with the held run in which it was found. */
 type OpenCandidate = KeyChangeCandidate & { readonly runId: string }
 
+type CandidateFilter = {
+  readonly connection: string
+  readonly runId?: string
+  readonly limit?: number
+}
+
 /** The pairs of held plans, by their former keys: those of one run, or of a connection. */
-export async function openCandidates(
-  db: Db,
-  { connection, runId, limit }: { connection: string; runId?: string; limit?: number },
-): Promise<OpenCandidate[]> {
+export async function openCandidates(db: Db, { connection, runId, limit }: CandidateFilter): Promise<OpenCandidate[]> {
   const isOpen = sql<boolean>`not exists (
     select 1 from key_answers answer
     where answer.connection = runs.connection and answer.identity_id = key_change_candidates.identity_id
@@ -174,10 +175,7 @@ export async function openCandidates(
 }
 
 /** The held run whose export lists a new key, and the person as employed under the former one; null if none does. */
-export async function heldRunWithBothKeys(
-  db: Db,
-  { connection, former, identityId }: { connection: string; former: string; identityId: string },
-): Promise<string | null> {
+export async function heldRunWithBothKeys(db: Db, { connection, former, identityId }: KeyPair): Promise<string | null> {
   const { rows } = await sql<{ id: string }>`
     select held.id from runs held join changes on changes.run_id = held.id and changes.identity_id = ${identityId}
     where held.connection = ${connection} and held.state = 'held' and held.mode = 'snapshot' and changes.kind = 'join'
@@ -192,10 +190,7 @@ export async function heldRunWithBothKeys(
 }
 
 /** Those of these people whose e-mail address a further person of the roster has too, who stays: it says nothing of who they are. */
-export async function sharedAddresses(
-  db: Db,
-  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
-): Promise<ReadonlySet<string>> {
+export async function sharedAddresses(db: Db, { connection, identityIds }: PeopleKeys): Promise<ReadonlySet<string>> {
   if (identityIds.length === 0) return new Set()
   const { rows } = await sql<{ identity_id: string }>`
     select distinct gone.identity_id
@@ -207,11 +202,12 @@ export async function sharedAddresses(
   return new Set(rows.map(({ identity_id }) => identity_id))
 }
 
+type OutdatedPeople = PeopleKeys & {
+  readonly what: string
+}
+
 /** Marks the held plans that speak of these people: what they rest on has changed, so that an approval has them made again. */
-export async function markPlansOutdated(
-  tx: Db,
-  { connection, identityIds, what }: { connection: string; identityIds: readonly string[]; what: string },
-): Promise<number> {
+export async function markPlansOutdated(tx: Db, { connection, identityIds, what }: OutdatedPeople): Promise<number> {
   const { numAffectedRows } = await sql`
     update runs set outdated_reason = ${what}
     where connection = ${connection} and state = 'held' and not options ? 'retract' and (

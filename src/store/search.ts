@@ -16,12 +16,19 @@ type Searched<T> = {
 
 export type Portion<T> = { readonly found: readonly T[]; readonly last: string | null; readonly looked: number }
 
+type SearchInput = {
+  readonly search: string
+  readonly place: SearchCursor
+  readonly limit: number
+  readonly isOver: () => boolean
+}
+
 /**
  * Searches by key first, and then through everybody. The time that it may take is bounded: `next` says where to go on, also where
  * nothing was found so far.
  */
 export async function searchInSteps<T extends { readonly identityId: string }>(
-  { search, place, limit, isOver }: { search: string; place: SearchCursor; limit: number; isOver: () => boolean },
+  { search, place, limit, isOver }: SearchInput,
   searched: Searched<T>,
 ): Promise<{ readonly found: T[]; readonly next: SearchCursor | null }> {
   const prefixes = keyPrefixes(search)

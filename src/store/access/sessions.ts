@@ -28,11 +28,17 @@ function goingOn(limits: SessionLimits, now: Date): { readonly since: Date; read
   return { since: new Date(now.getTime() - idleMs), until: new Date(now.getTime() + idleMs) }
 }
 
+type SessionTimes = {
+  readonly limits: SessionLimits
+  readonly expiresAt?: Date | null
+  readonly now: Date
+}
+
 /** Begins a session and returns its secret, which is stored nowhere. What has ended is removed. */
 export async function beginSession(
   tx: Db,
   session: Session & { readonly tokenId: string | null; readonly how: string },
-  { limits, expiresAt = null, now }: { limits: SessionLimits; expiresAt?: Date | null; now: Date },
+  { limits, expiresAt = null, now }: SessionTimes,
 ): Promise<string> {
   const secret = randomBytes(secretBytes).toString('base64url')
   const { name, role, principal, tokenId, how } = session
@@ -65,12 +71,14 @@ export async function beginSession(
   return secret
 }
 
+type SessionUse = {
+  readonly limits: SessionLimits
+  readonly isUse: boolean
+  readonly now: Date
+}
+
 /** Who is signed in with this secret; null if the session is unknown or has ended, by itself or with its token. With `isUse` it goes on. */
-export async function findSession(
-  db: Db,
-  secret: string,
-  { limits, isUse, now }: { limits: SessionLimits; isUse: boolean; now: Date },
-): Promise<Session | null> {
+export async function findSession(db: Db, secret: string, { limits, isUse, now }: SessionUse): Promise<Session | null> {
   const { since, until } = goingOn(limits, now)
   const { rows } = await sql<Session & { readonly seenAt: Date; readonly revokedAt: Date | null }>`${sql.raw(prepared)}
     select session.name, session.role, session.principal, session.seen_at as "seenAt", token.revoked_at as "revokedAt"

@@ -29,13 +29,21 @@ const secretBytes = 32
 const checksumDigits = 8
 const minuteMs = 60_000
 
+type NewToken = {
+  readonly name: string
+  readonly role: Role
+  readonly expiresAt: Date | null
+  readonly by: string
+  readonly now: Date
+}
+
 /**
  * Makes a token and answers the text, which is stored nowhere. It is 256 random bits: its hash gives nothing away that could be guessed,
  * so that a fast one is enough.
  */
 export async function createToken(
   tx: Db,
-  { name, role, expiresAt, by, now }: { name: string; role: Role; expiresAt: Date | null; by: string; now: Date },
+  { name, role, expiresAt, by, now }: NewToken,
 ): Promise<{ readonly text: string; readonly token: Token }> {
   const text = newText()
   const row = await tx
@@ -64,10 +72,16 @@ export async function listTokens(db: Db): Promise<Token[]> {
   return rows.map(toToken)
 }
 
+type Revocation = {
+  readonly name: string
+  readonly by: string
+  readonly now: Date
+}
+
 /** Ends a token, and with it every session that was begun by it. */
 export async function revokeToken(
   tx: Db,
-  { name, by, now }: { name: string; by: string; now: Date },
+  { name, by, now }: Revocation,
 ): Promise<{ readonly token: Token; readonly sessions: number }> {
   const row = await tx
     .updateTable('access_tokens')

@@ -18,10 +18,16 @@ export type ClaimedNotification = {
   readonly until: Date
 }
 
+type NotificationClaimInput = {
+  readonly channel: string
+  readonly limit: number
+  readonly now: Date
+}
+
 /** Claims the notifications of a channel that are due, at most `limit`, those of the alerts that were raised first. */
 export async function claimNotifications(
   db: Db,
-  { channel, limit, now }: { channel: string; limit: number; now: Date },
+  { channel, limit, now }: NotificationClaimInput,
 ): Promise<ClaimedNotification[]> {
   // By time and not by a lock: a process that the system has stopped keeps its locks, and the notification has to go out all the same.
   const until = new Date(now.getTime() + claimMs)

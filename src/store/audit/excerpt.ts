@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
-import { digestOf, firstHash, type Checkpoint } from './chain.ts'
+import { type Checkpoint, digestOf, firstHash } from './chain.ts'
 import { type Entry, readEntry } from './trail.ts'
 
 /** Which acts an excerpt shows; what is left out does not matter. */

@@ -16,6 +16,12 @@ export type PlacedEntry = Entry & { readonly ordinal: number }
 
 const portionSize = 5000
 
+type EntryPage = {
+  readonly before: number | undefined
+  readonly limit: number
+  readonly withinMs: number
+}
+
 /**
  * Acts of the trail from the newest to the oldest, from before a place. They are looked through in portions; after `withinMs` it answers
  * what it has, and the place where it goes on.
@@ -23,7 +29,7 @@ const portionSize = 5000
 export async function newestEntries(
   db: Db,
   filter: EntryFilter,
-  { before, limit, withinMs }: { before: number | undefined; limit: number; withinMs: number },
+  { before, limit, withinMs }: EntryPage,
 ): Promise<{ readonly found: PlacedEntry[]; readonly next: number | null }> {
   const end = performance.now() + withinMs
   const found: PlacedEntry[] = []

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
-import { digestOf, firstHash, type Checkpoint, checkpointText, isSigned, nextHash } from './chain.ts'
+import { type Checkpoint, checkpointText, digestOf, firstHash, isSigned, nextHash } from './chain.ts'
 import type { AuditKey } from './key.ts'
 import { type Details, entryText } from './trail.ts'
 
@@ -31,15 +31,19 @@ const pageSize = 1000
 /** What waits for its place. While it is the same, nobody has added an entry. */
 export type Waiting = { readonly count: number; readonly newest: string | null }
 
+type SigningInput = {
+  readonly key: AuditKey
+  readonly kept: Checkpoint | null
+  readonly unsigned?: Waiting | null
+  readonly now: Date
+}
+
 /**
  * Gives entries that were committed their place in the chain and signs its new end. One process at a time does so; others answer
  * `busy` and do not wait. `kept` is the head that this installation signed last, as it is kept outside the database. `unsigned` is what
  * waited when there was nothing to sign; those entries are not looked at again until another one comes.
  */
-export async function signPending(
-  db: Db,
-  { key, kept, unsigned = null, now }: { key: AuditKey; kept: Checkpoint | null; unsigned?: Waiting | null; now: Date },
-): Promise<Sealed> {
+export async function signPending(db: Db, { key, kept, unsigned = null, now }: SigningInput): Promise<Sealed> {
   const waiting = await whatWaits(db)
   const isKnown = unsigned !== null && waiting.count === unsigned.count && waiting.newest === unsigned.newest
   if (waiting.count === 0 || isKnown) return { kind: 'sealed', entries: 0, head: null, waiting }
@@ -63,27 +67,22 @@ export async function signPending(
   })
 }
 
+type KeyReplacement = {
+  readonly former: AuditKey | null
+  readonly next: AuditKey
+  readonly kept: Checkpoint | null
+  readonly by: string
+  readonly reason: string
+  readonly now: Date
+}
+
 /**
  * Has another key take over, with an entry about it. The former key signs that entry too if it is there and the trail is whole.
  * Everything that waits is taken over first, also what no known key vouches for: the entry says how much.
  */
 export async function replaceKey(
   db: Db,
-  {
-    former,
-    next,
-    kept,
-    by,
-    reason,
-    now,
-  }: {
-    former: AuditKey | null
-    next: AuditKey
-    kept: Checkpoint | null
-    by: string
-    reason: string
-    now: Date
-  },
+  { former, next, kept, by, reason, now }: KeyReplacement,
 ): Promise<{ readonly head: Checkpoint; readonly tied: boolean }> {
   return await db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${lockKey})`.execute(tx)
@@ -140,11 +139,14 @@ export function keyReplacementIn(
   }
 }
 
+type ExpectedEnd = {
+  readonly end: End
+  readonly key: string
+  readonly kept: Checkpoint | null
+}
+
 /** What keeps a process with this key from adding to the chain; null if nothing does. */
-async function whyBroken(
-  tx: Db,
-  { end, key, kept }: { end: End; key: string; kept: Checkpoint | null },
-): Promise<string | null> {
+async function whyBroken(tx: Db, { end, key, kept }: ExpectedEnd): Promise<string | null> {
   const { head } = end
   if (end.ordinal !== (head?.ordinal ?? 0) || end.hash !== (head?.hash ?? firstHash))
     return `entry ${end.ordinal}, the last one, is not what was signed`
@@ -170,10 +172,14 @@ async function endOf(tx: Db): Promise<End> {
   return { ordinal: Number(last?.ordinal ?? 0), hash: last?.hash ?? firstHash, head: await lastCheckpoint(tx) }
 }
 
-async function append(
-  tx: Db,
-  { end, entries, keys, now }: { end: End; entries: readonly string[]; keys: readonly AuditKey[]; now: Date },
-): Promise<Checkpoint> {
+type ChainAddition = {
+  readonly end: End
+  readonly entries: readonly string[]
+  readonly keys: readonly AuditKey[]
+  readonly now: Date
+}
+
+async function append(tx: Db, { end, entries, keys, now }: ChainAddition): Promise<Checkpoint> {
   let { ordinal, hash } = end
   const rows = entries.map((entry) => {
     ordinal += 1

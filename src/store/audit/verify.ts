@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
-import { digestOf, firstHash, type Checkpoint, isSigned, nextHash } from './chain.ts'
+import { type Checkpoint, digestOf, firstHash, isSigned, nextHash } from './chain.ts'
 import type { AuditKey } from './key.ts'
 import { keyReplacementIn } from './sign.ts'
 import { readEntry } from './trail.ts'
@@ -59,9 +59,15 @@ function wrong(ordinal: number | null, finding: string): Wrong {
   return { ordinal, finding }
 }
 
+type WalkInput = {
+  readonly upTo: number
+  readonly publicKey: string
+  readonly kept: Checkpoint | null
+}
+
 async function walk(
   db: Db,
-  { upTo, publicKey, kept }: { upTo: number; publicKey: string; kept: Checkpoint | null },
+  { upTo, publicKey, kept }: WalkInput,
 ): Promise<Pick<Verified, 'entries' | 'heads' | 'untiedUpTo' | 'restored'> & { wrong: Wrong | null }> {
   const ids = new Set<string>()
   let entries = 0

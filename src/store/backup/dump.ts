@@ -8,12 +8,18 @@ import { type BackupHeader, type BackupLine, type BackupTable, backupFormat } fr
 /** Tables that say what processes do right now, and the ledger, which the header holds. */
 const leftOut = ['leases', 'request_budget', 'migrations', 'export_indexes', 'export_index_parts', 'changed_people']
 
+type DumpOptions = {
+  readonly version: string
+  readonly now: Date
+  readonly pieces?: PieceLimits
+}
+
 /**
  * Hands out everything that the store holds, as of one moment. An embedded store does nothing else meanwhile.
  */
 export async function dumpStore(
   db: Db,
-  { version, now, pieces = {} }: { version: string; now: Date; pieces?: PieceLimits },
+  { version, now, pieces = {} }: DumpOptions,
   take: (line: BackupLine) => Promise<void>,
 ): Promise<void> {
   await db

@@ -195,13 +195,19 @@ export async function releaseTarget(db: Db, { connection, lease }: TargetClaim):
 /** Why a connection is left alone, and until when. */
 export type ConnectionBlock = { readonly until: Date; readonly code: DeliveryFailureCode; readonly reason: string }
 
+type BlockQuery = {
+  readonly connection: string
+  readonly now: Date
+  readonly nextProbeAt: Date
+}
+
 /**
  * What keeps a connection from sending; null if nothing does. Of all callers that ask once the time of a probe has come, one is let
  * through, and the time of the next probe is set.
  */
 export async function activeBlock(
   db: Db,
-  { connection, now, nextProbeAt }: { connection: string; now: Date; nextProbeAt: Date },
+  { connection, now, nextProbeAt }: BlockQuery,
 ): Promise<ConnectionBlock | null> {
   const block = await db
     .selectFrom('connections')
@@ -227,17 +233,19 @@ export async function activeBlock(
   }
 }
 
+type NewBlock = {
+  readonly connection: string
+  readonly status: number
+  readonly code: string
+  readonly reason: string
+  readonly now: Date
+  readonly probeAt: Date
+}
+
 /** Notes why nothing more can be delivered, and when to try again; `since` stays that of the first time. */
 export async function blockConnection(
   db: Db,
-  {
-    connection,
-    status,
-    code,
-    reason,
-    now,
-    probeAt,
-  }: { connection: string; status: number; code: string; reason: string; now: Date; probeAt: Date },
+  { connection, status, code, reason, now, probeAt }: NewBlock,
 ): Promise<void> {
   await db
     .updateTable('connections')

@@ -90,14 +90,17 @@ export type Learned = {
   readonly isNewLeaver: boolean
 }
 
+type LearnedPeople = {
+  readonly connection: string
+  readonly learned: readonly Learned[]
+  readonly knownUntil: Date
+}
+
 /**
  * Takes what the platform has of people as what HR said last of them, until the time from which the store knows nothing. Facts that are
  * newer than that count as ever.
  */
-export async function recordLearned(
-  tx: Db,
-  { connection, learned, knownUntil }: { connection: string; learned: readonly Learned[]; knownUntil: Date },
-): Promise<void> {
+export async function recordLearned(tx: Db, { connection, learned, knownUntil }: LearnedPeople): Promise<void> {
   if (learned.length === 0) return
   await changeRoster(tx, connection)
   await sql`

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { ConnectionAt } from '../keys.ts'
 import type { Db } from '../schema.ts'
 
 /** A connection that takes in nothing new by itself, because a person said so. */
@@ -22,15 +23,17 @@ export async function pausedConnections(db: Db, now: Date): Promise<ReadonlyMap<
 }
 
 /** The pause of a connection at this time; null if it is not paused. */
-export async function pauseOf(db: Db, { connection, now }: { connection: string; now: Date }): Promise<Pause | null> {
+export async function pauseOf(db: Db, { connection, now }: ConnectionAt): Promise<Pause | null> {
   return (await pausedConnections(db, now)).get(connection) ?? null
 }
 
+type NewPause = Omit<Pause, 'since'> & {
+  readonly connection: string
+  readonly now: Date
+}
+
 /** Pauses a connection from now on. One that is paused already stays so since it was, for the new reason and until the new end. */
-export async function addPause(
-  tx: Db,
-  { connection, until, reason, by, now }: Omit<Pause, 'since'> & { connection: string; now: Date },
-): Promise<Pause> {
+export async function addPause(tx: Db, { connection, until, reason, by, now }: NewPause): Promise<Pause> {
   const values = { until, reason, paused_by: by, ended_at: null }
   const { since } = await tx
     .insertInto('pauses')
@@ -48,7 +51,7 @@ export async function addPause(
 }
 
 /** Ends a pause. False if the connection is not paused. */
-export async function endPause(tx: Db, { connection, now }: { connection: string; now: Date }): Promise<boolean> {
+export async function endPause(tx: Db, { connection, now }: ConnectionAt): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('pauses')
     .set({ ended_at: now })

@@ -45,11 +45,14 @@ export async function decidedVersions(
 /** How often it is written down that a source still lists what was decided about. */
 const listedMs = 24 * 60 * 60_000
 
+type ListedVersions = {
+  readonly connections: readonly string[]
+  readonly versions: readonly string[]
+  readonly now: Date
+}
+
 /** Notes which versions the source of these connections lists, so that retention does not forget one that could be read again. */
-export async function recordListed(
-  db: Db,
-  { connections, versions, now }: { connections: readonly string[]; versions: readonly string[]; now: Date },
-): Promise<void> {
+export async function recordListed(db: Db, { connections, versions, now }: ListedVersions): Promise<void> {
   await db
     .updateTable('decided_sources')
     .set({ listed_at: now })
@@ -62,10 +65,17 @@ export async function recordListed(
 /** What was decided about a source: its plan was accepted, or refused by a person. */
 export type SourceOutcome = 'accepted' | 'refused'
 
+type SourceDecision = {
+  readonly connection: string
+  readonly source: RunSource
+  readonly outcome: SourceOutcome
+  readonly now: Date
+}
+
 /** Notes that a source was read and decided about. A source that was accepted stays accepted. */
 export async function recordSourceDecision(
   tx: Db,
-  { connection, source, outcome, now }: { connection: string; source: RunSource; outcome: SourceOutcome; now: Date },
+  { connection, source, outcome, now }: SourceDecision,
 ): Promise<void> {
   await tx
     .insertInto('decided_sources')
@@ -119,10 +129,13 @@ export async function linkedConnectionsToRead(
   return rows.map((row) => row.connection)
 }
 
-export async function markArchived(
-  db: Db,
-  { connection, version, now }: { connection: string; version: string; now: Date },
-): Promise<void> {
+type ArchivedSource = {
+  readonly connection: string
+  readonly version: string
+  readonly now: Date
+}
+
+export async function markArchived(db: Db, { connection, version, now }: ArchivedSource): Promise<void> {
   await db
     .updateTable('decided_sources')
     .set({ archived_at: now })

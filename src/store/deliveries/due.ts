@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { ConnectionAt } from '../keys.ts'
 import type { Db } from '../schema.ts'
 import { withoutLease } from '../workers/leases.ts'
 import { type DeliveryKind, isDueAt } from './claim.ts'
@@ -65,7 +66,7 @@ export async function nextAttemptAt(db: Db, runId?: string): Promise<Date | null
 }
 
 /** Makes every batch of a connection that waits for its time due now. Answers how many people that concerns. */
-export async function makeDueNow(db: Db, { connection, now }: { connection: string; now: Date }): Promise<number> {
+export async function makeDueNow(db: Db, { connection, now }: ConnectionAt): Promise<number> {
   const { rows } = await sql<{ people: number }>`
     with hastened as (
       update deliveries set due_at = least(due_at, ${now}::timestamptz) from runs

@@ -54,10 +54,14 @@ export async function endAttempt(db: Db, claim: ClaimedDelivery, end: AttemptEnd
 }
 
 // The commit does not wait for the disk: a database that loses its last moments has the batch due still, and it is sent again.
+type BatchEnd = AttemptEnd & {
+  readonly batchOutcome: RequestOutcome
+}
+
 async function closeBatch(
   db: Db,
   claim: ClaimedDelivery,
-  { batchOutcome, requests, dueAt, uncertain, settled, now }: AttemptEnd & { readonly batchOutcome: RequestOutcome },
+  { batchOutcome, requests, dueAt, uncertain, settled, now }: BatchEnd,
 ): Promise<Counts | null> {
   const { runId, batch, attempt, connection } = claim
   const { sentAt, answeredAt } = batchOutcome

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { IdentityRecord } from '../../identity/record.ts'
 import { type NewEntry, recordAuditEntries } from '../audit/trail.ts'
+import type { RunOfConnection } from '../keys.ts'
 import { recordLeaverOutcomes } from '../leavers/clock.ts'
 import { oneByOne } from '../one-by-one.ts'
 import type { Answer, Db } from '../schema.ts'
@@ -131,10 +132,7 @@ export async function deleteAnswered(db: Db, connection: string): Promise<void> 
  * The same of one run, at its end. After a first night that is everybody, so the rows are matched in one pass and not one by one. What an
  * end that was cut off leaves behind is removed with the next plan.
  */
-export async function deleteAnsweredOf(
-  db: Db,
-  { runId, connection }: { readonly runId: string; readonly connection: string },
-): Promise<void> {
+export async function deleteAnsweredOf(db: Db, { runId, connection }: RunOfConnection): Promise<void> {
   await db.transaction().execute(async (tx) => {
     // The statistics know nothing of a run that was just written, so PostgreSQL would look each of its people up by key.
     await sql`set local enable_nestloop = off`.execute(tx)

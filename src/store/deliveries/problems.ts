@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Problem as ShownProblem } from '../../contract/control/shapes.ts'
 import { compareKeys } from '../../identity/digest.ts'
+import type { ConnectionAt } from '../keys.ts'
 import type { Db } from '../schema.ts'
 import { isUndelivered, patienceMs, retryAfterMs } from './undelivered.ts'
 
@@ -13,14 +14,18 @@ export type Problem = Omit<ShownProblem, 'name' | 'ageSeconds'>
 /** The place after which a page begins: connections come in the order of their names, and keys in order within a connection. */
 export type ProblemCursor = { readonly connection: string; readonly identityId: string }
 
+type ProblemFilter = {
+  readonly now: Date
+  readonly connection?: string
+  readonly after?: ProblemCursor
+  readonly limit?: number
+}
+
 /**
  * The changes that are desired and do not reach the platform, by connection and key: those that it refuses, and those that have not
  * got through for a while. A person who was refused before and waits now stands there once, with the newest change.
  */
-export async function listProblems(
-  db: Db,
-  { now, connection, after, limit }: { now: Date; connection?: string; after?: ProblemCursor; limit?: number },
-): Promise<Problem[]> {
+export async function listProblems(db: Db, { now, connection, after, limit }: ProblemFilter): Promise<Problem[]> {
   const names = connection === undefined ? await connectionNames(db) : [connection]
   const found: Problem[] = []
   for (const name of names.filter((each) => after === undefined || each >= after.connection)) {
@@ -73,7 +78,7 @@ type Batch = {
 }
 
 /** The batches that have been failing for a while; all batches if the connection is blocked. */
-async function overdueBatches(db: Db, { connection, now }: { connection: string; now: Date }): Promise<Overdue> {
+async function overdueBatches(db: Db, { connection, now }: ConnectionAt): Promise<Overdue> {
   const failingBefore = new Date(now.getTime() - patienceMs)
   // A failure that begins in the future was noted before the clock was set back. The clocks of two processes may differ a little.
   const clockWasAhead = new Date(now.getTime() + patienceMs)

@@ -2,17 +2,19 @@ import { sql } from 'kysely'
 import { lockRoster } from '../connections/connections.ts'
 import { clockBound } from '../has-come.ts'
 import { markInDoubt } from '../in-doubt.ts'
+import type { BatchKey } from '../keys.ts'
 import type { Db } from '../schema.ts'
 import { isAtWork, type Lease, mayStillMove } from '../workers/leases.ts'
+
+type UncertainBatch = BatchKey & {
+  readonly now: Date
+}
 
 /**
  * Marks the people of a batch as uncertain: a request about them may have reached the platform after the batch was given to another
  * process, or was dropped. The next run reads back what is there. They are in doubt until no such request can be under way.
  */
-export async function markUncertain(
-  db: Db,
-  { runId, batch, now }: { runId: string; batch: number; now: Date },
-): Promise<void> {
+export async function markUncertain(db: Db, { runId, batch, now }: UncertainBatch): Promise<void> {
   const { connection } = await db
     .selectFrom('runs')
     .select('connection')
@@ -43,11 +45,12 @@ export async function connectionsWithUncertain(db: Db, { failedBefore }: { faile
   return rows.map(({ connection }) => connection)
 }
 
+type Takeover = BatchKey & {
+  readonly lease: number
+}
+
 /** Forgets that a batch was taken over from a process, once no request of that process can be under way any more. */
-export async function closeTakeover(
-  db: Db,
-  { runId, batch, lease }: { runId: string; batch: number; lease: number },
-): Promise<void> {
+export async function closeTakeover(db: Db, { runId, batch, lease }: Takeover): Promise<void> {
   await db
     .deleteFrom('takeovers')
     .where('run_id', '=', runId)

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { undeliveredCodes } from '../../contract/failures.ts'
 import { clockBound } from '../has-come.ts'
 import { markInDoubt } from '../in-doubt.ts'
+import type { PeopleKeys } from '../keys.ts'
 import { hasExpired } from '../runs/runs.ts'
 import type { Db } from '../schema.ts'
 import type { ClaimedDelivery } from './claim.ts'
@@ -22,10 +23,7 @@ export const isUndelivered = sql<boolean>`exists (
     and changes.answer ->> 'code' = any(${[...undeliveredCodes]}))`
 
 /** Those of these people whom an earlier run has closed as undelivered. */
-export async function knownUndelivered(
-  db: Db,
-  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
-): Promise<ReadonlySet<string>> {
+export async function knownUndelivered(db: Db, { connection, identityIds }: PeopleKeys): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ id: string }>`
     select identity_id as id from problems
     where connection = ${connection} and identity_id = any(${identityIds}) and ${isUndelivered}`.execute(db)

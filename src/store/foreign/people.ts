@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { PeopleKeys, RunOfConnection } from '../keys.ts'
 import { entriesOfPlan } from '../plans/entries.ts'
 import type { Db, ForeignCounts } from '../schema.ts'
 
@@ -21,14 +22,17 @@ export const noForeignPeople: ForeignCounts = { people: 0, separated: 0 }
 /** So many people are written together. */
 const atOnce = 5000
 
+type ListedPeople = {
+  readonly connection: string
+  readonly listed: readonly Listed[]
+  readonly now: Date
+}
+
 /**
  * Stores whom the whole list of the platform holds without the roster knowing them, in place of those of the list before. Belongs into one
  * transaction, so that a reading that is broken off leaves what was known.
  */
-export async function storeForeign(
-  tx: Db,
-  { connection, listed, now }: { connection: string; listed: readonly Listed[]; now: Date },
-): Promise<void> {
+export async function storeForeign(tx: Db, { connection, listed, now }: ListedPeople): Promise<void> {
   const keys = listed.map(({ identityId }) => identityId)
   await sql`delete from foreign_people where connection = ${connection} and identity_id <> all(${keys})`.execute(tx)
   for (let start = 0; start < listed.length; start += atOnce) {
@@ -90,11 +94,14 @@ export async function foreignCounts(db: Db): Promise<Map<string, ForeignCounts>>
   return new Map(rows.map(({ connection, ...tally }) => [connection, tally]))
 }
 
+type ForeignFilter = {
+  readonly connection?: string
+  readonly after?: ForeignCursor
+  readonly limit?: number
+}
+
 /** The people whom only the platform knows, and takes for employed, by connection and key. */
-export async function listForeign(
-  db: Db,
-  { connection, after, limit }: { connection?: string; after?: ForeignCursor; limit?: number },
-): Promise<ForeignPerson[]> {
+export async function listForeign(db: Db, { connection, after, limit }: ForeignFilter): Promise<ForeignPerson[]> {
   const { rows } = await sql<{ connection: string; identityId: string; firstAt: Date; lastAt: Date }>`
     select listed.connection, listed.identity_id as "identityId", first_at as "firstAt", last_at as "lastAt"
     from ${foreign(connection)} and not is_separated
@@ -110,7 +117,7 @@ export async function listForeign(
 /** Of these people, those whom only the platform knows, and whether they have left there. */
 export async function findForeign(
   db: Db,
-  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
+  { connection, identityIds }: PeopleKeys,
 ): Promise<ReadonlyMap<string, Listed>> {
   const { rows } = await sql<Listed>`
     select listed.identity_id as "identityId", is_separated as "isSeparated"
@@ -122,10 +129,7 @@ export async function findForeign(
 type Named = { readonly identityId: string; readonly hasRow: boolean; readonly heldRun: string | null }
 
 /** Of these people, those whom HR names without stating them. */
-export async function findNamed(
-  db: Db,
-  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
-): Promise<readonly Named[]> {
+export async function findNamed(db: Db, { connection, identityIds }: PeopleKeys): Promise<readonly Named[]> {
   const { rows } = await sql<Named>`
     select * from (
       select listed.identity_id as "identityId", ${hasRow} as "hasRow", (
@@ -150,13 +154,18 @@ export async function newestForeign(
   return rows
 }
 
+type PlanComparison = RunOfConnection & {
+  readonly named: readonly string[]
+  readonly limit: number
+}
+
 /**
  * Of those who were listed, whom the plan of a run does not state either: how many, and the first keys of those who are employed there.
  * `named`: of whom the plan holds rows that cannot be read, or wait.
  */
 export async function foreignToPlan(
   db: Db,
-  { connection, runId, named, limit }: { connection: string; runId: string; named: readonly string[]; limit: number },
+  { connection, runId, named, limit }: PlanComparison,
 ): Promise<ForeignCounts & { readonly keys: readonly string[] }> {
   const { rows } = await sql<ForeignCounts & { keys: readonly string[] | null }>`
     with unstated as (

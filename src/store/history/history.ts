@@ -8,7 +8,7 @@ import { toChange } from '../plans/plans.ts'
 import { rosterEntry } from '../roster/roster.ts'
 import { type WaitingRow, waitingOf } from '../roster/waiting.ts'
 import type { Answer, Db } from '../schema.ts'
-import { matchedBy, hasPrefix, portionSize, type SearchCursor, searchInSteps, hasSearchedKey } from '../search.ts'
+import { hasPrefix, hasSearchedKey, matchedBy, portionSize, type SearchCursor, searchInSteps } from '../search.ts'
 
 /** A change with its whole account: from which row it came, by which run, when it was sent and what the platform answered. */
 export type AccountedChange = {
@@ -25,11 +25,17 @@ export type AccountedChange = {
   readonly answer: Answer | null
 }
 
+type ChangeFilter = {
+  readonly after?: string
+  readonly limit?: number
+  readonly kind?: ChangeKind
+}
+
 /** A run's changes in key order, from behind `after`: all of them, or those of one kind. */
 export async function changesOf(
   db: Db,
   runId: string,
-  { after = '', limit = 500, kind }: { after?: string; limit?: number; kind?: ChangeKind } = {},
+  { after = '', limit = 500, kind }: ChangeFilter = {},
 ): Promise<AccountedChange[]> {
   let query = accounted(db)
     .where('changes.run_id', '=', runId)
@@ -40,6 +46,15 @@ export async function changesOf(
   return (await query.execute()).map(toAccounted)
 }
 
+type ChangeSearch = {
+  readonly kind?: ChangeKind
+  readonly search: string
+  readonly values: boolean
+  readonly place?: SearchCursor
+  readonly limit: number
+  readonly withinMs: number
+}
+
 /**
  * A run's changes of the people whom a search finds: by key, and with `values` also by what the change holds of e-mail and name. Where
  * values were removed, the key alone is left.
@@ -47,21 +62,7 @@ export async function changesOf(
 export async function searchChanges(
   db: Db,
   runId: string,
-  {
-    kind,
-    search,
-    values,
-    place = { step: 0, after: '' },
-    limit,
-    withinMs,
-  }: {
-    kind?: ChangeKind
-    search: string
-    values: boolean
-    place?: SearchCursor
-    limit: number
-    withinMs: number
-  },
+  { kind, search, values, place = { step: 0, after: '' }, limit, withinMs }: ChangeSearch,
 ): Promise<{ readonly found: AccountedChange[]; readonly next: SearchCursor | null }> {
   const end = performance.now() + withinMs
   const key = sql.ref('identity_id')

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { StoredEvent } from '../../identity/record.ts'
+import type { RunOfConnection } from '../keys.ts'
 import type { Db } from '../schema.ts'
 
 /**
@@ -109,14 +110,15 @@ export async function pendingConnections(db: Db): Promise<FreshEvents[]> {
   }))
 }
 
+type PortionOfRun = Portion & {
+  readonly runId: string
+}
+
 /**
  * Gives a run its events, the oldest first: those that it has already, and fresh ones, up to so many and to so many bytes of
  * bodies (but one in any case). A run that is read again gets the same ones again.
  */
-export async function takePending(
-  tx: Db,
-  { runId, ...portion }: Portion & { readonly runId: string },
-): Promise<StoredEvent[]> {
+export async function takePending(tx: Db, { runId, ...portion }: PortionOfRun): Promise<StoredEvent[]> {
   const { rows } = await sql<StoredRow>`
     with ${nextPortion({ ...portion, runId })}
     update inbox set run_id = ${runId} from portion
@@ -135,10 +137,7 @@ export async function peekPending(db: Db, portion: Portion): Promise<StoredEvent
 }
 
 /** Gives a run all events of its connection that wait, also those that other runs took and did not settle: it reads none of them. */
-export async function takeAllPending(
-  tx: Db,
-  { connection, runId }: { connection: string; runId: string },
-): Promise<void> {
+export async function takeAllPending(tx: Db, { connection, runId }: RunOfConnection): Promise<void> {
   await tx
     .updateTable('inbox')
     .set({ run_id: runId })
@@ -274,14 +273,15 @@ async function freeJoined(tx: Db, runId: string): Promise<void> {
     .execute()
 }
 
+type TakeBackInput = RunOfConnection & {
+  readonly held: boolean
+}
+
 /**
  * Frees the events that other runs of the connection took and did not settle: those of runs that failed or were cancelled, and, if the
  * run plans them again, those of held runs.
  */
-export async function takeBackEvents(
-  tx: Db,
-  { connection, runId, held }: { connection: string; runId: string; held: boolean },
-): Promise<void> {
+export async function takeBackEvents(tx: Db, { connection, runId, held }: TakeBackInput): Promise<void> {
   await tx
     .updateTable('inbox')
     .set({ state: 'pending', run_id: null, reason: null, joined: false })
@@ -325,13 +325,12 @@ function nameOf(connection: string, key: string): string {
   return `${connection} ${key}`
 }
 
+type NextPortion = Portion & {
+  readonly runId: string | null
+}
+
 /** The ids of what a run is to get, as `portion`. */
-function nextPortion({
-  connection,
-  limit,
-  limitBytes = portionBytes,
-  runId,
-}: Portion & { readonly runId: string | null }): RawBuilder<unknown> {
+function nextPortion({ connection, limit, limitBytes = portionBytes, runId }: NextPortion): RawBuilder<unknown> {
   return sql`waiting as (
       select id, run_id, octet_length(body) as bytes from inbox
       where connection = ${connection} and state = 'pending' and (run_id is null or run_id = ${runId}::uuid)

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { OvertakenEvent } from '../../identity/decide/decider.ts'
+import type { PersonKey } from '../keys.ts'
 import type { Db } from '../schema.ts'
 
 const eventsAtOnce = 5000
@@ -35,10 +36,7 @@ export type OvertakenOf = {
 }
 
 /** The events that had no effect on a person because newer facts were known, the newest first. */
-export async function overtakenOf(
-  db: Db,
-  { connection, identityId }: { connection: string; identityId: string },
-): Promise<OvertakenOf[]> {
+export async function overtakenOf(db: Db, { connection, identityId }: PersonKey): Promise<OvertakenOf[]> {
   const rows = await db
     .selectFrom('overtaken_events')
     .innerJoin('inbox', 'inbox.id', 'overtaken_events.event')

@@ -13,22 +13,18 @@ type ListedEvent = Omit<StoredEvent, 'body'> & {
   readonly bytes: number
 }
 
+type EventFilter = {
+  readonly connection?: string
+  readonly state?: EventState
+  readonly order?: 'oldest' | 'newest'
+  readonly limit?: number
+  readonly after?: string
+}
+
 /** Events in the order in which they came, or the newest first, from behind the one called `after`. */
 export async function listEvents(
   db: Db,
-  {
-    connection,
-    state,
-    order = 'oldest',
-    limit = 500,
-    after,
-  }: {
-    connection?: string
-    state?: EventState
-    order?: 'oldest' | 'newest'
-    limit?: number
-    after?: string
-  } = {},
+  { connection, state, order = 'oldest', limit = 500, after }: EventFilter = {},
 ): Promise<ListedEvent[]> {
   let query = db
     .selectFrom('inbox')
@@ -67,11 +63,14 @@ export async function retryEvents(
   return Number((await query.executeTakeFirst()).numUpdatedRows)
 }
 
+type Dismissal = {
+  readonly connection: string
+  readonly ids: readonly string[]
+  readonly by: string
+}
+
 /** Gives up rejected events, and those that no run has taken, because a person says so; answers how many. */
-export async function dismissEvents(
-  db: Db,
-  { connection, ids, by }: { connection: string; ids: readonly string[]; by: string },
-): Promise<number> {
+export async function dismissEvents(db: Db, { connection, ids, by }: Dismissal): Promise<number> {
   const dismissed = await db
     .updateTable('inbox')
     .set({ state: 'dismissed', body: null, reason: `dismissed by ${by}`, retry_at: null })

@@ -25,15 +25,19 @@ const unread = Object.entries(leaverFindings).flatMap(([code, finding]) => (find
 /** For how long departures are taken: in this time they are read, or another process may take them. */
 const claimMinutes = 15
 
+type CheckClaim = {
+  readonly connections: readonly string[]
+  readonly all: boolean
+  readonly limit: number
+  readonly now: Date
+}
+
 /**
  * Takes the departures whose personnel is due to be read, those first of which nothing is known and then those that were read longest
  * ago; with `all` each that is over and was not seen to be effective. No other process takes them for a while. Of those that were not
  * read by then no look counts.
  */
-export async function claimChecks(
-  db: Db,
-  { connections, all, limit, now }: { connections: readonly string[]; all: boolean; limit: number; now: Date },
-): Promise<LeaverCheck[]> {
+export async function claimChecks(db: Db, { connections, all, limit, now }: CheckClaim): Promise<LeaverCheck[]> {
   const { rows } = await sql<LeaverCheck>`
     with due as (
       select id from leavers

@@ -61,15 +61,19 @@ type Batch = {
   readonly bytes: number
 }
 
+type DeliveryInput = {
+  readonly runId: string
+  readonly limits: BatchLimits
+  readonly by: DeliveredBy
+  readonly now: Date
+}
+
 /**
  * Makes the changes of a plan due in batches: those in which it was staged, or new ones where these are not within the limits or hardly filled.
  * To number the changes of a large plan means to write each of them once more, which costs more than all else. Answers how many batches
  * there are.
  */
-export async function createDeliveries(
-  tx: Db,
-  { runId, limits, by, now }: { runId: string; limits: BatchLimits; by: DeliveredBy; now: Date },
-): Promise<number> {
+export async function createDeliveries(tx: Db, { runId, limits, by, now }: DeliveryInput): Promise<number> {
   const staged = await batchesOf(tx, runId, by)
   // Records are staged as people are, and numbered by what becomes of them.
   const isUsable = by === 'people' && areWithin(staged, limits) && areFilled(staged, limits)
@@ -134,14 +138,17 @@ async function inOneRow(tx: Db, runId: string, staged: readonly Batch[]): Promis
   return staged.map((batch) => ({ ...batch, batch: (batch.batch ?? 0) + (moved.get(batch.kind) ?? 0) }))
 }
 
+type NumberingInput = {
+  readonly runId: string
+  readonly limits: BatchLimits
+  readonly by: DeliveredBy
+}
+
 /**
  * Gives new numbers in the order of the keys. A batch ends with the record that fills it, so it is counted as full by the size of the largest
  * record before that. A record of more than half a batch has one of its own, so that it makes no other batch small.
  */
-async function numberAgain(
-  tx: Db,
-  { runId, limits, by }: { runId: string; limits: BatchLimits; by: DeliveredBy },
-): Promise<void> {
+async function numberAgain(tx: Db, { runId, limits, by }: NumberingInput): Promise<void> {
   if (by === 'session') {
     // All records become live at once, so that all of their changes are settled at once.
     await sql`update changes set batch = 1 where run_id = ${runId} and state = 'due'`.execute(tx)

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { copyBytes, int4, readBytes, uuidBytes } from '../../database/copy.ts'
+import type { RunOfConnection } from '../keys.ts'
 import type { Db } from '../schema.ts'
 
 /** What is kept of an index beside its parts. */
@@ -15,10 +16,7 @@ const usualPartBytes = 2 ** 21
  * Says that a run begins to read an export by what the last one left behind, and will leave an index itself. What is written of people from
  * now on is noted for it. Running it twice has it begin again.
  */
-export async function beginIndex(
-  tx: Db,
-  { runId, connection }: { readonly runId: string; readonly connection: string },
-): Promise<void> {
+export async function beginIndex(tx: Db, { runId, connection }: RunOfConnection): Promise<void> {
   await sql`
     insert into export_indexes (run_id, connection, base)
     values (${runId}, ${connection}, (select run_id from export_indexes where connection = ${connection} and accepted))
@@ -69,11 +67,14 @@ export async function acceptedIndex(db: Db, connection: string): Promise<StoredI
   }
 }
 
+type IndexPart = {
+  readonly runId: string
+  readonly part: number
+  readonly data: Buffer
+}
+
 /** Keeps a part of what the reading of a run leaves behind. */
-export async function storeIndexPart(
-  tx: Db,
-  { runId, part, data }: { readonly runId: string; readonly part: number; readonly data: Buffer },
-): Promise<void> {
+export async function storeIndexPart(tx: Db, { runId, part, data }: IndexPart): Promise<void> {
   const id = uuidBytes(runId)
   const rows: Buffer[][] = []
   for (let start = 0; start <= data.length; start += pieceBytes)
@@ -124,7 +125,7 @@ export async function dropIndex(tx: Db, runId: string): Promise<void> {
  */
 export async function acceptIndex<T>(
   tx: Db,
-  { runId, connection }: { readonly runId: string; readonly connection: string },
+  { runId, connection }: RunOfConnection,
   commit: () => Promise<T>,
 ): Promise<T> {
   // The same row as every plan that is accepted changes, so that no two of them are accepted at once.

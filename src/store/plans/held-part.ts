@@ -29,13 +29,20 @@ export type HeldPart = {
 
 const peopleAtOnce = 1000
 
+type HeldPartInput = {
+  readonly runId: string
+  readonly heldPart: HeldPart
+  readonly expiresAt: Date
+  readonly now: Date
+}
+
 /**
  * Makes a held run of what was set aside of a run, with its events, in the transaction that completes the plan of the rest. Answers the
  * held run; null where all of it waits behind runs that are held already.
  */
 export async function storeHeldPart(
   tx: Db,
-  { runId, heldPart, expiresAt, now }: { runId: string; heldPart: HeldPart; expiresAt: Date; now: Date },
+  { runId, heldPart, expiresAt, now }: HeldPartInput,
 ): Promise<string | null> {
   const { people, events } = heldPart
   const held = people.length > 0 ? randomUUID() : null

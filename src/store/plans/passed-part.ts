@@ -20,6 +20,15 @@ const countedAs: { readonly [K in ChangeKind]?: Exclude<keyof PeopleCounts, 'cha
   correct: 'redates',
 }
 
+type PassedPartInput = {
+  readonly runId: string
+  readonly kinds: readonly ChangeKind[]
+  readonly withoutValues: boolean
+  /** Who leaves is taken off the platform. */
+  readonly removes: boolean
+  readonly now: Date
+}
+
 /**
  * Takes these kinds of change out of a plan that is held now, and makes a planned run of them, in the transaction that holds the rest.
  * With `withoutValues`, of people who are known only what is said about their employment goes on. Both plans get the digest and the counts of what they
@@ -27,20 +36,7 @@ const countedAs: { readonly [K in ChangeKind]?: Exclude<keyof PeopleCounts, 'cha
  */
 export async function storePassedPart(
   tx: Db,
-  {
-    runId,
-    kinds,
-    withoutValues,
-    removes,
-    now,
-  }: {
-    runId: string
-    kinds: readonly ChangeKind[]
-    withoutValues: boolean
-    /** Who leaves is taken off the platform. */
-    removes: boolean
-    now: Date
-  },
+  { runId, kinds, withoutValues, removes, now }: PassedPartInput,
 ): Promise<string | null> {
   const { rows: found } = await sql`
     select 1 from changes where run_id = ${runId} and kind = any(${kinds}) limit 1`.execute(tx)
@@ -77,11 +73,15 @@ type PartedRow = {
   entry: DesiredState | null
 }
 
+type PartInput = {
+  readonly from: string
+  readonly to: string
+  readonly kinds: readonly ChangeKind[]
+  readonly removes: boolean
+}
+
 /** Parts people of whom more is said than that they leave, come back, or left on another day. The rest of it stays where it is. */
-async function partPeople(
-  tx: Db,
-  { from, to, kinds, removes }: { from: string; to: string; kinds: readonly ChangeKind[]; removes: boolean },
-): Promise<void> {
+async function partPeople(tx: Db, { from, to, kinds, removes }: PartInput): Promise<void> {
   for (let after = ''; ; ) {
     const { rows } = await sql<PartedRow>`
       select changes.identity_id, changes.kind, changes.record, changes.fields, changes.inferred, changes.carried, changes.reason,
@@ -138,11 +138,14 @@ function partedPerson(
   ]
 }
 
+type PartedRuns = {
+  readonly runId: string
+  readonly id: string
+  readonly kinds: readonly ChangeKind[]
+}
+
 /** Notes with both runs what they hold now. */
-async function recordParts(
-  tx: Db,
-  { runId, id, kinds }: { runId: string; id: string; kinds: readonly ChangeKind[] },
-): Promise<void> {
+async function recordParts(tx: Db, { runId, id, kinds }: PartedRuns): Promise<void> {
   const held = await tx
     .selectFrom('runs')
     .select(['counts', 'people_counts'])

@@ -9,8 +9,8 @@ import type { PlannedPerson } from '../../identity/decide/planned.ts'
 import { isJoinedByRecord, storedFields } from '../../identity/difference.ts'
 import { changeDigest, planHasher } from '../../identity/digest.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
-import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import type { KeyChangeCandidate } from '../../identity/key-change-candidates.ts'
+import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import { recordAuditEntry, rollcall } from '../audit/trail.ts'
 import { changeRoster } from '../connections/connections.ts'
 import { deleteAnswered } from '../deliveries/outcomes.ts'
@@ -18,15 +18,16 @@ import { markUncertain } from '../deliveries/uncertain.ts'
 import { passOnEvents } from '../inbox/inbox.ts'
 import { recordOvertakenEvents } from '../inbox/overtaken.ts'
 import { recordCandidates } from '../key-answers.ts'
+import type { RunOfConnection } from '../keys.ts'
 import { oneByOne } from '../one-by-one.ts'
-import { acceptFaults, dropFaults, recordFaults, recordBlockedPeople } from '../rejects/known-faults.ts'
+import { acceptFaults, dropFaults, recordBlockedPeople, recordFaults } from '../rejects/known-faults.ts'
 import { hasRosterEntries } from '../roster/roster.ts'
 import { acceptWaiting, type PlannedWaiting, storeWaiting } from '../roster/waiting.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
-import { storeHeader, type SourceHeader } from '../runs/headers.ts'
+import { type SourceHeader, storeHeader } from '../runs/headers.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Db, RosterCounts, RunSource, Verification } from '../schema.ts'
-import { type BatchLimits, type BatchNumbers, type DeliveredBy, createDeliveries } from './batches.ts'
+import { type BatchLimits, type BatchNumbers, createDeliveries, type DeliveredBy } from './batches.ts'
 import { entriesOfPlan } from './entries.ts'
 import { dropIndex } from './export-index.ts'
 
@@ -73,10 +74,13 @@ export function isStagedTwice(error: unknown): boolean {
 
 const uniqueViolation = '23505'
 
-async function notYetStaged(
-  db: Db,
-  { runId, table, people }: { runId: string; table: 'plan_entries' | 'changes'; people: readonly WrittenPerson[] },
-): Promise<WrittenPerson[]> {
+type StagedTable = {
+  readonly runId: string
+  readonly table: 'plan_entries' | 'changes'
+  readonly people: readonly WrittenPerson[]
+}
+
+async function notYetStaged(db: Db, { runId, table, people }: StagedTable): Promise<WrittenPerson[]> {
   const rows = await db
     .selectFrom(table)
     .select('identity_id')
@@ -390,6 +394,13 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
   )
 }
 
+type CommitInput = RunOfConnection & {
+  readonly limits: BatchLimits
+  readonly speaksOfAbsent: boolean
+  readonly by?: DeliveredBy
+  readonly now: Date
+}
+
 /**
  * Makes the plan the connection's truth: `desired` becomes what the plan says and its changes become due in batches. Held plans that
  * rest on what was true before are marked, so that an approval sends nothing stale. Belongs into the transaction that moves the run
@@ -397,21 +408,7 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
  */
 export async function commitPlan(
   tx: Db,
-  {
-    runId,
-    connection,
-    limits,
-    speaksOfAbsent,
-    by = 'people',
-    now,
-  }: {
-    runId: string
-    connection: string
-    limits: BatchLimits
-    speaksOfAbsent: boolean
-    by?: DeliveredBy
-    now: Date
-  },
+  { runId, connection, limits, speaksOfAbsent, by = 'people', now }: CommitInput,
 ): Promise<number> {
   await changeRoster(tx, connection)
   // To look for each person first costs half as much as to write them.
@@ -460,14 +457,15 @@ async function acceptSource(
   )
 }
 
+type RunAt = RunOfConnection & {
+  readonly now: Date
+}
+
 /**
  * Withholds the people whom a plan takes back. Since the plan was made, somebody else may have retracted a person, or may have taken back the
  * retraction that an earlier run has left undone: then there is nothing to delete.
  */
-async function acceptRetractions(
-  tx: Db,
-  { runId, connection, now }: { runId: string; connection: string; now: Date },
-): Promise<void> {
+async function acceptRetractions(tx: Db, { runId, connection, now }: RunAt): Promise<void> {
   await sql`
     update changes set state = 'dropped' from roster
     where changes.run_id = ${runId} and changes.kind = 'retract' and changes.carried = (roster.retracted_at is null)
@@ -499,7 +497,7 @@ const whereKnown = sql`
  * known, a leaving date whose day has come, is no such fact. What went on of the held plan itself is none either. A retraction that a person
  * asked for rests on nothing but that word.
  */
-async function markOutdatedPlans(tx: Db, { runId, connection }: { runId: string; connection: string }): Promise<void> {
+async function markOutdatedPlans(tx: Db, { runId, connection }: RunOfConnection): Promise<void> {
   await sql`
     with overtaken as (
       select held.id, count(*) as people
@@ -552,14 +550,15 @@ export async function refreshStatistics(db: Db, runId: string, yieldToShortWork?
   }
 }
 
+type AcknowledgedInput = RunOfConnection & {
+  readonly isFirst: boolean
+}
+
 /**
  * Keeps what the platform has of everybody with a change to send, before `desired` moves on. People who need no change any more have
  * what is desired. Withheld people are sent nothing, so that what the platform has of them stays known.
  */
-async function storeAcknowledged(
-  tx: Db,
-  { runId, connection, isFirst }: { runId: string; connection: string; isFirst: boolean },
-): Promise<void> {
+async function storeAcknowledged(tx: Db, { runId, connection, isFirst }: AcknowledgedInput): Promise<void> {
   const toSend = sql`exists (
     select 1 from changes
     where changes.run_id = entry.run_id and changes.identity_id = entry.identity_id and changes.state = 'due' ${oneByOne})`

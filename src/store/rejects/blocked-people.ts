@@ -90,16 +90,18 @@ export async function countBlockedPeople(
   return new Map(rows.map(({ connection: name, ...tally }) => [name, tally]))
 }
 
+type BlockedPeopleFilter = {
+  readonly now: Date
+  readonly connection?: string
+  readonly identityId?: string
+  readonly after?: BlockedPersonCursor
+  readonly limit?: number
+}
+
 /** The people who are blocked, a row for each reason, and the rows whose person is unknown. */
 export async function listBlockedPeople(
   db: Db,
-  {
-    now,
-    connection,
-    identityId,
-    after,
-    limit,
-  }: { now: Date; connection?: string; identityId?: string; after?: BlockedPersonCursor; limit?: number },
+  { now, connection, identityId, after, limit }: BlockedPeopleFilter,
 ): Promise<(BlockedPerson & { readonly place: BlockedPersonCursor })[]> {
   const { rows } = await sql<Row>`
     select standing.connection, standing.identity_id as "identityId", ${isPossibleLeaver(now)} as leaver, cell_only as "cellOnly",

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { KnownFault } from '../../identity/decide/faults.ts'
 import { type KnownFaults, noKnownFaults, valueName } from '../../identity/guards/facts.ts'
 import type { UnlistedValue } from '../../identity/record.ts'
+import type { RunOfConnection } from '../keys.ts'
 import type { Db } from '../schema.ts'
 import { countBlockedPeople, noBlockedPeople } from './blocked-people.ts'
 
@@ -29,14 +30,16 @@ export async function knownFaults(
   return { rejects: new Map(rejects.map((row) => [row.fingerprint, row.accepted_times])), values: named }
 }
 
+type FaultComparison = RunOfConnection & {
+  readonly approved: string
+  readonly kept: number
+}
+
 /**
  * Whether a run found a fault that neither the `approved` run nor any accepted export had, or had less often. True also where there are
  * more faults than are kept one by one, so that it cannot be known.
  */
-export async function hasNewFaults(
-  db: Db,
-  { connection, runId, approved, kept }: { connection: string; runId: string; approved: string; kept: number },
-): Promise<boolean> {
+export async function hasNewFaults(db: Db, { connection, runId, approved, kept }: FaultComparison): Promise<boolean> {
   const { rows } = await sql<{ is_new: boolean }>`
     with found as (
       select fingerprint, count(*) as times from rejects
@@ -91,16 +94,18 @@ export async function dropFaults(tx: Db, runId: string): Promise<void> {
   await tx.deleteFrom('known_faults').where('run_id', '=', runId).where('accepted_times', '=', 0).execute()
 }
 
+type AcceptedFaults = RunOfConnection & {
+  readonly entries: RawBuilder<unknown>
+  readonly now: Date
+}
+
 /**
  * Makes known what is wrong with an accepted plan. A snapshot says what is wrong with everybody, so that all else has passed. A delta,
  * or a snapshot older than the last accepted one, says so of its own people: what is wrong with a field passes where it tells that
  * field, and evidence that a person has left, or a contradiction about that, where it says whether they are employed. Belongs before the
  * plan's people become the roster. `entries`: in SQL, what the plan would make of the roster.
  */
-export async function acceptFaults(
-  tx: Db,
-  { runId, connection, entries, now }: { runId: string; connection: string; entries: RawBuilder<unknown>; now: Date },
-): Promise<void> {
+export async function acceptFaults(tx: Db, { runId, connection, entries, now }: AcceptedFaults): Promise<void> {
   const run = await tx
     .selectFrom('runs')
     .innerJoin('connections', 'connections.name', 'runs.connection')
@@ -141,11 +146,12 @@ export async function acceptFaults(
     on conflict do nothing`.execute(tx)
 }
 
+type RunAt = RunOfConnection & {
+  readonly now: Date
+}
+
 /** Stores with a run how many people are blocked: when its plan is made, and again when its people become the roster. */
-export async function recordBlockedPeople(
-  tx: Db,
-  { runId, connection, now }: { runId: string; connection: string; now: Date },
-): Promise<void> {
+export async function recordBlockedPeople(tx: Db, { runId, connection, now }: RunAt): Promise<void> {
   const tally = (await countBlockedPeople(tx, { connection, now })).get(connection) ?? noBlockedPeople
   await tx
     .updateTable('runs')

@@ -29,13 +29,17 @@ const runsATurn = 20
 /** So many runs of a connection stay, however old they are: what is usual is known from them. */
 const runsThatStay = 100
 
+type RetentionInput = Retention & {
+  readonly portions?: number
+}
+
 /**
  * Removes what has been kept for as long as is allowed, in small portions, so that no run waits for it. What a portion leaves is found by
  * the next one, also after a crash.
  */
 export async function retain(
   db: Db,
-  { valuesDays, historyDays, portions = portionsATurn }: Retention & { readonly portions?: number },
+  { valuesDays, historyDays, portions = portionsATurn }: RetentionInput,
   now: Date,
 ): Promise<Removed> {
   const before = new Date(now.getTime() - valuesDays * dayMs)
@@ -65,11 +69,14 @@ export async function retain(
 /** What was removed last: of which run, up to which key. */
 type Portion = { readonly runId: string; readonly to: string; readonly rows: number; readonly isDone: boolean }
 
+type RemovalInput = {
+  readonly before: Date
+  readonly done: Portion | null
+  readonly now: Date
+}
+
 /** One portion of the values of the run that ended first; null if there is none left. It begins where the last one ended. */
-async function removeValues(
-  db: Db,
-  { before, done, now }: { before: Date; done: Portion | null; now: Date },
-): Promise<Portion | null> {
+async function removeValues(db: Db, { before, done, now }: RemovalInput): Promise<Portion | null> {
   const run = await db
     .selectFrom('runs')
     .select('id')

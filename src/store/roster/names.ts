@@ -12,11 +12,14 @@ export function desiredName(fields: readonly FieldName[] = ['firstName', 'lastNa
   return sql`nullif(concat_ws(' ', ${sql.join(fields.map(desiredValue))}), '')`
 }
 
+type NameQuery = {
+  readonly connection: string
+  readonly keys: readonly string[]
+  readonly fields?: readonly FieldName[]
+}
+
 /** The names of people of a connection by key, as HR writes them. Who has none is left out. */
-export async function namesByKey(
-  db: Db,
-  { connection, keys, fields }: { connection: string; keys: readonly string[]; fields?: readonly FieldName[] },
-): Promise<Map<string, string>> {
+export async function namesByKey(db: Db, { connection, keys, fields }: NameQuery): Promise<Map<string, string>> {
   if (keys.length === 0) return new Map()
   const { rows } = await sql<{ key: string; name: string | null }>`
     select identity_id as key, ${desiredName(fields)} as name from roster

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { timesSpokenOf } from '../../identity/field-times.ts'
 import type { FieldTimes, HeldDeparture, IdentityRecord, RosterEntry } from '../../identity/record.ts'
 import { changeRoster, lockRoster } from '../connections/connections.ts'
+import type { PeopleKeys, PersonKey } from '../keys.ts'
 import type { Db, RosterCounts } from '../schema.ts'
 
 type EntryRow = {
@@ -32,7 +33,7 @@ type EntryRow = {
  */
 export async function rosterEntries(
   db: Db,
-  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
+  { connection, identityIds }: PeopleKeys,
 ): Promise<Map<string, RosterEntry>> {
   if (identityIds.length === 0) return new Map()
   const rows = await entries(db)
@@ -42,18 +43,12 @@ export async function rosterEntries(
   return new Map(rows.map((row) => [row.identity_id, toEntry(row)]))
 }
 
-export async function rosterEntry(
-  db: Db,
-  { connection, identityId }: { connection: string; identityId: string },
-): Promise<RosterEntry | null> {
+export async function rosterEntry(db: Db, { connection, identityId }: PersonKey): Promise<RosterEntry | null> {
   return (await rosterEntries(db, { connection, identityIds: [identityId] })).get(identityId) ?? null
 }
 
 /** Keeps what is desired of these people from being changed until the transaction ends. */
-export async function lockEntries(
-  tx: Db,
-  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
-): Promise<void> {
+export async function lockEntries(tx: Db, { connection, identityIds }: PeopleKeys): Promise<void> {
   await lockRoster(tx, connection)
   await sql`
     select from roster where connection = ${connection} and identity_id = any(${identityIds})
@@ -188,10 +183,7 @@ export async function forgetConfirmed(db: Db, connection: string): Promise<void>
  * Takes a retraction back: the next run treats the person as missing from the platform. One whose values were removed is a joiner when
  * a source names them again. False if there was no retraction.
  */
-export async function unretract(
-  db: Db,
-  { connection, identityId }: { connection: string; identityId: string },
-): Promise<boolean> {
+export async function unretract(db: Db, { connection, identityId }: PersonKey): Promise<boolean> {
   await changeRoster(db, connection)
   const restored = await db
     .updateTable('roster')

@@ -4,14 +4,18 @@ import type { Db } from '../schema.ts'
 /** How many days after their departure, or after the platform acknowledged it, leavers belong to each sample. */
 const leaverDays = 30
 
+type SampleInput = {
+  readonly connection: string
+  readonly others: number
+  readonly seed: string
+  readonly now: Date
+}
+
 /**
  * The keys of people who are read back as a sample: all leavers of late, first, and so many of the others by chance. The same seed picks
  * the same people.
  */
-export async function sampleKeys(
-  db: Db,
-  { connection, others, seed, now }: { connection: string; others: number; seed: string; now: Date },
-): Promise<string[]> {
+export async function sampleKeys(db: Db, { connection, others, seed, now }: SampleInput): Promise<string[]> {
   const since = sql`${now}::timestamptz - make_interval(days => ${sql.lit(leaverDays)})`
   const { rows } = await sql<{ identityId: string }>`
     with late as (

@@ -3,13 +3,13 @@ import type { IdentityRecord } from '../../identity/record.ts'
 import { resolveKey } from '../key-answers.ts'
 import type { Db } from '../schema.ts'
 import {
-  matchedBy,
   hasPrefix,
+  hasSearchedKey,
+  matchedBy,
   type Portion,
   portionSize,
   type SearchCursor,
   searchInSteps,
-  hasSearchedKey,
 } from '../search.ts'
 
 export type RosterSearchResult = {
@@ -23,25 +23,21 @@ export type RosterSearchResult = {
 /** Where a search through several connections goes on. */
 export type PeopleCursor = SearchCursor & { readonly connection: string }
 
+type PeopleSearch = {
+  readonly connections: readonly string[]
+  readonly search?: string
+  readonly place?: PeopleCursor
+  readonly limit: number
+  readonly withinMs: number
+}
+
 /**
  * People by the beginning of key, e-mail or name; without `search` everybody by key. Keys are found by an index. For the others a million
  * people take one to three seconds of the database, and after `withinMs` the search answers what it has and where it goes on.
  */
 export async function searchPeople(
   db: Db,
-  {
-    connections,
-    search,
-    place,
-    limit,
-    withinMs,
-  }: {
-    connections: readonly string[]
-    search?: string
-    place?: PeopleCursor
-    limit: number
-    withinMs: number
-  },
+  { connections, search, place, limit, withinMs }: PeopleSearch,
 ): Promise<{ readonly found: RosterSearchResult[]; readonly next: PeopleCursor | null }> {
   const end = performance.now() + withinMs
   const isOver = () => performance.now() > end

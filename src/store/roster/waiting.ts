@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Observation } from '../../identity/record.ts'
+import type { ConnectionAt, PeopleKeys, PersonKey, RunOfConnection } from '../keys.ts'
 import type { Db } from '../schema.ts'
 
 /** A row that takes effect on a later day (`YYYY-MM-DD`), which begins at `dueAt` (ISO instant). Its `asOf` is that of its export. */
@@ -18,11 +19,12 @@ export type PlannedWaiting = {
 /** So many rows are written with one statement. */
 const written = 1000
 
+type WaitingOfPlan = RunOfConnection & {
+  readonly waiting: PlannedWaiting
+}
+
 /** Keeps with a plan what waits once it is accepted. */
-export async function storeWaiting(
-  tx: Db,
-  { runId, connection, waiting }: { runId: string; connection: string; waiting: PlannedWaiting },
-): Promise<void> {
+export async function storeWaiting(tx: Db, { runId, connection, waiting }: WaitingOfPlan): Promise<void> {
   const rows = [
     ...waiting.ended.map((end) => ({ ...end, dueAt: null, observation: null })),
     ...waiting.rows.map((row) => ({ ...row, identityId: row.observation.identityId })),
@@ -39,10 +41,7 @@ export async function storeWaiting(
 /**
  * Makes what a plan says of waiting rows true. What a newer export said goes on waiting. Belongs where its people become the roster.
  */
-export async function acceptWaiting(
-  tx: Db,
-  { runId, connection }: { runId: string; connection: string },
-): Promise<void> {
+export async function acceptWaiting(tx: Db, { runId, connection }: RunOfConnection): Promise<void> {
   await sql`
     delete from waiting_rows using waiting_rows ended join runs on runs.id = ended.run_id
     where ended.run_id = ${runId} and ended.observation is null
@@ -58,10 +57,7 @@ export async function acceptWaiting(
 }
 
 /** Removes what waits for a person, also in plans. */
-export async function dropWaiting(
-  tx: Db,
-  { connection, identityId }: { connection: string; identityId: string },
-): Promise<void> {
+export async function dropWaiting(tx: Db, { connection, identityId }: PersonKey): Promise<void> {
   await tx
     .deleteFrom('waiting_rows')
     .where('connection', '=', connection)
@@ -70,10 +66,7 @@ export async function dropWaiting(
 }
 
 /** The accepted rows of a connection whose day has come, each true since that day began. */
-export async function dueWaiting(
-  db: Db,
-  { connection, now }: { connection: string; now: Date },
-): Promise<readonly WaitingRow[]> {
+export async function dueWaiting(db: Db, { connection, now }: ConnectionAt): Promise<readonly WaitingRow[]> {
   const { rows } = await sql<StoredRow>`
     select to_char(effective_on, 'YYYY-MM-DD') as "effectiveOn", due_at as "dueAt", observation from waiting_rows
     where connection = ${connection} and run_id is null and due_at <= ${now} order by due_at, seq`.execute(db)
@@ -81,10 +74,7 @@ export async function dueWaiting(
 }
 
 /** What waits for a person, the earliest first. */
-export async function waitingOf(
-  db: Db,
-  { connection, identityId }: { connection: string; identityId: string },
-): Promise<readonly WaitingRow[]> {
+export async function waitingOf(db: Db, { connection, identityId }: PersonKey): Promise<readonly WaitingRow[]> {
   const { rows } = await sql<StoredRow>`
     select to_char(effective_on, 'YYYY-MM-DD') as "effectiveOn", due_at as "dueAt", observation from waiting_rows
     where connection = ${connection} and identity_id = ${identityId} and run_id is null order by due_at, seq`.execute(
@@ -106,10 +96,14 @@ export async function waitingKeys(db: Db, connection: string): Promise<readonly 
   return rows.map((row) => row.identity_id)
 }
 
+type DepartureQuery = PeopleKeys & {
+  readonly asOf: string
+}
+
 /** Those of these people for whom a departure waits that an export of that time, or of an earlier one, has stated. */
 export async function waitingDepartures(
   db: Db,
-  { connection, identityIds, asOf }: { connection: string; identityIds: readonly string[]; asOf: string },
+  { connection, identityIds, asOf }: DepartureQuery,
 ): Promise<readonly string[]> {
   const { rows } = await sql<{ identityId: string }>`
     select distinct identity_id as "identityId" from waiting_rows

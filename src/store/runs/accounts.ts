@@ -1,14 +1,16 @@
 import { sql } from 'kysely'
+import type { RunOfConnection } from '../keys.ts'
 import type { Db, RunAccount } from '../schema.ts'
 
 /** So many accounts of a connection are kept; those of older runs are removed. */
 const accountsKept = 200
 
+type AccountOfRun = RunOfConnection & {
+  readonly account: RunAccount
+}
+
 /** Keeps what a run accounts for beyond its plan, in the transaction that completes the plan. */
-export async function storeAccount(
-  tx: Db,
-  { runId, connection, account }: { runId: string; connection: string; account: RunAccount },
-): Promise<void> {
+export async function storeAccount(tx: Db, { runId, connection, account }: AccountOfRun): Promise<void> {
   await tx
     .insertInto('run_accounts')
     .values({ run_id: runId, account: JSON.stringify(account) })

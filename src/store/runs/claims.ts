@@ -30,14 +30,17 @@ export async function activeRun(db: Db, connection: string): Promise<string | nu
   return active?.id ?? null
 }
 
+type RunClaimInput = {
+  readonly id: string
+  readonly lease: Lease
+  readonly now: Date
+}
+
 /**
  * Takes a waiting run up, or one whose process died while it read or planned; null if there is nothing to do now, because the
  * connection has another active run or a live process works on this one.
  */
-export async function claimRun(
-  db: Db,
-  { id, lease, now }: { id: string; lease: Lease; now: Date },
-): Promise<ClaimedRun | null> {
+export async function claimRun(db: Db, { id, lease, now }: RunClaimInput): Promise<ClaimedRun | null> {
   return await db.transaction().execute(async (tx) => {
     const found = await tx.selectFrom('runs').select('connection').where('id', '=', id).executeTakeFirst()
     if (!found) return null

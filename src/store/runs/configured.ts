@@ -3,10 +3,16 @@ import type { Db } from '../schema.ts'
 
 const acceptedStates = ['delivering', 'finished', 'finished_with_problems', 'unchanged'] as const
 
+type UsedConfiguration = {
+  readonly connection: string
+  readonly configuration: string
+  readonly startedBy: string | null
+}
+
 /** Notes by which configuration a connection's plans are made now, and who started the process that was the first to do so. */
 export async function recordConfiguration(
   tx: Db,
-  { connection, configuration, startedBy }: { connection: string; configuration: string; startedBy: string | null },
+  { connection, configuration, startedBy }: UsedConfiguration,
 ): Promise<void> {
   await tx
     .updateTable('connections')

@@ -10,15 +10,19 @@ const exportHours = 20
 /** No export waits longer than this before it is read; only so many days of runs are looked through. */
 const daysLookedAt = 30
 
+type RecentQuery = {
+  readonly connection: string
+  readonly feed: FeedName
+  readonly asOf: string
+  readonly now: Date
+}
+
 /**
  * What the limits of people counted of runs of one feed that passed without a person's approval: of the exports, the runs that read one of
  * about the same time as `asOf`, however late they are read; of other feeds, the runs of the last day. What a run carried from an earlier one
  * counts with that one, and the first plan of a connection counts nowhere.
  */
-export async function countRecentlyPassed(
-  db: Db,
-  { connection, feed, asOf, now }: { connection: string; feed: FeedName; asOf: string; now: Date },
-): Promise<PeopleCounts> {
+export async function countRecentlyPassed(db: Db, { connection, feed, asOf, now }: RecentQuery): Promise<PeopleCounts> {
   const hoursFrom = (time: number, hours: number) => new Date(time + hours * hourMs)
   const at = Date.parse(asOf)
   const isRecent =

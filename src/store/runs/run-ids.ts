@@ -6,11 +6,12 @@ type Asked = { readonly connection?: string; readonly limit: number }
 const lowest = '00000000-0000-0000-0000-000000000000'
 const highest = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
+type IdsWithPrefixInput = Asked & {
+  readonly prefix: string
+}
+
 /** The ids that begin so, of the newest run first. The primary key finds them, however many runs there are. */
-export async function idsWithPrefix(
-  db: Db,
-  { prefix, ...asked }: Asked & { readonly prefix: string },
-): Promise<string[]> {
+export async function idsWithPrefix(db: Db, { prefix, ...asked }: IdsWithPrefixInput): Promise<string[]> {
   const [from, to] = [lowest, highest].map((end) => prefix + end.slice(prefix.length))
   // The hyphens of an id stand in fixed places.
   if (prefix.includes('-') && !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(from ?? '')) return []

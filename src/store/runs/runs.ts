@@ -3,7 +3,8 @@ import { sql } from 'kysely'
 import type { Run as ShownRun } from '../../contract/control/shapes.ts'
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
 import { type InDoubtCounts, inDoubtCountsOfRun } from '../in-doubt.ts'
-import type { Requester, Db, RunOptions, RunRow, RunSource } from '../schema.ts'
+import type { PeopleKeys, PersonKey } from '../keys.ts'
+import type { Db, Requester, RunOptions, RunRow, RunSource } from '../schema.ts'
 
 /** What makes a run happen. */
 export const triggers = ['schedule', 'operator', 'file', 'webhook', 'repair'] as const
@@ -234,10 +235,7 @@ export async function addHeldRun(
 }
 
 /** The held run that would delete a person as sent in error, whether somebody asked for that or a source says so; null if there is none. */
-export async function heldRetraction(
-  db: Db,
-  { connection, identityId }: { connection: string; identityId: string },
-): Promise<string | null> {
+export async function heldRetraction(db: Db, { connection, identityId }: PersonKey): Promise<string | null> {
   const run = await db
     .selectFrom('runs')
     .innerJoin('changes', 'changes.run_id', 'runs.id')
@@ -323,11 +321,14 @@ export async function basisOfHeld(db: Db, runId: string): Promise<string | null>
 /** What is said of a held plan whose connection is configured otherwise by now. */
 export const outdatedBasis = 'the configuration of the connection, or what its values mean, has changed since'
 
+type UndecidedQuery = {
+  readonly connection: string
+  readonly feed: FeedName
+  readonly now: Date
+}
+
 /** Whether a plan of this feed is made right now; of a source also, whether one waits for a person's decision and can be approved still. */
-export async function hasUndecidedRun(
-  db: Db,
-  { connection, feed, now }: { connection: string; feed: FeedName; now: Date },
-): Promise<boolean> {
+export async function hasUndecidedRun(db: Db, { connection, feed, now }: UndecidedQuery): Promise<boolean> {
   const run = await db
     .selectFrom('runs')
     .select('id')
@@ -340,13 +341,20 @@ export async function hasUndecidedRun(
   return run !== undefined
 }
 
+type RosterRunQuery = {
+  readonly connection: string
+  readonly since: Date
+  readonly failedBefore: Date
+  readonly now: Date
+}
+
 /**
  * Whether a run of the roster has looked at what was due at that time, or is about to. One that failed has not; only one that failed
  * a moment ago counts, so that it is not tried again at once. One whose plan was held until it expired has to look again.
  */
 export async function hasRosterRunSince(
   db: Db,
-  { connection, since, failedBefore, now }: { connection: string; since: Date; failedBefore: Date; now: Date },
+  { connection, since, failedBefore, now }: RosterRunQuery,
 ): Promise<boolean> {
   const run = await db
     .selectFrom('runs')
@@ -418,7 +426,7 @@ export async function revertOf(
 /** The run that separates one of these people because only the platform knows them, or is about to; null if there is none. */
 export async function separationOf(
   db: Db,
-  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
+  { connection, identityIds }: PeopleKeys,
 ): Promise<{ readonly id: string; readonly state: RunState } | null> {
   const row = await db
     .selectFrom('runs')

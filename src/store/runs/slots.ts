@@ -15,11 +15,15 @@ export function purposeOf(slot: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`case when ${slot} like '% %' then split_part(${slot}, ' ', 1) else 'read' end`
 }
 
+type SlotOfConnection = {
+  readonly connection: string
+  readonly purpose: Purpose
+  readonly slot: string
+  readonly now: Date
+}
+
 /** Takes a slot; false where it was taken before, so that one night never runs twice. */
-export async function takeSlot(
-  db: Db,
-  { connection, purpose, slot, now }: { connection: string; purpose: Purpose; slot: string; now: Date },
-): Promise<boolean> {
+export async function takeSlot(db: Db, { connection, purpose, slot, now }: SlotOfConnection): Promise<boolean> {
   const taken = await db
     .insertInto('slots')
     .values({ connection, slot: slotKey({ purpose, slot }), taken_at: now })
