@@ -1,7 +1,7 @@
 import type { Queue } from '../queue/queue.ts'
 import { lazyQueue } from '../queue/lazy-queue.ts'
 import { hasJobTables } from '../queue/tables.ts'
-import type { ProcessInfo } from '../store/process-info.ts'
+import type { ProcessInfo } from '../store/schema/process-info.ts'
 import { noLease, takeLease } from '../store/workers/leases.ts'
 import type { SyncContext } from '../sync/context/context.ts'
 import type { Events } from '../telemetry/events.ts'

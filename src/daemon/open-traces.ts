@@ -1,4 +1,4 @@
-import type { ProcessInfo } from '../store/process-info.ts'
+import type { ProcessInfo } from '../store/schema/process-info.ts'
 import type { Events } from '../telemetry/events.ts'
 import type { Traces } from '../telemetry/traces.ts'
 import { version } from '../version.ts'

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { InDoubtCounts } from '../contract/control/shapes.ts'
 import { hasCome } from './has-come.ts'
 import type { ConnectionAt, PeopleKeys } from './keys.ts'
 import type { Db } from './schema.ts'
@@ -13,15 +14,6 @@ const equalAnswers = 2
 const retryMinutes = 1
 /** A process that claims people reads them within this time, or another one may. */
 const claimMinutes = 5
-
-/** How many people of a connection or a run are in doubt. */
-export type InDoubtCounts = {
-  readonly people: number
-  /** Those of them who have left, as HR says. */
-  readonly leavers: number
-  /** When the last of them can be settled at the earliest. */
-  readonly until: string
-}
 
 type Doubting = {
   readonly runId: string

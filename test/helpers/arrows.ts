@@ -63,9 +63,10 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     registry: [top, 'folder/kind.ts', 'sftp/kind.ts', 'http/kind.ts'],
   },
   store: {
-    [top]: [],
+    schema: [],
+    [top]: ['schema'],
     migrations: [],
-    workers: [top],
+    workers: [top, 'schema/process-info.ts'],
     audit: [top],
     inbox: [top],
     rejects: [top],

@@ -1,5 +1,5 @@
 import { fingerprint } from '../../identity/digest.ts'
-import type { SettingsDigests } from '../../store/process-info.ts'
+import type { SettingsDigests } from '../../store/schema/process-info.ts'
 import type { Config } from './config.ts'
 import { inOrder } from './configuration-digest.ts'
 

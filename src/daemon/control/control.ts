@@ -7,6 +7,7 @@ import type {
   ChangeKind,
   ConnectionStatus,
   ForeignTally,
+  InDoubtCounts,
   Status,
 } from '../../contract/control/shapes.ts'
 import { deliveryFailures } from '../../contract/failures.ts'
@@ -21,7 +22,7 @@ import { type Pause, pausedConnections } from '../../store/connections/pauses.ts
 import { listProblems, noProblems, type ProblemCounts, problemCounts } from '../../store/deliveries/problems.ts'
 import { foreignCounts, noForeignPeople } from '../../store/foreign/people.ts'
 import { type AccountedChange, changesOf, personOf, rejectsOf, searchChanges } from '../../store/history/history.ts'
-import { type InDoubtCounts, inDoubtCounts } from '../../store/in-doubt.ts'
+import { inDoubtCounts } from '../../store/in-doubt.ts'
 import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review.ts'
 import { resolveKey } from '../../store/key-answers.ts'
 import { listLeavers } from '../../store/leavers/list.ts'

@@ -1,28 +1,15 @@
 import { sql } from 'kysely'
+import type { AuditVerification } from '../../contract/control/audit.ts'
 import type { Db } from '../schema.ts'
 import { type Checkpoint, digestOf, firstHash, isSigned, nextHash } from './chain.ts'
 import type { AuditKey } from './key.ts'
 import { keyReplacementIn } from './sign.ts'
 import { readEntry } from './trail.ts'
 
-/** What a look over the whole trail found. */
-export type Verified = {
-  readonly entries: number
-  readonly heads: number
-  /** Acts that are committed and have no place in the chain yet. */
-  readonly pending: number
-  /** The first thing that is wrong, in a sentence; null: nothing is. */
-  readonly finding: string | null
-  /** The number of that entry, if it is about one. */
-  readonly ordinal: number | null
-  /** Entries up to this one were written under a key that did not sign the takeover: only the keys after it vouch for them. */
-  readonly untiedUpTo: number | null
-  /** The last time that the store was put back: what was signed between the time of the backup and then is not in the trail. */
-  readonly restored: PutBack | null
-}
+/** What a check of the whole trail found. */
+export type Verified = AuditVerification
 
-/** `lost`: how many entries were signed here and are not in the trail; null: that is not known. */
-type PutBack = { readonly ordinal: number; readonly at: string; readonly lost: number | null }
+type RestoreEntry = NonNullable<Verified['restored']>
 
 /** What is known from outside the database. */
 type Trusted = {
@@ -76,7 +63,7 @@ async function walk(
   let headsUpTo = 0
   let key: unknown = null
   let untiedUpTo: number | null = null
-  let restored: PutBack | null = null
+  let restored: RestoreEntry | null = null
   const ended = (found: Wrong | null) => ({ entries, heads, untiedUpTo, restored, wrong: found })
 
   for (let after = Number.MIN_SAFE_INTEGER; ; ) {
@@ -150,7 +137,7 @@ async function walk(
 }
 
 /** What an entry says of a restore; null if it is about something else. */
-function putBackBy({ ordinal, entry: text }: Row): PutBack | null {
+function putBackBy({ ordinal, entry: text }: Row): RestoreEntry | null {
   if (!text.includes('"act":"store.restored"')) return null
   const entry = readEntry(text)
   if (entry?.act !== 'store.restored') return null

@@ -1,18 +1,12 @@
 import { sql } from 'kysely'
+import type { ConnectionStatus } from '../../contract/control/shapes.ts'
 import type { DeliveryFailureCode } from '../../contract/failures.ts'
 import { hasCome } from '../has-come.ts'
 import type { Db } from '../schema.ts'
 import { type Lease, withoutLease } from '../workers/leases.ts'
 
-type Block = {
-  readonly status: number
-  /** The code in the table of delivery failures. */
-  readonly code: string | null
-  readonly reason: string
-  readonly since: string
-  /** When the next probe goes out. */
-  readonly probeAt: string | null
-}
+/** Why a connection is blocked, and when it is probed next. */
+type Block = NonNullable<ConnectionStatus['blocked']>
 
 export type ConnectionState = {
   readonly name: string

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Problem as ShownProblem } from '../../contract/control/shapes.ts'
+import type { ConnectionStatus, Problem as ShownProblem } from '../../contract/control/shapes.ts'
 import { compareKeys } from '../../identity/digest.ts'
 import type { ConnectionAt } from '../keys.ts'
 import type { Db } from '../schema.ts'
@@ -40,8 +40,9 @@ export async function listProblems(db: Db, { now, connection, after, limit }: Pr
   return found
 }
 
-type ProblemCount = { readonly people: number; readonly leavers: number }
-export type ProblemCounts = Readonly<Record<Problem['state'], ProblemCount>>
+/** How many people are refused and undelivered, and how many of them the platform may still take for employed. */
+export type ProblemCounts = ConnectionStatus['problems']
+type ProblemCount = ProblemCounts[Problem['state']]
 
 const none: ProblemCount = { people: 0, leavers: 0 }
 export const noProblems: ProblemCounts = { refused: none, undelivered: none }

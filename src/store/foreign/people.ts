@@ -1,16 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { ForeignPerson as ShownForeignPerson } from '../../contract/control/foreign.ts'
 import type { PeopleKeys, RunOfConnection } from '../keys.ts'
 import { entriesOfPlan } from '../plans/entries.ts'
 import type { Db, ForeignCounts } from '../schema.ts'
 
-/** A person, or a record, whom the platform's connection holds and no accepted export states. */
-type ForeignPerson = {
-  readonly connection: string
-  readonly identityId: string
-  /** When the list of the platform held them first, or first as employed again; and last. */
-  readonly firstAt: string
-  readonly lastAt: string
-}
+/** A person whom the platform holds and no accepted export states, as the control API shows it without the age. */
+type ForeignPerson = Omit<ShownForeignPerson, 'ageSeconds'>
 
 type ForeignCursor = Pick<ForeignPerson, 'connection' | 'identityId'>
 

@@ -3,13 +3,6 @@ import type { StoredEvent } from '../../identity/record.ts'
 import type { RunOfConnection } from '../keys.ts'
 import type { Db } from '../schema.ts'
 
-/**
- * How an event stands: waiting for a run or taken by one; set aside, because its run is held or waits behind a held one; planned;
- * refused; dismissed by a person; or a sample.
- */
-const eventStates = ['pending', 'held', 'settled', 'rejected', 'dismissed', 'test'] as const
-export type EventState = (typeof eventStates)[number]
-
 /** An event as it came in. */
 export type NewEvent = {
   readonly connection: string

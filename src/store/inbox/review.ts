@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
+import type { EventState } from '../../contract/control/shapes.ts'
 import type { StoredEvent } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
-import type { EventState } from './inbox.ts'
 
 /** What an operator sees of an event. */
 type ListedEvent = Omit<StoredEvent, 'body'> & {

@@ -1,31 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { BlockedPerson as ShownBlockedPerson } from '../../contract/control/shapes.ts'
 import type { BlockedPeopleCounts, Db } from '../schema.ts'
 
-/** What an export says of a person and cannot be read or waits with its plan, or a row that no person can be found for. */
-export type BlockedPerson = {
-  readonly connection: string
-  /** null: the key of the row cannot be read. */
-  readonly identityId: string | null
-  /** The person may have left, and the platform may still take them for employed. */
-  readonly leaver: boolean
-  /** The rest of the row counts. */
-  readonly cellOnly: boolean
-  /** All of the row counts, and its status contradicts its leaving date. */
-  readonly contradicts?: true
-  readonly column: string | null
-  readonly reason: string
-  /** The export that said so last, and the line in it; null where it could be read. */
-  readonly source: string | null
-  readonly line: number | null
-  /** How many rows of the export have this fault. */
-  readonly rows: number
-  /** The run that met it last. */
-  readonly runId: string
-  /** The plan of an export with it was accepted. */
-  readonly accepted: boolean
-  readonly firstAt: string
-  readonly lastAt: string
-}
+/** As the control API shows it, without the name and the age. */
+export type BlockedPerson = Omit<ShownBlockedPerson, 'name' | 'ageSeconds'>
 
 /** The place after which a page begins: by connection, those who may have left first, then by key. */
 export type BlockedPersonCursor = Pick<BlockedPerson, 'connection' | 'identityId'> & {

@@ -1,21 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Run as ShownRun } from '../../contract/control/shapes.ts'
+import { type InDoubtCounts, type RunState, Run as ShownRun } from '../../contract/control/shapes.ts'
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
-import { type InDoubtCounts, inDoubtCountsOfRun } from '../in-doubt.ts'
+import { inDoubtCountsOfRun } from '../in-doubt.ts'
 import type { PeopleKeys, PersonKey } from '../keys.ts'
 import type { Db, Requester, RunOptions, RunRow, RunSource } from '../schema.ts'
 
 /** What makes a run happen. */
-export const triggers = ['schedule', 'operator', 'file', 'webhook', 'repair'] as const
-export type Trigger = (typeof triggers)[number]
+export const triggers = ShownRun.shape.trigger.options
+export type Trigger = ShownRun['trigger']
 
 /**
  * What a run reads: the connection's source, the events that came in for it, nothing new but what the roster wants already, of the
  * source what it says of one person, what a former run did, to take it back, or whom the platform holds and no export states, to separate them.
  */
-export const feedNames = ['source', 'webhook', 'roster', 'person', 'revert', 'separation'] as const
-export type FeedName = (typeof feedNames)[number]
+export type FeedName = ShownRun['feed']
 
 /** The feeds of runs that a person asks for about named people: no other request joins one that waits, and nothing follows beside it. */
 export const feedsOfNamedPeople: ReadonlySet<FeedName> = new Set(['person', 'revert', 'separation'])
@@ -34,9 +33,9 @@ export const moves = {
   superseded: [],
   cancelled: [],
   failed: [],
-} as const satisfies Record<string, readonly string[]>
+} as const satisfies Record<RunState, readonly RunState[]>
 
-export type RunState = keyof typeof moves
+export type { RunState } from '../../contract/control/shapes.ts'
 
 /** The states in which a run has come to rest for good. */
 export const endStates = (Object.keys(moves) as RunState[]).filter((state) => moves[state].length === 0)

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../database/database.ts'
 import type { Pool, PoolClient } from '../../database/pool.ts'
 import { Failure } from '../../errors.ts'
-import type { ProcessInfo } from '../process-info.ts'
+import type { ProcessInfo } from '../schema/process-info.ts'
 import type { Db, StoreSchema } from '../schema.ts'
 
 /** The first key of the advisory locks that say "this lease is live"; the second is the lease's id. The number spells ROLL. */

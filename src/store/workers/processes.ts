@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { ProcessInfo, SettingsDigests } from '../process-info.ts'
+import type { ProcessInfo, SettingsDigests } from '../schema/process-info.ts'
 import type { Db } from '../schema.ts'
 import { mayStillMove } from './leases.ts'
 

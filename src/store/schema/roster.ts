@@ -1,0 +1,108 @@
+import type { ColumnType, Generated } from 'kysely'
+import type { FieldTimes, HeldDeparture, IdentityRecord, Observation } from '../../identity/record.ts'
+import type { NullableJson } from './columns.ts'
+
+/** A leaving date that was stated before another one took its place. */
+export type PreviousDate = { readonly on: string; readonly inferred: boolean; readonly until: string }
+
+export type RosterTable = {
+  connection: string
+  identity_id: string
+  desired: NullableJson<IdentityRecord>
+  inferred: boolean
+  deferred_to: string | null
+  cleared_date: string | null
+  deferred_zone: string | null
+  due_at: Date | null
+  held_departure: NullableJson<HeldDeparture>
+  as_of: Date
+  employment_as_of: Date | null
+  export_is_silent: Generated<boolean>
+  field_times: NullableJson<FieldTimes>
+  absences: number
+  exports_before: Generated<number>
+  retracted_reason: string | null
+  retracted_at: Date | null
+  forgotten_at: Date | null
+  uncertain: Generated<boolean>
+}
+
+type LeaversTable = {
+  id: Generated<string>
+  connection: string
+  identity_id: string
+  run_id: string
+  effective_on: string
+  effective_at: Date
+  inferred: boolean
+  joined_as_leaver: boolean
+  previous_dates: ColumnType<PreviousDate[], string | undefined, string>
+  stated_at: Date
+  first_seen_at: Date
+  accepted_at: Date | null
+  sent_at: Date | null
+  acknowledged_at: Date | null
+  visible_at: Date | null
+  check_at: Date | null
+  checks: Generated<number>
+  checked_at: Date | null
+  platform_status: string | null
+  finding: string | null
+  finding_detail: string | null
+  ended_at: Date | null
+  ended_as: string | null
+}
+
+/** People: what HR states, what the platform acknowledged, what operators decided, and their departures. */
+export type RosterTables = {
+  roster: RosterTable
+  acknowledged: {
+    connection: string
+    identity_id: string
+    confirmed: NullableJson<IdentityRecord>
+    run_id: string | null
+  }
+  /** A view of `acknowledged` without the people who were confirmed since. */
+  out_of_sync: { connection: string; identity_id: string; confirmed: NullableJson<IdentityRecord> }
+  hold_backs: {
+    connection: string
+    identity_id: string
+    until: string
+    reason: string
+    held_by: string
+    held_at: Date
+  }
+  key_answers: {
+    connection: string
+    former: string
+    identity_id: string
+    same: boolean
+    answered_by: string
+    answered_at: Date
+  }
+  foreign_people: {
+    connection: string
+    identity_id: string
+    is_separated: boolean
+    first_at: Date
+    last_at: Date
+  }
+  in_doubt: {
+    connection: string
+    identity_id: string
+    run_id: string
+    since: Date
+    due_at: Date
+    answers: Generated<number>
+  }
+  waiting_rows: {
+    seq: Generated<string>
+    connection: string
+    identity_id: string
+    run_id: string | null
+    effective_on: string | null
+    due_at: Date | null
+    observation: NullableJson<Observation>
+  }
+  leavers: LeaversTable
+}

@@ -1,0 +1,118 @@
+import type { Generated, Selectable } from 'kysely'
+import type {
+  BlockedPeopleCounts,
+  RevertAccount,
+  Run as ShownRun,
+  Verification,
+} from '../../contract/control/shapes.ts'
+import type { ChangeKind, PlanCounts, Verdict } from '../../identity/change.ts'
+import type { PeopleCounts } from '../../identity/guards/facts.ts'
+import type { RowAccount } from '../../identity/mapping/row-account.ts'
+import type { Json, NullableJson } from './columns.ts'
+import type { ProcessInfo } from './process-info.ts'
+
+/** What a run read, as its connector names it. */
+export type RunSource = {
+  readonly name: string
+  readonly bytes: number
+  /** In UTF-8, decrypted and unpacked; left out where that is no other size. */
+  readonly textBytes?: number
+  /** The size of the cells; left out in records of older versions. */
+  readonly cellBytes?: number
+  readonly version: string
+  readonly more?: boolean
+  /** How the end of a list was recognised; left out where the source is no list. */
+  readonly end?: string
+}
+
+/** A person who asked for a run: the name, and the principal that the rule of two people compares. */
+export type Requester = { readonly by: string; readonly principal: string }
+
+/** A person who is requested by key, or by the digest of an e-mail address until the source was read and the key is known. */
+export type RequestedPerson = { readonly digest: string; readonly identityId?: string }
+
+/** What a run was asked for, as the control API shows it, with all that is stored of it. */
+export type RunOptions = Readonly<Omit<ShownRun['options'], 'joined' | 'person'>> & {
+  /** What was requested while this run waited. It becomes a run of its own, because this one may be refused. */
+  readonly joined?: RunOptions
+  /** The one person that the run is about. */
+  readonly person?: RequestedPerson
+}
+
+/** The people whom an operator separates, their last day (`YYYY-MM-DD`), the operator and the reason. */
+export type SeparateOptions = NonNullable<RunOptions['separate']>
+
+/** What a run of one person found: their rows, how each was read, and what was decided from them. */
+export type PersonAccount = {
+  readonly identityId: string
+  readonly source: string
+  readonly asOf: string
+  readonly rows: readonly RowAccount[]
+  readonly decision: ChangeKind | 'none'
+  /** Why, in sentences. They hold days of employment and no other value. */
+  readonly evidence: readonly string[]
+}
+
+/** What a run reports besides its plan. */
+export type RunAccount = { readonly person?: PersonAccount; readonly revert?: RevertAccount }
+
+/** How many people HR has stated, and how many of them have left. */
+export type RosterCounts = { readonly people: number; readonly separated: number }
+
+type RunsTable = {
+  id: string
+  connection: string
+  trigger: string
+  state: string
+  options: Json<RunOptions>
+  attempt: Generated<number>
+  lease: number | null
+  feed: Generated<string>
+  mode: string | null
+  source: NullableJson<RunSource>
+  as_of: Date | null
+  rows: number | null
+  records: number | null
+  counts: NullableJson<PlanCounts>
+  guards: NullableJson<Verdict[]>
+  people_counts: NullableJson<PeopleCounts>
+  known_people: NullableJson<RosterCounts>
+  digest: string | null
+  configuration: string | null
+  basis: string | null
+  requested_by: NullableJson<readonly Requester[]>
+  expires_at: Date | null
+  outdated_reason: string | null
+  held_part_run_id: string | null
+  passed_part_run_id: string | null
+  linked_run_id: string | null
+  fields: NullableJson<readonly string[]>
+  warnings: NullableJson<string[]>
+  end_keys: NullableJson<readonly string[]>
+  verification: NullableJson<Verification>
+  blocked_people: NullableJson<BlockedPeopleCounts>
+  reason: string | null
+  failure: string | null
+  created_at: Date
+  started_at: Date | null
+  finished_at: Date | null
+  decided_by: string | null
+  decided_at: Date | null
+  values_removed_at: Date | null
+  decided_reason: string | null
+}
+
+/** Processes, runs, and what a run leaves besides its plan. */
+export type RunTables = {
+  leases: { id: number; seen_at: Date; process: NullableJson<ProcessInfo> }
+  runs: RunsTable
+  source_headers: {
+    run_id: string
+    headers: Json<readonly string[]>
+    columns: Json<Readonly<Partial<Record<string, string>>>>
+  }
+  run_accounts: { run_id: string; account: Json<RunAccount> }
+}
+
+/** A run as it is read from its table. */
+export type RunRow = Selectable<RunsTable>
