@@ -1,149 +1,159 @@
 import { fingerprint } from './digest.ts'
 import type { IdentityRecord, Reject, Observation } from './record.ts'
 
-/** Two keys of one run that look like one person: one that is gone, and one that is new. */
+/** Two keys of one run that look like one person: one is gone, the other is new. */
 export type KeyChangeCandidate = {
   readonly former: string
   readonly identityId: string
   /** What both have in common: the e-mail address, the full name with the start date, or all of it. */
   readonly by: 'email' | 'name' | 'both'
-  /** Neither of the two is in another pair. */
+  /** Neither of the two keys is in another candidate. */
   readonly clear: boolean
 }
 
-/** A key that HR uses now, and the person whom it names: the key that the platform has them under. */
+/** The person whom a key of HR names: the key that the platform has them under. */
 export type Alias = {
   readonly identityId: string
   /** The keys of a person in the order in which they came. The first alias has 1. */
   readonly order: number
 }
 
-/** What people have said of keys: which of them name a person who is known under another one, and which pairs are two people. */
+/** What operators answered about keys: which of them name a person who is known under another key, and which pairs are two people. */
 export type KeyAnswers = {
   readonly aliases: ReadonlyMap<string, Alias>
-  /** Pairs by `candidateName`. */
+  /** Pairs of keys, by `candidateName`. */
   readonly differentPeople: ReadonlySet<string>
 }
+
+/** Nobody has answered anything yet. */
 export const noAnswers: KeyAnswers = { aliases: new Map(), differentPeople: new Set() }
 
-/** Names a pair, since a key may hold any sign. */
+/** Identifies a pair of keys in a set. It is JSON, as a key may hold any character. */
 export function candidateName({ former, identityId }: Pick<KeyChangeCandidate, 'former' | 'identityId'>): string {
   return JSON.stringify([former, identityId])
 }
 
-/** What a row says, about the person whom its key names. A manager is named by a key too. */
-export function resolveAlias(told: Observation, aliases: KeyAnswers['aliases']): Observation
-export function resolveAlias(told: Observation | Reject, aliases: KeyAnswers['aliases']): Observation | Reject
-export function resolveAlias(told: Observation | Reject, aliases: KeyAnswers['aliases']): Observation | Reject {
-  if (aliases.size === 0) return told
-  const alias = told.identityId === null ? undefined : aliases.get(told.identityId)
-  if ('reason' in told) return alias ? { ...told, identityId: alias.identityId } : told
-  const manager = aliases.get(told.fields.managerId ?? '')
-  if (!alias && !manager) return told
-  return {
-    ...told,
-    ...(alias && { identityId: alias.identityId, keyOrder: alias.order }),
-    ...(manager && { fields: { ...told.fields, managerId: manager.identityId } }),
+/** A row with the keys that the platform knows, for its person and for the manager. */
+export function resolveAlias(row: Observation, aliases: KeyAnswers['aliases']): Observation
+export function resolveAlias(row: Observation | Reject, aliases: KeyAnswers['aliases']): Observation | Reject
+export function resolveAlias(row: Observation | Reject, aliases: KeyAnswers['aliases']): Observation | Reject {
+  if (aliases.size === 0) return row
+  const alias = row.identityId === null ? undefined : aliases.get(row.identityId)
+  if ('reason' in row) return alias ? { ...row, identityId: alias.identityId } : row
+  const manager = aliases.get(row.fields.managerId ?? '')
+  if (!alias && !manager) return row
+  const resolved: { -readonly [K in keyof Observation]: Observation[K] } = { ...row }
+  if (alias) {
+    resolved.identityId = alias.identityId
+    resolved.keyOrder = alias.order
   }
+  if (manager) resolved.fields = { ...row.fields, managerId: manager.identityId }
+  return resolved
 }
 
-/** What a person can be known again by under another key, as digests; null where too little is known. */
+/** Digests by which a person can be recognised under another key; null where too little is known. */
 type Traits = { readonly email: string | null; readonly name: string | null }
 
+type People = ReadonlyMap<string, Traits>
 type Match = Omit<KeyChangeCandidate, 'by'>
 
 /**
- * Looks for people whose key was issued again. What is kept of a person is two digests, and only of people who are new or gone: the
- * people who stay cost nothing.
+ * Matches people who are gone with people who are new. Only two digests of each of them are kept; people who stay cost nothing.
+ * `differentPeople`: pairs that are two people, by `candidateName`.
  */
-export function watchKeys({ differentPeople }: Pick<KeyAnswers, 'differentPeople'>) {
+export function matchKeys(differentPeople: ReadonlySet<string>) {
   const joiners = new Map<string, Traits>()
   const gone = new Map<string, Traits>()
-  /** The traits of joiners, counted once no row can come any more. */
+  /** The traits of joiners, collected once there are no more rows. */
   let traitsOfJoiners: ReadonlySet<string> | null = null
 
   return {
-    joins(identityId: string, record: IdentityRecord): void {
+    /** Adds a person who is new. */
+    addJoiner(identityId: string, record: IdentityRecord): void {
       joiners.set(identityId, traitsOf(record))
     },
-    leaves(identityId: string, record: IdentityRecord): void {
+    /** Adds a person who is gone, as a row states. */
+    addLeaver(identityId: string, record: IdentityRecord): void {
       gone.set(identityId, traitsOf(record))
     },
-    /** Notes one of the many people whom no row named, once no row can come any more: only what matches a joiner is kept. */
-    vanishes(identityId: string, record: IdentityRecord): void {
+    /** Adds one of the many people whom no row names, once there are no more rows. Only those who match a joiner are kept. */
+    addAbsent(identityId: string, record: IdentityRecord): void {
       if (joiners.size === 0) return
       traitsOfJoiners ??= new Set([...joiners.values()].flatMap(present))
       const traits = traitsOf(record)
       if (present(traits).some((trait) => traitsOfJoiners?.has(trait))) gone.set(identityId, traits)
     },
-    /** A row that said so turned out not to count. */
+    /** Forgets a person whose row turned out not to apply. */
     forget(identityId: string): void {
       joiners.delete(identityId)
       gone.delete(identityId)
     },
-    /** The pairs that no one has called two people, by the keys that are gone. */
-    candidates(): KeyChangeCandidate[] {
-      const found = new Map<string, KeyChangeCandidate>()
-      const add = (by: 'email' | 'name', matched: Iterable<Match>) => {
-        for (const { former, identityId, clear } of matched) {
-          const name = candidateName({ former, identityId })
-          const before = found.get(name)
-          if (differentPeople.has(name)) continue
-          found.set(name, { former, identityId, by: before ? 'both' : by, clear: clear || (before?.clear ?? false) })
-        }
-      }
-      // A mailbox that several of both share belongs to none of them. A name with its start date is a person's own.
-      add('email', matches(gone, joiners, { trait: 'email', severalOnBoth: false }))
-      add('name', matches(gone, joiners, { trait: 'name', severalOnBoth: true }))
-      const pairs = [...found.values()]
-      const times = Map.groupBy(
-        pairs.flatMap(({ former, identityId }) => [`-${former}`, `+${identityId}`]),
-        (name) => name,
-      )
-      const isOnly = (name: string) => times.get(name)?.length === 1
-      return pairs
-        .map((pair) => ({
-          ...pair,
-          clear: pair.clear && isOnly(`-${pair.former}`) && isOnly(`+${pair.identityId}`),
-        }))
-        .sort((a, b) => (candidateName(a) < candidateName(b) ? -1 : 1))
-    },
+    /** The candidates that no operator called two people, by the keys that are gone. */
+    candidates: (): KeyChangeCandidate[] =>
+      clearIfOnly(combined(gone, joiners, differentPeople)).sort((a, b) =>
+        candidateName(a) < candidateName(b) ? -1 : 1,
+      ),
   }
 }
 
+function combined(gone: People, joiners: People, differentPeople: ReadonlySet<string>): KeyChangeCandidate[] {
+  const byName = new Map<string, KeyChangeCandidate>()
+  const add = (by: 'email' | 'name', matched: Iterable<Match>) => {
+    for (const { former, identityId, clear } of matched) {
+      const name = candidateName({ former, identityId })
+      if (differentPeople.has(name)) continue
+      const before = byName.get(name)
+      byName.set(name, { former, identityId, by: before ? 'both' : by, clear: clear || (before?.clear ?? false) })
+    }
+  }
+  // A mailbox that several people of both sides share belongs to none of them. A name with its start date is a person's own.
+  add('email', matches(gone, joiners, { trait: 'email', severalOnBoth: false }))
+  add('name', matches(gone, joiners, { trait: 'name', severalOnBoth: true }))
+  return [...byName.values()]
+}
+
+/** A candidate is clear only if neither of its keys is in another one. */
+function clearIfOnly(candidates: readonly KeyChangeCandidate[]): KeyChangeCandidate[] {
+  const sides = candidates.flatMap(({ former, identityId }) => [`-${former}`, `+${identityId}`])
+  const bySide = Map.groupBy(sides, (side) => side)
+  const isOnly = (side: string) => bySide.get(side)?.length === 1
+  return candidates.map((candidate) => ({
+    ...candidate,
+    clear: candidate.clear && isOnly(`-${candidate.former}`) && isOnly(`+${candidate.identityId}`),
+  }))
+}
+
+type MatchRules = { readonly trait: keyof Traits; readonly severalOnBoth: boolean }
+
 /**
- * The people of both sides who share a trait. One of one side goes with each of the other. Of several on both sides each new one goes
- * with one who is gone, if that is asked for, so that there are never more pairs than people.
+ * The people of both sides who share a trait. One of one side matches each of the other. Of several on both sides, with `severalOnBoth`,
+ * each new person matches one who is gone, so that there are never more candidates than people.
  */
-function* matches(
-  gone: ReadonlyMap<string, Traits>,
-  joiners: ReadonlyMap<string, Traits>,
-  { trait, severalOnBoth }: { readonly trait: keyof Traits; readonly severalOnBoth: boolean },
-): Generator<Match> {
-  const formers = byTrait(gone, trait)
-  for (const [digest, news] of byTrait(joiners, trait)) {
-    const olds = formers.get(digest) ?? []
-    const [old] = olds
-    const [joiner] = news
-    if (old === undefined || joiner === undefined) continue
-    if (olds.length === 1) for (const identityId of news) yield { former: old, identityId, clear: true }
-    else if (news.length === 1) for (const former of olds) yield { former, identityId: joiner, clear: true }
+function* matches(gone: People, joiners: People, { trait, severalOnBoth }: MatchRules): Generator<Match> {
+  const goneByTrait = byTrait(gone, trait)
+  for (const [digest, newKeys] of byTrait(joiners, trait)) {
+    const goneKeys = goneByTrait.get(digest) ?? []
+    const [former] = goneKeys
+    const [joiner] = newKeys
+    if (former === undefined || joiner === undefined) continue
+    if (goneKeys.length === 1) for (const identityId of newKeys) yield { former, identityId, clear: true }
+    else if (newKeys.length === 1) for (const key of goneKeys) yield { former: key, identityId: joiner, clear: true }
     else if (severalOnBoth) {
-      for (const [at, identityId] of news.entries())
-        yield { former: olds[at % olds.length] ?? old, identityId, clear: false }
+      for (const [at, identityId] of newKeys.entries())
+        yield { former: goneKeys[at % goneKeys.length] ?? former, identityId, clear: false }
     }
   }
 }
 
-function byTrait(people: ReadonlyMap<string, Traits>, trait: keyof Traits): Map<string, string[]> {
-  const found = new Map<string, string[]>()
+function byTrait(people: People, trait: keyof Traits): Map<string, string[]> {
+  const keys = new Map<string, string[]>()
   for (const [identityId, { [trait]: digest }] of people) {
     if (digest === null) continue
-    const known = found.get(digest)
+    const known = keys.get(digest)
     if (known) known.push(identityId)
-    else found.set(digest, [identityId])
+    else keys.set(digest, [identityId])
   }
-  return found
+  return keys
 }
 
 function present({ email, name }: Traits): string[] {
@@ -158,7 +168,7 @@ function traitsOf({ email, firstName, lastName, startedAt }: IdentityRecord): Tr
   }
 }
 
-/** Whether a record has another name and another address than before, as where HR gives the key of a leaver to somebody else. */
+/** Whether a record has another name and another e-mail address than before, as if HR had given the key of a leaver to somebody else. */
 export function isAnotherPerson(before: IdentityRecord, now: IdentityRecord): boolean {
   const differs = (field: 'email' | 'firstName' | 'lastName') => {
     const [from, to] = [before[field], now[field]]
@@ -171,7 +181,7 @@ function isText(value: string | null | undefined): value is string {
   return typeof value === 'string' && value.trim() !== ''
 }
 
-/** Without case, accents and the width of blanks, in which two HR systems differ. */
+/** Ignores case, accents and the width of blanks, in which two HR systems differ. */
 function folded(text: string): string {
   return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').trim().replaceAll(/\s+/g, ' ').toLowerCase()
 }

@@ -41,7 +41,7 @@ export async function openFileWorld(
     webhook: webhookFeed(),
     signing: new Signing(sameKey),
   })
-  Object.assign(world.sync, { indexing: { version: '1', telling } })
+  Object.assign(world.sync, { indexing: { version: '1', sampleSize: telling } })
   return { world, client, shown, counted, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 

@@ -3,6 +3,8 @@ import type { IdentityRecord, Observation } from '../../src/identity/record.ts'
 import { candidateName, resolveAlias } from '../../src/identity/key-change-candidates.ts'
 import { planRows } from '../helpers/model/plan.ts'
 import { entry, nightly, record, reject, observation } from '../helpers/records.ts'
+import { eventRows } from '../../src/identity/decide/row-models.ts'
+import { findKeyChanges, noKeyChanges } from '../../src/identity/decide/key-changes.ts'
 
 const start = '2020-01-06T00:00:00.000Z'
 const ana = { email: 'ana@acme.example', firstName: 'Ana', lastName: 'Núñez', startedAt: start }
@@ -111,13 +113,15 @@ describe('no pair is made', () => {
   test('that was called two people', () => {
     const twoPeople = new Set([candidateName({ former: '1001', identityId: '2001' })])
 
-    const { pairs } = planRows([row('2001', ana), row('2002', ana)], known, nightly(), { differentPeople: twoPeople })
+    const { pairs } = planRows([row('2001', ana), row('2002', ana)], known, nightly(), {
+      keyChanges: findKeyChanges(nightly(), twoPeople),
+    })
 
     expect(pairs).toEqual([pair('1001', '2002', 'both')])
   })
 
   test('where no one was known before', () => {
-    const { pairs } = planRows([row('2001', ana)], known, nightly(), { isFirst: true })
+    const { pairs } = planRows([row('2001', ana)], known, nightly(), { keyChanges: noKeyChanges })
 
     expect(pairs).toEqual([])
   })
@@ -225,7 +229,7 @@ describe('a row names the person whom its key is an alias of', () => {
   test('among events, the departure of the former key goes under whenever it comes', () => {
     const hired = resolveAlias(row('N1', ana), aliases)
     const left = row('1001', {}, { statesDeparture: true, leavingDate: undefined })
-    const rules = { inOrder: true }
+    const rules = { rows: eventRows }
     const delta = nightly({ mode: 'delta' })
 
     const plans = [

@@ -1,16 +1,35 @@
 import { fingerprint } from '../digest.ts'
 import { startsAfterLeaving, utcMidnight } from '../employment.ts'
 import type { Reject, RosterEntry, Observation } from '../record.ts'
-import type { PlanContext } from './decide.ts'
+import type { Decision, PlanContext } from './decide.ts'
+import { maxKnownFaults } from './faults.ts'
 
-/** How many days HR has to change the status of a leaver: a weekend, and a day. */
+/** How many days HR has to change the status of a leaver: a weekend and a day. */
 const daysForStatus = 3
 
-/** A row whose status says that the person is employed, although its leaving date has come and decides. */
+/** A row whose status says "employed" although its leaving date has come and decides. */
 export type Contradiction = { readonly line: number; readonly leavingDate: string }
 
-/** How a row contradicts itself, with the record that follows from it. Null: it does not, or a later start explains both facts. */
-export function contradictionIn(
+/** The people whose rows that apply contradict themselves. */
+export type Contradictions = ReturnType<typeof collectContradictions>
+
+/** Collects people whose row that applies says "employed" while their leaving date has come. */
+export function collectContradictions(context: PlanContext) {
+  const byPerson = new Map<string, Contradiction>()
+  return {
+    /** `row`: the one that applies to the person; null if none does, as the person's rows were rejected. */
+    add(identityId: string, row: Observation | null, entry: RosterEntry | undefined, decision: Decision): void {
+      const known = { desired: (decision.entry ?? entry)?.desired ?? null, retracted: entry?.retracted ?? null }
+      const contradiction = row === null ? null : contradictionIn(row, known, context)
+      if (contradiction === null) byPerson.delete(identityId)
+      else if (byPerson.size < maxKnownFaults) byPerson.set(identityId, contradiction)
+    },
+    all: (): [string, Contradiction][] => [...byPerson],
+  }
+}
+
+/** How a row contradicts itself, given the record that follows from it. Null: it does not, or a later start explains both facts. */
+function contradictionIn(
   observation: Observation,
   { desired, retracted }: Pick<RosterEntry, 'desired' | 'retracted'>,
   { exportDate }: Pick<PlanContext, 'exportDate'>,
@@ -25,7 +44,7 @@ export function contradictionIn(
   return desired?.separatedAt === utcMidnight(leavingDate) ? { line: origin.line, leavingDate } : null
 }
 
-/** Stands among the rows that HR has to correct, until it does. Nothing of the row is lost, so the guards do not count it. */
+/** Lists the row among those that HR has to correct. Nothing of the row is lost, so the guards do not count it. */
 export function contradictionReject(identityId: string, { line, leavingDate }: Contradiction): Reject {
   return {
     line,

@@ -1,189 +1,224 @@
 import { isEmployed } from '../employment.ts'
 import { type KnownFaults, noKnownFaults } from '../guards/facts.ts'
-import type { RosterEntry, Observation } from '../record.ts'
-import { noAnswers, type KeyChangeCandidate } from '../key-change-candidates.ts'
-import { noteContradictions } from './contradictions.ts'
-import { type Decision, decide, decideInOrder, type PlanContext, type PersonInput } from './decide.ts'
+import { type KeyChangeCandidate, noAnswers } from '../key-change-candidates.ts'
+import type { Observation, RosterEntry } from '../record.ts'
+import { collectContradictions } from './contradiction.ts'
+import { type Decision, decide, decideInOrder, type PersonInput, type PlanContext } from './decide.ts'
 import { type Decided, keepDecisions } from './decisions.ts'
 import { mayDepart } from './departure.ts'
 import { keepFaults } from './faults.ts'
 import { findingsOf } from './findings.ts'
-import { watchKeyChanges } from './key-changes.ts'
+import { findKeyChanges, type KeyChanges } from './key-changes.ts'
 import type { PlannedPerson } from './planned.ts'
-import { rankedRows } from './ranked-rows.ts'
-import { type BookRules, openRowBook, type UnchangedPeople, type PersonObservations } from './row-book.ts'
-import { departuresOf, rowsInOrder } from './rows-in-order.ts'
+import { openRowBook, type OutOfScope, type PersonObservations, type UnchangedPeople } from './row-book.ts'
+import type { RowModel } from './row-models.ts'
+import { departuresOf } from './rows-in-order.ts'
+import { type Sending, sendDifferences } from './sending.ts'
 import { startSplitting } from './split.ts'
+import { type Storing, storingFor } from './storing.ts'
 import { tally } from './tally.ts'
 
-/** How many people are kept: the last one of them who is still employed when the next snapshot comes has to be in it. */
-const endKeysKept = 50
+/** How many of the last employed people we remember. If the last one still employed is missing next time, the file was cut. */
+const maxLastEmployedKeys = 50
 
+/** What a decider needs to know of a plan, and the steps that the plan is made of. */
 export type DeciderRules = {
   readonly context: PlanContext
-  /** Rows stand in the order of their times, so that all rows of a person count, one after the other. */
-  readonly inOrder: boolean
-  /** People without a difference are sent as well. */
-  readonly everybody: boolean
+  /** Which rows of a person apply: `exportRows` or `eventRows`. */
+  readonly rows: RowModel
+  /** Which changes the plan sends; differences unless stated otherwise. */
+  readonly sending?: Sending
+  /** What the plan stores of each decision; what fits the context unless stated otherwise. */
+  readonly storing?: Storing
+  /** Finds people whose key changed; `noKeyChanges` where the roster holds no key that could. */
+  readonly keyChanges?: KeyChanges
   /** Maximum number of rejects kept one by one, besides the first of each event; all of them are counted. */
   readonly rejectsKept: number
-  /** What is wrong with the accepted exports already. */
+  /** Faults of the accepted exports. */
   readonly known?: KnownFaults
-  /** Pairs of keys that are two people, by `candidateName`. */
-  readonly differentPeople?: ReadonlySet<string>
   /** People who are neither separated nor deleted without an approval that names them. */
   readonly pinned?: ReadonlySet<string>
-  readonly outOfScope?: BookRules['outOfScope']
-  /** The roster knows no one yet, so that no key of it can have been issued again. */
-  readonly isFirst?: boolean
-  /** The plan is about some people alone, so that what was said of them is kept with each of them. */
-  readonly ofSome?: boolean
+  readonly outOfScope?: OutOfScope
+  /** People who are known to be unchanged, so that no row names them. */
   readonly unchanged?: UnchangedPeople
   /** Called with each decision, also with one that is taken back later. */
-  readonly onDecided?: ((decided: Decided) => void) | undefined
+  readonly onDecided?: (decided: Decided) => void
 }
 
 /** An event of which something has no effect on a person, because newer facts are known. */
 export type OvertakenEvent = { readonly event: string; readonly identityId: string; readonly reason: string }
 
+/** Decides about the people of one source; see `createDecider`. */
 export type Decider = ReturnType<typeof createDecider>
+
+type Parts = ReturnType<typeof openParts>
+type Roster = ReadonlyMap<string, RosterEntry>
 
 /**
  * Decides about the people of one source while its rows stream by. Rows go into its book; pages of people come out, to be decided with the
  * roster's entries before more rows go in; people without a usable row follow at the end.
  */
 export function createDecider(rules: DeciderRules) {
-  const { context, inOrder, everybody, pinned = new Set(), onDecided } = rules
-  const tallied = tally(rules.known ?? noKnownFaults)
-  const faults = keepFaults(tallied, rules.rejectsKept)
-  const severalRows = inOrder ? rowsInOrder : rankedRows
-  const { unchanged: settled, outOfScope } = rules
-  const book = openRowBook({ context, faults, severalRows, unchanged: settled, outOfScope })
-  const contradictions = noteContradictions(context)
-  const keyChanges = rules.isFirst ? null : watchKeyChanges(context, rules.differentPeople ?? noAnswers.differentPeople)
-  // An accepted snapshot that speaks of everybody is kept once for the connection. Everything else is kept for each of its people.
-  const isKeptOnce = !rules.ofSome && coversEverybody(context)
-  const decisions = keepDecisions({ context, tally: tallied, pinned, everybody, isKeptOnce, onDecided })
-  const overtaken: OvertakenEvent[] = []
-  const outOfScopeLeavers: string[] = []
-
-  function seenOf(identityId: string): PersonInput {
-    return book.lacks(identityId) ? 'absent' : 'untouched'
-  }
-
-  function decideOne(
-    { identityId, observations }: PersonObservations,
-    entry: RosterEntry | undefined,
-  ): PlannedPerson[] {
-    const [first, last] = [observations[0], observations.at(-1)]
-    if (!first || !last) return []
-    const isRejected = book.isDeparture(identityId)
-    if (isRejected && !mayDepart(entry, context.today)) return []
-    if (isRejected) book.useDeparture(identityId)
-    const decided = countingDeparture(entry, observations, {
-      decision: decideInOrder(entry, observations, context),
-      context,
-    })
-    const decision = decisions.withPin(identityId, decided)
-    decisions.add({ identityId, entry, decision, input: isRejected ? 'untouched' : first })
-    contradictions.note(identityId, isRejected ? null : last, entry, decision)
-    keyChanges?.told(entry, decision)
-    overtaken.push(...overtakenIn(identityId, decision))
-    if (isRejected && book.isOutOfScope(identityId) && decision.news.kinds.includes('leavers'))
-      outOfScopeLeavers.push(identityId)
-    return decisions.planned(entry, decision, { identityId, origin: last.origin })
-  }
-
-  function decideAbsence(entry: RosterEntry): PlannedPerson[] {
-    const { identityId } = entry
-    const seen = seenOf(identityId)
-    const decision = decisions.withPin(identityId, decide(entry, seen, context))
-    // A leaving date whose day has come waits for no event, and is no reason to stop one: the run of the roster sends it.
-    if (inOrder && decision.news.kinds.includes('leavers')) return []
-    decisions.addFinal({ identityId, entry, decision, input: seen })
-    keyChanges?.unseen(entry, decision, seen)
-    return decisions.planned(entry, decision, { identityId, origin: null })
-  }
-
+  const parts = openParts(rules)
+  const { book, tallied, sending, context } = parts
   return {
-    /** What the rows say, person by person. */
+    /** What the rows state, person by person. */
     book,
-    ...findingsOf({ book, faults, contradictions, inOrder }),
+    ...findingsOf(parts),
     counts: tallied.counts,
     people: tallied.people,
     explain: tallied.explain,
     facts: tallied.facts,
-    /** True: everybody of the roster without a usable row is decided about. False: unfinished people alone are. */
-    decidesEverybody: context.mode === 'snapshot' || everybody,
-    /** The keys of employed people who fall out of scope with this source, and would be separated. */
-    outOfScopeLeavers: outOfScopeLeavers as readonly string[],
-    overtaken: overtaken as readonly OvertakenEvent[],
+    /** True: everybody of the roster without a usable row is decided about. False: only people with something unfinished. */
+    decidesEverybody: context.mode === 'snapshot' || sending.includesEverybody,
 
-    /** Counts people whose rows were left out of the reading. */
+    /** Counts people whose rows were not parsed, as they are unchanged. */
     addUnchanged(people: number): void {
       book.addUnchanged(people)
       tallied.addUnchanged(people)
     },
 
-    /** Takes back decisions whose rows turned out not to count. Called before the people of the same page are decided about. */
-    takeBack(identityIds: readonly string[]): void {
-      decisions.takeBack(identityIds)
-      for (const identityId of identityIds) keyChanges?.forget(identityId)
-    },
-
-    /** Decides about people of a page; `known` has the roster's entries of them. */
-    decideObserved: (told: readonly PersonObservations[], known: ReadonlyMap<string, RosterEntry>): PlannedPerson[] =>
-      told.flatMap((one) => decideOne(one, known.get(one.identityId))),
-
-    /** Decides about people without a usable row: they are absent, or a row that cannot be used says that they are there. */
-    decideUnobserved: (entries: Iterable<RosterEntry>): PlannedPerson[] => [...entries].flatMap(decideAbsence),
-
-    /** Looks at people of a page who are not decided about, to find those who seem to have got a new key. */
-    compareObserved(told: readonly PersonObservations[], known: ReadonlyMap<string, RosterEntry>): void {
-      for (const { identityId, observations } of told) {
-        const entry = known.get(identityId)
-        keyChanges?.told(entry, decideInOrder(entry, observations, context))
-      }
-    },
-    compareUnobserved(entries: Iterable<RosterEntry>): void {
-      for (const entry of entries) {
-        const seen = seenOf(entry.identityId)
-        keyChanges?.unseen(entry, decide(entry, seen, context), seen)
-      }
-    },
-
-    /** The people who seem to have got a new key. Complete once everybody is decided about. */
-    keyChangeCandidates: (): KeyChangeCandidate[] => keyChanges?.candidates() ?? [],
-
-    /** Counts the people of these pairs, so that they can be told from the others. */
-    countKeyChanges(pairs: readonly KeyChangeCandidate[]): void {
-      decisions.rekey(pairs.flatMap(({ former, identityId }) => [former, identityId]).filter(book.isUsable))
-    },
-
-    /** Everybody of whom rows in order told, and whether one of these guards counts something of what was decided. */
-    observedPeople: (guards: ReadonlySet<string>): (PersonObservations & { readonly isCounted: boolean })[] =>
-      book.observedInOrder().map((told) => ({ ...told, isCounted: decisions.isCountedBy(told.identityId, guards) })),
-
-    ...startSplitting(decisions),
-
-    /** The people among those named last whose rows cannot be used, so that only the roster can say whether they are employed. */
-    lastUnusableKeys: (): string[] => book.lastNamed().filter(book.isUnusable),
-
-    /** The last people in the source that the plan leaves employed; `known` has the roster's entries of `unusableEnd`. */
-    lastEmployedKeys: (known: ReadonlyMap<string, RosterEntry>): string[] =>
-      book
-        .lastNamed()
-        .filter((key) => !book.isUnusable(key) || isEmployed(known.get(key), context.today))
-        .slice(-endKeysKept),
+    ...decidingSteps(parts),
+    ...keyChangeSteps(parts),
+    ...startSplitting(parts.decisions),
+    ...lastNamedSteps(parts),
   }
 }
 
-/** A person who leaves and is taken back by one plan counts as a leaver too: the departure goes on while the retraction waits. */
+/** What the steps of a decider share. */
+function openParts(rules: DeciderRules) {
+  const { context, rows, sending = sendDifferences, storing = storingFor(context), pinned = new Set() } = rules
+  const tallied = tally(rules.known ?? noKnownFaults)
+  const faults = keepFaults(tallied, rules.rejectsKept)
+  const { unchanged, outOfScope, onDecided } = rules
+  return {
+    context,
+    rows,
+    sending,
+    tallied,
+    faults,
+    book: openRowBook({ context, faults, severalRows: rows.severalRows, unchanged, outOfScope }),
+    contradictions: collectContradictions(context),
+    keyChanges: rules.keyChanges ?? findKeyChanges(context, noAnswers.differentPeople),
+    decisions: keepDecisions({ context, tally: tallied, pinned, sending, storing, onDecided }),
+  }
+}
+
+function decidingSteps(parts: Parts) {
+  const { context, rows, book, contradictions, keyChanges, decisions } = parts
+  const overtaken: OvertakenEvent[] = []
+  const outOfScopeLeavers: string[] = []
+
+  function decideOne({ identityId, observations }: PersonObservations, entry: RosterEntry | undefined) {
+    const [first, last] = [observations[0], observations.at(-1)]
+    if (!first || !last) return []
+    const isRejected = book.isDeparture(identityId)
+    if (isRejected && !mayDepart(entry, context.today)) return []
+    if (isRejected) book.useDeparture(identityId)
+    const decided = countingDeparture(entry, observations, context)
+    const decision = decisions.withPin(identityId, decided)
+    decisions.add({ identityId, entry, decision, input: isRejected ? 'untouched' : first })
+    contradictions.add(identityId, isRejected ? null : last, entry, decision)
+    keyChanges.addObserved(entry, decision)
+    overtaken.push(...overtakenEvents(identityId, decision))
+    const isLeaver = decision.news.kinds.includes('leavers')
+    if (isRejected && isLeaver && book.isOutOfScope(identityId)) outOfScopeLeavers.push(identityId)
+    return decisions.planned(entry, decision, { identityId, origin: last.origin })
+  }
+
+  function decideWithoutRow(entry: RosterEntry): PlannedPerson[] {
+    const { identityId } = entry
+    const input = inputWithoutRow(parts, identityId)
+    const decision = decisions.withPin(identityId, decide(entry, input, context))
+    if (!rows.findsLeaversWithoutRow && decision.news.kinds.includes('leavers')) return []
+    decisions.addFinal({ identityId, entry, decision, input })
+    keyChanges.addUnobserved(entry, decision, input)
+    return decisions.planned(entry, decision, { identityId, origin: null })
+  }
+
+  return {
+    /** The keys of employed people who fall out of scope with this source, and would be separated. */
+    outOfScopeLeavers: outOfScopeLeavers as readonly string[],
+    /** The events of which something has no effect. */
+    overtaken: overtaken as readonly OvertakenEvent[],
+
+    /** Takes back decisions whose rows turned out not to apply. Called before the people of the same page are decided about. */
+    takeBack(identityIds: readonly string[]): void {
+      decisions.takeBack(identityIds)
+      for (const identityId of identityIds) keyChanges.forget(identityId)
+    },
+
+    /** Decides about people of a page; `known` has the roster's entries of them. */
+    decideObserved: (people: readonly PersonObservations[], known: Roster): PlannedPerson[] =>
+      people.flatMap((person) => decideOne(person, known.get(person.identityId))),
+
+    /** Decides about people without a usable row: they are absent, or only rows that cannot be used name them. */
+    decideUnobserved: (entries: Iterable<RosterEntry>): PlannedPerson[] => [...entries].flatMap(decideWithoutRow),
+
+    /** Everybody with rows in order, and whether one of these guards counts something of the decision. */
+    observedPeople: (guards: ReadonlySet<string>): (PersonObservations & { readonly isCounted: boolean })[] =>
+      book
+        .observedInOrder()
+        .map((person) => ({ ...person, isCounted: decisions.isCountedBy(person.identityId, guards) })),
+  }
+}
+
+function keyChangeSteps(parts: Parts) {
+  const { context, book, keyChanges, decisions } = parts
+  return {
+    /** Looks for key changes among people of a page who are not decided about. */
+    compareObserved(people: readonly PersonObservations[], known: Roster): void {
+      for (const { identityId, observations } of people) {
+        const entry = known.get(identityId)
+        keyChanges.addObserved(entry, decideInOrder(entry, observations, context))
+      }
+    },
+
+    /** Looks for key changes among people without a usable row who are not decided about. */
+    compareUnobserved(entries: Iterable<RosterEntry>): void {
+      for (const entry of entries) {
+        const input = inputWithoutRow(parts, entry.identityId)
+        keyChanges.addUnobserved(entry, decide(entry, input, context), input)
+      }
+    },
+
+    /** The people whose key seems to have changed. Complete once everybody is decided about. */
+    keyChangeCandidates: (): KeyChangeCandidate[] => keyChanges.candidates(),
+
+    /** Counts the people of these candidates apart from the others. */
+    countKeyChanges(candidates: readonly KeyChangeCandidate[]): void {
+      decisions.countKeyChanges(
+        candidates.flatMap(({ former, identityId }) => [former, identityId]).filter(book.isUsable),
+      )
+    },
+  }
+}
+
+function lastNamedSteps({ book, context }: Parts) {
+  return {
+    /** The people among those named last whose rows cannot be used, so that only the roster knows whether they are employed. */
+    lastUnusableKeys: (): string[] => book.lastNamed().filter(book.isUnusable),
+
+    /** The last people in the source whom the plan leaves employed; `known` has the roster's entries of `lastUnusableKeys`. */
+    lastEmployedKeys: (known: Roster): string[] =>
+      book
+        .lastNamed()
+        .filter((key) => !book.isUnusable(key) || isEmployed(known.get(key), context.today))
+        .slice(-maxLastEmployedKeys),
+  }
+}
+
+function inputWithoutRow({ book }: Parts, identityId: string): Extract<PersonInput, string> {
+  return book.lacks(identityId) ? 'absent' : 'untouched'
+}
+
+/** Decides in order. A person who leaves and is retracted by one plan counts as a leaver too: the departure is sent while the retraction waits. */
 function countingDeparture(
   entry: RosterEntry | undefined,
   observations: readonly Observation[],
-  { decision, context }: { readonly decision: Decision; readonly context: PlanContext },
+  context: PlanContext,
 ): Decision {
+  const decision = decideInOrder(entry, observations, context)
   if (decision.change?.kind !== 'retract') return decision
   const departures = departuresOf(observations)
   if (departures.length === 0) return decision
@@ -192,25 +227,11 @@ function countingDeparture(
   return { ...decision, news: { ...decision.news, kinds: [...decision.news.kinds, 'leavers'] } }
 }
 
-function overtakenIn(identityId: string, { overtaken = [] }: Decision): OvertakenEvent[] {
+function overtakenEvents(identityId: string, { overtaken = [] }: Decision): OvertakenEvent[] {
   return overtaken.flatMap(({ observation: { origin }, knownAsOf, countsInPart }) => {
     if (!('event' in origin)) return []
-    const what = countsInPart ? 'what it says of employment' : 'it'
-    const reason = `older than what is known of ${identityId}, which is of ${knownAsOf}: nothing follows from ${what}`
+    const subject = countsInPart ? 'what it says of employment' : 'it'
+    const reason = `older than what is known of ${identityId}, which is of ${knownAsOf}: nothing follows from ${subject}`
     return [{ event: origin.event, identityId, reason }]
   })
-}
-
-/** Whether a snapshot is older than the newest accepted one, so that it no longer speaks of everybody. */
-export function isStale({
-  mode,
-  asOf,
-  acceptedAsOf = null,
-}: Pick<PlanContext, 'mode' | 'asOf' | 'acceptedAsOf'>): boolean {
-  return mode === 'snapshot' && acceptedAsOf !== null && Temporal.Instant.compare(asOf, acceptedAsOf) < 0
-}
-
-/** Whether a reading says of everybody who is known, and not only of the people whom it names, what was true at its time. */
-export function coversEverybody(context: Pick<PlanContext, 'mode' | 'asOf' | 'acceptedAsOf' | 'absence'>): boolean {
-  return context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context)
 }

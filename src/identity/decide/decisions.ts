@@ -1,6 +1,6 @@
 import type { RosterEntry } from '../record.ts'
 import type { Decision, PlanContext, PersonInput } from './decide.ts'
-import { type Keeping, type PlannedPerson, planned } from './planned.ts'
+import { type PlannedPerson, type PlanSteps, planned } from './planned.ts'
 import { nothingTallied, type Tallied, type Tally } from './tally.ts'
 
 /** What was decided about one person, and from what. */
@@ -11,19 +11,20 @@ export type Decided = {
   readonly input: PersonInput
 }
 
-type DecisionRules = Omit<Keeping, 'context'> & {
+type DecisionRules = PlanSteps & {
   readonly context: PlanContext
   readonly tally: Tally
   /** People who are neither separated nor deleted without an approval that names them. */
   readonly pinned: ReadonlySet<string>
   /** Called with each decision, also with one that is taken back later. */
-  readonly onDecided?: ((decided: Decided) => void) | undefined
+  readonly onDecided?: (decided: Decided) => void
 }
 
+/** The decisions of a plan so far. */
 export type Decisions = ReturnType<typeof keepDecisions>
 
-/** Counts the decisions of a plan. A decision is taken back if its row turns out not to count. */
-export function keepDecisions({ context, tally, pinned, onDecided, ...keeping }: DecisionRules) {
+/** Counts the decisions of a plan. A decision is taken back if its row turns out not to apply. */
+export function keepDecisions({ context, tally, pinned, onDecided, ...steps }: DecisionRules) {
   const tallied = new Map<string, Tallied>()
 
   function count(decided: Decided): Tallied {
@@ -35,12 +36,13 @@ export function keepDecisions({ context, tally, pinned, onDecided, ...keeping }:
   return {
     context,
     tally,
+    /** Adds the guard of pinned people to a decision that separates or deletes one of them. */
     withPin: (identityId: string, decision: Decision): Decision => withPin(identityId, decision, pinned),
     /** Counts a decision that follows from rows of the person. It can be taken back. */
     add(decided: Decided): void {
       tallied.set(decided.identityId, count(decided))
     },
-    /** Counts a decision that follows from no usable row. Nothing is kept of it, since no later row can replace it. */
+    /** Counts a decision that follows from no usable row. It cannot be taken back, as no later row can replace it. */
     addFinal(decided: Decided): void {
       count(decided)
     },
@@ -50,23 +52,24 @@ export function keepDecisions({ context, tally, pinned, onDecided, ...keeping }:
         tallied.delete(identityId)
       }
     },
-    /** Counts people among those who seem to have got a new key. */
-    rekey(identityIds: readonly string[]): void {
+    /** Counts people among those whose key seems to have changed. */
+    countKeyChanges(identityIds: readonly string[]): void {
       for (const identityId of identityIds)
-        tallied.set(identityId, tally.rekey(tallied.get(identityId) ?? nothingTallied))
+        tallied.set(identityId, tally.countKeyChange(tallied.get(identityId) ?? nothingTallied))
     },
     /** Whether one of these guards counts something of what was decided about the person. */
     isCountedBy: (identityId: string, guards: ReadonlySet<string>): boolean =>
       tally.isCountedBy(tallied.get(identityId) ?? nothingTallied, guards),
+    /** What follows from a decision for the plan. */
     planned: (
       entry: RosterEntry | undefined,
       decision: Decision,
-      of: Pick<PlannedPerson, 'identityId' | 'origin'>,
-    ): PlannedPerson[] => planned(entry, decision, of, { context, ...keeping }),
+      person: Pick<PlannedPerson, 'identityId' | 'origin'>,
+    ): PlannedPerson[] => planned(entry, decision, person, steps),
   }
 }
 
-/** Has the guard of pins count the person, if the decision takes a pinned one away. */
+/** Adds the guard of pinned people to a decision that separates or deletes one of them. */
 export function withPin(identityId: string, decision: Decision, pinned: ReadonlySet<string>): Decision {
   const { news } = decision
   const isTaken = news.kinds.includes('leavers') || news.kinds.includes('retractions')

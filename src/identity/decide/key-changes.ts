@@ -1,34 +1,50 @@
-import { isLeaver, isEmployed } from '../employment.ts'
+import { isEmployed, isLeaver } from '../employment.ts'
+import { type KeyChangeCandidate, matchKeys } from '../key-change-candidates.ts'
 import type { IdentityRecord, RosterEntry } from '../record.ts'
-import { type KeyChangeCandidate, watchKeys } from '../key-change-candidates.ts'
-import type { Decision, PlanContext, PersonInput } from './decide.ts'
+import type { Decision, PersonInput, PlanContext } from './decide.ts'
 
-/** Looks among decisions for people who seem to have got a new key: who joins under one, and who is gone under another. */
-export function watchKeyChanges(context: PlanContext, twoPeople: ReadonlySet<string>) {
-  const keys = watchKeys({ differentPeople: twoPeople })
+/** Looks among decisions for people whose key seems to have changed: they join under one key and are gone under another. */
+export type KeyChanges = {
+  /** Takes a decision about a person whom a row names. */
+  readonly addObserved: (entry: RosterEntry | undefined, decision: Decision) => void
+  /** Takes a decision about a person whom no usable row names, once there are no more rows. */
+  readonly addUnobserved: (entry: RosterEntry, decision: Decision, input: PersonInput) => void
+  /** Forgets a decision that was taken back. */
+  readonly forget: (identityId: string) => void
+  /** The people whose key seems to have changed. Complete once everybody is decided about. */
+  readonly candidates: () => KeyChangeCandidate[]
+}
+
+/** Finds nothing: for a roster that knows nobody yet, so that no key can have changed. */
+export const noKeyChanges: KeyChanges = {
+  addObserved: () => {},
+  addUnobserved: () => {},
+  forget: () => {},
+  candidates: () => [],
+}
+
+/** Finds key changes. `differentPeople`: pairs of keys that are two people, by `candidateName`. */
+export function findKeyChanges(context: PlanContext, differentPeople: ReadonlySet<string>): KeyChanges {
+  const keys = matchKeys(differentPeople)
   return {
-    /** A row named the person. */
-    told(entry: RosterEntry | undefined, { entry: side, news: { kinds } }: Decision): void {
+    addObserved(entry, { entry: state, news: { kinds } }) {
       const known = recordOf(entry)
       if (kinds.includes('joiners')) {
-        const joined = side?.desired ?? null
-        if (joined !== null && !isLeaver(joined, context.today)) keys.joins(joined.identityId, joined)
-      } else if (known !== null && (kinds.includes('leavers') || isAnnounced(entry, side))) {
-        keys.leaves(known.identityId, known)
+        const joined = state?.desired ?? null
+        if (joined !== null && !isLeaver(joined, context.today)) keys.addJoiner(joined.identityId, joined)
+      } else if (known !== null && (kinds.includes('leavers') || isAnnounced(entry, state))) {
+        keys.addLeaver(known.identityId, known)
       }
     },
-    /** No row that can be used named the person, once no row can come any more. */
-    unseen(entry: RosterEntry, { isAbsent: absent, news }: Decision, seen: PersonInput): void {
+    addUnobserved(entry, { isAbsent, news }, input) {
       const known = recordOf(entry)
-      if (known === null || context.mode !== 'snapshot' || seen !== 'absent') return
-      // Where absence means nothing, a person who is not there is not gone. Under a new key they may be there all the same.
+      if (known === null || context.mode !== 'snapshot' || input !== 'absent') return
+      // Where absence means nothing, an absent person is not gone, but may be there under a new key.
       const isMissing = context.absence === 'ignore' && isEmployed(entry, context.today)
-      if (absent || isMissing || news.kinds.includes('leavers')) keys.vanishes(entry.identityId, known)
+      if (isAbsent || isMissing || news.kinds.includes('leavers')) keys.addAbsent(entry.identityId, known)
     },
-    /** A decision was taken back. */
-    forget: (identityId: string): void => keys.forget(identityId),
-    /** The people who seem to have got a new key. Complete once everybody is decided about. */
-    candidates: (): KeyChangeCandidate[] => keys.candidates(),
+    forget: keys.forget,
+    candidates: keys.candidates,
   }
 }
 
@@ -36,7 +52,7 @@ function recordOf(entry: RosterEntry | undefined): IdentityRecord | null {
   return entry?.desired ?? entry?.confirmed ?? null
 }
 
-/** Whether a leaving date that lies ahead is stated for the first time. */
-function isAnnounced(entry: RosterEntry | undefined, side: Decision['entry']): boolean {
-  return side !== null && side.deferredTo !== null && (entry?.deferredTo ?? null) === null
+/** Whether a future leaving date is stated for the first time. */
+function isAnnounced(entry: RosterEntry | undefined, state: Decision['entry']): boolean {
+  return state !== null && state.deferredTo !== null && (entry?.deferredTo ?? null) === null
 }

@@ -6,8 +6,8 @@ import type { Faults } from './faults.ts'
 import { type Collected, emptyPage, type PersonRow, rowOf, type SeveralRows, unusableRow } from './row-book.ts'
 
 /**
- * Of several rows of one person the one of the highest rank counts. Rows without a rank, or of the same one, are rejected, and say no more
- * than that the person has left, if all of them say so.
+ * Of several rows of one person the one of the highest rank applies. Rows without a rank, or of the same rank, are rejected; a departure that
+ * all of them state still applies.
  */
 export function rankedRows(
   collected: Collected,
@@ -15,8 +15,8 @@ export function rankedRows(
 ): SeveralRows {
   const { people, departures, account } = collected
 
-  /** Another row of the person contradicts the one that counted: that one is rejected too. No row outranks one without a rank. */
-  function heldPart(identityId: string, before: PersonRow, other: Other): void {
+  /** Rejects the row that applied so far, as another row of the person contradicts it. No row outranks one without a rank. */
+  function rejectBefore(identityId: string, before: PersonRow, other: OtherRow): void {
     if (other.rank === undefined) before.rank = undefined
     if (!before.isUsable) return
     account.records--
@@ -24,19 +24,19 @@ export function rankedRows(
     collected.page.observed.delete(identityId)
     before.isUsable = false
     faults.add(
-      twice(identityId, { ...other, line: before.line, other: other.line, mayLeave: before.leaving !== false }),
+      repeatedKey(identityId, { ...other, line: before.line, other: other.line, mayLeave: before.leaving !== false }),
     )
   }
 
-  /** Two rows of a person of which neither outranks the other are both rejected. What alone counts of them is that both say "left". */
-  function repeat(before: PersonRow, observation: Observation): void {
+  /** Rejects two rows of a person of which neither outranks the other. Only a departure that both state applies. */
+  function rejectBoth(before: PersonRow, observation: Observation): void {
     const { identityId, rank, origin } = observation
     const { line } = origin
     const leaving = leavingIn(observation, context)
     const departure = rank === before.rank ? bothLeave(before.leaving, leaving, context) : null
     const underTwoKeys = before.keyOrder !== (observation.keyOrder ?? 0)
-    heldPart(identityId, before, { line, rank, underTwoKeys })
-    faults.add(twice(identityId, { line, other: before.line, mayLeave: leaving !== false, underTwoKeys }))
+    rejectBefore(identityId, before, { line, rank, underTwoKeys })
+    faults.add(repeatedKey(identityId, { line, other: before.line, mayLeave: leaving !== false, underTwoKeys }))
     before.leaving = departure ?? false
     if (departure) departures.set(identityId, observationOf(departure, { identityId, origin }))
     else departures.delete(identityId)
@@ -55,27 +55,27 @@ export function rankedRows(
     collected.page.observed.set(identityId, [observation])
   }
 
-  /** Has a decision taken back. A person of the present page has none yet. */
+  /** Has a decision taken back. A person of the current page has none yet. */
   function withdraw(identityId: string): void {
     if (!collected.page.observed.has(identityId)) collected.page.withdrawn.add(identityId)
   }
 
-  /** Whether, of two rows under different keys of one person, the older key's row says that it leaves: the key then, and no person. */
-  function isOver(before: PersonRow, observation: Observation): boolean {
+  /** Whether, of two rows under different keys of one person, the row of the older key states a departure: then only that key goes. */
+  function isKeyReplaced(before: PersonRow, observation: Observation): boolean {
     return before.keyOrder < (observation.keyOrder ?? 0)
       ? before.leaving !== false
       : leavingIn(observation, context) !== false
   }
 
   return {
-    meet(before, observation) {
+    addFurther(before, observation) {
       const { rank, keyOrder = 0 } = observation
-      if (before.isUsable && before.keyOrder !== keyOrder && isOver(before, observation)) {
-        // HR keeps the row of a key that it no longer uses.
+      if (before.isUsable && before.keyOrder !== keyOrder && isKeyReplaced(before, observation)) {
+        // HR keeps the rows of keys that it no longer uses.
         if (before.keyOrder < keyOrder) replace(before, observation)
         else account.older++
       } else if (rank === undefined || before.rank === undefined || rank === before.rank) {
-        repeat(before, observation)
+        rejectBoth(before, observation)
       } else if (rank > before.rank) {
         replace(before, observation)
       } else {
@@ -88,7 +88,7 @@ export function rankedRows(
         people.set(identityId, unusableRow(line, mayLeave))
         return
       }
-      heldPart(identityId, before, { line, rank: undefined, underTwoKeys: false })
+      rejectBefore(identityId, before, { line, rank: undefined, underTwoKeys: false })
       before.leaving = false
       departures.delete(identityId)
     },
@@ -104,17 +104,17 @@ export function rankedRows(
   }
 }
 
-type Other = { readonly line: number; readonly rank: string | undefined; readonly underTwoKeys: boolean }
+type OtherRow = { readonly line: number; readonly rank: string | undefined; readonly underTwoKeys: boolean }
 
-type Twice = {
+type RepeatedKey = {
   readonly line: number
   readonly other: number
   readonly mayLeave: boolean
   readonly underTwoKeys: boolean
 }
 
-/** The key's place in the file does not matter to the fingerprint: a key that is repeated every night is the same fault. */
-function twice(identityId: string, { line, other, mayLeave, underTwoKeys }: Twice): Reject {
+/** The line is no part of the fingerprint: a key that is repeated every night is the same fault. */
+function repeatedKey(identityId: string, { line, other, mayLeave, underTwoKeys }: RepeatedKey): Reject {
   const reason = underTwoKeys
     ? `the person stands in this file under two keys, also in line ${other}, and an alias says that both are theirs`
     : `the key stands in this file more than once, also in line ${other}`

@@ -5,33 +5,33 @@ import { type Departure, leavingIn, observationOf } from './departure.ts'
 import type { Faults } from './faults.ts'
 import { rememberLast } from './last-named.ts'
 
-/** Follows every date, as text. */
-const afterToday = '~'
+/** Sorts after every date. */
+const afterAllDates = '~'
 
-/** What rows said about one person: one observation, or all of them where rows stand in the order of their times. */
+/** What rows state about one person: one observation, or all of them in the order of their times. */
 export type PersonObservations = { readonly identityId: string; readonly observations: readonly Observation[] }
 
-/** What the rows since the last page ask for. */
+/** What the rows since the last page lead to. */
 export type Page = {
-  /** People whose decision no longer counts, because a later row replaces or contradicts what it rested on. */
+  /** People whose decision is taken back, because a later row replaces or contradicts the row behind it. */
   readonly withdrawn: readonly string[]
   /** People to decide about. */
   readonly observed: readonly PersonObservations[]
 }
 
-/** People whose rows were left out of the reading, since nothing follows from them. Each has a number. */
+/** People whose rows were not parsed, as they are unchanged and nothing follows from them. Each has a number. */
 export type UnchangedPeople = {
   readonly has: (identityId: string) => boolean
   readonly keyOf: (person: number) => string
 }
 
-/** What became of the rows of a source so far. */
+/** How many rows of a source there are so far, by what became of them. */
 type Account = {
-  /** People with a row that counts. */
+  /** People with a row that applies. */
   readonly records: number
   /** Rows that are not in scope. */
   readonly outOfScope: number
-  /** Rows that gave way to a newer one of the same person. */
+  /** Rows that a newer row of the same person replaces. */
   readonly older: number
   /** Rows that take effect on a later day. */
   readonly later: number
@@ -39,7 +39,7 @@ type Account = {
   readonly startsAfterLeaving: { readonly count: number; readonly line: number }
 }
 
-/** The row that counts for a person so far. What contradicts itself says nothing. */
+/** The row that applies to a person so far. */
 export type PersonRow = {
   line: number
   /** Decides between several rows of the person; undefined: none of them outranks another. */
@@ -52,57 +52,61 @@ export type PersonRow = {
   keyOrder: number
 }
 
-/** What the rows so far say of people, by key. */
+/** What the rows so far state about people, by key. */
 export type Collected = {
   readonly people: Map<string, PersonRow>
-  /** People with several rejected rows that all say that they have left: one observation each, which says so and no more. */
+  /** People with several rejected rows that all state a departure: one observation each, which states only that. */
   readonly departures: Map<string, Observation>
   readonly account: { -readonly [K in keyof Account]: Account[K] }
   /** The page that is being filled. */
   page: { readonly withdrawn: Set<string>; readonly observed: Map<string, Observation[]> }
 }
 
-/** What is done about several rows of one person: they stand for one another, or happened one after the other. */
+/** Combines several rows of one person. */
 export type SeveralRows = {
-  /** A further row of a person. */
-  meet(before: PersonRow, observation: Observation): void
-  /** A row of a person that cannot be used. */
+  /** Takes a further row of a person. */
+  addFurther(before: PersonRow, observation: Observation): void
+  /** Takes a row of a person that cannot be used. */
   reject(reject: Reject & { readonly identityId: string }): void
   /** The page of the rows so far. `isLast`: no more rows follow. */
   takePage(isLast: boolean): Page
-  /** All that was told in order, once there are no more rows. */
+  /** Everybody with rows in order, once there are no more rows. */
   observed(): readonly PersonObservations[]
 }
 
+/** What follows for a known person whose rows are all out of scope. `hold` plans like `separate`; a guard then holds the plan. */
+export type OutOfScope = 'keep' | 'separate' | 'hold'
+
+/** How the rows of a source are collected. */
 export type BookRules = {
   readonly context: PlanContext
   readonly faults: Faults
   readonly severalRows: (collected: Collected, rules: { context: PlanContext; faults: Faults }) => SeveralRows
   readonly unchanged?: UnchangedPeople
-  /** What follows for a person who is known and stands in a row that is not in scope. `hold` plans like `separate`. */
-  readonly outOfScope?: 'keep' | 'separate' | 'hold'
+  readonly outOfScope?: OutOfScope
 }
 
+/** The rows of one source, by person. */
 export type RowBook = ReturnType<typeof openRowBook>
 
-/** Collects the rows of one source while they stream by: which row counts for a person, and whom no row names. */
+/** Collects the rows of one source while they stream by: which row applies to a person, and whom no row names. */
 export function openRowBook({
   context,
   faults,
   severalRows,
-  unchanged: settled = noneSettled,
+  unchanged = nobodyUnchanged,
   outOfScope = 'hold',
 }: BookRules) {
   const collected = emptyCollection()
   const { people, departures, account } = collected
   const several = severalRows(collected, { context, faults })
-  const passedOver = new Set<string>()
+  const skipped = new Set<string>()
   const outside = new Map<string, Origin>()
   const later: Observation[] = []
   const laterKeys = new Set<string>()
-  const lastNamed = rememberLast(settled.keyOf)
+  const lastNamed = rememberLast(unchanged.keyOf)
 
-  function noteSwapped(line: number): void {
+  function countSwappedDates(line: number): void {
     const { count, line: first } = account.startsAfterLeaving
     account.startsAfterLeaving = { count: count + 1, line: count === 0 ? line : first }
   }
@@ -114,7 +118,7 @@ export function openRowBook({
   }
 
   return {
-    ...answersOf({ collected, several, settled, passedOver, outside, later, laterKeys }),
+    ...queriesOf({ collected, several, unchanged, skipped, outside, later, laterKeys }),
     account: account as Account,
 
     add(observation: Observation): void {
@@ -124,15 +128,15 @@ export function openRowBook({
         return
       }
       const { identityId, origin } = observation
-      if (!observation.statesDeparture && (observation.leavingDate ?? afterToday) > context.today)
+      if (!observation.statesDeparture && (observation.leavingDate ?? afterAllDates) > context.today)
         lastNamed.add(identityId)
-      if (startsAfterLeaving(observation) && !isHiredAgain(observation, context.today)) noteSwapped(origin.line)
+      if (startsAfterLeaving(observation) && !isHiredAgain(observation, context.today)) countSwappedDates(origin.line)
       const before = people.get(identityId)
       if (before === undefined) {
         account.records++
         people.set(identityId, rowOf(observation, context))
         collected.page.observed.set(identityId, [observation])
-      } else several.meet(before, observation)
+      } else several.addFurther(before, observation)
     },
 
     reject(reject: Reject): void {
@@ -144,25 +148,24 @@ export function openRowBook({
     },
 
     /**
-     * A row is about no person. If it was one after all, whose key says what a row of totals says, then the person is there and stays as
-     * known.
+     * Skips a row that is not about a person. If a person has such a key after all, the person is present and unchanged.
      */
     skip(identityId: string | null): void {
-      if (identityId !== null) passedOver.add(identityId)
+      if (identityId !== null) skipped.add(identityId)
     },
 
-    /** A row is not in scope. If the person has another one that is, that one counts. */
+    /** Takes a row that is out of scope. If another row of the person is in scope, that one applies. */
     addOutOfScope({ identityId, origin }: { readonly identityId: string | null; readonly origin: Origin }): void {
       account.outOfScope++
       if (identityId !== null) outside.set(identityId, origin)
     },
 
-    /** Counts people whose rows were left out of the reading. */
+    /** Counts people whose rows are unchanged. */
     addUnchanged(count: number): void {
       account.records += count
     },
 
-    /** Takes into account where in the source the row of an employed person stands that was left out of the reading. */
+    /** Remembers the place of an unchanged employed person among the people named last. */
     nameUnchanged: (person: number): void => lastNamed.add(person),
 
     /** The people named last, in order. */
@@ -171,7 +174,7 @@ export function openRowBook({
     /** The page of the rows so far. */
     nextPage: (): Page => several.takePage(false),
 
-    /** The page of what is left once there are no more rows. */
+    /** The rest, once there are no more rows. */
     lastPage(): Page {
       for (const [identityId, origin] of outside) {
         if (people.has(identityId)) continue
@@ -187,48 +190,50 @@ export function openRowBook({
   }
 }
 
-type Noted = {
+type BookState = {
   readonly collected: Collected
   readonly several: SeveralRows
-  readonly settled: UnchangedPeople
-  /** Keys in rows that are about no person. */
-  readonly passedOver: ReadonlySet<string>
+  readonly unchanged: UnchangedPeople
+  /** Keys in rows that are not about a person. */
+  readonly skipped: ReadonlySet<string>
   /** People with a row that is not in scope. */
   readonly outside: ReadonlyMap<string, Origin>
   readonly later: readonly Observation[]
   readonly laterKeys: ReadonlySet<string>
 }
 
-/** What the book answers about people. */
-function answersOf({ collected, several, settled, passedOver, outside, later, laterKeys }: Noted) {
+/** What the book knows of people. */
+function queriesOf({ collected, several, unchanged, skipped, outside, later, laterKeys }: BookState) {
   const { people, departures } = collected
 
   function isNamed(identityId: string): boolean {
     return (
       people.has(identityId) ||
       laterKeys.has(identityId) ||
-      passedOver.has(identityId) ||
+      skipped.has(identityId) ||
       outside.has(identityId) ||
-      settled.has(identityId)
+      unchanged.has(identityId)
     )
   }
 
   return {
-    /** Whether the person leaves by rejected rows that all say so, or because no row of theirs is in scope. */
+    /** Whether rejected rows that all say so, or the lack of a row in scope, make the person a leaver. */
     isDeparture: (identityId: string): boolean => departures.has(identityId),
+    /** Whether a row of the person is out of scope. */
     isOutOfScope: (identityId: string): boolean => outside.has(identityId),
+    /** Whether anybody is a departure in that sense. */
     hasDepartures: (): boolean => departures.size > 0,
 
-    /** From here on the departure of this person counts as a row that can be used: it was decided about. */
+    /** Treats the departure of this person as a usable row from here on: it was decided about. */
     useDeparture(identityId: string): void {
       const row = people.get(identityId)
       if (row) row.isUsable = true
     },
 
-    /** Everybody of whom rows in order told, once there are no more rows; nobody where one row of a person counts. */
+    /** Everybody with rows in order, once there are no more rows; nobody where one row of a person applies. */
     observedInOrder: (): readonly PersonObservations[] => several.observed(),
 
-    /** The line of the row that counts for this person; null where none does. */
+    /** The line of the row that applies to this person; null where none does. */
     lineOf: (identityId: string): number | null => people.get(identityId)?.line ?? null,
 
     /** Whether a row of this person that has taken effect could be used. */
@@ -237,7 +242,7 @@ function answersOf({ collected, several, settled, passedOver, outside, later, la
     /** Whether rows name this person, and none that has taken effect can be used. */
     isUnusable: (identityId: string): boolean => people.get(identityId)?.isUsable === false,
 
-    /** Whether the row that counts for this person says anything of leaving. */
+    /** Whether the row that applies to this person mentions a departure. */
     mentionsDeparture: (identityId: string): boolean => (people.get(identityId)?.leaving ?? false) !== false,
 
     /** Whether no row named this person. */
@@ -245,20 +250,20 @@ function answersOf({ collected, several, settled, passedOver, outside, later, la
 
     /** Which of these keys no usable row named. */
     unobserved: (keys: readonly string[]): string[] =>
-      keys.filter((key) => !people.get(key)?.isUsable && !settled.has(key)),
+      keys.filter((key) => !people.get(key)?.isUsable && !unchanged.has(key)),
 
-    /** The keys that stand in the source, though no row of them can be used or is about a person. */
+    /** The keys in the source of which no row can be used or is about a person. */
     unusableKeys(): string[] {
       const unusable = people.entries().flatMap(([key, { isUsable }]) => (isUsable ? [] : [key]))
-      return [...unusable, ...passedOver]
+      return [...unusable, ...skipped]
     },
 
-    /** The rows that take effect on a later day than that of the source. A person with no other row stays as known until then. */
+    /** The rows that take effect on a later day than that of the source. A person with no other row is unchanged until then. */
     later: (): readonly Observation[] => later,
   }
 }
 
-const noneSettled: UnchangedPeople = { has: () => false, keyOf: String }
+const nobodyUnchanged: UnchangedPeople = { has: () => false, keyOf: String }
 
 function emptyCollection(): Collected {
   return {
@@ -269,17 +274,18 @@ function emptyCollection(): Collected {
   }
 }
 
+/** A page before its first row. */
 export function emptyPage(): Collected['page'] {
   return { withdrawn: new Set(), observed: new Map() }
 }
 
-/** A usable row as it stands for its person. */
+/** A usable row of a person. */
 export function rowOf(observation: Observation, context: PlanContext): PersonRow {
   const { rank, keyOrder = 0, origin } = observation
   return { line: origin.line, rank, isUsable: true, leaving: leavingIn(observation, context), keyOrder }
 }
 
-/** What stands for a person of whom no row can be used. */
+/** The row of a person of whom none can be used. */
 export function unusableRow(line: number, leaving: boolean): PersonRow {
   return { line, rank: undefined, isUsable: false, leaving, keyOrder: 0 }
 }

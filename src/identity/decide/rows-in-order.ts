@@ -1,21 +1,21 @@
 import type { Observation } from '../record.ts'
-import { type Collected, emptyPage, type Page, type SeveralRows, type PersonObservations } from './row-book.ts'
+import { type Collected, emptyPage, type Page, type PersonObservations, type SeveralRows } from './row-book.ts'
 
 /**
- * Rows stand in the order of their times, as events do: all rows of a person count, one after the other. They make one page, once there
+ * Rows stand in the order of their times, as events do: all rows of a person apply, one after the other. They make one page, once there
  * are no more rows.
  */
 export function rowsInOrder(collected: Collected): SeveralRows {
   let all: readonly PersonObservations[] = []
   return {
-    meet: (_before, observation) => collected.page.observed.get(observation.identityId)?.push(observation),
-    // An event that cannot be understood does not take the others of its person along.
+    addFurther: (_before, observation) => collected.page.observed.get(observation.identityId)?.push(observation),
+    // An event that cannot be understood does not affect the other events of its person.
     reject: () => {},
     takePage(isLast): Page {
       if (!isLast) return { withdrawn: [], observed: [] }
       all = [...collected.page.observed].map(([identityId, observations]) => ({
         identityId,
-        observations: lastKeys(observations),
+        observations: withoutReplacedKeys(observations),
       }))
       collected.page = emptyPage()
       return { withdrawn: [], observed: all }
@@ -24,20 +24,20 @@ export function rowsInOrder(collected: Collected): SeveralRows {
   }
 }
 
-/** Rows in order without those by which a former key leaves, beside a newer one that speaks of employment: the key goes, and no person. */
-function lastKeys(observations: readonly Observation[]): readonly Observation[] {
+/** Drops rows that state the departure of a replaced key where a row of a newer key is about employment: only the key goes. */
+function withoutReplacedKeys(observations: readonly Observation[]): readonly Observation[] {
   if (observations.every(({ keyOrder }) => keyOrder === observations[0]?.keyOrder)) return observations
-  const speaking = observations.filter((observation) => observation.hasEmploymentCell || saysLeaving(observation))
-  const last = Math.max(...speaking.map(({ keyOrder = 0 }) => keyOrder))
-  return observations.filter((observation) => !saysLeaving(observation) || (observation.keyOrder ?? 0) >= last)
+  const ofEmployment = observations.filter((observation) => observation.hasEmploymentCell || isDeparture(observation))
+  const newest = Math.max(...ofEmployment.map(({ keyOrder = 0 }) => keyOrder))
+  return observations.filter((observation) => !isDeparture(observation) || (observation.keyOrder ?? 0) >= newest)
 }
 
-/** The rows that say that a person leaves, unless a later one says that they do not. */
+/** The rows that state a departure, unless a later row states that the person stays. */
 export function departuresOf(observations: readonly Observation[]): readonly Observation[] {
-  const last = observations.findLast((observation) => saysLeaving(observation) || observation.hasEmploymentCell)
-  return last !== undefined && saysLeaving(last) ? observations.filter(saysLeaving) : []
+  const last = observations.findLast((observation) => isDeparture(observation) || observation.hasEmploymentCell)
+  return last !== undefined && isDeparture(last) ? observations.filter(isDeparture) : []
 }
 
-function saysLeaving({ action, statesDeparture, leavingDate }: Observation): boolean {
+function isDeparture({ action, statesDeparture, leavingDate }: Observation): boolean {
   return action !== 'retract' && (statesDeparture || typeof leavingDate === 'string')
 }

@@ -1,4 +1,4 @@
-import type { RosterEntry, Observation } from '../record.ts'
+import type { Observation, RosterEntry } from '../record.ts'
 import { decideInOrder } from './decide.ts'
 import type { Decisions } from './decisions.ts'
 import type { PlannedPerson } from './planned.ts'
@@ -6,28 +6,27 @@ import type { PersonObservations } from './row-book.ts'
 import { departuresOf } from './rows-in-order.ts'
 import { type Tally, tally } from './tally.ts'
 
-/** What was decided about people that a guard or a held plan stops in part. */
+/** What is decided about people whom a guard or a held plan holds in part. */
 type Split = {
-  /** What goes on all the same: that they leave. */
+  /** What is sent all the same: that they leave. */
   readonly proceeding: readonly PlannedPerson[]
-  /** What waits, as a plan of its own. */
+  /** What is held, as a plan of its own. */
   readonly held: readonly PlannedPerson[]
-  /** What was said that waits. */
+  /** The observations that are held. */
   readonly heldObservations: readonly PersonObservations[]
 }
 
-/** The guards that say of a person that they may not leave: a hold about anything else delays no departure. */
+/** A person to split off. `joins`: the person joins a plan that is held already, so that nothing is decided for this one. */
+type SplitPerson = PersonObservations & { readonly joins: boolean }
+
+/** The guards that judge whether a person may leave. No other guard delays a departure. */
 const departureGuards: ReadonlySet<string> = new Set(['leavers', 'rekeyed', 'pinned'])
 
-/** Splits people off a plan of events, and counts what waits. */
+/** Splits people off a plan of events, and counts what is held. */
 export function startSplitting(decisions: Decisions) {
-  const waitingTally = tally()
+  const heldTally = tally()
 
-  function decideSome(
-    entry: RosterEntry | undefined,
-    observations: readonly Observation[],
-    into: Tally,
-  ): PlannedPerson[] {
+  function decidePart(entry: RosterEntry | undefined, observations: readonly Observation[], into: Tally) {
     const [first, last] = [observations[0], observations.at(-1)]
     if (!first || !last) return []
     const decision = decisions.withPin(first.identityId, decideInOrder(entry, observations, decisions.context))
@@ -36,33 +35,31 @@ export function startSplitting(decisions: Decisions) {
   }
 
   return {
-    /**
-     * A departure goes on, unless a guard of departures stops it, with what its own row says; the rest waits. Of people who join another
-     * plan nothing is decided for this one.
-     */
+    /** Holds these people. Unless a guard of departures failed (`failedGuards`), a departure proceeds with what its own row states. */
     split(
-      people: readonly (PersonObservations & { readonly joins: boolean })[],
+      people: readonly SplitPerson[],
       known: ReadonlyMap<string, RosterEntry>,
-      stopped: ReadonlySet<string>,
+      failedGuards: ReadonlySet<string>,
     ): Split {
-      const goesOn: PlannedPerson[] = []
-      const waits: PlannedPerson[] = []
-      const waiting: PersonObservations[] = []
+      const proceeding: PlannedPerson[] = []
+      const held: PlannedPerson[] = []
+      const heldObservations: PersonObservations[] = []
       for (const { identityId, observations, joins } of people) {
         const entry = known.get(identityId)
-        const mayNotLeave = decisions.isCountedBy(identityId, stopped.intersection(departureGuards))
+        const mayNotLeave = decisions.isCountedBy(identityId, failedGuards.intersection(departureGuards))
         const departures = entry === undefined || mayNotLeave ? [] : departuresOf(observations)
         const rest = observations.filter((observation) => !departures.includes(observation))
         decisions.takeBack([identityId])
-        goesOn.push(...decideSome(entry, departures, decisions.tally))
-        if (!joins) waits.push(...decideSome(entry, rest, waitingTally))
-        if (rest.length > 0) waiting.push({ identityId, observations: rest })
+        proceeding.push(...decidePart(entry, departures, decisions.tally))
+        if (!joins) held.push(...decidePart(entry, rest, heldTally))
+        if (rest.length > 0) heldObservations.push({ identityId, observations: rest })
       }
-      return { proceeding: goesOn, held: waits, heldObservations: waiting }
+      return { proceeding, held, heldObservations }
     },
 
-    /** What waits of the people that were split off. */
-    heldCounts: waitingTally.counts,
-    heldPeople: waitingTally.people,
+    /** The changes that are held, by kind. */
+    heldCounts: heldTally.counts,
+    /** How many of the held people each limit counts. */
+    heldPeople: heldTally.people,
   }
 }

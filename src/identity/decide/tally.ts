@@ -45,8 +45,8 @@ export type Tally = {
   remove(tallied: Tallied): void
   /** Counts people whose rows say what is known and confirmed already. */
   addUnchanged(people: number): void
-  /** Counts a person among those who seem to have got a new key, which is known only after all decisions. */
-  rekey(tallied: Tallied): Tallied
+  /** Counts a person whose key seems to have changed, which is known only after all decisions. */
+  countKeyChange(tallied: Tallied): Tallied
   reject(reject: Reject): void
   /** Counts a row by the cells of it that could not be read. */
   incomplete(cells: readonly Reject[]): void
@@ -101,7 +101,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
     addUnchanged(people) {
       kinds.unchanged += people
     },
-    rekey(tallied) {
+    countKeyChange(tallied) {
       if (tallied.news.includes('rekeyed')) return tallied
       news.rekeyed += 1
       return share({ ...tallied, news: [...tallied.news, 'rekeyed'] })

@@ -1,5 +1,9 @@
 import type { Reading } from '../../connectors/connector.ts'
 import { createDecider, type Decider } from '../../identity/decide/decider.ts'
+import { findKeyChanges, noKeyChanges } from '../../identity/decide/key-changes.ts'
+import { eventRows, exportRows } from '../../identity/decide/row-models.ts'
+import { sendDifferences, sendEverybody } from '../../identity/decide/sending.ts'
+import { storeEach, storingFor } from '../../identity/decide/storing.ts'
 import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
 import type { HeldPart } from '../../store/plans/held-part.ts'
 import { knownFaults } from '../../store/rejects/known-faults.ts'
@@ -125,15 +129,16 @@ async function openPlace(db: Db, connection: SyncConnection, opened: Opened): Pr
   const { context, rules, answers } = before
   const decider = createDecider({
     context,
-    inOrder: feed.name === 'webhook',
-    everybody,
+    rows: feed.name === 'webhook' ? eventRows : exportRows,
+    sending: everybody ? sendEverybody : sendDifferences,
+    storing: only ? storeEach : storingFor(context),
     rejectsKept,
     known: await knownFaults(db, { connection: connection.name, feed: feed.name }),
-    differentPeople: answers.differentPeople,
     outOfScope: rules.outOfScope ?? 'hold',
     pinned: new Set([...connection.pinned].map((key) => answers.aliases.get(key)?.identityId ?? key)),
-    isFirst: !(await hasEmployed(db, connection.name)),
-    ofSome: only !== undefined,
+    keyChanges: (await hasEmployed(db, connection.name))
+      ? findKeyChanges(context, answers.differentPeople)
+      : noKeyChanges,
     unchanged: spared?.filter.unchangedPeople,
     onDecided: spared?.filter.addDecision,
   })

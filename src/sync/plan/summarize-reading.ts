@@ -2,6 +2,8 @@ import type { Reading } from '../../connectors/connector.ts'
 import { withExpressions } from '../../connectors/expressions/expressions.ts'
 import type { Verdict } from '../../identity/change.ts'
 import { createDecider, type Decider } from '../../identity/decide/decider.ts'
+import { noKeyChanges } from '../../identity/decide/key-changes.ts'
+import { exportRows } from '../../identity/decide/row-models.ts'
 import type { Page } from '../../identity/decide/row-book.ts'
 import { type GuardFacts, noPeople } from '../../identity/guards/facts.ts'
 import { judge } from '../../identity/guards/judge.ts'
@@ -45,7 +47,7 @@ export async function summarizeReading(
   const reading = withExpressions(opened, expressionsOf(rules.mapping))
   const mapping = mapRows(reading, rules, { now })
   const context = contextOf(reading, rules, now)
-  const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept, isFirst: true })
+  const decider = createDecider({ context, rows: exportRows, keyChanges: noKeyChanges, rejectsKept })
   const onPage = async ({ withdrawn, observed }: Page): Promise<void> => {
     decider.takeBack(withdrawn)
     decider.decideObserved(observed, nobody)

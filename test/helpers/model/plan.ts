@@ -1,6 +1,8 @@
 import type { Change, PlanCounts } from '../../../src/identity/change.ts'
 import type { PlanContext, DesiredState } from '../../../src/identity/decide/decide.ts'
-import { createDecider, type DeciderRules, isStale } from '../../../src/identity/decide/decider.ts'
+import { isStale } from '../../../src/identity/decide/coverage.ts'
+import { createDecider, type DeciderRules } from '../../../src/identity/decide/decider.ts'
+import { exportRows } from '../../../src/identity/decide/row-models.ts'
 import type { PlannedPerson } from '../../../src/identity/decide/planned.ts'
 import type { Page } from '../../../src/identity/decide/row-book.ts'
 import { compareKeys } from '../../../src/identity/digest.ts'
@@ -57,7 +59,7 @@ export function planRows(
   context: PlanContext,
   { slice = 1000, ...rules }: Options = {},
 ): Plan {
-  const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept: 1000, ...rules })
+  const decider = createDecider({ context, rows: exportRows, rejectsKept: 1000, ...rules })
   const staged = new Map<string, PlannedPerson>()
   const put = (planned: readonly PlannedPerson[]) => {
     for (const person of planned) {

@@ -9,7 +9,9 @@ import type { Observation, Reject } from '../../../src/identity/record.ts'
 import { contextOf, history, keys, night, rosterAfter, row } from '../../helpers/model/histories.ts'
 import { type Plan, planRows, unusable } from '../../helpers/model/plan.ts'
 import { applyPlan, type Roster } from '../../helpers/model/roster.ts'
-import { entry, nightly, observation, record, reject } from '../../helpers/records.ts'
+import { entry, nightly, record, reject, observation } from '../../helpers/records.ts'
+import { eventRows, exportRows } from '../../../src/identity/decide/row-models.ts'
+import { sendEverybody } from '../../../src/identity/decide/sending.ts'
 
 const runs = { numRuns: 500 }
 
@@ -108,8 +110,7 @@ test('rows whose start lies on or after their leaving date are counted, but for 
   const decider = createDecider({
     context: nightly(),
 
-    inOrder: false,
-    everybody: false,
+    rows: exportRows,
     rejectsKept: 10,
   })
   const leaver = (line: number, start: string, said: Partial<Observation> = {}) =>
@@ -307,12 +308,12 @@ describe('several rows of a person that all say that the person has left', () =>
     [
       'that the leaving alone counts',
       july,
-      / in line \d+; all of its rows say that the person has left, and nothing else of them counts$/,
+      / in line \d+; all of its rows say that the person has left, and nothing else of them is used$/,
     ],
     ['that the key is repeated', employed, / in line \d+$/],
   ])('are listed one by one, with the reason: %s', (_, second, reason) => {
     const decider = createDecider({
-      ...{ context: nightly(), inOrder: false, everybody: false, rejectsKept: 10 },
+      ...{ context: nightly(), rows: exportRows, rejectsKept: 10 },
     })
 
     decider.book.add(rowOfAna(2, { ...second, badCells: [reject('ana', { line: 2, cellOnly: true })] }))
@@ -332,13 +333,13 @@ describe('several rows of a person that all say that the person has left', () =>
 
 describe('where a slice of rows ends', () => {
   test.each([
-    ['in any order', false],
-    ['in the order of their times', true],
-  ])('changes nothing about rows %s', (_, inOrder) => {
+    ['in any order', exportRows],
+    ['in the order of their times', eventRows],
+  ])('changes nothing about rows %s', (_, rowModel) => {
     fc.assert(
       fc.property(messyNight, ({ roster, context, rows, slice }) => {
-        expect(planRows(rows, roster, context, { slice, inOrder })).toEqual(
-          planRows(rows, roster, context, { inOrder }),
+        expect(planRows(rows, roster, context, { slice, rows: rowModel })).toEqual(
+          planRows(rows, roster, context, { rows: rowModel }),
         )
       }),
       runs,
@@ -369,7 +370,7 @@ describe('events of one run', () => {
   test('lead where each of them leads, one after the other', () => {
     fc.assert(
       fc.property(messyNight, events, ({ roster, context, slice }, told) => {
-        const options = { inOrder: true, slice }
+        const options = { rows: eventRows, slice }
 
         const together = applyPlan(roster, planRows(told, roster, delta(context), options))
 
@@ -388,9 +389,9 @@ describe('events of one run', () => {
       fc.property(messyNight, events, ({ roster, context }, told) => {
         const understood = told.filter((event) => !isReject(event))
 
-        const plan = planRows(told, roster, delta(context), { inOrder: true })
+        const plan = planRows(told, roster, delta(context), { rows: eventRows })
 
-        expect(saidIn(plan)).toEqual(saidIn(planRows(understood, roster, delta(context), { inOrder: true })))
+        expect(saidIn(plan)).toEqual(saidIn(planRows(understood, roster, delta(context), { rows: eventRows })))
         expect(plan.counts.rejected).toBe(told.length - understood.length)
       }),
       runs,
@@ -404,7 +405,7 @@ describe('a plan that sends everybody', () => {
       fc.property(messyNight, ({ roster, context, rows, slice }) => {
         const usual = planRows(rows, roster, context, { slice })
 
-        const full = planRows(rows, roster, context, { slice, everybody: true })
+        const full = planRows(rows, roster, context, { slice, sending: sendEverybody })
 
         const after = applyPlan(roster, usual)
         const due = new Map(usual.changes.map((change) => [change.identityId, change]))
@@ -429,7 +430,7 @@ describe('a plan that sends everybody, and a person who is withheld', () => {
     const retracted = { reason: 'sent in error', at: '2026-11-19T12:00:00.000Z' }
     const roster = new Map([['ana', entry('ana', { confirmed: null, retracted })]])
 
-    const { changes } = planRows([observation('ana')], roster, nightly(), { everybody: true })
+    const { changes } = planRows([observation('ana')], roster, nightly(), { sending: sendEverybody })
 
     expect(changes).toEqual([])
   })
@@ -440,8 +441,7 @@ describe('the people whom a source names last', () => {
     const decider = createDecider({
       context: nightly(),
 
-      inOrder: false,
-      everybody: false,
+      rows: exportRows,
       rejectsKept: 10,
     })
     for (const one of rows) {
@@ -477,7 +477,7 @@ describe('the people whom a source names last', () => {
 })
 
 describe('what is wrong with a source', () => {
-  const rules = { context: nightly(), inOrder: false, everybody: false, rejectsKept: 10 }
+  const rules = { context: nightly(), rows: exportRows, rejectsKept: 10 }
 
   test('is told once for each fault, with how many rows have it, whether or not it is kept one by one', () => {
     const decider = createDecider(rules)
@@ -561,7 +561,7 @@ describe('an accepted export', () => {
 
 test('a person whose row was taken for one of totals is there, and stays as known', () => {
   const context = nightly()
-  const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept: 10 })
+  const decider = createDecider({ context, rows: exportRows, rejectsKept: 10 })
 
   decider.book.skip('SUM')
   decider.book.skip(null)
@@ -576,7 +576,7 @@ test('a person whose row was taken for one of totals is there, and stays as know
 })
 
 test('an event is read again at the earliest time that its rejects name, also those that are not kept', () => {
-  const decider = createDecider({ context: nightly(), inOrder: true, everybody: false, rejectsKept: 2 })
+  const decider = createDecider({ context: nightly(), rows: eventRows, rejectsKept: 2 })
   const days = [undefined, '2026-12-09', '2026-12-02', '2026-12-01', '2026-12-05']
 
   for (const [at, day] of days.entries())
@@ -590,7 +590,7 @@ test('an event is read again at the earliest time that its rejects name, also th
 
 test('what follows for a person from no event is not counted among what events told', () => {
   const context = nightly({ mode: 'delta' })
-  const decider = createDecider({ context, inOrder: true, everybody: false, rejectsKept: 2 })
+  const decider = createDecider({ context, rows: eventRows, rejectsKept: 2 })
   const left = record('W1', { separatedAt: '2026-11-02T00:00:00.000Z' })
   const known = entry('W1', { desired: left, deferredTo: '2026-11-19' })
 

@@ -24,6 +24,7 @@ import {
   statuses,
 } from '../../helpers/evidence/outcomes.ts'
 import { entry, nightly, record } from '../../helpers/records.ts'
+import { eventRows, exportRows } from '../../../src/identity/decide/row-models.ts'
 
 const march = '2026-03-31T00:00:00.000Z'
 const known: Readonly<Record<Past, RosterEntry | undefined>> = {
@@ -68,8 +69,7 @@ function decided(feed: Feed, past: Past, row: MappableRow, rules: unknown = feed
   const decider = createDecider({
     context,
 
-    inOrder: feed === 'event',
-    everybody: false,
+    rows: feed === 'event' ? eventRows : exportRows,
     rejectsKept: 10,
   })
   const told = compiled.map(row)

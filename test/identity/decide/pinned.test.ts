@@ -3,6 +3,7 @@ import { createDecider } from '../../../src/identity/decide/decider.ts'
 import type { RosterEntry, Observation } from '../../../src/identity/record.ts'
 import { planRows } from '../../helpers/model/plan.ts'
 import { entry, nightly, record, observation } from '../../helpers/records.ts'
+import { eventRows } from '../../../src/identity/decide/row-models.ts'
 
 const pinned = new Set(['ada'])
 const delta = nightly({ mode: 'delta' })
@@ -61,8 +62,7 @@ test('of events, the departure of a pinned person waits, and that of another one
   const decider = createDecider({
     context: delta,
 
-    inOrder: true,
-    everybody: false,
+    rows: eventRows,
     rejectsKept: 10,
     pinned,
   })

@@ -6,6 +6,7 @@ import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { mapRows } from '../../../src/sync/plan/map/map-rows.ts'
 import { readRows } from '../../../src/sync/plan/read-rows.ts'
 import { nightly } from '../../helpers/records.ts'
+import { exportRows } from '../../../src/identity/decide/row-models.ts'
 
 const headers = ['id']
 const slice = (...ids: string[]): SourceRow[] =>
@@ -17,7 +18,7 @@ function read(slices: AsyncIterable<readonly SourceRow[]>, onPage: (keys: readon
   const mapping = Mapping.parse({ fields: { identityId: 'id' } })
   const rules = { mapping, traps: [], absence: 'separate', graceRuns: 1, timeZone: 'UTC', future: 'defer' } as const
   const opened = { mode: 'snapshot', asOf: context.asOf, source: null, headers, rows: slices } as const
-  const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept: 10 })
+  const decider = createDecider({ context, rows: exportRows, rejectsKept: 10 })
   return readRows(decider, {
     slices,
     mapping: mapRows(opened, rules, { now: new Date(context.now) }),

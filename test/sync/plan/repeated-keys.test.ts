@@ -67,7 +67,7 @@ test('a row that says something else makes a contradiction of it, until that row
   expect(contradiction).toMatchObject({ leaver: true, reason: expect.stringMatching(/also in line \d+$/) })
   expect(before).toMatchObject({ jobTitle: 'Engineer', separatedAt: null })
   expect(night.state).toBe('finished')
-  expect(departure).toMatchObject({ leaver: false, reason: expect.stringContaining('nothing else of them counts') })
+  expect(departure).toMatchObject({ leaver: false, reason: expect.stringContaining('nothing else of them is used') })
   expect((await people()).get('E0003')).toMatchObject({ jobTitle: 'Engineer', separatedAt: '2026-06-30T00:00:00.000Z' })
 })
 

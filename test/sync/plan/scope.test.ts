@@ -9,6 +9,7 @@ import { mapRows } from '../../../src/sync/plan/map/map-rows.ts'
 import { readRows } from '../../../src/sync/plan/read-rows.ts'
 import { calm } from '../../helpers/guards/calm.ts'
 import { entry, nightly } from '../../helpers/records.ts'
+import { exportRows } from '../../../src/identity/decide/row-models.ts'
 
 const headers = ['id', 'email', 'dept', 'left']
 const scope = '$assert($exists(dept) and dept != "", "no department"); dept != "Store"'
@@ -41,7 +42,7 @@ async function decided(
   const reading = withExpressions(opened, expressionsOf(mapping))
   const mapped = mapRows(reading, rules, { now: new Date(context.now) })
   const decider = createDecider({
-    ...{ context, inOrder: false, everybody: false, rejectsKept: 10, outOfScope },
+    ...{ context, rows: exportRows, rejectsKept: 10, outOfScope },
   })
   const inScope = await readRows(decider, {
     slices: reading.rows,

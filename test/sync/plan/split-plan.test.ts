@@ -16,6 +16,7 @@ import { type HrEvent, heldRun, later, receive, terminated, updated, webhookFeed
 import { entry, nightly, observation } from '../../helpers/records.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
+import { eventRows } from '../../../src/identity/decide/row-models.ts'
 
 let host: Host
 beforeAll(async () => {
@@ -133,7 +134,7 @@ describe.each(databases)('on $name', ({ place }) => {
     await using opened = await open()
     const { db } = opened.world.sync.store
     const context = nightly({ mode: 'delta', asOf: '2026-11-20T02:30:00.000Z' })
-    const rules = { context, acceptedAsOf: null, inOrder: true, everybody: false, rejectsKept: 10 }
+    const rules = { context, acceptedAsOf: null, rows: eventRows, rejectsKept: 10 }
     const [stage, decider] = [memoryStage(), createDecider(rules)]
     const leavers = ['E0005', 'E0006', 'E0007']
     for (const id of staff(7).map((person) => person.id)) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FilterableRows, Reading } from '../../../connectors/connector.ts'
 import type { PlanContext } from '../../../identity/decide/decide.ts'
-import { coversEverybody } from '../../../identity/decide/decider.ts'
+import { coversEverybody } from '../../../identity/decide/coverage.ts'
 import { fingerprint } from '../../../identity/digest.ts'
 import { maxSampleSize } from '../../../identity/lint/watch.ts'
 import { expressionsOf, type Mapping } from '../../../identity/mapping/mapping.ts'

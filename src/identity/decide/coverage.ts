@@ -1,0 +1,15 @@
+import type { PlanContext } from './decide.ts'
+
+/** Whether a snapshot is older than the newest accepted one, so that it no longer covers everybody. */
+export function isStale({
+  mode,
+  asOf,
+  acceptedAsOf = null,
+}: Pick<PlanContext, 'mode' | 'asOf' | 'acceptedAsOf'>): boolean {
+  return mode === 'snapshot' && acceptedAsOf !== null && Temporal.Instant.compare(asOf, acceptedAsOf) < 0
+}
+
+/** Whether a source states about everybody who is known, and not only about the people whom it names, what was true at its time. */
+export function coversEverybody(context: Pick<PlanContext, 'mode' | 'asOf' | 'acceptedAsOf' | 'absence'>): boolean {
+  return context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context)
+}

@@ -1,0 +1,68 @@
+import type { Change } from '../change.ts'
+import { sameTimes } from '../field-times.ts'
+import type { RosterEntry } from '../record.ts'
+import { coversEverybody } from './coverage.ts'
+import { type Decision, type DesiredState, type PlanContext, sameHeld } from './decide.ts'
+
+/** What a plan stores of a decision. */
+export type Storing = (
+  entry: RosterEntry | undefined,
+  decision: Decision,
+  change: Change | null,
+) => {
+  readonly entry: DesiredState | null
+  /** The entry states no more than that what the change sends was true when the source was. */
+  readonly follows: boolean
+}
+
+/** How a plan stores its decisions: an accepted snapshot of everybody is stored once for the connection, all else person by person. */
+export function storingFor(context: PlanContext): Storing {
+  return coversEverybody(context) ? storeNews(context) : storeEach
+}
+
+/** Stores the whole desired state of each person. */
+export const storeEach: Storing = (_entry, { entry }) => ({ entry, follows: false })
+
+/** Stores only what differs from what the snapshot states of everybody alike. */
+function storeNews(context: PlanContext): Storing {
+  return (entry, decision, change) => {
+    const stored = saysNews(entry, decision) ? decision.entry : null
+    return { entry: stored, follows: stored !== null && followsFrom(change, stored, context) }
+  }
+}
+
+/** Whether a decision says more than that the person was named, or missed, once more. */
+function saysNews(entry: RosterEntry | undefined, { entry: state }: Decision): boolean {
+  if (state === null) return false
+  if (entry === undefined) return true
+  return (
+    state.desired !== entry.desired ||
+    state.inferred !== entry.inferred ||
+    state.deferredTo !== entry.deferredTo ||
+    state.clearedDate !== entry.clearedDate ||
+    state.deferredZone !== entry.deferredZone ||
+    !sameHeld(state.heldDeparture, entry.heldDeparture) ||
+    state.absences !== entry.absences ||
+    state.exportIsSilent !== entry.exportIsSilent ||
+    // The time of the export does not hold for them.
+    (state.exportIsSilent && (state.asOf !== entry.asOf || !sameTimes(state.fieldTimes, entry.fieldTimes)))
+  )
+}
+
+/** Whether a desired state says no more than that what a change sends was true when the source was. */
+function followsFrom(change: Change | null, state: DesiredState, { asOf }: PlanContext): boolean {
+  return (
+    change !== null &&
+    change.kind !== 'retract' &&
+    state.desired === change.record &&
+    state.inferred === change.inferred &&
+    state.deferredTo === null &&
+    state.clearedDate === null &&
+    state.heldDeparture === null &&
+    state.asOf === asOf &&
+    state.employmentAsOf === asOf &&
+    !state.exportIsSilent &&
+    state.fieldTimes === null &&
+    state.absences === 0
+  )
+}
