@@ -1,20 +1,19 @@
 import { errorCode, Failure } from '../errors.ts'
 
-/** How the system says that a file of this process could not be written for want of room. A database says it without a system call. */
+/** A system error about a file. Databases report a full disk without the name of a system call. */
 type FileError = Error & { readonly syscall: string; readonly path?: string }
 
 function isDiskFull(error: unknown): error is FileError {
   return error instanceof Error && 'syscall' in error && /^(?:ENOSPC|EDQUOT)$/.test(errorCode(error) ?? '')
 }
 
-/** The failure behind an error of a file on a full disk; null for every other error. `path`: the file, where the error does not name it. */
+/** A `disk_full` failure if a file could not be written because its disk is full; else null. `path`: used if the error names no file. */
 export function diskFullFailure(error: unknown, path?: string): Failure | null {
   if (!isDiskFull(error)) return null
-  const file = error.path ?? path
-  const what = file === undefined ? 'a file' : file
+  const file = error.path ?? path ?? 'a file'
   return new Failure(
     'disk_full',
-    `cannot write ${what}: its disk is full (${errorCode(error)}); free some space on it`,
+    `cannot write ${file}: its disk is full (${errorCode(error)}); free some space on it`,
     { cause: error },
   )
 }

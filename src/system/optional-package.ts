@@ -3,13 +3,13 @@ import { errorCode, Failure } from '../errors.ts'
 type OptionalPackage = {
   /** The name of the package, or the scope of several. */
   readonly name: string
-  /** What cannot be done without it, as the subject of a sentence. */
+  /** What needs it, as the subject of a sentence. */
   readonly use: string
 }
 
 /**
- * Loads a module that needs a package which `npm ci --omit=optional` leaves out. Without the package, throws `config_invalid`, with the
- * command that installs it.
+ * Loads a module that needs a package which `npm ci --omit=optional` leaves out. Throws `config_invalid` with the remedy if the package
+ * is missing.
  */
 export async function withOptionalPackage<T>(load: () => Promise<T>, { name, use }: OptionalPackage): Promise<T> {
   try {

@@ -3,28 +3,28 @@ import { open } from 'node:fs/promises'
 import { errorCode } from '../errors.ts'
 
 const mebibyte = 1024 * 1024
-/** Far more than a secret or the root certificates of a system take. */
-const usualMaxBytes = mebibyte
-// Opening a pipe would otherwise wait for somebody who writes into it.
+/** Far more than a secret or a system's root certificates take. */
+const defaultMaxBytes = mebibyte
+// Otherwise opening a pipe would wait for a writer.
 const withoutWaiting = constants.O_RDONLY | constants.O_NONBLOCK
 
-/** What keeps a file that could be opened from being read. The message is a clause about it. */
+/** Thrown if a file could be opened and must not be read. The message is a clause about the file. */
 class UnusableFile extends Error {
   override readonly name = 'UnusableFile'
 }
 
 /**
- * The text of a regular file of at most `maxBytes`. Links are followed, since secrets are mounted as links. A pipe that nobody writes
- * into, a device and a file that is too large are refused before anything of them is read.
+ * The text of a regular file of at most `maxBytes`. Follows links, since secrets are mounted as links. Refuses pipes, devices and larger
+ * files before reading.
  */
-export async function readRegular(path: string, maxBytes = usualMaxBytes): Promise<string> {
+export async function readRegular(path: string, maxBytes = defaultMaxBytes): Promise<string> {
   await using file = await open(path, withoutWaiting)
   requireRegular(await file.stat(), maxBytes)
   return await file.readFile('utf8')
 }
 
-/** The same for those who cannot wait. */
-export function readRegularSync(path: string, maxBytes = usualMaxBytes): string {
+/** Like `readRegular`, synchronously. */
+export function readRegularSync(path: string, maxBytes = defaultMaxBytes): string {
   const file = openSync(path, withoutWaiting)
   try {
     requireRegular(fstatSync(file), maxBytes)
@@ -34,7 +34,7 @@ export function readRegularSync(path: string, maxBytes = usualMaxBytes): string 
   }
 }
 
-/** Why such a file could not be read, to stand behind "cannot read FILE". `help`: what helps where the system refused it. */
+/** Why a file could not be read, to append to "cannot read FILE". `help`: what helps if the system refused it. */
 export function readProblem(error: unknown, help?: string): string {
   if (error instanceof UnusableFile) return `: ${error.message}`
   const code = `(${errorCode(error) ?? 'unreadable'})`

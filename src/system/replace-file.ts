@@ -2,9 +2,8 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { diskFullFailure } from './disk-full.ts'
 
 /**
- * Writes a file as a whole: `write` fills a draft beside `path`, which is renamed to `path` at the end, so that no reader ever sees
- * half a file. If `write` fails, the draft is removed and what stood at `path` stays. By default only the
- * owner can read the file. A full disk is a `disk_full` failure that names it.
+ * Replaces a file atomically: `write` fills a draft beside `path`, which is then renamed to `path`. If `write` fails, the draft is removed
+ * and the old file stays. By default only the owner can read the file. Throws `disk_full` with the file's name if the disk is full.
  */
 export async function replaceFile<T>(
   path: string,
@@ -15,7 +14,7 @@ export async function replaceFile<T>(
   // A process with the same id may have left a draft when it was killed.
   await rm(draft, { force: true })
   try {
-    const result = await written(draft, write, mode)
+    const result = await writeDraft(draft, write, mode)
     await rename(draft, path)
     return result
   } catch (error) {
@@ -24,7 +23,7 @@ export async function replaceFile<T>(
   }
 }
 
-async function written<T>(draft: string, write: (draft: FileHandle) => Promise<T>, mode: number): Promise<T> {
+async function writeDraft<T>(draft: string, write: (draft: FileHandle) => Promise<T>, mode: number): Promise<T> {
   await using file = await open(draft, 'wx', mode)
   return await write(file)
 }

@@ -1,9 +1,9 @@
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { errorCode } from '../errors.ts'
 
-/** What stands in place of the number of a step while no step is running. */
+/** The step number while no step is running. */
 const idle = -1
-const ticksInAStep = 4
+const ticksPerStep = 4
 
 type ThreadLimits = {
   /** How long one step of a task may take. */
@@ -11,18 +11,18 @@ type ThreadLimits = {
   readonly memoryMb: number
 }
 
-/** The result of a task, or why the thread was ended before it had one, and in which step. */
+/** The result of a task, or why the thread was stopped and in which step. */
 type TaskEnd<Result> =
   | { readonly result: Result }
   | { readonly stopped: 'too slow' | 'out of memory'; readonly step: number }
 
-/** What a thread is started with. The number of the running step is in memory that both sides share. */
+/** The data a thread is started with. Both sides share the memory that holds the number of the running step. */
 type Start<Setup> = { readonly setup: Setup; readonly step: SharedArrayBuffer }
 
 /**
- * Owns a thread for tasks that may never end, such as expressions and schemas that people write. The thread starts with the first
- * task. It is ended when a step takes too long or too much memory, and the next task starts a new one. `script` is the module that
- * the thread runs; it calls `performTasks`.
+ * Owns a thread for tasks that may never end, such as expressions and schemas that people write. The first task starts the thread. A step
+ * that takes too long or too much memory stops it, and the next task starts a new one. `script`: the module that the thread runs, which
+ * calls `performTasks`.
  */
 export class TaskThread<Task, Result, Setup = null> implements AsyncDisposable {
   readonly #script: URL
@@ -39,11 +39,11 @@ export class TaskThread<Task, Result, Setup = null> implements AsyncDisposable {
     this.#step = new Int32Array(step)
   }
 
-  /** Performs one task. The next one may only follow when this one has ended. */
+  /** Performs one task. Call it again only after the task has ended. */
   async run(task: Task): Promise<TaskEnd<Result>> {
-    this.#worker ??= this.#started()
+    this.#worker ??= this.#startWorker()
     try {
-      const end = await this.#ended(this.#worker, task)
+      const end = await this.#perform(this.#worker, task)
       if ('stopped' in end) await this[Symbol.asyncDispose]()
       return end
     } catch (error) {
@@ -58,18 +58,18 @@ export class TaskThread<Task, Result, Setup = null> implements AsyncDisposable {
     await worker?.terminate()
   }
 
-  async #ended(worker: Worker, task: Task): Promise<TaskEnd<Result>> {
+  async #perform(worker: Worker, task: Task): Promise<TaskEnd<Result>> {
     const { promise, resolve, reject } = Promise.withResolvers<TaskEnd<Result>>()
-    const answered = (result: Result) => resolve({ result })
-    const failed = (error: unknown) => {
+    const onMessage = (result: Result) => resolve({ result })
+    const onError = (error: unknown) => {
       const step = Math.max(0, Atomics.load(this.#step, 0))
       if (errorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY') resolve({ stopped: 'out of memory', step })
       else reject(error)
     }
-    const exited = (code: number) => reject(new Error(`the thread ended with ${code}`))
+    const onExit = (code: number) => reject(new Error(`the thread ended with ${code}`))
     Atomics.store(this.#step, 0, idle)
     const watch = this.#watch((step) => resolve({ stopped: 'too slow', step }))
-    worker.once('message', answered).once('error', failed).once('exit', exited)
+    worker.once('message', onMessage).once('error', onError).once('exit', onExit)
     // Only a running task keeps the process alive.
     worker.ref()
     worker.postMessage(task)
@@ -77,24 +77,24 @@ export class TaskThread<Task, Result, Setup = null> implements AsyncDisposable {
       return await promise
     } finally {
       clearInterval(watch)
-      worker.off('message', answered).off('error', failed).off('exit', exited)
+      worker.off('message', onMessage).off('error', onError).off('exit', onExit)
       worker.unref()
     }
   }
 
-  /** Notices a step that goes on for too long. It counts ticks instead of time, so that a process that was suspended blames no task. */
-  #watch(tooSlow: (step: number) => void): NodeJS.Timeout {
-    let before = idle
+  /** Calls `onTooSlow` if a step takes too long. Counts ticks instead of time, so that a suspended process blames no task. */
+  #watch(onTooSlow: (step: number) => void): NodeJS.Timeout {
+    let lastStep = idle
     let ticks = 0
     return setInterval(() => {
       const step = Atomics.load(this.#step, 0)
-      ticks = step === before && step !== idle ? ticks + 1 : 0
-      before = step
-      if (ticks >= ticksInAStep) tooSlow(step)
-    }, this.#limits.stepMs / ticksInAStep)
+      ticks = step === lastStep && step !== idle ? ticks + 1 : 0
+      lastStep = step
+      if (ticks >= ticksPerStep) onTooSlow(step)
+    }, this.#limits.stepMs / ticksPerStep)
   }
 
-  #started(): Worker {
+  #startWorker(): Worker {
     const worker = new Worker(this.#script, {
       workerData: this.#start,
       resourceLimits: { maxOldGenerationSizeMb: this.#limits.memoryMb },
@@ -111,7 +111,7 @@ export class TaskThread<Task, Result, Setup = null> implements AsyncDisposable {
   }
 }
 
-/** Inside a thread: performs its tasks. `perform` calls `begin` with a number at the start of each step; the first step is 0. */
+/** Called inside a thread: performs its tasks. `perform` calls `begin` with a number at the start of each step; the first step is 0. */
 export function performTasks<Task, Result>(
   perform: (task: Task, begin: (step: number) => void) => Result | Promise<Result>,
 ): void {
@@ -128,7 +128,7 @@ export function performTasks<Task, Result>(
   })
 }
 
-/** Inside a thread: what it was started with. */
+/** Called inside a thread: the `setup` that it was started with. */
 export function threadSetup<Setup>(): Setup {
   return (workerData as Start<Setup>).setup
 }

@@ -4,7 +4,7 @@ const expired = 'its certificate has expired'
 const tooOld = 'it speaks no TLS of version 1.2 or newer'
 const noTls = 'it does not speak TLS'
 
-/** Faults that have a name of their own, because help depends on them. */
+/** The faults for which callers add help of their own. */
 export const tlsFaults = { unknownAuthority, otherName, expired } as const
 
 const byCode: Readonly<Record<string, string>> = {
@@ -24,7 +24,7 @@ const byCode: Readonly<Record<string, string>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: noTls,
 }
 
-/** What the code of an error of TLS says of the server; undefined where it says no more than that it was one. */
+/** What a TLS error code says about the server, as a clause; undefined for codes without a meaning of their own. */
 export function tlsFault(code: string): string | undefined {
   return byCode[code]
 }

@@ -1,6 +1,6 @@
 import { errorCode } from '../errors.ts'
 
-/** The parts of an error that are logged: kind, code, message and stack, and the same of its cause. */
+/** The parts of an error that are logged. */
 type ErrorDescription = {
   readonly type: string
   readonly code?: string
@@ -9,8 +9,8 @@ type ErrorDescription = {
   readonly cause?: ErrorDescription
 }
 
-// A chain of causes that leads back to itself must end somewhere.
-const deepestCause = 5
+/** Chains of causes may be circular. */
+const maxCauses = 5
 
 /**
  * Describes an error without the data that caused it: databases and JSON.parse quote values in their messages, and database errors
@@ -24,7 +24,7 @@ export function describeError(error: unknown, depth = 0): ErrorDescription {
     ...(code !== undefined && { code }),
     ...(!quotesData(error, code) && { message: error.message }),
     ...framesOf(error),
-    ...(error.cause !== undefined && depth < deepestCause && { cause: describeError(error.cause, depth + 1) }),
+    ...(error.cause !== undefined && depth < maxCauses && { cause: describeError(error.cause, depth + 1) }),
   }
 }
 

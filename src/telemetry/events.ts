@@ -3,7 +3,7 @@ import type { Log } from './log.ts'
 type RunRef = { readonly runId: string; readonly connection: string }
 type BatchRef = RunRef & { readonly job: string; readonly batch: number }
 
-/** What each event tells. Ids, keys and counts only: people appear by key, secrets and personal values never. */
+/** The fields of each event: IDs, keys and counts. People appear by key; secrets and personal values never do. */
 type EventFields = {
   'run.requested': RunRef & { readonly trigger: string }
   'run.started': RunRef & { readonly trigger: string }
@@ -145,14 +145,15 @@ type EventFields = {
 
 type EventName = keyof EventFields
 
-/** One event as a listener gets it, told apart by `event`: what the log line holds besides its message. */
+/** An event as listeners get it, tagged by `event`. The log line holds the same fields and a message. */
 export type Event = { readonly [N in EventName]: { readonly event: N } & EventFields[N] }[EventName]
 
+/** The events of a process: one function for each. */
 export type Events = ReturnType<typeof createEvents>
 
-/** One function for each event. Each writes a line to `log` and calls `onEvent`, which a progress bar listens to. */
+/** One function for each event. Each writes a line to `log` and calls `onEvent`. */
 export function createEvents(log: Log, onEvent: (event: Event) => void = () => {}) {
-  function tells<N extends EventName>(level: keyof Log, name: N, message: string) {
+  function define<N extends EventName>(level: keyof Log, name: N, message: string) {
     return (fields: EventFields[N]): void => {
       // The compiler does not see that name and fields belong together for every N.
       const event = { event: name, ...fields } as Event
@@ -162,117 +163,121 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
   }
 
   return {
-    runRequested: tells('info', 'run.requested', 'run requested'),
-    runStarted: tells('info', 'run.started', 'run started reading its source'),
-    runRead: tells('debug', 'run.read', 'run read a part of its source'),
-    runFullRead: tells('info', 'run.full_read', 'run reads every row of its export'),
-    runPlanned: tells('info', 'run.planned', 'run planned'),
-    runPrepared: tells('debug', 'run.prepared', 'plan stored'),
-    runCommitted: tells('debug', 'run.committed', 'plan accepted'),
-    runUnchanged: tells('info', 'run.unchanged', 'run found nothing to change'),
-    runHeld: tells('warn', 'run.held', 'run held for an operator'),
-    runApproved: tells('info', 'run.approved', 'held run approved'),
-    runRejected: tells('info', 'run.rejected', 'held run rejected'),
-    runFinished: tells('info', 'run.finished', 'run finished'),
-    runFailed: tells('warn', 'run.failed', 'run failed'),
-    deliveriesEnqueued: tells('debug', 'deliveries.enqueued', 'batches enqueued'),
-    deliverySent: tells('info', 'delivery.sent', 'batch delivered'),
-    deliveryFailed: tells('warn', 'delivery.failed', 'batch could not be delivered'),
-    deliveryPostponed: tells('info', 'delivery.postponed', 'batch waits for the platform'),
-    requestBegun: tells('debug', 'request.begun', 'request begun'),
-    requestEnded: tells('debug', 'request.ended', 'request ended'),
-    requestAnswered: tells('debug', 'request.answered', 'platform answered'),
-    stepStored: tells('debug', 'step.stored', 'step of a correction stored'),
-    outcomesRecorded: tells('debug', 'outcomes.recorded', 'outcomes recorded'),
-    personRefused: tells('warn', 'person.refused', 'platform refused a person'),
-    personUndelivered: tells('warn', 'person.undelivered', 'platform fails on a person, who is tried again every hour'),
-    personRestored: tells('info', 'person.restored', 'retraction taken back'),
-    connectionBlocked: tells('warn', 'connection.blocked', 'connection blocked until an operator helps'),
-    connectionRecovered: tells('info', 'connection.recovered', 'connection works again'),
-    connectionUnblocked: tells('info', 'connection.unblocked', 'block lifted by an operator'),
-    connectionPaused: tells('info', 'connection.paused', 'connection paused by an operator'),
-    connectionResumed: tells('info', 'connection.resumed', 'pause ended by an operator'),
-    departureHeldBack: tells(
+    runRequested: define('info', 'run.requested', 'run requested'),
+    runStarted: define('info', 'run.started', 'run started reading its source'),
+    runRead: define('debug', 'run.read', 'run read a part of its source'),
+    runFullRead: define('info', 'run.full_read', 'run reads every row of its export'),
+    runPlanned: define('info', 'run.planned', 'run planned'),
+    runPrepared: define('debug', 'run.prepared', 'plan stored'),
+    runCommitted: define('debug', 'run.committed', 'plan accepted'),
+    runUnchanged: define('info', 'run.unchanged', 'run found nothing to change'),
+    runHeld: define('warn', 'run.held', 'run held for an operator'),
+    runApproved: define('info', 'run.approved', 'held run approved'),
+    runRejected: define('info', 'run.rejected', 'held run rejected'),
+    runFinished: define('info', 'run.finished', 'run finished'),
+    runFailed: define('warn', 'run.failed', 'run failed'),
+    deliveriesEnqueued: define('debug', 'deliveries.enqueued', 'batches enqueued'),
+    deliverySent: define('info', 'delivery.sent', 'batch delivered'),
+    deliveryFailed: define('warn', 'delivery.failed', 'batch could not be delivered'),
+    deliveryPostponed: define('info', 'delivery.postponed', 'batch waits for the platform'),
+    requestBegun: define('debug', 'request.begun', 'request begun'),
+    requestEnded: define('debug', 'request.ended', 'request ended'),
+    requestAnswered: define('debug', 'request.answered', 'platform answered'),
+    stepStored: define('debug', 'step.stored', 'step of a correction stored'),
+    outcomesRecorded: define('debug', 'outcomes.recorded', 'outcomes recorded'),
+    personRefused: define('warn', 'person.refused', 'platform refused a person'),
+    personUndelivered: define(
+      'warn',
+      'person.undelivered',
+      'platform fails on a person, who is tried again every hour',
+    ),
+    personRestored: define('info', 'person.restored', 'retraction taken back'),
+    connectionBlocked: define('warn', 'connection.blocked', 'connection blocked until an operator helps'),
+    connectionRecovered: define('info', 'connection.recovered', 'connection works again'),
+    connectionUnblocked: define('info', 'connection.unblocked', 'block lifted by an operator'),
+    connectionPaused: define('info', 'connection.paused', 'connection paused by an operator'),
+    connectionResumed: define('info', 'connection.resumed', 'pause ended by an operator'),
+    departureHeldBack: define(
       'info',
       'departure.held_back',
-      'an operator holds leavings of a person back, or no longer',
+      'an operator began or ended to hold back departures of a person',
     ),
-    keysDecided: tells('info', 'keys.decided', 'keys were said to name one person or two'),
-    valueClassified: tells('info', 'value.classified', 'a value was classed by an operator'),
-    sourceNotArchived: tells('warn', 'source.not_archived', 'export could not be moved or deleted after its run'),
-    sourceWatchFailed: tells('warn', 'source.watch_failed', 'folder cannot be watched'),
-    webhookStored: tells('debug', 'webhook.stored', 'events stored'),
-    webhookRefused: tells('warn', 'webhook.refused', 'event refused'),
-    controlRefused: tells('warn', 'control.refused', 'request to the control API refused'),
-    webhookFailed: tells('warn', 'webhook.failed', 'events could not be stored'),
-    alertRaised: tells('warn', 'alert.raised', 'something needs an operator'),
-    alertCleared: tells('info', 'alert.cleared', 'what needed an operator is over'),
-    alertUnsent: tells('warn', 'alert.unsent', 'alert could not be sent'),
-    enqueueFailed: tells('warn', 'enqueue.failed', 'queue was not told; the next sweep tells it'),
-    sweepEnqueued: tells('debug', 'sweep.enqueued', 'due work enqueued'),
-    jobFinished: tells('debug', 'job.finished', 'job finished'),
-    jobPostponed: tells('debug', 'job.postponed', 'job postponed'),
-    jobReturned: tells('info', 'job.returned', 'job handed back unfinished'),
-    jobFailed: tells('warn', 'job.failed', 'job failed'),
-    queueAppendOnlyOff: tells('warn', 'queue.append_only_off', 'Redis keeps no append-only file: a crash loses jobs'),
-    queuePolicyUnknown: tells('warn', 'queue.policy_unknown', 'Redis does not tell whether it evicts keys'),
-    queueUnreachable: tells('warn', 'queue.unreachable', 'queue unreachable, connecting again'),
-    queueReachable: tells('info', 'queue.reachable', 'queue reachable again'),
-    queueLostJob: tells('warn', 'queue.lost_job', 'queue lost a job that was being worked on; it is enqueued again'),
-    storeUnreachable: tells('warn', 'store.unreachable', 'store does not do its work, trying again'),
-    platformReadable: tells(
+    keysDecided: define('info', 'keys.decided', 'an operator decided whether keys name one person or two'),
+    valueClassified: define('info', 'value.classified', 'a value was classified by an operator'),
+    sourceNotArchived: define('warn', 'source.not_archived', 'export could not be moved or deleted after its run'),
+    sourceWatchFailed: define('warn', 'source.watch_failed', 'folder cannot be watched'),
+    webhookStored: define('debug', 'webhook.stored', 'events stored'),
+    webhookRefused: define('warn', 'webhook.refused', 'event refused'),
+    controlRefused: define('warn', 'control.refused', 'request to the control API refused'),
+    webhookFailed: define('warn', 'webhook.failed', 'events could not be stored'),
+    alertRaised: define('warn', 'alert.raised', 'something needs an operator'),
+    alertCleared: define('info', 'alert.cleared', 'alert is over'),
+    alertUnsent: define('warn', 'alert.unsent', 'alert could not be sent'),
+    enqueueFailed: define('warn', 'enqueue.failed', 'jobs could not be enqueued; the next sweep enqueues them'),
+    sweepEnqueued: define('debug', 'sweep.enqueued', 'due work enqueued'),
+    jobFinished: define('debug', 'job.finished', 'job finished'),
+    jobPostponed: define('debug', 'job.postponed', 'job postponed'),
+    jobReturned: define('info', 'job.returned', 'job handed back unfinished'),
+    jobFailed: define('warn', 'job.failed', 'job failed'),
+    queueAppendOnlyOff: define('warn', 'queue.append_only_off', 'Redis keeps no append-only file: a crash loses jobs'),
+    queuePolicyUnknown: define('warn', 'queue.policy_unknown', 'Redis does not tell whether it evicts keys'),
+    queueUnreachable: define('warn', 'queue.unreachable', 'queue unreachable, connecting again'),
+    queueReachable: define('info', 'queue.reachable', 'queue reachable again'),
+    queueLostJob: define('warn', 'queue.lost_job', 'queue lost a job that was being worked on; it is enqueued again'),
+    storeUnreachable: define('warn', 'store.unreachable', 'store does not do its work, trying again'),
+    platformReadable: define(
       'warn',
       'platform.readable',
       'what is sent to the platform can be read and changed on the way: write https:// in platform.baseUrl',
     ),
-    settingOutdated: tells('warn', 'setting.outdated', 'a setting is outdated, and the next release refuses it'),
-    accessOpened: tells('info', 'access.opened', 'control API and console are served to those who sign in'),
-    accessImpossible: tells(
+    settingOutdated: define('warn', 'setting.outdated', 'a setting is outdated, and the next release refuses it'),
+    accessOpened: define('info', 'access.opened', 'control API and console are served to those who sign in'),
+    accessImpossible: define(
       'warn',
       'access.impossible',
-      'no one can sign in yet: other machines reach webhooks and probes alone until "rollcall token create" makes a token',
+      'nobody can sign in yet: other machines reach only webhooks and probes until "rollcall token create" makes a token',
     ),
-    accessReadable: tells(
+    accessReadable: define(
       'warn',
       'access.readable',
       'tokens and pages can be read on the way: put a proxy with HTTPS in front, and name it as server.publicUrl',
     ),
-    daemonStarted: tells('info', 'daemon.started', 'daemon started'),
-    tracesUnsent: tells('warn', 'traces.unsent', 'the collector of traces takes none; what it misses is dropped'),
-    tracesSent: tells('info', 'traces.sent', 'the collector takes traces again'),
-    connectionAwaited: tells(
+    daemonStarted: define('info', 'daemon.started', 'daemon started'),
+    tracesUnsent: define('warn', 'traces.unsent', 'the collector of traces takes none; what it misses is dropped'),
+    tracesSent: define('info', 'traces.sent', 'the collector takes traces again'),
+    connectionAwaited: define(
       'warn',
       'connection.awaited',
-      'the configuration has no connection yet, so nothing is read: sign in to the console as an admin and upload an export, or say "rollcall init"',
+      'the configuration has no connection yet, so nothing is read: sign in to the console as an admin and upload an export, or run "rollcall init"',
     ),
-    configReloaded: tells('info', 'config.reloaded', 'the configuration was read again and is in effect'),
-    configRefused: tells(
+    configReloaded: define('info', 'config.reloaded', 'the configuration was read again and is in effect'),
+    configRefused: define(
       'error',
       'config.refused',
-      'the configuration was read again and refused; the former one stays',
+      'the configuration was read again and refused; the previous one stays in effect',
     ),
-    settingsDiffer: tells('warn', 'settings.differ', 'processes of this store work by different settings'),
-    settingsAgree: tells('info', 'settings.agree', 'processes of this store work by the same settings again'),
-    daemonWaiting: tells('warn', 'daemon.waiting', 'daemon waits for its database or its queue to start'),
-    daemonStopping: tells('info', 'daemon.stopping', 'daemon stopping'),
-    daemonCutOff: tells('warn', 'daemon.cut_off', 'daemon ended before everything was closed; the next one goes on'),
-    daemonStopped: tells('info', 'daemon.stopped', 'daemon stopped'),
-    scheduleMissed: tells('warn', 'schedule.missed', 'scheduled run did not begin at its time, caught up now'),
-    inDoubtVerified: tells('info', 'in_doubt.verified', 'people in doubt read back'),
-    storeMarked: tells(
+    settingsDiffer: define('warn', 'settings.differ', 'processes of this store work by different settings'),
+    settingsAgree: define('info', 'settings.agree', 'processes of this store work by the same settings again'),
+    daemonWaiting: define('warn', 'daemon.waiting', 'daemon waits for its database or its queue to start'),
+    daemonStopping: define('info', 'daemon.stopping', 'daemon stopping'),
+    daemonCutOff: define('warn', 'daemon.cut_off', 'daemon ended before everything was closed; the next one continues'),
+    daemonStopped: define('info', 'daemon.stopped', 'daemon stopped'),
+    scheduleMissed: define('warn', 'schedule.missed', 'scheduled run did not start on time and starts now'),
+    inDoubtVerified: define('info', 'in_doubt.verified', 'people in doubt verified on the platform'),
+    storeMarked: define(
       'warn',
       'store.marked',
       'the data folder did not say to which store it belongs; it belongs to this one now',
     ),
-    storeRestored: tells('warn', 'store.restored', 'the store was put back from a backup'),
-    valuesRemoved: tells('info', 'values.removed', 'values removed whose time is over'),
-    auditSigned: tells('info', 'audit.signed', 'audit trail signed'),
-    auditUnsigned: tells('error', 'audit.unsigned', 'audit trail cannot be signed'),
-    unexpected: tells('error', 'unexpected', 'unexpected error'),
+    storeRestored: define('warn', 'store.restored', 'the store was restored from a backup'),
+    valuesRemoved: define('info', 'values.removed', 'expired values removed'),
+    auditSigned: define('info', 'audit.signed', 'audit trail signed'),
+    auditUnsigned: define('error', 'audit.unsigned', 'audit trail cannot be signed'),
+    unexpected: define('error', 'unexpected', 'unexpected error'),
   }
 }
 
-/** Events that are not logged. A test listens for those that it waits for. */
+/** Events that are not logged, for tests and tools that listen to them. */
 export function silentEvents(onEvent?: (event: Event) => void): Events {
   const ignore = (): void => {}
   return createEvents({ error: ignore, warn: ignore, info: ignore, debug: ignore }, onEvent)

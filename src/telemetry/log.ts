@@ -5,24 +5,29 @@ import { escapeText, escapeJson } from '../text/escape.ts'
 import { describeError } from './describe-error.ts'
 
 const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const
+/** The levels of a log; `silent` logs nothing. */
 export type LogLevel = (typeof logLevels)[number]
 
-/** What events need of a logger. */
+/** The methods of a logger that events use. */
 export type Log = { readonly [L in Exclude<LogLevel, 'silent'>]: (fields: object, message: string) => void }
 
 const colours = { error: 'red', warn: 'yellow', info: 'green', debug: 'gray' } as const
 
 const secretNames = ['apiKey', 'authorization', 'bearer', 'password', 'secret', 'token', 'connectionString', 'url']
 
-/**
- * A logger that writes one JSON document for each line, or, if `pretty`, a line for people to read. Events hold no secrets. As a second
- * barrier, the logger blanks fields with names of secrets, and keeps only the parts of errors that cannot quote data.
- */
-export function createLogger(options: {
+type LoggerOptions = {
   readonly level: LogLevel
+  /** Default: the standard error. */
   readonly destination?: Writable & { readonly isTTY?: boolean }
+  /** Default: true for a terminal. */
   readonly pretty?: boolean
-}): Log {
+}
+
+/**
+ * A logger that writes a JSON document per line, or readable lines if `pretty`. Events hold no secrets; as a second barrier, the logger
+ * blanks fields with names of secrets and keeps only the parts of errors that cannot quote data.
+ */
+export function createLogger(options: LoggerOptions): Log {
   const destination = options.destination ?? process.stderr
   const pretty = options.pretty ?? destination.isTTY === true
   return pino(
@@ -38,7 +43,7 @@ export function createLogger(options: {
   )
 }
 
-/** The logger of a server of ours, which writes the lines of its framework to the standard error as JSON. */
+/** A logger for a web framework: writes JSON lines to the standard error. */
 export function createServerLogger(): Logger {
   return pino(
     { base: null, timestamp: pino.stdTimeFunctions.isoTime },
@@ -51,7 +56,9 @@ type Entry = { readonly level: string; readonly time: string; readonly msg: stri
 /** A logged JSON line for people to read: time, level, message, then the fields. */
 function prettyLine(json: string): string {
   const { level, time, msg, event: _event, error, ...fields }: Entry = JSON.parse(json)
-  const details = Object.entries(fields).map(([name, value]) => styleText('dim', `${escapeText(name)}=`) + shown(value))
+  const details = Object.entries(fields).map(
+    ([name, value]) => styleText('dim', `${escapeText(name)}=`) + fieldText(value),
+  )
   const head = [styleText('dim', time.slice(11, 19)), coloured(level), escapeText(msg), ...details].join(' ')
   if (error === undefined) return `${head}\n`
   return `${head}\n${escapeJson(JSON.stringify(error, undefined, 2)).replaceAll('\\n', '\n      ')}\n`
@@ -62,6 +69,6 @@ function coloured(level: string): string {
   return styleText(colour, level.padEnd(5))
 }
 
-function shown(value: unknown): string {
+function fieldText(value: unknown): string {
   return typeof value === 'string' && !/\s/.test(value) ? escapeText(value) : escapeJson(JSON.stringify(value))
 }

@@ -17,12 +17,12 @@ import {
 } from './traces.ts'
 
 type OtlpSettings = {
-  /** Below which the collector takes traces at `/v1/traces`. */
+  /** The base address: traces are posted to `/v1/traces` below it. */
   readonly endpoint: string
   readonly sampleRatio: number
   readonly serviceName: string
   readonly version: string
-  /** What else is said of the process. */
+  /** Further attributes of the process. */
   readonly process: SpanAttributes
   /** Read for each request. */
   readonly headers: () => Promise<Record<string, string>>
@@ -30,16 +30,16 @@ type OtlpSettings = {
 
 type Packages = Awaited<ReturnType<typeof loadPackages>>
 
-/** A collector that takes longer is given up for what was to be sent to it. */
+/** Spans that a collector has not taken by then are dropped. */
 const exportTimeoutMs = 5000
-/** How long a span that has ended may wait for others to go with it. */
-const gatherMs = 2000
-/** How long the end of the process waits for what was not sent yet. */
-const lastWordsMs = 2000
+/** How long an ended span waits for others to be sent with it. */
+const batchDelayMs = 2000
+/** How long the end of the process waits for unsent spans. */
+const shutdownMs = 2000
 
 /**
- * Sends the traces of this process to a collector, by OTLP over HTTP. What it cannot take is dropped, and told once. Refuses with
- * `config_invalid` if the packages for it are not installed.
+ * Sends the traces of this process to a collector, by OTLP over HTTP. Spans that it does not take are dropped; an event reports the begin
+ * and the end of an outage. Throws `config_invalid` if the packages of OpenTelemetry are not installed.
  */
 export async function startTraces(settings: OtlpSettings, events: Events): Promise<Traces & AsyncDisposable> {
   const packages = await loadPackages()
@@ -47,27 +47,27 @@ export async function startTraces(settings: OtlpSettings, events: Events): Promi
   const exporter = reporting(createExporter(packages, settings), settings, events)
   const ids = createIds(new packages.sdk.RandomIdGenerator())
   const provider = new TracerProvider({
-    // By the id alone, which is the run's: all processes keep the same traces.
+    // Decides by the trace ID, which is the run's, so that all processes sample the same runs.
     sampler: new TraceIdRatioBasedSampler(settings.sampleRatio),
     idGenerator: ids,
     spanProcessors: [
-      new BatchSpanProcessor({ exporter, exportTimeoutMillis: exportTimeoutMs, scheduledDelayMillis: gatherMs }),
+      new BatchSpanProcessor({ exporter, exportTimeoutMillis: exportTimeoutMs, scheduledDelayMillis: batchDelayMs }),
     ],
     resource: packages.resources.resourceFromAttributes({
       'service.name': settings.serviceName,
       'service.version': settings.version,
       'service.instance.id': randomUUID(),
-      ...shown(settings.process),
+      ...escapeAttributes(settings.process),
     }),
   })
   const tracer = provider.getTracer('rollcall', settings.version)
   return {
     ...createTraces(tracer, packages.api, ids),
     async [Symbol.asyncDispose]() {
-      const patience = new AbortController()
-      const late = after(lastWordsMs, undefined, { signal: patience.signal }).catch(() => {})
-      await Promise.race([provider.shutdown().catch(() => {}), late])
-      patience.abort()
+      const timer = new AbortController()
+      const timeout = after(shutdownMs, undefined, { signal: timer.signal }).catch(() => {})
+      await Promise.race([provider.shutdown().catch(() => {}), timeout])
+      timer.abort()
     },
   }
 }
@@ -92,12 +92,12 @@ function createExporter({ otlp }: Packages, { endpoint, headers }: OtlpSettings)
     url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
     headers,
     timeoutMillis: exportTimeoutMs,
-    // As for every other server, whatever the environment says.
+    // As for every other server, regardless of the environment.
     httpAgentOptions: { keepAlive: true, rejectUnauthorized: true, minVersion: 'TLSv1.2' },
   })
 }
 
-/** Tells of a collector that takes nothing, and of one that does again. */
+/** Emits an event when the collector begins to refuse traces, and when it takes them again. */
 function reporting(exporter: SpanExporter, { endpoint }: OtlpSettings, events: Events): SpanExporter {
   const collector = new URL(endpoint).host
   let isAway = false
@@ -116,23 +116,28 @@ function reporting(exporter: SpanExporter, { endpoint }: OtlpSettings, events: E
   }
 }
 
-/** What a collector answers may hold anything. */
+/** The code of an error only: the collector's text may hold anything. */
 function reasonOf(error: Error | undefined): string {
   const code = errorCode(error)
   if (code === undefined) return 'no answer in time'
   return /^\d{3}$/.test(code) ? `answered with status ${code}` : code
 }
 
-type Ids = { generateTraceId(): string; generateSpanId(): string; once(traceId: string, spanId: string): void }
+type Ids = {
+  generateTraceId(): string
+  generateSpanId(): string
+  /** Sets the IDs of the next span. */
+  setNext(traceId: string, spanId: string): void
+}
 
-/** Ids by chance, but for the next span if somebody has said which. */
-function createIds(random: Omit<Ids, 'once'>): Ids {
+/** Random IDs, except for a span whose IDs were set. */
+function createIds(random: Omit<Ids, 'setNext'>): Ids {
   let next: { readonly traceId: string; readonly spanId: string } | null = null
   return {
-    once(traceId, spanId) {
+    setNext(traceId, spanId) {
       next = { traceId, spanId }
     },
-    // A span asks for its own id first.
+    // OpenTelemetry generates the span ID first.
     generateSpanId: () => next?.spanId ?? random.generateSpanId(),
     generateTraceId() {
       const traceId = next?.traceId ?? random.generateTraceId()
@@ -146,16 +151,19 @@ function createTraces(tracer: Tracer, api: Packages['api'], ids: Ids): Traces {
   const { ROOT_CONTEXT, SpanKind: kinds, SpanStatusCode, TraceFlags, trace } = api
   const kindOf = { internal: kinds.INTERNAL, job: kinds.CONSUMER, request: kinds.CLIENT } as const
 
-  function open(above: Context, name: string, kind: SpanKind, facts: SpanAttributes): OpenSpan {
-    return opened(tracer.startSpan(name, { kind: kindOf[kind], attributes: shown(facts) }, above), above)
+  function open(parent: Context, name: string, kind: SpanKind, attributes: SpanAttributes): OpenSpan {
+    return opened(
+      tracer.startSpan(name, { kind: kindOf[kind], attributes: escapeAttributes(attributes) }, parent),
+      parent,
+    )
   }
 
-  function opened(span: Span, above: Context): OpenSpan {
-    const here = trace.setSpan(above, span)
+  function opened(span: Span, parent: Context): OpenSpan {
+    const here = trace.setSpan(parent, span)
     return {
       traceId: span.spanContext().traceId,
-      startChild: (name, kind, facts) => open(here, name, kind, facts),
-      setAttributes: (facts) => span.setAttributes(shown(facts)),
+      startChild: (name, kind, attributes) => open(here, name, kind, attributes),
+      setAttributes: (attributes) => span.setAttributes(escapeAttributes(attributes)),
       end(fault = null) {
         if (fault !== null) span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute('error.type', fault)
         span.end()
@@ -170,29 +178,29 @@ function createTraces(tracer: Tracer, api: Packages['api'], ids: Ids): Traces {
 
   return {
     isOn: true,
-    ofRun({ runId, name, kind = 'internal', attributes: facts, isExpected }, work) {
-      const told = { 'rollcall.run': runId, ...facts }
-      const span = open(belowRun(runId), name, kind, told)
-      return runInSpan(span, told, async () => ({ result: await work(), fault: null }), isExpected)
+    ofRun({ runId, name, kind = 'internal', attributes, isExpected }, work) {
+      const all = { 'rollcall.run': runId, ...attributes }
+      const span = open(belowRun(runId), name, kind, all)
+      return runInSpan(span, all, async () => ({ result: await work(), fault: null }), isExpected)
     },
-    addEvent(runId, name, facts) {
-      open(belowRun(runId), name, 'internal', { 'rollcall.run': runId, ...facts }).end()
+    addEvent(runId, name, attributes) {
+      open(belowRun(runId), name, 'internal', { 'rollcall.run': runId, ...attributes }).end()
     },
     recordRun(run) {
       const { traceId, spanId } = rootOf(run.id)
-      ids.once(traceId, spanId)
+      ids.setNext(traceId, spanId)
       const startTime = new Date(run.createdAt)
-      const span = tracer.startSpan('run', { startTime, attributes: factsOf(run) }, ROOT_CONTEXT)
+      const span = tracer.startSpan('run', { startTime, attributes: attributesOf(run) }, ROOT_CONTEXT)
       if (run.state === 'failed') span.setStatus({ code: SpanStatusCode.ERROR })
       span.end()
     },
   }
 }
 
-function shown(facts: SpanAttributes): SpanAttributes {
-  const visibly = ([name, value]: [string, string | number]) =>
+function escapeAttributes(attributes: SpanAttributes): SpanAttributes {
+  const escaped = ([name, value]: [string, string | number]) =>
     [name, typeof value === 'string' ? escapeText(value) : value] as const
-  return Object.fromEntries(Object.entries(facts).map(visibly))
+  return Object.fromEntries(Object.entries(attributes).map(escaped))
 }
 
 function rootOf(runId: string): { readonly traceId: string; readonly spanId: string } {
@@ -200,7 +208,7 @@ function rootOf(runId: string): { readonly traceId: string; readonly spanId: str
   return { traceId, spanId: traceId.slice(0, 16) }
 }
 
-function factsOf({ id, connection, trigger, feed, state }: TracedRun): SpanAttributes {
+function attributesOf({ id, connection, trigger, feed, state }: TracedRun): SpanAttributes {
   return {
     'rollcall.run': id,
     'rollcall.connection': connection,

@@ -1,36 +1,36 @@
 import type { Events } from './events.ts'
 import { currentTrace, type SpanAttributes, type Traces, traceIdOf } from './traces.ts'
 
-/** Events that name the trace they belong to, and mark in a run's trace what happens to the run apart from the work on it. */
+/** Events that carry the ID of their trace, and that record requests, holds and rejections of a run in its trace. */
 export function withTraces(events: Events, traces: Traces): Events {
   if (!traces.isOn) return events
-  const named = Object.entries(events).map(([name, tell]) => [name, naming(tell as (fields: object) => void)])
-  const all = Object.fromEntries(named) as Events
-  const mark = (
+  const traced = Object.entries(events).map(([name, emit]) => [name, withTraceId(emit as (fields: object) => void)])
+  const all = Object.fromEntries(traced) as Events
+  const addEvent = (
     name: string,
     { runId, connection }: { runId: string; connection: string },
-    facts: SpanAttributes = {},
-  ) => traces.addEvent(runId, name, { 'rollcall.connection': connection, ...facts })
+    attributes: SpanAttributes = {},
+  ) => traces.addEvent(runId, name, { 'rollcall.connection': connection, ...attributes })
   return {
     ...all,
     runRequested(fields) {
-      mark('run requested', fields, { 'rollcall.trigger': fields.trigger })
+      addEvent('run requested', fields, { 'rollcall.trigger': fields.trigger })
       all.runRequested(fields)
     },
     runHeld(fields) {
-      mark('run held', fields)
+      addEvent('run held', fields)
       all.runHeld(fields)
     },
     runRejected(fields) {
-      mark('run rejected', fields)
+      addEvent('run rejected', fields)
       all.runRejected(fields)
     },
   }
 }
 
-function naming(tell: (fields: object) => void): (fields: object) => void {
+function withTraceId(emit: (fields: object) => void): (fields: object) => void {
   return (fields) => {
     const traceId = 'runId' in fields && typeof fields.runId === 'string' ? traceIdOf(fields.runId) : currentTrace()
-    tell(traceId === null ? fields : { ...fields, traceId })
+    emit(traceId === null ? fields : { ...fields, traceId })
   }
 }

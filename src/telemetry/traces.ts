@@ -1,22 +1,22 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { errorCode } from '../errors.ts'
 
-/** What a span says: ids, names of connections and closed words. Never a key, a value or a name of a person. */
+/** IDs, names of connections and enum values only. Never a key, a value or a name of a person. */
 export type SpanAttributes = Readonly<Record<string, string | number>>
 
+/** What a span is about: a job of the queue, a request to the platform, or a step inside one. */
 export type SpanKind = 'internal' | 'job' | 'request'
 
 /** A span that has not ended. */
 export type OpenSpan = {
   readonly traceId: string
-  /** A span below this one. */
   startChild(name: string, kind: SpanKind, attributes: SpanAttributes): OpenSpan
   setAttributes(attributes: SpanAttributes): void
-  /** `fault`: the code of what went wrong; null: nothing did. */
+  /** `fault`: the code of the failure; null: there was none. */
   end(fault?: string | null): void
 }
 
-/** A run that is over, as its trace knows it. */
+/** A run that has ended, as its trace records it. */
 export type TracedRun = {
   readonly id: string
   readonly connection: string
@@ -26,14 +26,14 @@ export type TracedRun = {
   readonly createdAt: string
 }
 
-/** The traces of a process. Each run has one, whatever processes work on it: the id of the trace is that of the run. */
+/** The traces of a process. Each run has one trace, whose ID is the run's, also if several processes work on it. */
 export type Traces = {
   readonly isOn: boolean
-  /** Does a part of the work on a run. What is done meanwhile is part of it. `isExpected`: errors that mean that nothing is wrong. */
+  /** Does a part of the work on a run in a span of its trace. */
   ofRun<T>(part: PartOfRun, work: () => Promise<T>): Promise<T>
-  /** Notes something that happened to a run, and takes no time. */
+  /** Records an event of a run as a span without duration. */
   addEvent(runId: string, name: string, attributes: SpanAttributes): void
-  /** Gives the run's trace its first span, below which all others stand. */
+  /** Records the root span of a run that has ended. */
   recordRun(run: TracedRun): void
 }
 
@@ -42,9 +42,11 @@ type PartOfRun = {
   readonly name: string
   readonly kind?: SpanKind
   readonly attributes: SpanAttributes
+  /** Whether a thrown error is a normal end and no fault. */
   readonly isExpected?: (error: unknown) => boolean
 }
 
+/** Traces that record nothing. */
 export const noTraces: Traces = {
   isOn: false,
   ofRun: (_part, work) => work(),
@@ -52,26 +54,27 @@ export const noTraces: Traces = {
   recordRun() {},
 }
 
-type Current = { readonly span: OpenSpan; inherited: SpanAttributes }
+/** The span of the current work, and the attributes that its children get as well. */
+type CurrentSpan = { readonly span: OpenSpan; inherited: SpanAttributes }
 
-const current = new AsyncLocalStorage<Current>()
+const current = new AsyncLocalStorage<CurrentSpan>()
 
-/** The trace that the work under way belongs to; null: it belongs to none. */
+/** The trace ID of the current work; null outside of any trace. */
 export function currentTrace(): string | null {
   return current.getStore()?.span.traceId ?? null
 }
 
-/** A run's id as the id of a trace. */
+/** The trace ID of a run. */
 export function traceIdOf(runId: string): string {
   return runId.replaceAll('-', '')
 }
 
-/** Says something of the span under way. */
+/** Sets attributes of the current span. */
 export function setAttributes(attributes: SpanAttributes): void {
   current.getStore()?.span.setAttributes(attributes)
 }
 
-/** Says something of the span under way and of all that will stand below it. */
+/** Sets attributes of the current span and of its later children. */
 export function setInheritedAttributes(attributes: SpanAttributes): void {
   const store = current.getStore()
   if (store === undefined) return
@@ -79,50 +82,45 @@ export function setInheritedAttributes(attributes: SpanAttributes): void {
   store.span.setAttributes(attributes)
 }
 
-/** Does a step of work that belongs to a trace. Outside of one, it is just done. */
-export async function traceStep<T>(
-  name: string,
-  work: () => Promise<T>,
-  {
-    kind = 'internal',
-    attributes = {},
-    describeResult: found,
-  }: {
-    readonly kind?: SpanKind
-    readonly attributes?: SpanAttributes
-    /** What a result says; `fault` where it is none that was hoped for. */
-    readonly describeResult?: (result: T) => { readonly attributes: SpanAttributes; readonly fault?: string | null }
-  } = {},
-): Promise<T> {
-  const above = current.getStore()
-  if (above === undefined) return await work()
-  const span = above.span.startChild(name, kind, { ...above.inherited, ...attributes })
-  return await runInSpan(span, above.inherited, async () => {
+type StepOptions<T> = {
+  readonly kind?: SpanKind
+  readonly attributes?: SpanAttributes
+  /** Attributes taken from the result; `fault` if the result is a failure. */
+  readonly describeResult?: (result: T) => { readonly attributes: SpanAttributes; readonly fault?: string | null }
+}
+
+/** Does a step of work in a span of the current trace. Outside of a trace, just does it. */
+export async function traceStep<T>(name: string, work: () => Promise<T>, options: StepOptions<T> = {}): Promise<T> {
+  const parent = current.getStore()
+  if (parent === undefined) return await work()
+  const { kind = 'internal', attributes = {}, describeResult } = options
+  const span = parent.span.startChild(name, kind, { ...parent.inherited, ...attributes })
+  return await runInSpan(span, parent.inherited, async () => {
     const result = await work()
-    const told = found?.(result)
-    if (told) span.setAttributes(told.attributes)
-    return { result, fault: told?.fault ?? null }
+    const description = describeResult?.(result)
+    if (description) span.setAttributes(description.attributes)
+    return { result, fault: description?.fault ?? null }
   })
 }
 
-/** Does the work as that of a span, and ends the span with it. */
+/** Does work with `span` as the current one, and ends the span with the fault or error of the work. */
 export async function runInSpan<T>(
   span: OpenSpan,
-  told: SpanAttributes,
+  inherited: SpanAttributes,
   work: () => Promise<{ readonly result: T; readonly fault: string | null }>,
   isExpected: (error: unknown) => boolean = () => false,
 ): Promise<T> {
   try {
-    const { result, fault } = await current.run({ span, inherited: told }, work)
+    const { result, fault } = await current.run({ span, inherited }, work)
     span.end(fault)
     return result
   } catch (error) {
-    span.end(isExpected(error) ? null : faultOf(error))
+    span.end(isExpected(error) ? null : errorKind(error))
     throw error
   }
 }
 
 /** The kind of an error: its message may quote data. */
-function faultOf(error: unknown): string {
+function errorKind(error: unknown): string {
   return errorCode(error) ?? (error instanceof Error ? error.name : typeof error)
 }

@@ -1,7 +1,6 @@
 /**
- * What a text from outside may hold and no reader may be given as it is: control characters (the escape of a terminal and U+009B, its
- * other form), controls of the direction of writing, characters without width, tags, fillers, halves of characters, and code points
- * that are no characters.
+ * Characters of a text from outside that no reader may get unescaped: control characters (ESC and U+009B, which start terminal sequences),
+ * bidirectional controls, characters without width, tags, fillers, lone surrogates and noncharacters.
  */
 const hidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/gv
 const plainAscii = /^[\t\n\x20-\x7e]*$/
@@ -9,55 +8,54 @@ const plainAscii = /^[\t\n\x20-\x7e]*$/
 const nonJoiner = '\u200c'
 const joiner = '\u200d'
 const variationSelector = /^[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]$/v
-/** So much of a text tells whether a sign belongs where it stands. */
-const neighbourhood = 8
+/** How many code units on each side decide whether a joiner or a variation selector is legitimate. */
+const contextLength = 8
 
 /**
- * A text from outside as one line of something that people read: what is hidden in it appears as its code, such as `\u202e` or
- * `\u{e0041}`; a line break does too, so that no text makes a line of its own. Doing it twice changes nothing.
+ * A text from outside as part of one line for people: hidden characters and line breaks become their codes, such as `\u202e` or
+ * `\u{e0041}`. Escaping twice changes nothing.
  *
- * Names stay readable. Letters of every script stay, also of those that are written from right to left: programs know from the
- * letters how to show them. A joiner or non-joiner stays between two letters of a script whose spelling needs it, and a joiner
- * between the two pictures that it makes one; one variation selector stays behind a picture or an ideograph. Everywhere else,
- * as at the end of a word or between Latin letters, the same signs have no honest use and appear as their codes.
+ * Names stay readable: letters of every script stay, also of scripts written from right to left. A joiner or non-joiner stays between two
+ * letters of a script whose spelling needs it, a joiner between two pictures that it combines, and one variation selector after a picture
+ * or an ideograph. Everywhere else these characters have no honest use and are escaped.
  */
 export function escapeText(text: string): string {
   if (plainAscii.test(text) && !/[\t\n]/.test(text)) return text
-  return text.replaceAll(hidden, (sign, at: number) => (belongs(sign, text, at) ? sign : codeOf(sign)))
+  return text.replaceAll(hidden, (char, at: number) => (isLegitimate(char, text, at) ? char : codeOf(char)))
 }
 
-/** The same for what consists of several lines. Line breaks and tabs are ours: outside texts in it have gone through `visible`. */
+/** Like `escapeText` for several lines of our own: line breaks and tabs stay. Texts from outside in it must already be escaped. */
 export function escapeLines(text: string): string {
   if (plainAscii.test(text)) return text
-  return text.replaceAll(hidden, (sign, at: number) => {
-    const isLayout = sign === '\n' || sign === '\t' || (sign === '\r' && text[at + 1] === '\n')
-    return isLayout || belongs(sign, text, at) ? sign : codeOf(sign)
+  return text.replaceAll(hidden, (char, at: number) => {
+    const isLayout = char === '\n' || char === '\t' || (char === '\r' && text[at + 1] === '\n')
+    return isLayout || isLegitimate(char, text, at) ? char : codeOf(char)
   })
 }
 
-/** JSON with everything hidden as an escape, without an exception: programs read the same document from it. */
+/** JSON with all hidden characters escaped. Programs read the same document from it. */
 export function escapeJson(json: string): string {
   if (plainAscii.test(json)) return json
-  return json.replaceAll(hidden, (sign) => (/[\t\n\r]/.test(sign) ? sign : [...units(sign)].join('')))
+  return json.replaceAll(hidden, (char) => (/[\t\n\r]/.test(char) ? char : [...units(char)].join('')))
 }
 
-/** A document for programs, in lines that people can read. */
+/** A document as indented JSON with a final line break. */
 export function jsonText(document: unknown): string {
   return `${escapeJson(JSON.stringify(document, null, 2))}\n`
 }
 
-function belongs(sign: string, text: string, at: number): boolean {
-  if (sign !== nonJoiner && sign !== joiner && !variationSelector.test(sign)) return false
-  const before = text.slice(Math.max(0, at - neighbourhood), at)
-  const after = text.slice(at + sign.length, at + neighbourhood)
-  if (sign === nonJoiner) return isWithinWord(before, after)
-  if (sign === joiner) return isWithinWord(before, after) || isBetweenPictures(before, after)
-  return mayVary(before, after)
+function isLegitimate(char: string, text: string, at: number): boolean {
+  if (char !== nonJoiner && char !== joiner && !variationSelector.test(char)) return false
+  const before = text.slice(Math.max(0, at - contextLength), at)
+  const after = text.slice(at + char.length, at + contextLength)
+  if (char === nonJoiner) return isWithinWord(before, after)
+  if (char === joiner) return isWithinWord(before, after) || isBetweenPictures(before, after)
+  return canVary(before, after)
 }
 
-// The patterns below have sets of characters that take a while to build, and hardly any text needs them: they are made where they are used.
+// Few texts need the patterns below, and their character sets are slow to build: they are built where they are used.
 
-/** Whether a sign stands in a word of a script that is written with joiners and non-joiners: that of Arabic and Persian, and those of India and Sri Lanka. */
+/** Whether a character is inside a word of a script that uses joiners: Arabic, and the scripts of India and Sri Lanka. */
 function isWithinWord(before: string, after: string): boolean {
   const letterBefore =
     /[[\p{L}\p{M}]&&[\p{scx=Arab}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}]]$/v
@@ -72,21 +70,21 @@ function isBetweenPictures(before: string, after: string): boolean {
   return pictureBefore.test(before) && pictureAfter.test(after)
 }
 
-/** Whether a sign stands behind a picture, an ideograph or what makes a key. */
-function mayVary(before: string, after: string): boolean {
+/** Whether the text before it ends in a picture or an ideograph, or the character is part of a keycap. */
+function canVary(before: string, after: string): boolean {
   const pictureOnly = /\p{Extended_Pictographic}$/v
   const ideographBefore = /\p{Ideographic}$/v
   const isKeycap = /[0-9#*]$/.test(before) && /^\u20e3/.test(after)
   return isKeycap || pictureOnly.test(before) || ideographBefore.test(before)
 }
 
-function codeOf(sign: string): string {
-  const code = hexOf(sign.codePointAt(0) ?? 0)
-  return sign.length === 1 ? `\\u${code}` : `\\u{${code}}`
+function codeOf(char: string): string {
+  const code = hexOf(char.codePointAt(0) ?? 0)
+  return char.length === 1 ? `\\u${code}` : `\\u{${code}}`
 }
 
-function* units(sign: string): Generator<string> {
-  for (let at = 0; at < sign.length; at += 1) yield `\\u${hexOf(sign.charCodeAt(at))}`
+function* units(char: string): Generator<string> {
+  for (let at = 0; at < char.length; at += 1) yield `\\u${hexOf(char.charCodeAt(at))}`
 }
 
 function hexOf(code: number): string {

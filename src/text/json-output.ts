@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { escapeJson } from './escape.ts'
 
-/** The standard output for a JSON document that is too large to be held whole. */
+/** A stream to the standard output that escapes JSON, for documents too large for memory. */
 export function jsonOutput(): Writable {
   const decoder = new StringDecoder('utf8')
   return new Writable({

@@ -1,59 +1,62 @@
 import { styleText } from 'node:util'
 import { jsonText, escapeLines } from './escape.ts'
 
+/** The colours and styles that texts of ours use. */
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'magenta' | 'cyan' | 'gray'
 
-/** Colours a piece of text, or leaves it as it is where colours have no place. */
+/** Colours a text; returns it unchanged if the output has no colours. */
 export type Paint = ((style: Style, text: string) => string) & {
-  /** The width of the terminal that is painted on, for what has to fit; null or left out elsewhere. */
+  /** The width of the terminal; null or left out for other outputs. */
   readonly columns?: number | null
 }
 
-/** One of the two ways to the person or the program that started the command. Nothing else of ours writes there. */
+/** The standard output or the standard error. All texts of ours are written through a printer. */
 export type Printer = {
   readonly isTerminal: boolean
-  /** True for a terminal that can put a text in the place of another one: not a dumb one. */
+  /** True for a terminal that can overwrite a line. */
   readonly canRedraw: boolean
   /** The width of a terminal; null elsewhere. */
   readonly columns: number | null
-  /** Colours for what is printed here: on a terminal only, and not where NO_COLOR is set. */
+  /** Colours for texts printed here: on a terminal only, and not if NO_COLOR is set. */
   readonly paint: Paint
   /** Prints text that may have several lines. */
   print(text: string): void
-  /** Puts a line of a terminal in the place of the one that stands there. */
+  /** Overwrites the current line of a terminal. */
   replaceLine(line: string): void
 }
 
 /**
- * Colours travel through a text with a number that is drawn when the first of them is used. No text from outside knows it, so that the
- * printer lets through the colours that are ours and no other sequence of a terminal. Null: nothing was coloured yet.
+ * Colours in a text carry a random number, drawn when the first one is used. Texts from outside cannot know it, so the printer passes our
+ * colours and escapes every other terminal sequence. Null: nothing was coloured yet.
  */
 let ours: { readonly number: string; readonly colours: RegExp } | null = null
 const emptyLine = '\r\u001b[K'
 
+/** Prints to the standard output. */
 export const standardOutput: Printer = printer(() => process.stdout)
+/** Prints to the standard error. */
 export const standardError: Printer = printer(() => process.stderr)
 
-/** Calls `lost` with the system's code once the standard error cannot be written any more. */
-export function onErrorOutputLost(lost: (code: string) => void): void {
-  process.stderr.once('error', ({ code = 'no code' }: NodeJS.ErrnoException) => lost(code))
+/** Calls `onLost` with the system's error code once the standard error cannot be written. */
+export function onErrorOutputLost(onLost: (code: string) => void): void {
+  process.stderr.once('error', ({ code = 'no code' }: NodeJS.ErrnoException) => onLost(code))
 }
 
-/** Prints a document for a program: the same values, with everything that a reader could not see as an escape. */
+/** Prints a document as JSON with hidden characters escaped. */
 export function printJson(document: unknown): void {
   standardOutput.print(jsonText(document))
 }
 
-/** Asks the person at the terminal. */
+/** Asks the person at the terminal and returns the line they enter. */
 export async function ask(question: string, signal: AbortSignal): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   using prompt = createInterface({ input: process.stdin, output: process.stderr })
-  // The prompt takes Ctrl-C as a key: as a signal it stops the command as it does everywhere else.
+  // The prompt reads Ctrl-C as a key: turn it into the signal that stops the command.
   prompt.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   return await prompt.question(printable(question), { signal })
 }
 
-/** Text as it may reach a terminal, a pipe or a file: all signs can be seen, and the colours are ours. */
+/** A text that is safe for a terminal, a pipe or a file: hidden characters are escaped, our own colours stay. */
 export function printable(text: string): string {
   if (ours === null) return escapeLines(text)
   return text
@@ -62,7 +65,7 @@ export function printable(text: string): string {
     .join('')
 }
 
-/** Colours for a stream, in the form that `printable` knows as ours. */
+/** Colours for a stream that `printable` recognizes as ours. */
 export function paintFor(stream: NodeJS.WritableStream): Paint {
   return (style, text) => {
     const [before = '', after = ''] = styleText(style, '\0', { stream }).split('\0')
@@ -77,27 +80,27 @@ function marked(colour: string): string {
 }
 
 function drawNumber(): typeof ours & {} {
-  // Imported as a module, it would be loaded by every command, and takes a tenth of the time of a short one.
+  // An import would load it for every command, which takes a tenth of the time of a short one.
   const { randomInt } = process.getBuiltinModule('node:crypto')
   const number = Array.from({ length: 3 }, () => String(randomInt(10_000)).padStart(4, '0')).join(';')
   return { number, colours: new RegExp(String.raw`(\x1b\[\d{1,2});${number}m`) }
 }
 
-/** The whole terminal, for what is looked at while it changes. What stood there before comes back at the end. */
+/** The whole terminal, for views that update themselves. Disposing restores what was there before. */
 type Screen = Disposable & {
-  /** Puts what is made for the terminal's width in the place of what stands there. It is made again if the size changes. */
+  /** Shows what `make` returns for the terminal's width, and calls it again if the size changes. */
   draw(make: (columns: number) => string): void
 }
 
 const enterScreen = '\u001b[?1049h\u001b[?25l'
 const leaveScreen = '\u001b[?25h\u001b[?1049l'
-// Between these two a terminal that knows them shows nothing, so that no half of a frame is seen.
+// Between these two sequences a terminal that supports them shows no partial frame.
 const [beginFrame, endFrame] = ['\u001b[?2026h\u001b[H', '\u001b[J\u001b[?2026l']
-// q, Ctrl-C and Ctrl-D, which a terminal in raw mode gives as they are.
+// q, Ctrl-C and Ctrl-D, as a terminal in raw mode sends them.
 const quitKeys = ['q', 'Q', '\u0003', '\u0004']
 
-/** Takes the terminal of standard output. `quit` is called when the person presses q or Ctrl-C. */
-export function openScreen({ quit }: { quit: () => void }): Screen {
+/** Takes over the terminal of the standard output. `onQuit` is called when the person presses q, Ctrl-C or Ctrl-D. */
+export function openScreen(onQuit: () => void): Screen {
   const { stdin, stdout } = process
   let make: ((columns: number) => string) | null = null
   let shown = ''
@@ -107,8 +110,8 @@ export function openScreen({ quit }: { quit: () => void }): Screen {
     if (make === null || stdout.writableNeedDrain) return
     const rows = stdout.rows || 24
     const lines = printable(make(stdout.columns || 80)).split('\n')
-    const left = lines.length - rows
-    const fitting = left > 0 ? [...lines.slice(0, rows - 1), `… ${left + 1} more lines`] : lines
+    const excess = lines.length - rows
+    const fitting = excess > 0 ? [...lines.slice(0, rows - 1), `… ${excess + 1} more lines`] : lines
     const text = fitting.map((line) => `${line}\u001b[K`).join('\r\n')
     if (text !== shown) stdout.write(`${beginFrame}${text}${endFrame}`)
     shown = text
@@ -121,7 +124,7 @@ export function openScreen({ quit }: { quit: () => void }): Screen {
 
   function pressed(keys: Buffer): void {
     const text = keys.toString('latin1')
-    if (quitKeys.some((key) => text.includes(key))) quit()
+    if (quitKeys.some((key) => text.includes(key))) onQuit()
   }
 
   function leave(): void {

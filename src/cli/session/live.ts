@@ -135,7 +135,7 @@ function createView<T>(
 
 function drawn<T>({ config }: CommonOptions, live: Live<T>, quit: () => void): View<T> {
   const { paint } = standardOutput
-  const screen = openScreen({ quit })
+  const screen = openScreen(quit)
   let last: T | null = null
   return {
     show(sight) {
