@@ -12,26 +12,26 @@ import { openProvider } from './provider.ts'
 import { admitByToken, configuredPrincipal, createTokenCheck } from './tokens.ts'
 import { createAccess } from './visits.ts'
 
-/** Everything that says who may reach the daemon over TCP. */
+/** Who may reach the daemon over TCP. */
 export type OpenedAccess = Disposable & {
   readonly hosts: HostRules
-  /** Who comes with a token. */
+  /** The caller that a token belongs to; throws a refusal without a valid one. */
   readonly admit: (request: FastifyRequest) => Promise<Caller>
-  /** Who reads what a browser may ask for too: with a token, or by a sign-in to our pages. */
+  /** Like `admit`, and also accepts the session of a signed-in browser for reading. */
   readonly admitReader: (request: FastifyRequest) => Promise<Caller>
-  /** How people get in and out of our pages. */
+  /** How people sign in to the console and out of it. */
   readonly access: Access
-  /** Tells the log who is let in at this address. */
+  /** Logs how people sign in at this address, and warns if nobody can or tokens travel unencrypted. */
   announce(address: string): Promise<void>
 }
 
-export async function openAccess(
-  server: Config['server'],
-  { db, now, events }: { readonly db: Db; readonly now: () => Date; readonly events: Events },
-): Promise<OpenedAccess> {
+type AccessContext = { readonly db: Db; readonly now: () => Date; readonly events: Events }
+
+/** Opens what a process with the role api needs to admit callers and people. Ends sessions begun with a configured token. */
+export async function openAccess(server: Config['server'], { db, now, events }: AccessContext): Promise<OpenedAccess> {
   const { publicUrl, oidc, sessions: limits } = server
   const configured = (await server.token?.read()) ?? null
-  // Nothing says whether the token of the configuration is still the one that these were begun with.
+  // The configured token may have changed since these sessions began.
   await endSessionsOf(db, configuredPrincipal)
   const attempts = createAttempts(events)
   const checkToken = createTokenCheck({ db, now, configured })
@@ -46,7 +46,7 @@ export async function openAccess(
     hosts: hostsOf(server),
     admit,
     async admitReader(request) {
-      // A request with a token is judged by it alone, and nothing is changed by the cookie of a browser: a session does not go on by it.
+      // A token takes precedence over a cookie. Reading by cookie does not extend the session.
       const visit =
         request.method === 'GET' && request.headers.authorization === undefined
           ? await access.find(request, { isUse: false })
@@ -55,24 +55,24 @@ export async function openAccess(
     },
     access,
     async announce(address) {
-      const ways = [
+      const methods = [
         ...(oidc === null ? [] : ['OpenID Connect']),
         ...(configured === null ? [] : ['server.token']),
         ...((await hasToken(db, now())) ? ['tokens'] : []),
       ]
-      events.accessOpened({ address, signIn: ways.length === 0 ? 'none yet' : ways.join(', ') })
-      if (!isBeyond(server.host)) return
-      if (ways.length === 0) events.accessImpossible({ address })
+      events.accessOpened({ address, signIn: methods.length === 0 ? 'none yet' : methods.join(', ') })
+      if (!isPublic(server.host)) return
+      if (methods.length === 0) events.accessImpossible({ address })
       if (!isSecure) events.accessReadable({ address })
     },
     [Symbol.dispose]: () => attempts[Symbol.dispose](),
   }
 }
 
-/** Who may reach a process that serves no pages: callers with a token. */
+/** Opens what a process without the role api needs: it admits callers with a token only. */
 export async function openTokens(
   server: Config['server'],
-  { db, now, events }: { readonly db: Db; readonly now: () => Date; readonly events: Events },
+  { db, now, events }: AccessContext,
 ): Promise<Pick<OpenedAccess, 'hosts' | 'admit'> & Disposable> {
   const attempts = createAttempts(events)
   const checkToken = createTokenCheck({ db, now, configured: (await server.token?.read()) ?? null })
@@ -83,13 +83,13 @@ export async function openTokens(
   }
 }
 
-/** The names of the server; an address that stands for all of them is none. */
+/** The host names that requests may use. An address such as 0.0.0.0 is not a name. */
 function hostsOf({ host, hosts, publicUrl }: Config['server']): HostRules {
-  const isEvery = host === '0.0.0.0' || host === '::'
-  return { names: isEvery ? hosts : [host.includes(':') ? `[${host}]` : host, ...hosts], publicUrl }
+  const isWildcard = host === '0.0.0.0' || host === '::'
+  return { names: isWildcard ? hosts : [host.includes(':') ? `[${host}]` : host, ...hosts], publicUrl }
 }
 
-/** Whether other machines can reach what listens there. */
-function isBeyond(host: string): boolean {
+/** Whether other machines can reach this address. */
+function isPublic(host: string): boolean {
   return host !== 'localhost' && host !== '::1' && !host.startsWith('127.')
 }

@@ -18,7 +18,7 @@ type ProviderOptions = {
   readonly now: () => Date
 }
 
-/** What the browser keeps while a person is at the provider. */
+/** What the browser stores in a cookie while a person is at the provider. */
 const Journey = z.object({
   state: z.string(),
   nonce: z.string(),
@@ -32,14 +32,14 @@ type Claims = Readonly<Record<string, unknown>>
 
 const journeySeconds = 10 * 60
 const timeoutSeconds = 10
-const longestName = 191
+const maxNameLength = 191
 const again: NotSignedIn = {
   status: 400,
   trouble: 'This sign-in was not begun in this browser, or took longer than ten minutes. Begin again.',
 }
 const away: NotSignedIn = {
   status: 503,
-  trouble: 'The provider of identities cannot be reached now. Try again later, or sign in with a token.',
+  trouble: 'The identity provider cannot be reached now. Try again later, or sign in with a token.',
 }
 
 /** Signs people in by OpenID Connect: the authorization code flow, with PKCE, state and nonce. */
@@ -52,7 +52,7 @@ export function openProvider(
   const callback = new URL('/sign-in/callback', publicUrl)
   let discovered: Promise<Configuration> | null = null
 
-  /** Asks the provider once what it is; after a failure, the next person asks again. */
+  /** Discovers the provider once; after a failure, the next sign-in tries again. */
   const configuration = async (): Promise<Configuration> => {
     discovered ??= discover(settings).catch((error: unknown) => {
       discovered = null
@@ -85,7 +85,7 @@ export function openProvider(
           code_challenge_method: 'S256',
         })
       } catch (error) {
-        attempts.tell(request.ip, `provider of identities: ${reasonOf(error)}`)
+        attempts.log(request.ip, `identity provider: ${reasonOf(error)}`)
         return away
       }
     },
@@ -100,7 +100,7 @@ export function openProvider(
         const role = roleOf(claims[settings.rolesFrom], settings.roles)
         const name = nameOf(claims)
         if (role === null) {
-          attempts.tell(request.ip, 'none of the groups has a role')
+          attempts.log(request.ip, 'none of the groups has a role')
           const helps = 'Ask an admin of Rollcall for one.'
           return { status: 403, trouble: `You are ${name}, and none of your groups has a role here. ${helps}` }
         }
@@ -109,7 +109,7 @@ export function openProvider(
         await begin(request, reply, session)
         return { to: journey.to }
       } catch (error) {
-        return await refused(error, request.ip, attempts)
+        return await refusalFor(error, request.ip, attempts)
       }
     },
   }
@@ -120,12 +120,12 @@ async function discover({ issuer, clientId, clientSecret }: OidcConfig): Promise
   const isReadable = issuer.protocol === 'http:'
   return await oidc.discovery(issuer, clientId, undefined, oidc.ClientSecretBasic(await clientSecret.read()), {
     timeout: timeoutSeconds,
-    // The signature of what says who somebody is, is checked besides the connection that it came over.
+    // The signature of the ID token is verified in addition to TLS.
     execute: [oidc.enableNonRepudiationChecks, ...(isReadable ? [oidc.allowInsecureRequests] : [])],
   })
 }
 
-/** What the provider says of the person: in the ID token and, where the groups are not in it, in the user's information. */
+/** The claims of the ID token, and those of the UserInfo endpoint if the token has no groups. */
 async function claimsOf(
   provider: Configuration,
   url: URL,
@@ -141,41 +141,41 @@ async function claimsOf(
   return { ...(await oidc.fetchUserInfo(provider, tokens.access_token, claims.sub)), ...claims }
 }
 
-/** The highest role of the groups that a person is in; null: none of them has one. */
-function roleOf(said: unknown, roles: OidcConfig['roles']): Role | null {
-  const groups = [said].flat().filter((group) => typeof group === 'string')
+/** The highest role of the person's groups; null if none has a role. */
+function roleOf(claim: unknown, roles: OidcConfig['roles']): Role | null {
+  const groups = [claim].flat().filter((group) => typeof group === 'string')
   return groups.reduce<Role | null>((highest, group) => {
     const role = Object.hasOwn(roles, group) ? roles[group] : undefined
     return role !== undefined && (highest === null || mayDo(role, highest)) ? role : highest
   }, null)
 }
 
-/** By what the audit trail names the person. An address that the provider did not check can be that of another one. */
+/** The name of the person in the audit log. An unverified address may belong to somebody else and is not used. */
 function nameOf(claims: Claims & IDToken): string {
   const { email, email_verified: isChecked, preferred_username: username, name, sub } = claims as Claims
-  const said = [isChecked === false ? null : email, username, name, sub]
-  const texts = said.flatMap((text) =>
-    typeof text === 'string' ? [escapeText(text).trim().slice(0, longestName)] : [],
+  const candidates = [isChecked === false ? null : email, username, name, sub]
+  const texts = candidates.flatMap((text) =>
+    typeof text === 'string' ? [escapeText(text).trim().slice(0, maxNameLength)] : [],
   )
   return texts.find((text) => text !== '' && !isReservedName(text)) ?? `sub ${String(sub)}`
 }
 
-async function refused(error: unknown, address: string, attempts: Attempts): Promise<NotSignedIn> {
+async function refusalFor(error: unknown, address: string, attempts: Attempts): Promise<NotSignedIn> {
   const oidc = await import('openid-client')
   if (isAway(error)) {
-    attempts.tell(address, `provider of identities: ${reasonOf(error)}`)
+    attempts.log(address, `identity provider: ${reasonOf(error)}`)
     return away
   }
-  await attempts.failed(address, `provider of identities: ${reasonOf(error)}`)
+  await attempts.failed(address, `identity provider: ${reasonOf(error)}`)
   if (error instanceof oidc.AuthorizationResponseError)
-    return { status: 403, trouble: `The provider of identities did not let you in${codeOf(error.error)}.` }
-  const helps = 'Begin again. If it stays so, the log of the daemon says why.'
-  return { status: 401, trouble: `What the provider of identities said does not prove who you are. ${helps}` }
+    return { status: 403, trouble: `The identity provider did not let you in${codeOf(error.error)}.` }
+  const helps = 'Begin again. If it fails again, the log of the daemon says why.'
+  return { status: 401, trouble: `The response of the identity provider does not prove who you are. ${helps}` }
 }
 
-/** What a provider says by a word of the standard. Anybody can write the address that it stands in. */
-function codeOf(said: string): string {
-  return /^[a-z_]{1,40}$/.test(said) ? `: ${said}` : ''
+/** An error code of the standard. Anybody can write the callback address, so other texts are dropped. */
+function codeOf(code: string): string {
+  return /^[a-z_]{1,40}$/.test(code) ? `: ${code}` : ''
 }
 
 function isAway(error: unknown): boolean {
@@ -184,7 +184,7 @@ function isAway(error: unknown): boolean {
   return isTimeout || errorCode(error) === 'OAUTH_TIMEOUT' || errorCode(error) === 'OAUTH_RESPONSE_IS_NOT_CONFORM'
 }
 
-/** What is known of an error without what anybody wrote into it: its code, and the claim that it is about. */
+/** The code of an error and the claim it is about: its message may quote texts from outside. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const { cause } = error

@@ -2,8 +2,8 @@ import type { Caller } from '../../contract/control/access.ts'
 import { type Act, recordAuditEntry } from '../../store/audit/trail.ts'
 import type { Db } from '../../store/schema.ts'
 
-/** What a caller did that changes nothing: what it asked for, and whom or what that concerns. */
-type Deed = {
+/** An access to record: a refused operation, or personal values that were shown. */
+type AccessRecord = {
   readonly act: Extract<Act, 'access.refused' | 'values.seen'>
   readonly operation: string
   readonly connection?: string
@@ -12,24 +12,25 @@ type Deed = {
 }
 
 const minuteMs = 60_000
-/** Deeds that are remembered, of each store. With more in a minute, some are told twice. */
-const mostRemembered = 10_000
-const told = new WeakMap<Db, Map<string, number>>()
+/** Maximum number of accesses remembered for each store. With more in a minute, some are recorded twice. */
+const maxRemembered = 10_000
+/** When each access was recorded last. */
+const recordedAt = new WeakMap<Db, Map<string, number>>()
 
-/** Tells the audit trail of a deed; the same one of the same caller at most once a minute in each process, so that it is not flooded. */
+/** Records an access in the audit log, the same one of the same caller at most once a minute in each process. */
 export async function recordAccess(
   db: Db,
   { name, role, principal }: Caller,
-  { act, operation, connection, runId, identityId }: Deed,
+  { act, operation, connection, runId, identityId }: AccessRecord,
   now: Date,
 ): Promise<void> {
-  const known = told.get(db) ?? new Map<string, number>()
-  told.set(db, known)
+  const known = recordedAt.get(db) ?? new Map<string, number>()
+  recordedAt.set(db, known)
   const key = JSON.stringify([principal, name, act, operation, connection, runId, identityId])
-  // A time ahead of now comes from a clock that has been set back since.
+  // A negative age means that the clock was set back.
   const agoMs = now.getTime() - (known.get(key) ?? Number.NEGATIVE_INFINITY)
   if (agoMs >= 0 && agoMs < minuteMs) return
-  if (known.size >= mostRemembered) known.clear()
+  if (known.size >= maxRemembered) known.clear()
   const about = { connection: connection ?? null, ...(runId && { runId }), ...(identityId && { identityId }) }
   await recordAuditEntry(db, { act, ...about, by: name, details: { operation, role, principal }, now })
   known.set(key, now.getTime())

@@ -6,11 +6,12 @@ import { findToken, recordTokenUse } from '../../store/access/tokens.ts'
 import type { Db } from '../../store/schema.ts'
 import type { Attempts } from './attempts.ts'
 
-/** Who comes with a token, or why the token lets no one in. `tokenId` null: it is the one of the configuration. */
+/** The caller of a token, or why the token is refused. `tokenId` null: the token of the configuration. */
 type Admission =
   | { readonly caller: Caller; readonly tokenId: string | null; readonly expiresAt: Date | null }
   | { readonly refused: 'unknown' | 'expired' | 'revoked' }
 
+/** Checks a bearer token. */
 export type CheckToken = (text: string) => Promise<Admission>
 
 type TokenOptions = {
@@ -20,19 +21,19 @@ type TokenOptions = {
   readonly configured: string | null
 }
 
+/** The principal of callers and sessions with the configured token. */
 export const configuredPrincipal = 'token:server.token'
-/** Who comes with `server.token`. */
 const configuredCaller: Caller = { name: 'server.token', role: 'admin', via: 'token', principal: configuredPrincipal }
 
-/** Judges tokens: the one of the configuration, which needs no store, and those that were made. */
+/** Checks tokens: the configured one, which needs no store, and those made with "rollcall token create". */
 export function createTokenCheck({ db, now, configured }: TokenOptions): CheckToken {
   const expected = configured === null ? null : digest(configured)
   return async (text) => {
     if (expected !== null && timingSafeEqual(digest(text), expected))
       return { caller: configuredCaller, tokenId: null, expiresAt: null }
-    const shown = await findToken(db, text, now())
-    if (shown === null) return { refused: 'unknown' }
-    const { token, ended } = shown
+    const match = await findToken(db, text, now())
+    if (match === null) return { refused: 'unknown' }
+    const { token, ended } = match
     if (ended !== null) return { refused: ended }
     await recordTokenUse(db, token, now())
     const { id: tokenId, name, role, expiresAt } = token
@@ -40,7 +41,7 @@ export function createTokenCheck({ db, now, configured }: TokenOptions): CheckTo
   }
 }
 
-/** Lets those in who send a token. An address that has failed too often is not listened to until its minute is over. */
+/** Admits callers with a valid token. Throws a refusal: 401 for a wrong token, 429 for an address that failed too often. */
 export function admitByToken(checkToken: CheckToken, attempts: Attempts): (request: FastifyRequest) => Promise<Caller> {
   return async (request) => {
     await attempts.check(request.ip)

@@ -21,7 +21,7 @@ type AccessOptions = {
   readonly attempts: Attempts
 }
 
-/** Begins the session of somebody who has shown who they are. */
+/** Begins the session of a person who has proved who they are. */
 export type Begin = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -35,21 +35,21 @@ const refusals = {
   revoked: 'This token was revoked. Ask an admin for a new one.',
 } as const
 
-/** The cookies of the console, and the sessions behind them. */
+/** The sign-in and sign-out of the console: its cookies, and the sessions behind them. */
 export function createAccess(
   options: AccessOptions,
   openProvider: (begin: Begin, cookie: CookieSerializeOptions, names: CookieNames) => Provider | null = () => null,
 ): Access {
   const { db, now, limits, isSecure, hasConfigured, checkToken, attempts } = options
-  // Of such a name a browser takes a cookie from this very host alone, and over HTTPS alone.
+  // Browsers accept a cookie with this prefix only from this host and over HTTPS.
   const names = cookieNames(isSecure ? '__Host-' : '')
-  // Lax: a link in a message leads to its page. What changes something carries a token of its own, and comes from no other site.
+  // Lax: links in messages work. Forms that change something carry a token, which other sites do not have.
   const cookie: CookieSerializeOptions = { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure }
 
   const begin: Begin = async (request, reply, { expiresAt, ...session }) => {
-    const former = request.cookies[names.session]
+    const previous = request.cookies[names.session]
     const secret = await db.transaction().execute(async (tx) => {
-      if (former) await endSession(tx, former, now())
+      if (previous) await endSession(tx, previous, now())
       return await beginSession(tx, session, { limits, expiresAt, now: now() })
     })
     reply.setCookie(names.session, secret, cookie)
@@ -72,7 +72,7 @@ export function createAccess(
     provider,
     canSignIn: async () => hasConfigured || provider !== null || (await hasToken(db, now())),
     anonymousFormToken(reply) {
-      // Always a new one: the cookie that came may have been set by somebody else.
+      // Always a new one: the request's cookie may have been set by somebody else.
       const secret = newFormSecret()
       reply.setCookie(names.form, secret, { ...cookie, maxAge: formSeconds })
       return formTokenOf(secret)
@@ -80,7 +80,7 @@ export function createAccess(
     async signIn(request, reply): Promise<NotSignedIn | null> {
       const secret = request.cookies[names.form]
       checkFormToken(request, secret ? formTokenOf(secret) : null)
-      const tooMany = await waiting(attempts, request.ip)
+      const tooMany = await tooManyAttempts(attempts, request.ip)
       if (tooMany) return tooMany
       const admission = await checkToken(field(request, 'access').trim())
       if ('refused' in admission) {
@@ -104,14 +104,15 @@ export function createAccess(
   }
 }
 
+/** The names of the console's cookies. */
 export type CookieNames = { readonly session: string; readonly form: string; readonly provider: string }
 
 function cookieNames(prefix: string): CookieNames {
   return { session: `${prefix}rollcall`, form: `${prefix}rollcall_sign_in`, provider: `${prefix}rollcall_provider` }
 }
 
-/** What an address is told that has failed too often; null: it may try. */
-async function waiting(attempts: Attempts, address: string): Promise<NotSignedIn | null> {
+/** The response to an address that failed too often; null if it may try. */
+async function tooManyAttempts(attempts: Attempts, address: string): Promise<NotSignedIn | null> {
   try {
     await attempts.check(address)
     return null
