@@ -23,7 +23,7 @@ describe.each(sizes)('$size', ({ hasServer, hasRedis }) => {
   test('while the daemon runs, the store is backed up and put back, and nobody who left since is brought back', async () => {
     await using place = hasServer ? await postgresPlace() : null
     const { key, client } = await host.tenant()
-    await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: !hasServer })
+    await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: !hasServer, isEmbedded: true })
     await at.configure({
       ...(place && { database: place.at }),
       ...(hasRedis && { queue: await redisUrl() }),
@@ -60,7 +60,7 @@ describe.each(sizes)('$size', ({ hasServer, hasRedis }) => {
 test('an embedded store that is moved to PostgreSQL goes on there, and refuses to be opened where it was', async () => {
   await using place = await emptyPostgresPlace()
   const { key } = await host.tenant()
-  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
+  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true, isEmbedded: true })
   await at.hrSays(staff(5))
   const { document: run } = await at.json<{ id: string }>('sync')
   await writeFile(join(at.folder, 'target'), place.at)
@@ -87,7 +87,7 @@ test('a damaged store is refused, put aside, and put back from a backup without 
   tags: ['full'],
 }, async () => {
   const { key } = await host.tenant()
-  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
+  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true, isEmbedded: true })
   const file = join(at.folder, 'rollcall.backup')
   const store = join(at.dataDir, 'store')
   await at.hrSays(staff(3))

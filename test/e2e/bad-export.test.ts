@@ -27,7 +27,7 @@ let tenant: Awaited<ReturnType<Host['tenant']>>
 beforeAll(async () => {
   host = await startHost()
   tenant = await host.tenant()
-  work = await openWorkplace({ baseUrl: host.platform.baseUrl, key: tenant.key }, { hasStore: true })
+  work = await openWorkplace({ baseUrl: host.platform.baseUrl, key: tenant.key }, { hasStore: true, isEmbedded: true })
   // The first command makes the database, which takes more than all that follow.
   await work.run('status')
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`

@@ -300,14 +300,15 @@ test.each([
 })
 
 test('a folder that another process holds ends with 75 and its pid', async () => {
-  await work.configure()
-  await using daemon = work.start('serve')
+  const { baseUrl } = host.platform
+  await using locked = await openWorkplace({ baseUrl, key: tenant.key }, { hasStore: true, isEmbedded: true })
+  await using daemon = locked.start('serve')
   await daemon.says('daemon.started')
   // Without its address nobody can ask the daemon, and the folder stays locked.
-  await rm(join(work.folder, 'data', 'daemon.json'), { force: true })
+  await rm(join(locked.folder, 'data', 'daemon.json'), { force: true })
 
-  const { exit, line } = await refused('sync')
+  const { exit, stderr } = await locked.run('sync')
 
   expect(exit).toBe(75)
-  expect(line).toContain(String(daemon.child.pid))
+  expect(stderr).toContain(String(daemon.child.pid))
 })

@@ -221,6 +221,7 @@ if (typeof compose !== 'string') {
     })
 
     test('goes on with a delivery when one of three workers is killed in its middle', {
+      tags: ['full'],
       timeout: testLimitMs,
     }, async () => {
       await project.compose('up', '--detach', '--no-recreate', '--scale', 'worker=3')
@@ -235,6 +236,7 @@ if (typeof compose !== 'string') {
     })
 
     test('comes back by itself when all its processes die in the middle of a delivery, and nobody is lost', {
+      tags: ['full'],
       timeout: testLimitMs,
     }, async () => {
       // The one that was killed on purpose, too.
@@ -275,6 +277,7 @@ if (typeof compose !== 'string') {
     })
 
     test('holds an export that was cut short, until a second person approves it in the browser', {
+      tags: ['full'],
       timeout: testLimitMs,
     }, async () => {
       const missing = staff.slice(-400)

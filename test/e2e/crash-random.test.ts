@@ -7,7 +7,7 @@ import { isFull } from '../helpers/tier.ts'
 import { tell } from '../helpers/tried.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
-const kills = Number(process.env.ROLLCALL_CRASHES ?? (isFull ? 200 : 20))
+const kills = Number(process.env.ROLLCALL_CRASHES ?? (isFull ? 200 : 8))
 const seed = process.env.ROLLCALL_SEED ?? '1'
 
 const redisDatabase = 8

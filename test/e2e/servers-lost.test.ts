@@ -7,7 +7,7 @@ import { type Gate, inFlight, openSite, type Site, type SiteDaemon, until } from
 import { isFull } from '../helpers/tier.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
-const headcount = isFull ? 20_000 : 5_000
+const headcount = isFull ? 20_000 : 2_500
 const batchSize = isFull ? 400 : 100
 /** So many batches are through when something happens. */
 const middle = 15

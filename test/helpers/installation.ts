@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openWorkplace, type Workplace } from './workplace.ts'
+import { openWorkplace, type StoreOptions, type Workplace } from './workplace.ts'
 import { type HrPerson, headers } from './world.ts'
 
 /** A workplace whose export has the columns of the world's HR system. */
@@ -18,7 +18,7 @@ const mapping =
 /** Makes an installation that feeds the platform at `baseUrl`. It listens on a free port when it serves. */
 export async function install(
   platform: { baseUrl: string; key: string; database?: string; queue?: string },
-  options: { readonly hasStore?: boolean } = {},
+  options: StoreOptions = {},
 ): Promise<Installation> {
   const work = await openWorkplace({ ...platform, source: mapping }, options)
   return {

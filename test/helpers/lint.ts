@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { createLint } from '../../src/identity/lint/lint.ts'
-import type { Reject, Observation } from '../../src/identity/record.ts'
-import { reject, observation } from './records.ts'
+import type { Observation, Reject } from '../../src/identity/record.ts'
+import { observation, reject } from './records.ts'
 
 export const columns = {
   identityId: 'Worker ID',

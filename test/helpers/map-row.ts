@@ -1,6 +1,6 @@
 import { compileMapping, Mapping } from '../../src/identity/mapping/mapping.ts'
 import type { MappableRow } from '../../src/identity/mapping/rows.ts'
-import type { Reject, Observation } from '../../src/identity/record.ts'
+import type { Observation, Reject } from '../../src/identity/record.ts'
 
 type Around = {
   readonly fault?: NonNullable<MappableRow['fault']>

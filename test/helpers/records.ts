@@ -1,5 +1,5 @@
 import type { PlanContext } from '../../src/identity/decide/decide.ts'
-import type { IdentityRecord, Reject, RosterEntry, Observation } from '../../src/identity/record.ts'
+import type { IdentityRecord, Observation, Reject, RosterEntry } from '../../src/identity/record.ts'
 
 /** A person as the platform wants it; employed unless said otherwise. */
 export function record(identityId: string, fields: Partial<IdentityRecord> = {}): IdentityRecord {

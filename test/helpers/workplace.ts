@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { call } from './called.ts'
 import { type Ended, type Running, startCommand } from './cli.ts'
+import { postgresPlace } from './servers/databases.ts'
 import { storeFolder } from './servers/provided.ts'
+import { isFull } from './tier.ts'
 
 /** A folder as an operator has it: a configuration, a key, exports, a data folder. Disposing ends what was started there. */
 export type Workplace = AsyncDisposable & {
@@ -34,15 +36,24 @@ export type WorkplaceOptions = {
   readonly connection?: string
 }
 
-/** With `hasStore`, the data folder holds the embedded store of a first start, which takes a second or two of computing to make. */
+/** The store of a workplace before its first command. Without one, the first command makes an embedded store, which takes seconds. */
+export type StoreOptions = {
+  /** The workplace has the store of a first start: a PostgreSQL database of its own, and in the full form an embedded one. */
+  readonly hasStore?: boolean
+  /** The store is embedded in either form, because the test is about that. */
+  readonly isEmbedded?: boolean
+}
+
+/** Opens a workplace in a folder of its own. */
 export async function openWorkplace(
   defaults: WorkplaceOptions,
-  { hasStore = false }: { readonly hasStore?: boolean } = {},
+  { hasStore = false, isEmbedded = isFull }: StoreOptions = {},
 ): Promise<Workplace> {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   const configFile = join(folder, 'rollcall.yaml')
   await mkdir(join(folder, 'exports'))
-  if (hasStore) await cp(await storeFolder(), join(folder, 'data', 'store'), { recursive: true })
+  if (hasStore && isEmbedded) await cp(await storeFolder(), join(folder, 'data', 'store'), { recursive: true })
+  const own = hasStore && !isEmbedded ? await postgresPlace() : null
   const started: Running[] = []
   let minute = 0
 
@@ -54,7 +65,7 @@ export async function openWorkplace(
         baseUrl,
         key = '',
         target = '{ name: Acme HRIS }',
-        database,
+        database = own?.at,
         queue,
         path,
         source = 'preset: generic',
@@ -74,13 +85,14 @@ export async function openWorkplace(
   baseUrl: ${baseUrl}
   apiKey: \${file:key}
   requestsPerMinute: 100000
-${database ? 'database: ${file:database}\n' : ''}${queue ? 'queue: ${file:queue}\n' : ''}dataDir: ./data
+dataDir: ./data
 server: { host: 127.0.0.1, port: 0${server} }
 ${extra}connections:
   acme:
     target: ${target}
     source: { type: csv, path: '${path ?? 'exports/*.csv'}', mode: snapshot, complete: { quietSeconds: 0 }, ${source} }
-${connection}${connection.includes('verify:') ? '' : '\n    verify: never\n'}`,
+${connection}${connection.includes('verify:') ? '' : '\n    verify: never\n'}
+${database ? 'database: ${file:database}\n' : ''}${queue ? 'queue: ${file:queue}\n' : ''}`,
       )
     },
     async drop(name, content) {
@@ -107,6 +119,7 @@ ${connection}${connection.includes('verify:') ? '' : '\n    verify: never\n'}`,
     },
     async [Symbol.asyncDispose]() {
       for (const running of started) await running[Symbol.asyncDispose]()
+      await own?.[Symbol.asyncDispose]()
       await rm(folder, { recursive: true, force: true })
     },
   }

@@ -22,7 +22,7 @@ import type {
   WebhookFeed,
 } from '../../src/sync/context/context.ts'
 import { createRateLimiter } from '../../src/sync/rate-limit/rate-limiter.ts'
-import { verifyPeopleInDoubt, requestRun, sweep, syncWorkers } from '../../src/sync/sync.ts'
+import { requestRun, sweep, syncWorkers, verifyPeopleInDoubt } from '../../src/sync/sync.ts'
 import { createEvents } from '../../src/telemetry/events.ts'
 import { noTraces } from '../../src/telemetry/traces.ts'
 import { postgresPlace } from './servers/databases.ts'

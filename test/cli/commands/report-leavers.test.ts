@@ -95,7 +95,7 @@ test('the script in the pack is short, and shares no code with the rest', async 
 
 test('a report is for its owner alone, also where others could read the file before', async () => {
   const { key } = await host.tenant()
-  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
+  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true, isEmbedded: true })
   const file = join(at.dataDir, 'report.csv')
   await writeFile(file, 'old', { mode: 0o644 })
 

@@ -5,6 +5,7 @@ import type { Ended } from '../../helpers/cli.ts'
 import { faults } from '../../helpers/faults/faults.ts'
 import { type Fault, pass, type Seen, startFaultProxy } from '../../helpers/faults/proxy.ts'
 import { install } from '../../helpers/installation.ts'
+import type { StoreOptions } from '../../helpers/workplace.ts'
 import { type Host, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
 const people = 30
@@ -17,9 +18,9 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-async function open() {
+async function open(store: StoreOptions = {}) {
   const { key, client } = await host.tenant()
-  return { client, at: await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true }) }
+  return { client, at: await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true, ...store }) }
 }
 
 /** A daemon in the middle of a delivery, whose requests fare as `fate` says, and how to go on once they fare well again. */
@@ -158,7 +159,7 @@ test('commands go through the daemon that runs', async () => {
 })
 
 test('a second daemon on the same folder ends with 75 and the pid of the first', async () => {
-  const { at } = await open()
+  const { at } = await open({ isEmbedded: true })
   await using _place = at
   const first = at.start('serve')
   await first.says('daemon.started')

@@ -50,7 +50,7 @@ async function announce(installation: Installation, socket: string): Promise<voi
 
 let at: Installation
 beforeAll(async () => {
-  at = await install(nowhere, { hasStore: true })
+  at = await install(nowhere, { hasStore: true, isEmbedded: true })
 })
 afterAll(() => at[Symbol.asyncDispose]())
 
@@ -72,7 +72,7 @@ test('a daemon that was killed is not found, though its socket is left, and the 
 })
 
 test('a daemon is looked for with a question that it answers without a look into its store', async () => {
-  await using place = await install(nowhere, { hasStore: true })
+  await using place = await install(nowhere, { hasStore: true, isEmbedded: true })
   await using daemon = startImpostor()
   const socket = await listenLocally(place.dataDir, (path) => listening(daemon.server, path))
   await announce(place, socket)
@@ -84,7 +84,7 @@ test('a daemon is looked for with a question that it answers without a look into
 })
 
 test('what holds the port of the configuration is sent nothing, by any command', async () => {
-  await using place = await install(nowhere, { hasStore: true })
+  await using place = await install(nowhere, { hasStore: true, isEmbedded: true })
   await using impostor = startImpostor()
   const port = await freePort()
   await listening(impostor.server, port)
@@ -121,7 +121,7 @@ test.each([
     /is no socket/,
   ],
 ])('a socket %s is not trusted, and is sent nothing', async (_case, spoil, expected) => {
-  await using place = await install(nowhere, { hasStore: true })
+  await using place = await install(nowhere, { hasStore: true, isEmbedded: true })
   await using impostor = startImpostor()
   const socket = await listenLocally(place.dataDir, (path) => listening(impostor.server, path))
   await announce(place, socket)

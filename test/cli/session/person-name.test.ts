@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { plain } from '../../../src/cli/render/text.ts'
 import type { Control } from '../../../src/cli/session/control-client.ts'
-import { resolvePersonInSource, requirePerson } from '../../../src/cli/session/person-name.ts'
+import { requirePerson, resolvePersonInSource } from '../../../src/cli/session/person-name.ts'
 import type { Session } from '../../../src/cli/session/session.ts'
 import { peopleOperations } from '../../../src/contract/control/people.ts'
 import { peopleHandlers } from '../../../src/daemon/control/people.ts'

@@ -1,7 +1,7 @@
 import { noPeople, type PeopleCounts, peopleLimits } from '../../../src/identity/guards/facts.ts'
 import { judge } from '../../../src/identity/guards/judge.ts'
 import { Guards, otherFieldsOf } from '../../../src/identity/guards/limits.ts'
-import type { Reject, Observation } from '../../../src/identity/record.ts'
+import type { Observation, Reject } from '../../../src/identity/record.ts'
 import { createDice, type Dice } from '../dice.ts'
 import { planRows } from '../model/plan.ts'
 import { applyPlan, type Roster } from '../model/roster.ts'

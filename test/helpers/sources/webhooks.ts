@@ -1,5 +1,5 @@
-import { WebhookRecipe as Recipe, type WebhookRecipe } from '../../../src/connectors/webhook/recipe.ts'
 import { namedRecipe, type RecipeName } from '../../../src/connectors/webhook/named-recipes.ts'
+import { WebhookRecipe as Recipe, type WebhookRecipe } from '../../../src/connectors/webhook/recipe.ts'
 import { signWebhook } from '../../../src/connectors/webhook/sign.ts'
 import { verifyWebhook, type WebhookRequest } from '../../../src/connectors/webhook/verify.ts'
 
