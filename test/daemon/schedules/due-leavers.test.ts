@@ -55,7 +55,12 @@ test('without a daemon, a command waits for the leaving dates that are due, also
   const { signal } = new AbortController()
   const control = localControl(controlContext(assembly, { daemon: null, signal }))
   const results: unknown[] = []
-  const output = { quiet: true, json: true, result: (document: unknown) => results.push(document), note: () => {} }
+  const output = {
+    quiet: true,
+    json: true,
+    printResult: (document: unknown) => results.push(document),
+    printMessage: () => {},
+  }
   const session = { config, control, output, signal } as unknown as Session
   const restedBefore = await restingRunIds(session, 'acme')
   const run = await control.startRun({ params: { connection: 'acme' }, body: {} })
