@@ -51,7 +51,7 @@ async function openPeople() {
     if (!found) throw new Failure('not_found', `nobody with the key "${params.identityId}" is known`)
     return params
   }
-  const output = { json: false, note: () => undefined, paint: plain }
+  const output = { json: false, printMessage: () => undefined, paint: plain }
   const session = {
     config: { connections },
     control: { ...calls, getPerson } as unknown as Control,
