@@ -108,7 +108,7 @@ export async function openStory(host: Host, size: Size, { server = '' }: { serve
   const proxy = opening.use(await startFaultProxy({ target: host.platform.baseUrl }))
   const place = await size.open(opening)
   const settings = { baseUrl: proxy.baseUrl, key, ...place }
-  const work = opening.use(await install(settings, { hasStore: place.database === undefined }))
+  const work = opening.use(await install(settings, { hasStore: place.database === undefined, isEmbedded: true }))
   await work.configure({ connection, server })
   const hr = createHr(staff)
   const clerks = createClerks(hr)
