@@ -114,7 +114,7 @@ async function block(
 async function unblock(ctx: SyncContext, { connection, runId }: ClaimedDelivery): Promise<void> {
   const { db } = ctx.store
   if (!(await unblockConnection(db, connection))) return
-  ctx.events.connectionResumed({ connection })
+  ctx.events.connectionRecovered({ connection })
   if ((await makeDueNow(db, { connection, now: ctx.now() })) > 0) await enqueueDeliveries(ctx, runId)
 }
 

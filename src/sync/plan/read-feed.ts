@@ -91,7 +91,7 @@ function sourceOf({ source, textBytes, cellBytes }: Reading): RunSource | null {
   const unpacked = textBytes?.() ?? source.bytes
   return {
     ...source,
-    textBytes: unpacked === source.bytes ? undefined : unpacked,
-    cellBytes: cellBytes?.(),
+    ...(unpacked !== source.bytes && { textBytes: unpacked }),
+    ...(cellBytes && { cellBytes: cellBytes() }),
   }
 }

@@ -11,7 +11,7 @@ import { getRun, listRuns, type Run } from '../../../src/store/runs/runs.ts'
 import { decidePage } from '../../../src/sync/plan/decide-people.ts'
 import { splitPlan } from '../../../src/sync/plan/split-plan.ts'
 import { memoryStage } from '../../../src/sync/plan/stage.ts'
-import { approveRun, cancelRun, classValue, rejectRun, requestRun } from '../../../src/sync/sync.ts'
+import { approveRun, cancelRun, classifyValue, rejectRun, requestRun } from '../../../src/sync/sync.ts'
 import { type HrEvent, heldRun, later, receive, terminated, updated, webhookFeed } from '../../helpers/events.ts'
 import { entry, nightly, observation } from '../../helpers/records.ts'
 import { databases } from '../../helpers/servers/databases.ts'
@@ -434,7 +434,7 @@ describe.each(databases)('on $name', ({ place }) => {
     await later(world, 6)
     const before = [await person('E0003'), await person('E0004')]
     const [unclassed] = await listEvents(world.sync.store.db, { connection: 'acme' })
-    await classValue(world.sync, { connection: 'acme', value: 'exited', meaning: 'left', by: 'ops' })
+    await classifyValue(world.sync, { connection: 'acme', value: 'exited', meaning: 'left', by: 'ops' })
     await retryEvents(world.sync.store.db, { connection: 'acme' })
     await later(world, 6)
 
