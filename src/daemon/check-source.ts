@@ -122,7 +122,7 @@ async function previewSource(
   const mapping = withClassified(feed.mapping, facts.classified)
   const about = { now: now(), signal, guards: connection.guards }
   const preview = await summarizeReading(opened, { ...feed, mapping }, about).finally(() => opened.close?.())
-  const { missing, rows, records, rejected, incomplete, left: leavers } = preview
+  const { missing, rows, records, rejected, incomplete, leavers } = preview
   if (missing.length > 0) throw new Failure('source_unreadable', `${source.name}: ${missing.join('; ')}`)
   const noRecords = `${source.name}: none of ${pluralize(rows, 'row')} became a record`
   return {

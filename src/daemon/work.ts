@@ -8,7 +8,7 @@ import { formerRows } from '../store/runs/claims.ts'
 import type { Platform } from '../sync/context/context.ts'
 import {
   verifyPeopleInDoubt,
-  readBackLeavers,
+  verifyLeavers,
   requestEventRuns,
   type SyncContext,
   sweep,
@@ -88,7 +88,7 @@ function startSchedulerTasks({ sync, config }: Assembly): AsyncDisposable {
       verifyPeopleInDoubt(sync, { connections, repairs: 'by a run', signal }),
     ),
   )
-  tasks.use(regularly(sync, 'leavers', leaversMs, () => readBackLeavers(sync, { connections, signal })))
+  tasks.use(regularly(sync, 'leavers', leaversMs, () => verifyLeavers(sync, { connections, signal })))
   tasks.defer(() => stopping.abort())
   if ([...sync.connections.values()].some(({ feeds }) => feeds.webhook)) {
     tasks.use(regularly(sync, 'event-runs', eventRunsMs, () => requestEventRuns(sync)))

@@ -7,14 +7,14 @@ export type { SyncContext } from './context/context.ts'
 export { enqueueDue } from './context/enqueue.ts'
 export { lookUpTarget } from './target/target.ts'
 export { mainFeed } from './plan/feeds.ts'
-export { type PlanDocument, planDryRun as planOnly } from './plan/dry-run.ts'
-export { planPersonDryRun as planPerson } from './plan/plan-person.ts'
-export { type Preview, planReading } from './plan/plan-reading.ts'
+export { type PlanDocument, planDryRun } from './plan/dry-run.ts'
+export { planPersonDryRun } from './plan/dry-run-person.ts'
+export { type Preview, planReading } from './plan/preview-plan.ts'
 export { approveRun, hasMovedBasis, rejectRun } from './requests/approvals.ts'
 export { requestPerson } from './requests/person-runs.ts'
 export {
   cancelRun,
-  classifyValue as classValue,
+  classifyValue,
   requestRun,
   restorePerson,
   retractPerson,
@@ -25,7 +25,7 @@ export { requestSeparation } from './requests/separations.ts'
 export { requestDueRuns } from './run/due-runs.ts'
 export { requestEventRuns } from './run/event-runs.ts'
 export { sweep } from './run/sweep.ts'
-export { verifyLeavers as readBackLeavers } from './verify/leavers.ts'
+export { verifyLeavers } from './verify/leavers.ts'
 export { verifyPeopleInDoubt } from './verify/in-doubt.ts'
 
 /** What the queue's jobs do. */

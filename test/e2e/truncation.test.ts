@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Failure } from '../../src/errors.ts'
 import type { Change } from '../../src/identity/change.ts'
-import { planOnly, requestRun } from '../../src/sync/sync.ts'
+import { planDryRun, requestRun } from '../../src/sync/sync.ts'
 import { type ExportFolder, exportFolder } from '../helpers/sources/exports.ts'
 import { connectorFor, type FolderSettings } from '../helpers/sources/folder-source.ts'
 import { isFull } from '../helpers/tier.ts'
@@ -69,7 +69,7 @@ async function accepting({ accepted, settings = {} }: Before) {
   async function planOf(bytes: Buffer): Promise<Planned> {
     await folder.write('people.csv', bytes, { modifiedAt: new Date('2026-11-20T01:00:00Z') })
     try {
-      const { guards, changes } = await planOnly(world.sync, 'acme', new AbortController().signal)
+      const { guards, changes } = await planDryRun(world.sync, 'acme', new AbortController().signal)
       const isHeld = guards.some(({ ok }) => !ok)
       return { kind: isHeld ? 'held' : 'passes', changes: changes.map(({ change }) => change) }
     } catch (error) {

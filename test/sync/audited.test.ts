@@ -4,7 +4,7 @@ import type { Db } from '../../src/store/schema.ts'
 import {
   approveRun,
   cancelRun,
-  classValue,
+  classifyValue,
   rejectRun,
   requestRun,
   restorePerson,
@@ -48,7 +48,7 @@ test('each act of a person is in the audit trail with its run, person, digest an
   await world.drain()
   const restored = await restorePerson(world.sync, { ...acme, identityId: 'E0040' })
   await cancelRun(world.sync, { runId: restored.id, by })
-  await classValue(world.sync, { ...acme, value: 'Sabbatical', meaning: 'employed' })
+  await classifyValue(world.sync, { ...acme, value: 'Sabbatical', meaning: 'employed' })
   const third = await requestRun(world.sync, { ...acme, trigger: 'operator', options: { full: true } })
   await db
     .updateTable('connections')

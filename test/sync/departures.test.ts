@@ -5,7 +5,7 @@ import { listLeavers } from '../../src/store/leavers/list.ts'
 import { stagedChanges } from '../../src/store/plans/plans.ts'
 import { listBlockedPeople } from '../../src/store/rejects/blocked-people.ts'
 import { listRuns, type Run } from '../../src/store/runs/runs.ts'
-import { approveRun, classValue, requestDueRuns, restorePerson, retractPerson } from '../../src/sync/sync.ts'
+import { approveRun, classifyValue, requestDueRuns, restorePerson, retractPerson } from '../../src/sync/sync.ts'
 import { later, receive, terminated, webhookFeed } from '../helpers/events.ts'
 import { type Act, type Day, day, untidyHr } from '../helpers/model/untidy.ts'
 import { isFull } from '../helpers/tier.ts'
@@ -61,7 +61,7 @@ async function named(world: World): Promise<Set<string>> {
 /** Somebody classes what is unlisted and approves what is held, until nothing is. */
 async function decideAll(world: World, unlisted: readonly string[]): Promise<void> {
   for (const value of unlisted) {
-    await classValue(world.sync, { connection: 'acme', value, meaning: 'employed', by: 'ops' })
+    await classifyValue(world.sync, { connection: 'acme', value, meaning: 'employed', by: 'ops' })
   }
   for (let held = await heldRuns(world); held.length > 0; held = await heldRuns(world)) {
     for (const { id } of held) await approve(world, id)

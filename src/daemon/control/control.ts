@@ -38,7 +38,7 @@ import { holdBackOf } from '../../sync/requests/hold-backs.ts'
 import {
   approveRun,
   cancelRun,
-  classValue,
+  classifyValue,
   hasMovedBasis,
   rejectRun,
   requestPerson,
@@ -341,7 +341,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   async classValue(ctx, { params: { connection }, body: { value, as } }) {
     requireConnection(ctx, connection)
     const { by } = ctx.actor
-    return { status: 200, body: classedView(await classValue(ctx.sync, { connection, value, meaning: as, by })) }
+    return { status: 200, body: classedView(await classifyValue(ctx.sync, { connection, value, meaning: as, by })) }
   },
 
   async listEvents(ctx, { params: { connection }, query: { state, order, after, limit } }) {

@@ -17,8 +17,8 @@ export const planHandlers: Handlers<typeof planOperations, PlanningContext> = {
 
   async planPerson(ctx, { params: { connection }, query, body: { person } }) {
     requireConnection(ctx, connection)
-    const { planPersonDryRun: planPerson } = await import('../../sync/plan/plan-person.ts')
-    const { also: _, ...plan } = await planPerson(ctx.sync, { connection, person, signal: ctx.signal })
+    const { planPersonDryRun } = await import('../../sync/plan/dry-run-person.ts')
+    const { also: _, ...plan } = await planPersonDryRun(ctx.sync, { connection, person, signal: ctx.signal })
     return { status: 200, body: { ...planView(plan, query), person: personAccountView(plan.person, null, query) } }
   },
 }

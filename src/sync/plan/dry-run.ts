@@ -7,8 +7,10 @@ import { requireConnection, type SyncConnection, type SyncContext } from '../con
 import { mainFeed, type OpenedFeed, openFeed, openLinked } from './feeds.ts'
 import { keptPlan } from './kept-plan.ts'
 import { linkedConnections } from './linked.ts'
-import { preparePlan } from './prepare.ts'
-import { memoryStage } from './stage.ts'
+import { planEvents } from './plan-events.ts'
+import { planExport } from './plan-export.ts'
+import { allChanges, memoryStage } from './stage.ts'
+import type { PreparedPlan } from './summarize-plan.ts'
 
 /** A plan to look at. */
 export type PlanDocument = {
@@ -36,54 +38,61 @@ export type PlanDocument = {
   readonly also?: readonly PlanDocument[]
 }
 
-/** What a run would do now: reads the source and the roster, stores nothing and sends nothing. */
+/** What a run would do now: reads the source and the roster, stores nothing and sends nothing. Linked connections are planned too. */
 export async function planDryRun(ctx: SyncContext, name: string, signal: AbortSignal): Promise<PlanDocument> {
   const connection = requireConnection(ctx, name)
   const linked = linkedConnections(ctx, name)
-  for (const one of [...linked, connection]) await ensureConnection(ctx.store.db, one.name)
+  for (const each of [...linked, connection]) await ensureConnection(ctx.store.db, each.name)
   const fetched = await openFeed(ctx, connection, { name: mainFeed(connection), claim: null, signal })
   try {
-    const plan = await planFrom(ctx, connection, { feed: fetched, signal })
+    const plan = await planFeed(ctx, connection, { feed: fetched, signal })
     if (linked.length === 0) return plan
     const also: PlanDocument[] = []
-    for (const one of linked) also.push(await planLinked(ctx, one, { fetched, signal }))
+    for (const each of linked) also.push(await planLinked(ctx, each, { fetched, signal }))
     return { ...plan, also }
   } finally {
     await fetched.reading.close?.()
   }
 }
 
+type LinkedInput = { readonly fetched: OpenedFeed; readonly signal: AbortSignal }
+
 async function planLinked(
   ctx: SyncContext,
   connection: SyncConnection,
-  { fetched, signal }: { fetched: OpenedFeed; signal: AbortSignal },
+  { fetched, signal }: LinkedInput,
 ): Promise<PlanDocument> {
   const feed = await openLinked(ctx, connection, { fetched, claim: null, signal })
-  return await planFrom(ctx, connection, { feed, signal }).finally(() => feed.reading.close?.())
+  return await planFeed(ctx, connection, { feed, signal }).finally(() => feed.reading.close?.())
 }
 
-async function planFrom(
+type FeedInput = { readonly feed: OpenedFeed; readonly signal: AbortSignal }
+
+async function planFeed(
   ctx: SyncContext,
   connection: SyncConnection,
-  { feed, signal }: { feed: OpenedFeed; signal: AbortSignal },
+  { feed, signal }: FeedInput,
 ): Promise<PlanDocument> {
-  const made = await keptPlan(ctx, connection)
+  const origin = await keptPlan(ctx, connection)
   const stage = memoryStage()
-  const prepared = await preparePlan(ctx, connection, {
-    feed,
-    stage,
-    everybody: false,
-    splits: null,
-    sparing: {
-      leaving: null,
-      onWhole: () => {},
-    },
-    signal,
-    onProgress: () => {},
-  })
-  const { heldPart: _, standing: __, pairs: ___, known: ____, header: _____, index: ______, ...plan } = prepared
-  const changes: StagedChange[] = []
-  for await (const staged of stage.changes()) changes.push(...staged)
-  const kept = { ...made, digest: plan.digest, version: plan.source?.version ?? null }
-  return { connection: connection.name, ...plan, kept, changes }
+  const changeFilter = { saveIndex: null, onWholeRead: () => {} }
+  const plan =
+    feed.name === 'webhook'
+      ? await planEvents(ctx, connection, { feed, stage, split: null, signal })
+      : await planExport(ctx, connection, { feed, stage, changeFilter, signal })
+  const kept = { ...origin, digest: plan.digest, version: plan.source?.version ?? null }
+  return { connection: connection.name, ...withoutStored(plan), kept, changes: await allChanges(stage) }
+}
+
+/** The plan without what only the store of a run needs. */
+export function withoutStored({
+  heldPart: _,
+  standing: __,
+  pairs: ___,
+  known: ____,
+  header: _____,
+  index: ______,
+  ...plan
+}: PreparedPlan) {
+  return plan
 }

@@ -14,102 +14,103 @@ import { countRecentlyPassed, usualOf } from '../../store/runs/recently-passed.t
 import type { FeedName } from '../../store/runs/runs.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
 import type { SyncConnection } from '../context/context.ts'
-import type { BeforeReading } from './before-reading.ts'
-import type { PersonWatch } from './watch-person.ts'
+import type { PlanInputs } from './plan-inputs.ts'
 
-/** What an export says night after night. An event that cannot be understood is kept by itself with its reason, and stops no other. */
-const ofRowsThatStand: ReadonlySet<string> = new Set(['rejectedRows', 'unlistedValues'])
+/** Guards about faults that an export repeats every night. An event with a fault is kept with its reason and stops no other event. */
+const exportFaultGuards: ReadonlySet<string> = new Set(['rejectedRows', 'unlistedValues'])
 
 /** What is known of a source once it was read to its end and everybody is decided about. */
-export type WasRead = {
+export type ReadOutcome = {
   readonly decider: Decider
   /** How many rows there were. */
   readonly rows: number
   /** null: there was nothing new to read. */
   readonly source: RunSource | null
-  /** The mapped names that it had; null where its rows do not say. */
+  /** The mapped fields that the source has; null if its rows do not tell. */
   readonly fields: readonly string[] | null
   /** How many people are known, and employed, before the plan. */
   readonly known: Awaited<ReturnType<typeof headcount>>
-  /** Nobody was known yet. */
+  /** The roster was empty. */
   readonly isFirst: boolean
-  readonly only?: PersonWatch
   readonly now: Date
 }
 
-/** What the guards say of a plan, and the people who seem to have got a new key. */
-export type Judged = { readonly verdicts: readonly Verdict[]; readonly pairs: readonly KeyChangeCandidate[] }
-
-/** Judges a plan whose people are all decided about. */
-export async function judgePlan(
-  db: Db,
-  connection: SyncConnection,
-  before: BeforeReading,
-  read: WasRead,
-): Promise<Judged> {
-  const { decider, only } = read
-  const isMeant = ({ former, identityId }: KeyChangeCandidate) =>
-    !only || only.isAsked(former) || only.isAsked(identityId)
-  const pairs = (await pairsIn(db, connection.name, decider)).filter(isMeant)
-  const facts = await factsOf(db, connection.name, { before, read, pairs })
-  const isOfEvents = before.feed.name === 'webhook'
-  const judged = judge(facts, connection.guards).filter(({ name }) => !isOfEvents || !ofRowsThatStand.has(name))
-  return { verdicts: withTaints([...judged, ...staleExport(before.context)].map(decider.explain)), pairs }
+type JudgeInput = {
+  readonly inputs: PlanInputs
+  readonly outcome: ReadOutcome
+  readonly keyChanges: readonly KeyChangeCandidate[]
+  /** The kind of run whose people of the last day count towards the limits. */
+  readonly countedWith: FeedName
 }
 
-type Facts = { readonly before: BeforeReading; readonly read: WasRead; readonly pairs: readonly KeyChangeCandidate[] }
+/** Judges a plan whose people are all decided about. Returns one verdict for each guard. */
+export async function judgePlan(db: Db, connection: SyncConnection, input: JudgeInput): Promise<Verdict[]> {
+  const { inputs, outcome } = input
+  const facts = await guardFacts(db, connection.name, input)
+  const isOfEvents = inputs.feed.name === 'webhook'
+  const verdicts = judge(facts, connection.guards).filter(({ name }) => !isOfEvents || !exportFaultGuards.has(name))
+  return withTaints([...verdicts, ...staleExport(inputs.context)].map(outcome.decider.explain))
+}
 
-async function factsOf(db: Db, connection: string, { before, read, pairs }: Facts): Promise<GuardFacts> {
-  const { feed, reading, rules, mapping, context, accepted } = before
-  const { decider, rows, source, known, isFirst, only, now } = read
+async function guardFacts(db: Db, connection: string, input: JudgeInput): Promise<GuardFacts> {
+  const { inputs, outcome, keyChanges, countedWith } = input
+  const { feed, reading, rules, mapping, context, accepted } = inputs
+  const { decider, rows, source, known, isFirst, now } = outcome
   const scope = {
     rows: decider.book.account.outOfScope,
     outOfScopeLeavers: decider.outOfScopeLeavers,
     holds: (rules.outOfScope ?? 'hold') === 'hold',
   }
-  const recent = { connection, feed: only ? ('person' as const) : feed.name, asOf: reading.asOf, now }
+  const endQuery = { decider, endKeys: accepted.end, today: context.today }
   return decider.facts({
     mode: reading.mode,
     rows,
-    size: sizeOf({ rows, source, accepted }),
-    // Without its columns the export names no one, which says nothing about its end.
-    endMissing:
-      mapping.ok && (await isEndMissing(db, connection, { decider, end: accepted.end, today: context.today })),
+    size: sizeFacts(outcome, accepted),
+    // Without its columns the export names nobody, which does not show that its end is missing.
+    endMissing: mapping.ok && (await isEndMissing(db, connection, endQuery)),
     headcount: known.employed,
     isFirst,
-    ...(rules.mapping.scope !== undefined && { scope }),
-    keyChangeCandidates: pairs,
-    ...(await recentOf(db, recent)),
+    scope: rules.mapping.scope === undefined ? undefined : scope,
+    keyChangeCandidates: keyChanges,
+    ...(await recentlyPassedFacts(db, { connection, feed: countedWith, asOf: reading.asOf, now })),
     usual: await usualOf(db, { connection, feed: feed.name }),
-    missingColumns: missingColumns(before, read),
+    missingColumns: missingColumns(inputs, { source, fields: outcome.fields }),
     absence: rules.absence,
   })
 }
 
-/** The people who seem to have got a new key, without those who share no more than a mailbox with others. */
-async function pairsIn(db: Db, connection: string, decider: Decider): Promise<readonly KeyChangeCandidate[]> {
-  const found = decider.keyChangeCandidates()
-  const identityIds = found.flatMap(({ former, by }) => (by === 'email' ? [former] : []))
-  const shared = await sharedAddresses(db, { connection, identityIds })
-  const pairs = found.filter(({ former, by }) => by !== 'email' || !shared.has(former))
-  decider.countKeyChanges(pairs)
-  return pairs
-}
-
-async function isEndMissing(
+/** Finds the people who seem to have a new key. Leaves out those who only share a mailbox with others. */
+export async function findKeyChanges(
   db: Db,
   connection: string,
-  { decider, end, today }: { decider: Decider; end: readonly string[]; today: string },
-): Promise<boolean> {
-  const known = await rosterEntries(db, { connection, identityIds: end })
-  const last = end.findLast((identityId) => isEmployed(known.get(identityId), today))
+  decider: Decider,
+): Promise<readonly KeyChangeCandidate[]> {
+  const candidates = decider.keyChangeCandidates()
+  const identityIds = candidates.flatMap(({ former, by }) => (by === 'email' ? [former] : []))
+  const shared = await sharedAddresses(db, { connection, identityIds })
+  const keyChanges = candidates.filter(({ former, by }) => by !== 'email' || !shared.has(former))
+  decider.countKeyChanges(keyChanges)
+  return keyChanges
+}
+
+type EndQuery = {
+  readonly decider: Decider
+  /** The keys that the last accepted export named last. */
+  readonly endKeys: readonly string[]
+  readonly today: string
+}
+
+/** Whether the last employed person of the accepted export is missing, so that the file may have been cut off. */
+async function isEndMissing(db: Db, connection: string, { decider, endKeys, today }: EndQuery): Promise<boolean> {
+  const known = await rosterEntries(db, { connection, identityIds: endKeys })
+  const last = endKeys.findLast((identityId) => isEmployed(known.get(identityId), today))
   return last !== undefined && decider.book.lacks(last)
 }
 
-/** A preset's columns may be missing; one that the last export had and that is gone now is as bad as any missing column. */
+/** Why mapped columns are missing. A preset's column may be missing, unless the last accepted export had it. */
 function missingColumns(
-  { mapping, accepted, rules, isSparse }: BeforeReading,
-  { source, fields }: Pick<WasRead, 'source' | 'fields'>,
+  { mapping, accepted, rules, isSparse }: PlanInputs,
+  { source, fields }: Pick<ReadOutcome, 'source' | 'fields'>,
 ): readonly string[] {
   if (source === null) return []
   if (!mapping.ok) return mapping.missing()
@@ -123,16 +124,8 @@ function missingColumns(
     .map((field) => `the last accepted export had a column for ${field}, and this one has none`)
 }
 
-/** The same people make the same size, however their export is packed and written. An older version kept no size of cells. */
-function sizeOf({
-  rows,
-  source,
-  accepted,
-}: {
-  rows: number
-  source: RunSource | null
-  accepted: AcceptedSource
-}): GuardFacts['size'] {
+/** The size of the export and of the last accepted one. Bytes are those of the cells, which do not depend on how a file is packed. */
+function sizeFacts({ rows, source }: ReadOutcome, accepted: AcceptedSource): GuardFacts['size'] {
   if (accepted.rows === null || accepted.source === null) return null
   const { cellBytes: before } = accepted.source
   const now = source?.cellBytes
@@ -142,9 +135,9 @@ function sizeOf({
 
 function staleExport(context: PlanContext): Verdict[] {
   if (context.mode === 'delta') return []
-  const older = isStale(context)
-  const verdict = { name: 'staleExport', actual: older ? 1 : 0, limit: null }
-  if (!older) return [{ ...verdict, ok: true }]
+  const isOlder = isStale(context)
+  const verdict = { name: 'staleExport', actual: isOlder ? 1 : 0, limit: null }
+  if (!isOlder) return [{ ...verdict, ok: true }]
   return [
     {
       ...verdict,
@@ -154,8 +147,8 @@ function staleExport(context: PlanContext): Verdict[] {
   ]
 }
 
-/** By what the people of earlier runs were carried, where a sum of the last day goes too far. */
-const passedBy: Readonly<Record<FeedName, string>> = {
+/** How the people of the last day were changed, in the reason of a limit. */
+const recentBy: Readonly<Record<FeedName, string>> = {
   source: 'by exports',
   webhook: 'by events',
   roster: 'by leaving dates that have come',
@@ -164,10 +157,17 @@ const passedBy: Readonly<Record<FeedName, string>> = {
   separation: 'by separations that people asked for',
 }
 
-/** What passed within a day by runs of the same kind: many small ones are no way around the limit of a large one. */
-export async function recentOf(
+type RecentQuery = {
+  readonly connection: string
+  readonly feed: FeedName
+  readonly asOf: string
+  readonly now: Date
+}
+
+/** What runs of the same kind passed within a day. The limits count it, so that many small runs cannot do what a large one may not. */
+export async function recentlyPassedFacts(
   db: Db,
-  recent: { connection: string; feed: FeedName; asOf: string; now: Date },
+  query: RecentQuery,
 ): Promise<Pick<GuardFacts, 'recent' | 'recentBy'>> {
-  return { recent: await countRecentlyPassed(db, recent), recentBy: passedBy[recent.feed] }
+  return { recent: await countRecentlyPassed(db, query), recentBy: recentBy[query.feed] }
 }

@@ -2,7 +2,7 @@ import { Failure } from '../../errors.ts'
 import { newestAccepted } from '../../store/runs/configured.ts'
 import type { Db, KeptPlan } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
-import { planBasis } from './basis.ts'
+import { planBasis } from './plan-basis.ts'
 
 /** What names a plan and all that it was made from. */
 export async function keptPlan(

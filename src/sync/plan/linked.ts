@@ -1,5 +1,3 @@
-import { type ClaimedRun, claimRun } from '../../store/runs/claims.ts'
-import { addWaitingRun, requestersOfRun, ensureConnection, type Trigger } from '../../store/runs/runs.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 
 /** The connections that read the source of this one too. */
@@ -8,31 +6,4 @@ export function linkedConnections(
   name: string,
 ): readonly SyncConnection[] {
   return [...connections.values()].filter(({ linkedTo }) => linkedTo === name)
-}
-
-/**
- * Adds a run for each linked connection, and claims it for this process. A connection that has another active run reads the source when
- * that has ended.
- */
-export async function claimLinkedRuns(ctx: SyncContext, { run }: ClaimedRun): Promise<readonly ClaimedRun[]> {
-  const { db } = ctx.store
-  const { full, verify, sample } = run.options
-  const options = { ...(full && { full }), ...(verify && { verify }), ...(sample && { sample }) }
-  const claims: ClaimedRun[] = []
-  for (const { name } of linkedConnections(ctx, run.connection)) {
-    await ensureConnection(db, name)
-    const runId = await addWaitingRun(db, {
-      connection: name,
-      feed: 'source',
-      trigger: run.trigger as Trigger,
-      options,
-      requestedBy: await requestersOfRun(db, run.id),
-      ridesWith: run.id,
-      now: ctx.now(),
-    })
-    ctx.events.runRequested({ runId, connection: name, trigger: run.trigger })
-    const claim = await claimRun(db, { id: runId, lease: ctx.lease, now: ctx.now() })
-    if (claim) claims.push(claim)
-  }
-  return claims
 }

@@ -12,9 +12,9 @@ import { headcount, rosterEntries } from '../../store/roster/roster.ts'
 import { getRun } from '../../store/runs/runs.ts'
 import type { RevertAccount, RunOptions } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
-import { contextOf } from './before-reading.ts'
+import { pinnedPeople, planContext } from './plan-inputs.ts'
 import { mainRules } from './feeds.ts'
-import { recentOf } from './judge-plan.ts'
+import { recentlyPassedFacts } from './judge-plan.ts'
 import type { Stage } from './stage.ts'
 
 /** So many people of each kind are named; all of them are counted. */
@@ -24,7 +24,7 @@ const keysKept = 1000
  * Plans the inverse of what a run did, from what is known of its people now. No source is read. Joiners are named for a retraction,
  * and retractions for a restoration, since each of these is an act of its own that names the person.
  */
-export async function prepareRevert(
+export async function planRevert(
   ctx: Pick<SyncContext, 'store' | 'now'>,
   connection: SyncConnection,
   { revert, stage, signal }: { revert: NonNullable<RunOptions['revert']>; stage: Stage; signal: AbortSignal },
@@ -38,10 +38,9 @@ export async function prepareRevert(
   const now = ctx.now()
   const asOf = now.toISOString()
   const rules = mainRules(connection)
-  const context = contextOf({ mode: 'delta', asOf }, rules, now)
+  const context = planContext({ mode: 'delta', asOf }, rules, now)
   const repairs = (await getRun(db, revert.runId))?.options.verify ?? false
-  const { aliases } = await keyAnswers(db, connection.name)
-  const pinned = new Set([...connection.pinned].map((key) => aliases.get(key)?.identityId ?? key))
+  const pinned = pinnedPeople(connection, await keyAnswers(db, connection.name))
   const counted = tally()
   const found = accounted(revert.runId)
 
@@ -70,7 +69,7 @@ export async function prepareRevert(
     size: null,
     endMissing: false,
     headcount: employed,
-    ...(await recentOf(db, { connection: connection.name, feed: 'revert', asOf, now })),
+    ...(await recentlyPassedFacts(db, { connection: connection.name, feed: 'revert', asOf, now })),
     usual: null,
     missingColumns: [],
     keyChangeCandidates: [],

@@ -12,9 +12,9 @@ import type { SeparateOptions } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { type PlatformPerson, singleLookUpLimit, lookUpPeople, lookUpFailure } from '../target/look-up.ts'
 import { openEndpoint } from '../target/target.ts'
-import { contextOf } from './before-reading.ts'
+import { pinnedPeople, planContext } from './plan-inputs.ts'
 import { mainRules } from './feeds.ts'
-import { recentOf } from './judge-plan.ts'
+import { recentlyPassedFacts } from './judge-plan.ts'
 import type { Stage } from './stage.ts'
 
 /** The guards that judge departures. There are no rows to judge. */
@@ -34,9 +34,8 @@ export async function planSeparation(
   const now = ctx.now()
   const asOf = now.toISOString()
   const rules = mainRules(connection)
-  const context = contextOf({ mode: 'delta', asOf }, rules, now)
-  const { aliases } = await keyAnswers(db, name)
-  const pinned = new Set([...connection.pinned].map((key) => aliases.get(key)?.identityId ?? key))
+  const context = planContext({ mode: 'delta', asOf }, rules, now)
+  const pinned = pinnedPeople(connection, await keyAnswers(db, name))
   const { foreign, warnings } = await peopleOf(ctx, connection, { separate, signal })
   const counted = tally()
   for (const confirmed of foreign) {
@@ -54,7 +53,7 @@ export async function planSeparation(
     size: null,
     endMissing: false,
     headcount: employed,
-    ...(await recentOf(db, { connection: name, feed: 'separation', asOf, now })),
+    ...(await recentlyPassedFacts(db, { connection: name, feed: 'separation', asOf, now })),
     usual: null,
     missingColumns: [],
     keyChangeCandidates: [],

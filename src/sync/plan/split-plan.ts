@@ -9,71 +9,66 @@ import type { KeyChangeCandidate } from '../../identity/key-change-candidates.ts
 import type { HeldPart, WaitingEvent } from '../../store/plans/held-part.ts'
 import { heldEventRuns, heldReason, plannedIn } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
-import { entriesOf } from './decide-people.ts'
+import { entriesOf, type PlanWorkspace, portionsOf } from './decide-people.ts'
 import type { Stage } from './stage.ts'
 
 const defaultPageSize = 1000
 
-/** What is about single people is decided by itself, and waits behind nothing. */
-const ofOnePerson: ReadonlySet<string> = new Set(['retractions', 'rekeyed', 'reusedKeys', 'pinned'])
+/** Guards about individual people. Their people never queue behind another held run. */
+const perPersonGuards: ReadonlySet<string> = new Set(['retractions', 'rekeyed', 'reusedKeys', 'pinned'])
 
-/** A person who waits: behind a run that is held already, or in the plan that is held now, if `runId` is null. */
-type Waiting = PersonObservations & { readonly runId: string | null; readonly reason: string }
+/** A person who waits: queued behind a run that is held already, or in the plan that is held now, if `runId` is null. */
+type WaitingPerson = PersonObservations & { readonly runId: string | null; readonly reason: string }
 
-/** What becomes of a plan of events: a part of it waits as a plan of its own, or all of it does. */
-type Aside = { readonly part: HeldPart } | { readonly whole: PlanCounts; readonly counted: PeopleCounts }
+/** Some people move to a separate held plan, or the whole plan is held. */
+type SplitResult =
+  | { readonly kind: 'part'; readonly part: HeldPart }
+  | { readonly kind: 'whole'; readonly counts: PlanCounts; readonly people: PeopleCounts }
+
+type SplitInput = {
+  readonly verdicts: readonly Verdict[]
+  readonly keyChanges: readonly KeyChangeCandidate[]
+  /** Also people of runs that are held already wait, behind those runs. */
+  readonly queuesBehindHeld: boolean
+  readonly pageSize?: number
+}
 
 /**
- * Takes people out of a plan of events that a guard stops, or that wait in a held plan already, so that the others go on. Their
- * departures go on, too, unless there are too many of them. What trips a limit for which a run is held waits behind that run, so that
- * there is not one run to approve for each event. Null: there is nothing to set aside, or a guard stops the plan as a whole.
+ * Splits people whom a guard stops, or who wait in a held plan already, off a plan of events, so that the others go on. Departures go on too,
+ * unless there are too many of them. People who exceed a limit for which a run is already held queue behind that run, so that operators do not
+ * approve one run per event. Returns null if nobody waits, or if a guard stops the plan as a whole.
  */
 export async function splitPlan(
-  { db, connection, stage, decider }: { db: Db; connection: string; stage: Stage; decider: Decider },
-  {
-    verdicts,
-    pairs,
-    behindHeld,
-    pageSize = defaultPageSize,
-  }: { verdicts: readonly Verdict[]; pairs: readonly KeyChangeCandidate[]; behindHeld: boolean; pageSize?: number },
-): Promise<Aside | null> {
+  workspace: Pick<PlanWorkspace, 'db' | 'connection' | 'stage' | 'decider'>,
+  { verdicts, keyChanges, queuesBehindHeld, pageSize = defaultPageSize }: SplitInput,
+): Promise<SplitResult | null> {
+  const { db, connection, decider } = workspace
   const failed = verdicts.filter(({ ok }) => !ok)
   if (failed.some(({ name }) => !guardsOfPeople.has(name))) return null
-  const stopped = new Set(failed.map(({ name }) => name))
-  const told = decider.observedPeople(stopped)
-  const waiting = await whoWaits(db, connection, { told, failed, behindHeld, pageSize })
+  const failedGuards = new Set(failed.map(({ name }) => name))
+  const everybody = decider.observedPeople(failedGuards)
+  const waiting = await findWaiting(db, connection, { everybody, failed, queuesBehindHeld, pageSize })
   if (waiting.length === 0) return null
 
-  const goesOn: PlannedPerson[] = []
-  const people: PlannedPerson[] = []
-  const events = new Map<string, WaitingEvent>()
-  for (let start = 0; start < waiting.length; start += pageSize) {
-    const some = waiting.slice(start, start + pageSize).map((one) => ({ ...one, joins: one.runId !== null }))
-    const split = decider.split(some, await entriesOf(db, connection, some), stopped)
-    goesOn.push(...split.proceeding)
-    people.push(...split.held)
-    const byKey = new Map(some.map((person) => [person.identityId, person]))
-    for (const one of split.heldObservations) noteEvents(events, one, byKey.get(one.identityId))
-  }
+  const { proceeding, people, events } = await splitDecisions(workspace, { waiting, failedGuards, pageSize })
   const counts = decider.heldCounts()
   const counted = decider.heldPeople()
-  const isWhole = waiting.length === told.length && waiting.every(({ runId }) => runId === null) && goesOn.length === 0
-  if (isWhole && isEmpty(decider.counts())) return { whole: counts, counted }
+  const isEverybodyHeld = waiting.length === everybody.length && waiting.every(({ runId }) => runId === null)
+  if (isEverybodyHeld && proceeding.length === 0 && isEmpty(decider.counts()))
+    return { kind: 'whole', counts, people: counted }
 
-  // Everybody is dropped before anybody is put: who goes on stands on another page than among those who wait.
-  for (let start = 0; start < waiting.length; start += pageSize)
-    await stage.drop(waiting.slice(start, start + pageSize).map(({ identityId }) => identityId))
-  for (let start = 0; start < goesOn.length; start += pageSize) await stage.put(goesOn.slice(start, start + pageSize))
+  await restage(workspace.stage, { waiting, proceeding, pageSize })
   people.sort((a, b) => compareKeys(a.identityId, b.identityId))
   const digest = planDigest(people.flatMap(({ change }) => change ?? []))
-  return { part: { people, counts, counted, digest, guards: verdicts, pairs, events: [...events.values()] } }
+  const part = { people, counts, counted, digest, guards: verdicts, pairs: keyChanges, events: [...events.values()] }
+  return { kind: 'part', part }
 }
 
 function isEmpty({ unchanged: _, ...changes }: PlanCounts): boolean {
   return Object.values(changes).every((count) => count === 0)
 }
 
-/** The verdicts on what goes on: what was set aside stops nothing more. */
+/** The verdicts on the people who go on: nothing stops them any more. */
 export function verdictsOnRest(verdicts: readonly Verdict[]): Verdict[] {
   return verdicts.map(({ reason, people: _, hints: __, taints: ___, fields: ____, ...verdict }) => ({
     ...verdict,
@@ -82,48 +77,91 @@ export function verdictsOnRest(verdicts: readonly Verdict[]): Verdict[] {
   }))
 }
 
-async function whoWaits(
+type WaitingQuery = {
+  readonly everybody: ReturnType<Decider['observedPeople']>
+  readonly failed: readonly Verdict[]
+  readonly queuesBehindHeld: boolean
+  readonly pageSize: number
+}
+
+/** Finds the people who wait, and for each of them the held run that they wait for. */
+async function findWaiting(
   db: Db,
   connection: string,
-  {
-    told,
-    failed,
-    behindHeld,
-    pageSize,
-  }: {
-    told: ReturnType<Decider['observedPeople']>
-    failed: readonly Verdict[]
-    behindHeld: boolean
-    pageSize: number
-  },
-): Promise<Waiting[]> {
-  const held = behindHeld ? await heldEventRuns(db, connection) : []
+  { everybody, failed, queuesBehindHeld, pageSize }: WaitingQuery,
+): Promise<WaitingPerson[]> {
+  const held = queuesBehindHeld ? await heldEventRuns(db, connection) : []
   if (held.length === 0 && failed.length === 0) return []
-  const planned = new Map<string, string>()
-  for (let start = 0; start < told.length && held.length > 0; start += pageSize) {
-    const identityIds = told.slice(start, start + pageSize).map(({ identityId }) => identityId)
-    for (const [key, runId] of await plannedIn(db, { runIds: held.map(({ id }) => id), identityIds }))
-      planned.set(key, runId)
+  const heldRunOf = new Map<string, string>()
+  for (const portion of held.length === 0 ? [] : portionsOf(everybody, pageSize)) {
+    const runIds = held.map(({ id }) => id)
+    const planned = await plannedIn(db, { runIds, identityIds: portion.map(({ identityId }) => identityId) })
+    for (const [identityId, runId] of planned) heldRunOf.set(identityId, runId)
   }
-  const limits = failed.filter(({ name }) => !ofOnePerson.has(name))
-  const behind =
-    limits.length < failed.length ? undefined : held.find((run) => limits.some(({ name }) => run.failed.includes(name)))
+  const sameLimit = runHeldForSameLimit(held, failed)
   const reason = heldReason(failed)
-  return told.flatMap(({ identityId, observations, isCounted }): Waiting[] => {
-    const runId = planned.get(identityId)
+  return everybody.flatMap(({ identityId, observations, isCounted }): WaitingPerson[] => {
+    const runId = heldRunOf.get(identityId)
     if (runId !== undefined)
       return [{ identityId, observations, runId, reason: `waits behind run ${runId}, which holds the same person` }]
     if (!isCounted) return []
-    if (behind === undefined) return [{ identityId, observations, runId: null, reason }]
-    return [{ identityId, observations, runId: behind.id, reason: `waits behind run ${behind.id}: ${reason}` }]
+    if (sameLimit === undefined) return [{ identityId, observations, runId: null, reason }]
+    return [{ identityId, observations, runId: sameLimit, reason: `waits behind run ${sameLimit}: ${reason}` }]
   })
 }
 
-/** An event that holds several people waits behind another run, if one of them does: it is read again when that is decided. */
-function noteEvents(
+/** The run that is already held for one of the failed limits; none if a guard about individual people failed too. */
+function runHeldForSameLimit(
+  held: Awaited<ReturnType<typeof heldEventRuns>>,
+  failed: readonly Verdict[],
+): string | undefined {
+  const limits = failed.filter(({ name }) => !perPersonGuards.has(name))
+  if (limits.length < failed.length) return undefined
+  return held.find((run) => limits.some(({ name }) => run.failed.includes(name)))?.id
+}
+
+type WaitingInput = {
+  readonly waiting: readonly WaitingPerson[]
+  readonly failedGuards: ReadonlySet<string>
+  readonly pageSize: number
+}
+
+/** Parts the decisions about people who wait: what goes on of them, what waits, and by which events it came. */
+async function splitDecisions(
+  { db, connection, decider }: Pick<PlanWorkspace, 'db' | 'connection' | 'decider'>,
+  { waiting, failedGuards, pageSize }: WaitingInput,
+) {
+  const proceeding: PlannedPerson[] = []
+  const people: PlannedPerson[] = []
+  const events = new Map<string, WaitingEvent>()
+  for (const portion of portionsOf(waiting, pageSize)) {
+    const joining = portion.map((person) => ({ ...person, joins: person.runId !== null }))
+    const split = decider.split(joining, await entriesOf(db, connection, joining), failedGuards)
+    proceeding.push(...split.proceeding)
+    people.push(...split.held)
+    const byKey = new Map(portion.map((person) => [person.identityId, person]))
+    for (const person of split.heldObservations) addEvents(events, person, byKey.get(person.identityId))
+  }
+  return { proceeding, people, events }
+}
+
+type RestageInput = {
+  readonly waiting: readonly WaitingPerson[]
+  readonly proceeding: readonly PlannedPerson[]
+  readonly pageSize: number
+}
+
+/** Takes the people who wait out of the plan. Everybody is dropped before anybody is put: a person who goes on may be in another portion. */
+async function restage(stage: Stage, { waiting, proceeding, pageSize }: RestageInput): Promise<void> {
+  for (const portion of portionsOf(waiting, pageSize)) await stage.drop(portion.map(({ identityId }) => identityId))
+  for (const portion of portionsOf(proceeding, pageSize)) await stage.put(portion)
+}
+
+/** Adds the events of a person who waits. An event about several people waits behind another run if one of them does. */
+function addEvents(
   events: Map<string, WaitingEvent>,
   { observations }: PersonObservations,
-  waiting: Waiting | undefined,
+  waiting: WaitingPerson | undefined,
 ): void {
   if (waiting === undefined) return
   const { runId, reason } = waiting

@@ -18,7 +18,7 @@ import { Overtaken } from '../context/overtaken.ts'
 export type Stage = {
   put(people: readonly PlannedPerson[]): Promise<void>
   drop(identityIds: readonly string[]): Promise<void>
-  /** Takes everything out again: the source is read anew. */
+  /** Drops everything, before the source is read again. */
   clear(): Promise<void>
   /** Everything staged that is to be sent, in key order. */
   changes(): AsyncIterable<readonly StagedChange[]>
@@ -26,21 +26,21 @@ export type Stage = {
   digest(): Promise<string>
 }
 
-/** So many people are written together. */
+/** Maximum number of people per write. */
 const maxPeoplePerWrite = 1000
-/** So many portions of people are written or wait for it, while the next one is read. */
+/** Maximum number of writes under way or queued while the next people are decided about. */
 const maxWrites = 2
 
 /**
- * Stages in the store, so that the size of a plan costs no memory. People are written while the next ones are read: a failure of writing shows at
- * one of the next calls, at the latest where the changes or their digest are read.
+ * Stages in the store, so that the size of a plan costs no memory. Writes run in the background: a failed write throws from one of the next
+ * calls, at the latest from `changes` or `digest`.
  */
 export function storeStage(db: Db, claim: ClaimedRun, limits: BatchLimits): Stage {
   const runId = claim.run.id
   const numbers = batchNumbers(limits)
   let waiting: PlannedPerson[] = []
-  /** The line: the portion that is written, and those behind it. If one fails, all behind it fail too. */
-  let portions: Promise<void>[] = []
+  /** The write under way and those queued after it. If one fails, all later ones fail too. */
+  let writes: Promise<void>[] = []
 
   const held = (work: (tx: Db) => Promise<void>): Promise<void> =>
     db.transaction().execute(async (tx) => {
@@ -48,7 +48,7 @@ export function storeStage(db: Db, claim: ClaimedRun, limits: BatchLimits): Stag
       await work(tx)
     })
 
-  // Whom the plan has already stays in it as they are; that is rare, so that it is looked up only then.
+  // A person whom the plan has already stays as staged first. That is rare, so it is checked only after a conflict.
   async function write(people: readonly PlannedPerson[]): Promise<void> {
     try {
       await held((tx) => stagePeople(tx, runId, people, { numbers }))
@@ -58,20 +58,20 @@ export function storeStage(db: Db, claim: ClaimedRun, limits: BatchLimits): Stag
     }
   }
 
-  /** Puts the people who wait into line to be written, and waits first while the line is full. */
+  /** Queues the waiting people for writing, once there is room in the queue. */
   async function begin(): Promise<void> {
-    while (portions.length >= maxWrites) await portions.shift()
+    while (writes.length >= maxWrites) await writes.shift()
     const people = waiting
     waiting = []
-    const written = (portions.at(-1) ?? Promise.resolve()).then(() => write(people))
-    // Whoever waits for it next is told; until then nobody does.
+    const written = (writes.at(-1) ?? Promise.resolve()).then(() => write(people))
+    // Its error is thrown where the write is awaited.
     written.catch(() => {})
-    portions.push(written)
+    writes.push(written)
   }
 
   async function finish(): Promise<void> {
     if (waiting.length > 0) await begin()
-    await portions.at(-1)
+    await writes.at(-1)
   }
 
   return {
@@ -85,9 +85,9 @@ export function storeStage(db: Db, claim: ClaimedRun, limits: BatchLimits): Stag
     },
     async clear() {
       waiting = []
-      // What they fail with is of no account any more.
-      await Promise.allSettled(portions)
-      portions = []
+      // Their errors no longer matter.
+      await Promise.allSettled(writes)
+      writes = []
       await held((tx) => clearPlan(tx, runId))
     },
     async *changes() {
@@ -124,13 +124,18 @@ export function memoryStage(): Stage {
   }
 }
 
-/** Keeps so many changes in memory at most, for a look at a plan of any size. */
-export function previewStage(most: number): Stage & { readonly seen: () => readonly StagedChange[] } {
+/** All staged changes that are to be sent, in key order. */
+export async function allChanges(stage: Stage): Promise<StagedChange[]> {
+  return (await Array.fromAsync(stage.changes())).flat()
+}
+
+/** Keeps the first `maxChanges` changes in memory, for a preview of a plan of any size. */
+export function previewStage(maxChanges: number): Stage & { readonly seen: () => readonly StagedChange[] } {
   const staged = new Map<string, StagedChange>()
   return {
     async put(people) {
       for (const { identityId, change, origin } of people)
-        if (change && staged.size < most) staged.set(identityId, { change, origin })
+        if (change && staged.size < maxChanges) staged.set(identityId, { change, origin })
     },
     async drop(identityIds) {
       for (const identityId of identityIds) staged.delete(identityId)

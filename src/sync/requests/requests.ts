@@ -35,7 +35,7 @@ import { enqueueDue, enqueueWaiting } from '../context/enqueue.ts'
 import { mainFeed, archiveSources } from '../plan/feeds.ts'
 import { linkedConnections } from '../plan/linked.ts'
 import { addDueRuns } from '../run/due-runs.ts'
-import { decideSource, expiryOf } from '../run/run.ts'
+import { decideSource, expiryOf } from '../run/accept-plan.ts'
 import { sweep } from '../run/sweep.ts'
 
 /** Asks for a run. While another one of the connection is active it waits, and a run that waits already is joined. */

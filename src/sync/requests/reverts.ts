@@ -4,7 +4,7 @@ import { lockActiveRun } from '../../store/runs/claims.ts'
 import { addOwnRun, getRun, type Run, revertOf } from '../../store/runs/runs.ts'
 import type { RevertAccount } from '../../store/schema.ts'
 import { requireConnection, type SyncContext } from '../context/context.ts'
-import { prepareRevert } from '../plan/revert.ts'
+import { planRevert } from '../plan/revert.ts'
 import { memoryStage } from '../plan/stage.ts'
 import { sweep } from '../run/sweep.ts'
 import { requestersOf } from './requests.ts'
@@ -22,7 +22,7 @@ export async function requestRevert(
   const why = notToRevert(run)
   if (why !== null) throw new Failure('conflict', `run ${runId} cannot be reverted: ${why}`)
   const revert = { runId, reason, by }
-  const { account } = await prepareRevert(ctx, connection, { revert, stage: memoryStage(), signal })
+  const { account } = await planRevert(ctx, connection, { revert, stage: memoryStage(), signal })
   const now = ctx.now()
   const id = await db.transaction().execute(async (tx) => {
     await lockActiveRun(tx, name)

@@ -4,7 +4,7 @@ import { Failure } from '../../../src/errors.ts'
 import type { Change } from '../../../src/identity/change.ts'
 import { fieldNames } from '../../../src/identity/record.ts'
 import type { SourceFeed } from '../../../src/sync/context/context.ts'
-import { planOnly } from '../../../src/sync/sync.ts'
+import { planDryRun } from '../../../src/sync/sync.ts'
 import { company, companyMapping, csv } from '../../helpers/guards/company.ts'
 import { type Disaster, disasters } from '../../helpers/guards/disasters.ts'
 import { disasterRow, disastersTable, type Outcome } from '../../helpers/pages/disasters.ts'
@@ -86,7 +86,7 @@ async function outcomeOf({ name, file, content, daysOld = 0 }: Disaster, mode: '
   const connector = connectorFor(own, { mode })
   const connections = new Map([['acme', { ...world.connection, feeds: { source: { ...rules, connector } } }]])
   try {
-    const plan = await planOnly({ ...world.sync, connections }, 'acme', new AbortController().signal)
+    const plan = await planDryRun({ ...world.sync, connections }, 'acme', new AbortController().signal)
     const failed = plan.guards.flatMap(({ name: guard, ok }) => (ok ? [] : [guard]))
     if (failed.length > 0) return `held: ${failed.join(', ')}`
     const counts = countsOf(plan.changes.map(({ change }) => change))

@@ -8,8 +8,8 @@ import { endHoldBack, holdBack } from '../../../src/sync/requests/hold-backs.ts'
 import { answerKeys } from '../../../src/sync/requests/key-answers.ts'
 import {
   approveRun,
-  classValue,
-  planOnly,
+  classifyValue,
+  planDryRun,
   requestDueRuns,
   requestEventRuns,
   requestRun,
@@ -378,7 +378,7 @@ async function pass(
   const asOf = new Date(clock.now.getTime() - (isStale ? 40 : 0) * dayMs - 60 * 60_000).toISOString()
   Object.assign(shown, { text, asOf, chunkBytes, delimiter: hr.delimiter })
   clock.now = new Date(clock.now.getTime() + 60_000)
-  const { kept: _, ...looked } = await planOnly(sync, 'acme', new AbortController().signal)
+  const { kept: _, ...looked } = await planDryRun(sync, 'acme', new AbortController().signal)
   const { platform } = sync
   const refused = refuses === null ? undefined : keyAt(hr, refuses)
   if (refused !== undefined)
@@ -434,7 +434,7 @@ async function happen({ world }: FileWorld, hr: Hr, happening: Happening): Promi
     case 'forgets':
       return await ifAllowed(forgetPerson(db, { ...person(happening.at), today: dayOf(0), now: clock.now }))
     case 'classes':
-      await classValue(sync, { connection: 'acme', value: 'On leave', meaning: happening.meaning, by: 'ana' })
+      await classifyValue(sync, { connection: 'acme', value: 'On leave', meaning: happening.meaning, by: 'ana' })
       return
     case 'joinsKeys': {
       const [former, identityId] = [keyAt(hr, happening.at), keyAt(hr, happening.other)]

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { folderConnector } from '../../../src/connectors/folder/open.ts'
 import { FolderSource } from '../../../src/connectors/folder/settings.ts'
 import { summarizeReading } from '../../../src/sync/plan/summarize-reading.ts'
-import { planOnly, requestRun } from '../../../src/sync/sync.ts'
+import { planDryRun, requestRun } from '../../../src/sync/sync.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 import type { FolderSettings } from '../../helpers/sources/folder-source.ts'
 import { encrypted, type KeyOwner, keyOwner } from '../../helpers/sources/openpgp.ts'
@@ -49,7 +49,7 @@ const open: ReturnType<typeof folderConnector>['open'] = (options) => {
 async function planFor(content: string | Uint8Array, format: FolderSettings = {}) {
   settings = format
   await folder.write('people.csv', content, { modifiedAt: new Date('2026-11-20T01:00:00Z') })
-  const plan = await planOnly(world.sync, 'acme', new AbortController().signal)
+  const plan = await planDryRun(world.sync, 'acme', new AbortController().signal)
   return { ...plan, held: plan.guards.filter(({ ok }) => !ok).map(({ name }) => name) }
 }
 

@@ -5,7 +5,7 @@ import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { WebhookFeed } from '../../../src/sync/context/context.ts'
 import { archiveSources } from '../../../src/sync/plan/feeds.ts'
-import { approveRun, planOnly, rejectRun, requestEventRuns, requestRun } from '../../../src/sync/sync.ts'
+import { approveRun, planDryRun, rejectRun, requestEventRuns, requestRun } from '../../../src/sync/sync.ts'
 import { receive, webhookFeed } from '../../helpers/events.ts'
 import { noLimits } from '../../helpers/guards/no-limits.ts'
 import { databases } from '../../helpers/servers/databases.ts'
@@ -435,7 +435,7 @@ describe.each(databases)('on $name', ({ place }) => {
     const { world, folder } = opened
     folder.files.push({ name: '02.csv', asOf: '2026-11-20T01:00:00.000Z', rows: [{ id: 'E0003', title: 'Lead' }] })
 
-    const plan = await planOnly(world.sync, 'acme', new AbortController().signal)
+    const plan = await planDryRun(world.sync, 'acme', new AbortController().signal)
 
     expect(plan).toMatchObject({ mode: 'delta', source: { name: '02.csv' }, counts: { update: 1 } })
     expect(await listRuns(world.sync.store.db, { limit: 10 })).toHaveLength(1)

@@ -3,7 +3,7 @@ import { httpConnector } from '../../../src/connectors/http/open.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'
 import type { SourceFeed } from '../../../src/sync/context/context.ts'
-import { approveRun, classValue, requestRun } from '../../../src/sync/sync.ts'
+import { approveRun, classifyValue, requestRun } from '../../../src/sync/sync.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { httpSource, json, startHrServer } from '../../helpers/sources/hr-server.ts'
 import { type Host, openWorld, peopleOn, startHost } from '../../helpers/world.ts'
@@ -76,7 +76,7 @@ test('what a person says of a status takes effect with the next run, also while 
   const held = await night()
   await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
   await world.drain()
-  await classValue(world.sync, { connection: 'acme', value: 'Gone', meaning: 'left', by: 'ops' })
+  await classifyValue(world.sync, { connection: 'acme', value: 'Gone', meaning: 'left', by: 'ops' })
 
   await night()
 

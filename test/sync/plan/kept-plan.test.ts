@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { planOnly, requestRun } from '../../../src/sync/sync.ts'
+import { planDryRun, requestRun } from '../../../src/sync/sync.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, without } from '../../helpers/world.ts'
 
@@ -18,7 +18,7 @@ describe.each(databases)('a plan that was kept, on $name,', ({ place }) => {
     await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
     world.clock.now = new Date(world.clock.now.getTime() + 60_000)
     world.hrSays(without(staff(20), 'E0007'), '2026-11-20T01:00:00.000Z')
-    const { kept } = await planOnly(world.sync, 'acme', new AbortController().signal)
+    const { kept } = await planDryRun(world.sync, 'acme', new AbortController().signal)
     const ask = async () => {
       const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator', options: { plan: kept } })
       await world.drain()
@@ -41,7 +41,7 @@ describe.each(databases)('a plan that was kept, on $name,', ({ place }) => {
     await using opened = await open()
     const { world } = opened
     world.hrSays(staff(8), '2026-11-20T02:00:00.000Z')
-    const { kept } = await planOnly(world.sync, 'acme', new AbortController().signal)
+    const { kept } = await planDryRun(world.sync, 'acme', new AbortController().signal)
 
     const asked = { connection: 'acme', trigger: 'operator', options: { plan: kept } } as const
     const { id } = await requestRun(world.sync, asked)

@@ -5,7 +5,7 @@ import { claimRun } from '../../../src/store/runs/claims.ts'
 import { addWaitingRun, ensureConnection, listRuns } from '../../../src/store/runs/runs.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
 import { archiveSources } from '../../../src/sync/plan/feeds.ts'
-import { approveRun, cancelRun, planOnly, rejectRun, requestRun } from '../../../src/sync/sync.ts'
+import { approveRun, cancelRun, planDryRun, rejectRun, requestRun } from '../../../src/sync/sync.ts'
 import { liveRecords } from '../../helpers/custom-records.ts'
 import { openLinked } from '../../helpers/linked-world.ts'
 import { exportFolder } from '../../helpers/sources/exports.ts'
@@ -81,7 +81,7 @@ test('a plan to look at has the plans of linked connections, from one copy', asy
   const { world } = opened
   world.hrSays(staff(30))
 
-  const plan = await planOnly(world.sync, 'acme', new AbortController().signal)
+  const plan = await planDryRun(world.sync, 'acme', new AbortController().signal)
 
   expect(plan).toMatchObject({ counts: { join: 30 }, also: [{ connection: 'records', counts: { join: 30 } }] })
   expect(plan.also?.[0]?.kept.version).toBe(plan.kept.version)
@@ -311,7 +311,7 @@ test('an export whose kept plan was delivered stays where it is until linked con
   await folder.write('E0001.csv', `${headers.join(',')}\n${row}\n`, { modifiedAt: new Date('2026-11-18T01:00:00Z') })
   const files = async () => (await readdir(folder.path)).filter((name) => name.endsWith('.csv'))
 
-  const { kept } = await planOnly(world.sync, 'acme', new AbortController().signal)
+  const { kept } = await planDryRun(world.sync, 'acme', new AbortController().signal)
   await requestRun(world.sync, { connection: 'acme', trigger: 'operator', options: { plan: kept } })
   await world.drain()
   const between = [await files(), await peopleOn(client).then(({ size }) => size)]

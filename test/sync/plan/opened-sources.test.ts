@@ -2,8 +2,8 @@ import { readdir, readlink } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { httpConnector } from '../../../src/connectors/http/open.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
-import { requestedPerson } from '../../../src/sync/plan/watch-person.ts'
-import { planOnly, requestRun } from '../../../src/sync/sync.ts'
+import { requestedPerson } from '../../../src/sync/plan/person-watch.ts'
+import { planDryRun, requestRun } from '../../../src/sync/sync.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { csv, httpSource, json, startHrServer } from '../../helpers/sources/hr-server.ts'
 import { type Host, openWorld, startHost } from '../../helpers/world.ts'
@@ -81,12 +81,12 @@ const readers: readonly (readonly [string, (failing: Failing) => Promise<unknown
       return await world.drain()
     },
   ],
-  ['a plan to look at', ({ world }) => planOnly(world.sync, 'acme', signal).catch((error: unknown) => error)],
+  ['a plan to look at', ({ world }) => planDryRun(world.sync, 'acme', signal).catch((error: unknown) => error)],
   [
     'plans of linked connections to look at',
     ({ world, linked }) => {
       Object.assign(world.sync, { connections: new Map([world.connection, linked()].map((one) => [one.name, one])) })
-      return planOnly(world.sync, 'acme', signal).catch((error: unknown) => error)
+      return planDryRun(world.sync, 'acme', signal).catch((error: unknown) => error)
     },
   ],
 ]

@@ -6,7 +6,8 @@ import { Guards } from '../../../src/identity/guards/limits.ts'
 import { compileMapping, expressionsOf, Mapping } from '../../../src/identity/mapping/mapping.ts'
 import type { RosterEntry } from '../../../src/identity/record.ts'
 import { mapRows } from '../../../src/sync/plan/map/map-rows.ts'
-import { readRows } from '../../../src/sync/plan/read-rows.ts'
+import { wholeSlices } from '../../../src/sync/plan/change-filter/change-filter.ts'
+import { collectRows } from '../../../src/sync/plan/collect-rows.ts'
 import { calm } from '../../helpers/guards/calm.ts'
 import { entry, nightly } from '../../helpers/records.ts'
 import { exportRows } from '../../../src/identity/decide/row-models.ts'
@@ -44,8 +45,8 @@ async function decided(
   const decider = createDecider({
     ...{ context, rows: exportRows, rejectsKept: 10, outOfScope },
   })
-  const inScope = await readRows(decider, {
-    slices: reading.rows,
+  const inScope = await collectRows(decider, {
+    slices: wholeSlices(reading.rows),
     mapping: mapped,
     signal: new AbortController().signal,
   })

@@ -8,10 +8,10 @@ import { pendingCount } from '../../../src/store/inbox/inbox.ts'
 import { listEvents, retryEvents } from '../../../src/store/inbox/review.ts'
 import { stagePeople } from '../../../src/store/plans/plans.ts'
 import { getRun, listRuns, type Run } from '../../../src/store/runs/runs.ts'
-import { stagePage } from '../../../src/sync/plan/decide-people.ts'
+import { decidePage } from '../../../src/sync/plan/decide-people.ts'
 import { splitPlan } from '../../../src/sync/plan/split-plan.ts'
 import { memoryStage } from '../../../src/sync/plan/stage.ts'
-import { approveRun, cancelRun, classValue, rejectRun, requestRun } from '../../../src/sync/sync.ts'
+import { approveRun, cancelRun, classifyValue, rejectRun, requestRun } from '../../../src/sync/sync.ts'
 import { type HrEvent, heldRun, later, receive, terminated, updated, webhookFeed } from '../../helpers/events.ts'
 import { entry, nightly, observation } from '../../helpers/records.ts'
 import { databases } from '../../helpers/servers/databases.ts'
@@ -143,15 +143,15 @@ describe.each(databases)('on $name', ({ place }) => {
       if (leavers.includes(id)) decider.book.add(observation(id, { ...event, fields: {}, leavingDate: '2026-11-19' }))
     }
     const staging = { db, connection: 'acme', stage, decider, isFirst: false, signal: new AbortController().signal }
-    await stagePage(staging, decider.book.lastPage())
+    await decidePage(staging, decider.book.lastPage())
     const verdicts = [{ name: 'emailChanges', actual: 7, limit: 2, ok: false }]
 
-    const aside = await splitPlan(staging, { verdicts, pairs: [], behindHeld: false, pageSize: 2 })
+    const result = await splitPlan(staging, { verdicts, keyChanges: [], queuesBehindHeld: false, pageSize: 2 })
     const staged = (await Array.fromAsync(stage.changes())).flat().map(({ change }) => [change.identityId, change.kind])
 
     expect(staged).toEqual(leavers.map((id) => [id, 'leave']))
     expect(decider.counts()).toMatchObject({ leave: 3, update: 0 })
-    expect(aside).toMatchObject({ part: { counts: { update: 7 } } })
+    expect(result).toMatchObject({ kind: 'part', part: { counts: { update: 7 } } })
   })
 
   test('too many people who leave and are to be deleted at once wait, and nobody of them is separated', async () => {
@@ -434,7 +434,7 @@ describe.each(databases)('on $name', ({ place }) => {
     await later(world, 6)
     const before = [await person('E0003'), await person('E0004')]
     const [unclassed] = await listEvents(world.sync.store.db, { connection: 'acme' })
-    await classValue(world.sync, { connection: 'acme', value: 'exited', meaning: 'left', by: 'ops' })
+    await classifyValue(world.sync, { connection: 'acme', value: 'exited', meaning: 'left', by: 'ops' })
     await retryEvents(world.sync.store.db, { connection: 'acme' })
     await later(world, 6)
 

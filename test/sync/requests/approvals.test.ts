@@ -6,7 +6,7 @@ import type { Run } from '../../../src/store/runs/runs.ts'
 import type { SyncConnection } from '../../../src/sync/context/context.ts'
 import {
   approveRun,
-  classValue,
+  classifyValue,
   hasMovedBasis,
   rejectRun,
   requestPerson,
@@ -216,7 +216,7 @@ describe.each(databases)('an approval on $name', ({ place }) => {
       const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
       await world.drain()
       const held = await world.runOf(id)
-      await classValue(world.sync, { connection: 'acme', value: 'sabbatical', meaning: 'left', by: 'ben' })
+      await classifyValue(world.sync, { connection: 'acme', value: 'sabbatical', meaning: 'left', by: 'ben' })
 
       const moved = await hasMovedBasis(world.sync, held)
       const again = await approveRun(world.sync, decision(held))
@@ -251,7 +251,7 @@ describe.each(databases)('an approval on $name', ({ place }) => {
       await using opened = await open()
       const { world } = opened
       const held = await world.night(export_(before), { asOf: '2026-11-20T01:00:00.000Z' })
-      await classValue(world.sync, { connection: 'acme', value: 'Sabbatical', meaning: 'employed', by: 'ben' })
+      await classifyValue(world.sync, { connection: 'acme', value: 'Sabbatical', meaning: 'employed', by: 'ben' })
       world.hrSays(export_(after), '2026-11-20T02:00:00.000Z')
 
       const { id } = await approveRun(world.sync, decision(held))
@@ -272,7 +272,7 @@ describe.each(databases)('an approval on $name', ({ place }) => {
       const held = await world.night(export_({ ...bad(0, 8), ...status('Sabbatical', 'E0011') }), {
         asOf: '2026-11-20T01:00:00.000Z',
       })
-      await classValue(world.sync, { connection: 'acme', value: 'Sabbatical', meaning: 'employed', by: 'ben' })
+      await classifyValue(world.sync, { connection: 'acme', value: 'Sabbatical', meaning: 'employed', by: 'ben' })
       world.hrSays(export_({ ...bad(0, 7), ...status('Sabbatical', 'E0011') }), '2026-11-20T02:00:00.000Z')
 
       const { id } = await approveRun(world.sync, decision(held))

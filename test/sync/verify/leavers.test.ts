@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { databaseOperator } from '../../../src/platform/operators/operator.ts'
 import { listLeavers } from '../../../src/store/leavers/list.ts'
-import { approveRun, readBackLeavers } from '../../../src/sync/sync.ts'
+import { approveRun, verifyLeavers } from '../../../src/sync/sync.ts'
 import { between, change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
 
 let host: Host
@@ -42,7 +42,7 @@ async function open() {
 const signal = new AbortController().signal
 async function readAt(world: World, instant: string): Promise<void> {
   world.clock.now = new Date(instant)
-  await readBackLeavers(world.sync, { connections: ['acme'], signal })
+  await verifyLeavers(world.sync, { connections: ['acme'], signal })
 }
 
 async function clock(world: World, identityId = 'E0003') {
@@ -209,7 +209,7 @@ describe('a departure that the platform acknowledged', () => {
     }))
 
     world.clock.now = new Date(dayLater)
-    await readBackLeavers(world.sync, { connections: ['acme'], signal })
+    await verifyLeavers(world.sync, { connections: ['acme'], signal })
 
     expect(asked).toEqual(['list'])
     expect(await clock(world, 'E0025')).toMatchObject({ state: 'effective' })
@@ -230,7 +230,7 @@ describe('a departure that the platform acknowledged', () => {
     }))
 
     world.clock.now = new Date(dayLater)
-    await Promise.all([1, 2].map(() => readBackLeavers(world.sync, { connections: ['acme'], signal })))
+    await Promise.all([1, 2].map(() => verifyLeavers(world.sync, { connections: ['acme'], signal })))
 
     expect(asked).toHaveLength(gone.length)
     expect(new Set(asked).size).toBe(gone.length)
@@ -255,7 +255,7 @@ describe('a departure that the platform acknowledged', () => {
     for (const minute of ['00', '15', '30']) {
       read.push([])
       world.clock.now = new Date(`2026-11-21T04:${minute}:00.000Z`)
-      await readBackLeavers(world.sync, { connections: ['acme'], maxLookUps: 2, signal })
+      await verifyLeavers(world.sync, { connections: ['acme'], maxLookUps: 2, signal })
     }
 
     // Whoever was never read comes before those who were.

@@ -1,70 +1,94 @@
-import type { RecordFilter, SourceRow } from '../../../connectors/connector.ts'
+import type { FilterableRows, SourceRow } from '../../../connectors/connector.ts'
 import type { PlanContext } from '../../../identity/decide/decide.ts'
-import type { Decider } from '../../../identity/decide/decider.ts'
-import type { Decided } from '../../../identity/decide/decisions.ts'
 import type { UnchangedPeople } from '../../../identity/decide/row-book.ts'
-import type { Observation } from '../../../identity/record.ts'
-import type { ReadableRows } from '../map/map-rows.ts'
+import type { RowTraits } from '../../../identity/lint/traits.ts'
+import { isReject } from '../../../identity/mapping/rows.ts'
+import type { MappedRow, ReadableRows } from '../map/map-rows.ts'
 import type { ExportIndex } from './export-index.ts'
-import type { SealedIndex } from './index-parts.ts'
-import { type KeepPart, NextIndex } from './next-index.ts'
+import { NextIndex } from './next-index.ts'
 import { digestsWith } from './record-digest.ts'
 import { UnchangedRecords } from './unchanged-records.ts'
 
+/** A slice of an export: the rows to parse, and the rows between them that are unchanged since the last export. */
+export type RowSlice = { readonly rows: readonly SourceRow[]; readonly unchanged: UnchangedRows }
+
+/** The unchanged rows of a slice in the order of the export. Valid until the next slice is requested. */
+export type UnchangedRows = {
+  readonly length: number
+  readonly lineAt: (at: number) => number
+  /** The number of the person, by which `UnchangedPeople` knows them. */
+  readonly personAt: (at: number) => number
+  readonly hasLeftAt: (at: number) => boolean
+  readonly traitsAt: (at: number) => RowTraits
+  /** What the e-mail address is compared by; null if that is not known. */
+  readonly addressAt: (at: number) => string | null
+  readonly countByTraits: () => ReadonlyMap<RowTraits, number>
+}
+
+/** Keeps unchanged records of an export from being parsed, and collects the index for the next export. */
+export type ChangeFilter = {
+  /** The slices of the export. Throws `UnsafeFilterError` if unchanged records cannot be told apart for certain. */
+  readonly slices: () => AsyncIterable<RowSlice>
+  /** Takes each row that was parsed. Throws `UnsafeFilterError` if an unchanged record has the same key. */
+  readonly addRow: (row: SourceRow, mapped: MappedRow) => void
+  /** The people of the unchanged records. */
+  readonly unchangedPeople: UnchangedPeople
+  /** The known people without an unchanged record who may need a decision; null: everybody in the roster. */
+  readonly openPeople: () => readonly string[] | null
+  /** The index for the next export, which needs to know every decision of the plan. */
+  readonly nextIndex: Pick<NextIndex, 'addDecision' | 'withdraw' | 'make'>
+}
+
 type ChangeFilterInput = {
+  readonly filterable: FilterableRows
   /** The index of the last export; null if there is none to compare with. */
   readonly last: ExportIndex | null
-  /** People about whom something happened since the last export. */
-  readonly unsettled: readonly string[]
+  /** People whose facts have changed since the last export. */
+  readonly changedPeople: readonly string[]
   readonly key: Buffer
   readonly context: PlanContext
   readonly mapping: ReadableRows
-  /** How many people tell checks enough about how the export is made. */
-  readonly telling: number
+  /** How many people the checks look at. */
+  readonly sampleSize: number
 }
 
-/** Leaves unchanged records out of the reading of an export, and makes the index that the next export is compared with. */
-export type ChangeFilter = {
-  /** Which records the source leaves out. */
-  readonly records: RecordFilter
-  /** The people whose records were left out. */
-  readonly unchangedPeople: UnchangedPeople
-  /** Called before a row is mapped: tells the decider and the checks about the records that were left out before it. */
-  readonly beforeRow: (line: number, decider: Decider) => void
-  /** Takes the key of a row. Throws `IndexDoubt` if a record with the same key was left out. */
-  readonly checkKey: (identityId: string, line: number) => void
-  /** Takes a row that can be used. */
-  readonly noteRow: (row: SourceRow, observation: Observation) => void
-  /** Called after the rows of a slice. Returns how many records were left out of it. */
-  readonly endSlice: (decider: Decider) => number
-  /** Takes people whose rows turned out not to apply. */
-  readonly withdraw: (identityIds: readonly string[]) => void
-  readonly addDecision: (decided: Decided) => void
-  /** The people without a usable row who have to be decided about, in the order of their keys; null: everybody. */
-  readonly unseen: (decider: Decider) => string[] | null
-  /** Makes the index for the next export. Returns 'same' if the last one still holds, and null if none can be made. */
-  readonly makeIndex: (rules: string, keep: KeepPart) => Promise<SealedIndex | 'same' | null>
-}
-
-/** Puts together what leaves records out and what collects the next index. */
+/** Creates the filter of one reading. */
 export function createChangeFilter(input: ChangeFilterInput): ChangeFilter {
   const digestOf = digestsWith(input.key)
-  const next = new NextIndex({ ...input, digestOf })
-  const unchanged = new UnchangedRecords({ ...input, digestOf, next })
+  const nextIndex = new NextIndex({ ...input, digestOf })
+  const records = new UnchangedRecords({ ...input, digestOf, nextIndex })
   return {
-    records: unchanged.filter,
-    unchangedPeople: unchanged.people,
-    beforeRow: (line, decider) => unchanged.reportUntil(line, decider),
-    checkKey: (identityId, line) => unchanged.checkKey(identityId, line),
-    noteRow: (row, observation) => next.noteRow(row, observation),
-    endSlice(decider) {
-      const leftOut = unchanged.endSlice(decider)
-      next.endSlice()
-      return leftOut
+    async *slices() {
+      for await (const rows of input.filterable.rows(records.filter)) {
+        yield { rows, unchanged: records.rows }
+        // The rows of the slice are collected, and its people are decided about before the next slice ends.
+        records.endSlice()
+        nextIndex.endSlice()
+      }
     },
-    withdraw: (identityIds) => next.withdraw(identityIds),
-    addDecision: (decided) => next.addDecision(decided),
-    unseen: (decider) => unchanged.unseen(decider),
-    makeIndex: (rules, keep) => next.make(rules, keep),
+    addRow(row, mapped) {
+      if (mapped === null) return
+      if (mapped.identityId !== null) records.checkKey(mapped.identityId, row.origin.line)
+      const isUsable = !('noPerson' in mapped) && !('outOfScope' in mapped) && !isReject(mapped)
+      if (isUsable) nextIndex.addRow(row, mapped)
+    },
+    unchangedPeople: records.people,
+    openPeople: () => records.openPeople(),
+    nextIndex,
   }
+}
+
+/** The slices of a source whose rows are all parsed. */
+export async function* wholeSlices(slices: AsyncIterable<readonly SourceRow[]>): AsyncGenerator<RowSlice> {
+  for await (const rows of slices) yield { rows, unchanged: noRows }
+}
+
+const noRows: UnchangedRows = {
+  length: 0,
+  lineAt: () => 0,
+  personAt: () => 0,
+  hasLeftAt: () => false,
+  traitsAt: () => 0,
+  addressAt: () => null,
+  countByTraits: () => new Map(),
 }

@@ -2,10 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Entries, ExportIndex } from './export-index.ts'
 import type { Numbers } from './growing.ts'
 import { EntriesBuilder } from './index-parts.ts'
-import type { StretchMaker } from './stretches.ts'
+import type { RangeMaker } from './range-maker.ts'
 
-/** Stands in the order of entries for a record without an entry. */
-export const notKept = -1
+/** In the order of entries: a record without an entry. */
+export const noEntry = -1
 
 /** Maximum number of records that are copied before other work gets a turn. */
 const maxRecordsAtOnce = 50_000
@@ -16,34 +16,34 @@ type KeptEntries = {
   readonly order: Numbers
   readonly last: ExportIndex | null
   readonly fresh: Entries
-  readonly stretches: StretchMaker
+  readonly ranges: RangeMaker
   /** How many of the first entries keep the digest of their e-mail address. */
   readonly addressesKept: number
 }
 
 /**
- * Copies the entries and the stretches that are kept whole into the parts of the next index. `keepParts` is called with the parts that are
- * full; the copying waits for it. Returns the number of entries.
+ * Copies the entries, and the ranges without a gap, into the parts of the next index. Calls `storeParts` with the parts that are full and
+ * awaits it. Returns the number of entries.
  */
 export async function copyEntries(
   kept: KeptEntries,
-  keepParts: (full: readonly Buffer[]) => Promise<void>,
+  storeParts: (full: readonly Buffer[]) => Promise<void>,
 ): Promise<number> {
   const built = new EntriesBuilder({ addressesKept: kept.addressesKept })
   const copier = new EntriesCopier(kept, built)
   let pausedAt = 0
-  for (const stretch of kept.stretches.found()) {
-    copier.copyUntil(stretch.first)
+  for (const range of kept.ranges.ranges()) {
+    copier.copyUntil(range.first)
     const before = built.size
-    copier.copyUntil(stretch.first + stretch.records)
-    if (built.size - before === stretch.records) built.addStretch({ ...stretch, first: before })
+    copier.copyUntil(range.first + range.records)
+    if (built.size - before === range.records) built.addRange({ ...range, first: before })
     if (copier.slot - pausedAt < maxRecordsAtOnce) continue
     pausedAt = copier.slot
     await nextTurn()
-    await keepParts(built.takeParts())
+    await storeParts(built.takeParts())
   }
   copier.copyUntil(kept.order.length)
-  await keepParts(built.end())
+  await storeParts(built.end())
   return built.size
 }
 
@@ -72,7 +72,7 @@ class EntriesCopier {
   copyUntil(slot: number): void {
     for (; this.slot < slot; this.slot += 1) {
       const entry = this.#order.get(this.slot)
-      if (entry === notKept) continue
+      if (entry === noEntry) continue
       // The last index ends at its size, where the fresh entries begin.
       const isNext = this.#count > 0 && entry === this.#first + this.#count && entry !== this.#lastSize
       if (isNext) {

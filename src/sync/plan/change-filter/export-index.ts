@@ -1,26 +1,26 @@
 import type { RowTraits } from '../../../identity/lint/traits.ts'
 
-/** So many bytes of a digest are kept, which is enough: nobody finds two records with the same ones. */
+/** How many bytes of a digest are stored: enough that nobody can find two records with the same digest. */
 export const digestBytes = 16
-/** So many kinds of rows are told apart; rows of any other kind are read every time. */
-export const kindsKept = 255
+/** Maximum number of kinds of rows. Rows of any further kind are parsed every time. */
+export const maxKinds = 255
 
-const nothingThere = -1
-/** A record that is not where it is expected is looked for in so many places behind. */
-const nearby = 4
-/** So many records in a row that are not nearby either are no longer where they were: the order of the export is another one. */
-const strayInRow = 16
-/** So many keys are looked for in all keys, and a key that stands in so many others, before a table is made of them. */
-const keysSearched = 32
-const placesSearched = 1000
+const none = -1
+/** How many entries after the expected one are searched before the whole index is. */
+const maxNearby = 4
+/** After this many consecutive records that are not nearby, the export is considered reordered and a table of digests is built. */
+const maxStrayInRow = 16
+/** A table of keys is built after this many linear searches, or when a key is part of this many other keys. */
+const maxKeySearches = 32
+const maxPartialMatches = 1000
 
-/** What an index says of the export as a whole. */
+/** What an index holds about the export as a whole. */
 export type IndexHead = {
-  /** A digest of everything that decides how records are read, besides themselves. */
+  /** A digest of everything besides the records that decides what follows from them. */
   readonly rules: string
   /** The day on which the export was read. */
   readonly day: string
-  /** How many there are. */
+  /** How many entries there are. */
   readonly entries: number
   readonly kinds: readonly number[]
   readonly open: readonly string[]
@@ -38,14 +38,15 @@ export type Entries = {
   readonly addresses: Buffer
 }
 
-/** Stretches of entries in their order: what was text in a row is known by one digest. `bytes` are those of the text. */
-export type Stretches = {
+/** Ranges of consecutive entries. One digest covers the text of a range, which has this many bytes. */
+export type UnchangedRanges = {
   readonly firsts: Int32Array
   readonly counts: Uint8Array
   readonly bytes: Int32Array
   readonly digests: Buffer
 }
 
+/** Consecutive records of the last export that one digest covers. `first` is the entry of the first of them. */
 export type UnchangedRange = {
   readonly first: number
   readonly records: number
@@ -54,27 +55,27 @@ export type UnchangedRange = {
 }
 
 /**
- * What an accepted export leaves behind: of each of its records from which nothing follows as long as nothing happens, a keyed digest, the
- * person's key and what checks need to know of it, in the order of the export. `open` lists the people who are looked at again whatever
- * the next export says; everybody else who was known has left.
+ * The index of an accepted export, in its order: for each record from which nothing follows while it stays the same, a keyed digest, the
+ * person's key and what the checks need to know. `open` lists the people who need another decision whatever the next export states; everybody
+ * else who was known has left.
  */
 export class ExportIndex {
   readonly head: IndexHead
   readonly entries: Entries
-  readonly #stretches: Stretches
+  readonly #ranges: UnchangedRanges
   readonly #open: ReadonlySet<string>
   #byDigest: Int32Array | null = null
   #byKey: Int32Array | null = null
-  #keysSearched = 0
+  #keySearches = 0
   /** The entry that is expected next: exports keep their order. */
   #expected = 0
-  #stretch = 0
+  #range = 0
   #strayInRow = 0
 
-  constructor(head: IndexHead, entries: Entries, stretches: Stretches) {
+  constructor(head: IndexHead, entries: Entries, ranges: UnchangedRanges) {
     this.head = head
     this.entries = entries
-    this.#stretches = stretches
+    this.#ranges = ranges
     this.#open = new Set(head.open)
   }
 
@@ -82,21 +83,21 @@ export class ExportIndex {
     return this.head.entries
   }
 
-  /** The entry with this digest; -1 for none. One that is not where it is expected is found once it is clear that many are not. */
+  /** The entry with this digest; -1 for none. May miss an entry that is not where it is expected, until many are not. */
   find(digest: string): number {
-    const found = this.#byDigest === null ? this.#findNearby(digest) : this.#lookUp(digest)
-    if (found !== nothingThere) this.#expected = found + 1
-    return found
+    const entry = this.#byDigest === null ? this.#findNearby(digest) : this.#lookUp(digest)
+    if (entry !== none) this.#expected = entry + 1
+    return entry
   }
 
-  /** The stretch that is expected next; null for none. */
-  expectedStretch(): UnchangedRange | null {
-    const { firsts, counts, bytes, digests } = this.#stretches
-    let at = this.#stretch
-    // What came before is behind us, but for exports in another order.
+  /** The range that starts at the expected entry; null for none. */
+  expectedRange(): UnchangedRange | null {
+    const { firsts, counts, bytes, digests } = this.#ranges
+    let at = this.#range
+    // Usually the search goes forwards; a reordered export can go back.
     if (at > 0 && (firsts[at - 1] ?? 0) >= this.#expected) at = 0
     while (at < firsts.length && (firsts[at] ?? 0) < this.#expected) at += 1
-    this.#stretch = at
+    this.#range = at
     if (firsts[at] !== this.#expected) return null
     return {
       first: this.#expected,
@@ -106,25 +107,25 @@ export class ExportIndex {
     }
   }
 
-  /** What comes behind this stretch is expected next. */
-  passStretch({ first, records }: UnchangedRange): void {
+  /** Moves the expected entry behind this range. */
+  passRange({ first, records }: UnchangedRange): void {
     this.#expected = first + records
     this.#strayInRow = 0
   }
 
   /** The entry of this person; -1 for none. */
   findKey(identityId: string): number {
-    if (this.#open.has(identityId)) return nothingThere
+    if (this.#open.has(identityId)) return none
     const key = Buffer.from(identityId)
-    if (this.#byKey === null && this.#keysSearched < keysSearched) {
-      this.#keysSearched += 1
-      const found = this.#searchKey(key)
-      if (found !== null) return found
+    if (this.#byKey === null && this.#keySearches < maxKeySearches) {
+      this.#keySearches += 1
+      const entry = this.#searchKey(key)
+      if (entry !== null) return entry
     }
     const table = this.#byKey ?? this.#tableOfKeys()
     for (let at = hashOf(key, 0, key.length) & (table.length - 1); ; at = (at + 1) & (table.length - 1)) {
-      const entry = table[at] ?? nothingThere
-      if (entry === nothingThere || this.#keyBytes(entry).equals(key)) return entry
+      const entry = table[at] ?? none
+      if (entry === none || this.#keyBytes(entry).equals(key)) return entry
     }
   }
 
@@ -136,7 +137,7 @@ export class ExportIndex {
     return keyAt(this.entries, entry)
   }
 
-  /** What the e-mail address of an entry is compared by; null: that is not known. */
+  /** The digest of the e-mail address of an entry; null if it is not known. */
   addressOf(entry: number): string | null {
     const { addresses } = this.entries
     const start = entry * digestBytes
@@ -151,14 +152,14 @@ export class ExportIndex {
 
   #findNearby(digest: string): number {
     const expected = this.#expected
-    const until = Math.min(this.size, expected + nearby)
+    const until = Math.min(this.size, expected + maxNearby)
     for (let entry = expected; entry < until; entry += 1) {
       if (!this.#hasDigest(entry, digest)) continue
       this.#strayInRow = 0
       return entry
     }
     this.#strayInRow += 1
-    return this.#strayInRow < strayInRow ? nothingThere : this.#lookUp(digest)
+    return this.#strayInRow < maxStrayInRow ? none : this.#lookUp(digest)
   }
 
   #hasDigest(entry: number, digest: string): boolean {
@@ -170,17 +171,17 @@ export class ExportIndex {
     const first =
       digest.charCodeAt(0) | (digest.charCodeAt(1) << 8) | (digest.charCodeAt(2) << 16) | (digest.charCodeAt(3) << 24)
     for (let at = first & (table.length - 1); ; at = (at + 1) & (table.length - 1)) {
-      const entry = table[at] ?? nothingThere
-      if (entry === nothingThere || this.#hasDigest(entry, digest)) return entry
+      const entry = table[at] ?? none
+      if (entry === none || this.#hasDigest(entry, digest)) return entry
     }
   }
 
-  /** Looks for a key in all of them; null if it stands within too many of them to tell. */
+  /** Searches all keys for this one; null if it is part of too many others. */
   #searchKey(key: Buffer): number | null {
     const { keys, keyEnds } = this.entries
     let at = keys.indexOf(key)
-    for (let places = 0; places < placesSearched; places += 1) {
-      if (at < 0) return nothingThere
+    for (let matches = 0; matches < maxPartialMatches; matches += 1) {
+      if (at < 0) return none
       const entry = entryAt(keyEnds, at)
       if (this.#keyBytes(entry).equals(key)) return entry
       at = keys.indexOf(key, at + 1)
@@ -229,7 +230,7 @@ export function keyStart({ keyEnds }: Pick<Entries, 'keyEnds'>, entry: number): 
   return entry === 0 ? 0 : (keyEnds[entry - 1] ?? 0)
 }
 
-/** The entry in whose key this byte stands. */
+/** The entry whose key contains this byte. */
 function entryAt(keyEnds: Int32Array, byte: number): number {
   let low = 0
   let high = keyEnds.length - 1
@@ -242,13 +243,13 @@ function entryAt(keyEnds: Int32Array, byte: number): number {
 }
 
 function emptyTable(size: number): Int32Array {
-  return new Int32Array(2 ** Math.ceil(Math.log2(2 * size + 2))).fill(nothingThere)
+  return new Int32Array(2 ** Math.ceil(Math.log2(2 * size + 2))).fill(none)
 }
 
 function put(table: Int32Array, hashed: number, entry: number): void {
   const mask = table.length - 1
   let at = hashed & mask
-  while (table[at] !== nothingThere) at = (at + 1) & mask
+  while (table[at] !== none) at = (at + 1) & mask
   table[at] = entry
 }
 
@@ -269,11 +270,11 @@ export class Kinds {
     this.#byTraits = new Map(traits.map((each, kind) => [each, kind]))
   }
 
-  /** Null: there are too many already. */
+  /** The kind with these traits; null if there are too many kinds already. */
   of(traits: RowTraits): number | null {
     const known = this.#byTraits.get(traits)
     if (known !== undefined) return known
-    if (this.traits.length === kindsKept) return null
+    if (this.traits.length === maxKinds) return null
     this.traits.push(traits)
     this.#byTraits.set(traits, this.traits.length - 1)
     return this.traits.length - 1

@@ -7,12 +7,12 @@ import {
   type IndexHead,
   type UnchangedRange,
   keyStart,
-  kindsKept,
-  type Stretches,
+  maxKinds,
+  type UnchangedRanges,
 } from './export-index.ts'
 import { Bytes, Numbers } from './growing.ts'
 
-/** Raised whenever what an index holds, or what follows from it, is another thing than before. */
+/** Raised whenever the content of an index, or what follows from it, changes. */
 export const indexVersion = 3
 
 const entriesInPart = 65_536
@@ -22,16 +22,16 @@ const Head = z.strictObject({
   rules: z.string(),
   day: z.iso.date(),
   entries: z.int().min(0),
-  kinds: z.array(z.int()).max(kindsKept),
+  kinds: z.array(z.int()).max(maxKinds),
   open: z.array(z.string()),
 })
 
-/** An index as it is kept, but for its parts. */
+/** An index as it is stored, without its parts: its head, and the signature of head and parts. */
 export type SealedIndex = { readonly head: string; readonly seal: Buffer }
 
 /**
- * Collects entries in the form in which they are kept. A part holds numbers of four bytes (how many entries, stretches and addresses), of
- * each entry its digest, its kind and the length of its key (2 bytes), of each stretch its first entry in the part (2), its length (1), its
+ * Collects entries in the form in which they are kept. A part holds numbers of four bytes (how many entries, ranges and addresses), of
+ * each entry its digest, its kind and the length of its key (2 bytes), of each range its first entry in the part (2), its length (1), its
  * bytes (4) and its digest, of each of the first entries its address, and at last the keys.
  */
 export class EntriesBuilder {
@@ -42,19 +42,19 @@ export class EntriesBuilder {
   #keys = Buffer.allocUnsafe(entriesInPart * 16)
   #keysUntil = 0
   #count = 0
-  #stretches: UnchangedRange[] = []
+  #ranges: UnchangedRange[] = []
   #addresses = Buffer.alloc(0)
   #addressed = 0
   readonly #addressesKept: number
-  /** How many were added. */
+  /** How many entries were added. */
   size = 0
 
-  /** `addressesKept`: of so many entries at the beginning. */
+  /** `addressesKept`: how many of the first entries keep their address. */
   constructor({ addressesKept }: { readonly addressesKept: number }) {
     this.#addressesKept = addressesKept
   }
 
-  /** Adds the entries from one on, so many of them. */
+  /** Adds `count` entries from `first` on. */
   add(entries: Entries, first: number, count: number): void {
     for (let from = first; from < first + count; ) {
       if (this.#count === entriesInPart) this.#close()
@@ -64,10 +64,10 @@ export class EntriesBuilder {
     }
   }
 
-  /** Adds a stretch of entries that were added. It is left out where a part ends within it. */
-  addStretch(stretch: UnchangedRange): void {
+  /** Adds a range of entries that were added. Drops it if a part ends within it. */
+  addRange(range: UnchangedRange): void {
     const firstOfPart = this.size - this.#count
-    if (stretch.first >= firstOfPart) this.#stretches.push({ ...stretch, first: stretch.first - firstOfPart })
+    if (range.first >= firstOfPart) this.#ranges.push({ ...range, first: range.first - firstOfPart })
   }
 
   /** The parts that are full by now, each of them once. */
@@ -106,24 +106,24 @@ export class EntriesBuilder {
   #copyAddresses(addresses: Buffer, from: number, until: number): void {
     const last = Math.min(until, addresses.length / digestBytes, from + this.#addressesKept - this.size)
     if (last <= from) return
-    const place = this.#count * digestBytes
-    const end = place + (last - from) * digestBytes
+    const start = this.#count * digestBytes
+    const end = start + (last - from) * digestBytes
     if (end > this.#addresses.length) this.#addresses = Buffer.concat([this.#addresses], 2 * end)
-    addresses.copy(this.#addresses, place, from * digestBytes, last * digestBytes)
+    addresses.copy(this.#addresses, start, from * digestBytes, last * digestBytes)
     this.#addressed = this.#count + last - from
   }
 
   #close(): void {
-    const stretches = this.#stretches
+    const ranges = this.#ranges
     const counts = Buffer.alloc(countsBytes)
     counts.writeUInt32LE(this.#count)
-    counts.writeUInt32LE(stretches.length, 4)
+    counts.writeUInt32LE(ranges.length, 4)
     counts.writeUInt32LE(this.#addressed, 8)
-    const places = Buffer.alloc(stretches.length * stretchBytes)
-    for (const [at, { first, records, bytes }] of stretches.entries()) {
-      places.writeUInt16LE(first, at * stretchBytes)
-      places.writeUInt8(records, at * stretchBytes + 2)
-      places.writeUInt32LE(bytes, at * stretchBytes + 3)
+    const located = Buffer.alloc(ranges.length * rangeBytes)
+    for (const [at, { first, records, bytes }] of ranges.entries()) {
+      located.writeUInt16LE(first, at * rangeBytes)
+      located.writeUInt8(records, at * rangeBytes + 2)
+      located.writeUInt32LE(bytes, at * rangeBytes + 3)
     }
     this.#parts.push(
       Buffer.concat([
@@ -131,13 +131,13 @@ export class EntriesBuilder {
         this.#digests.subarray(0, this.#count * digestBytes),
         this.#kinds.subarray(0, this.#count),
         this.#lengths.subarray(0, this.#count * lengthBytes),
-        places,
-        ...stretches.map(({ digest }) => digest),
+        located,
+        ...ranges.map(({ digest }) => digest),
         this.#addresses.subarray(0, this.#addressed * digestBytes),
         this.#keys.subarray(0, this.#keysUntil),
       ]),
     )
-    this.#stretches = []
+    this.#ranges = []
     this.#addresses = Buffer.alloc(0)
     this.#addressed = 0
     this.#count = 0
@@ -145,9 +145,9 @@ export class EntriesBuilder {
   }
 }
 
-/** What stands at the beginning of a part, and what it says of the place of a stretch. */
+/** The sizes at the beginning of a part, and the location of a range. */
 const countsBytes = 12
-const stretchBytes = 7
+const rangeBytes = 7
 /** The length of a key, and an entry without its key. */
 const lengthBytes = 2
 const entryBytes = digestBytes + 1 + lengthBytes
@@ -177,32 +177,30 @@ const unusable = {
   reason: 'what the last export left behind is damaged, or another version or installation has made it',
 }
 
-/** The index, or why it cannot be used. `eachPart` gives its parts one after the other, which together have so many bytes at most. */
+/** A stored index. `eachPart` calls back with each part in order; together they have at most this many bytes. */
+type StoredIndex = SealedIndex & {
+  readonly bytesAtMost: number
+  readonly eachPart: (onPart: (part: Buffer) => void) => Promise<void>
+}
+
+/** Opens a stored index. Returns why it cannot be used if it is damaged or was made by another version or installation. */
 export async function openIndex(
-  {
-    head: text,
-    seal,
-    bytesAtMost,
-    eachPart,
-  }: SealedIndex & {
-    readonly bytesAtMost: number
-    readonly eachPart: (take: (part: Buffer) => void) => Promise<void>
-  },
+  { head: text, seal, bytesAtMost: maxBytes, eachPart }: StoredIndex,
   key: Buffer,
 ): Promise<ExportIndex | { readonly reason: string }> {
-  const read = readHead(text)
-  if (read === null || read.entries * entryBytes > bytesAtMost) return unusable
-  const { version: _, ...head } = read
-  const reader = new EntriesReader(head.entries, bytesAtMost)
+  const parsed = readHead(text)
+  if (parsed === null || parsed.entries * entryBytes > maxBytes) return unusable
+  const { version: _, ...head } = parsed
+  const reader = new EntriesReader(head.entries, maxBytes)
   const sealed = createHmac('sha256', key)
   await eachPart((part) => {
     sealed.update(part)
     reader.add(part)
   })
   const expected = sealWithHead(sealed, text)
-  const found = reader.end()
-  if (found === null || seal.length !== expected.length || !timingSafeEqual(seal, expected)) return unusable
-  return new ExportIndex(head, found.entries, found.stretches)
+  const read = reader.end()
+  if (read === null || seal.length !== expected.length || !timingSafeEqual(seal, expected)) return unusable
+  return new ExportIndex(head, read.entries, read.ranges)
 }
 
 function readHead(text: string): z.infer<typeof Head> | null {
@@ -213,25 +211,25 @@ function readHead(text: string): z.infer<typeof Head> | null {
   }
 }
 
-/** Reads the parts that `EntriesBuilder` makes. What they say is looked at with care: whether they are whole is known only at the end. */
+/** Reads the parts that `EntriesBuilder` makes. Trusts no number in them: whether they are intact is known only at the end. */
 class EntriesReader {
   readonly #digests: Buffer
   readonly #kinds: Uint8Array
   readonly #keyEnds: Int32Array
-  // As much as they can have at most: memory that is not written to is not taken.
+  // The most that they can need: memory that is never written to costs nothing.
   readonly #keys: Buffer
-  readonly #stretches = { firsts: new Numbers(), counts: new Bytes(), bytes: new Numbers(), digests: new Bytes() }
+  readonly #ranges = { firsts: new Numbers(), counts: new Bytes(), bytes: new Numbers(), digests: new Bytes() }
   readonly #addresses = new Bytes()
   #first = 0
   #keyEnd = 0
   #isDamaged = false
 
-  /** `entries`: how many there are in all parts, which together have so many bytes at most. */
-  constructor(entries: number, bytesAtMost: number) {
+  /** `entries`: how many all parts have together, in at most `maxBytes` bytes. */
+  constructor(entries: number, maxBytes: number) {
     this.#digests = Buffer.allocUnsafe(entries * digestBytes)
     this.#kinds = new Uint8Array(entries)
     this.#keyEnds = new Int32Array(entries)
-    this.#keys = Buffer.allocUnsafe(bytesAtMost - entries * entryBytes)
+    this.#keys = Buffer.allocUnsafe(maxBytes - entries * entryBytes)
   }
 
   add(part: Buffer): void {
@@ -239,13 +237,13 @@ class EntriesReader {
     if (this.#isDamaged) return
     const first = this.#first
     const count = part.readUInt32LE(0)
-    const ofStretches = part.readUInt32LE(4)
+    const rangeCount = part.readUInt32LE(4)
     const addressed = part.readUInt32LE(8)
     const kindsAt = countsBytes + count * digestBytes
     const lengthsAt = kindsAt + count
-    const placesAt = lengthsAt + count * lengthBytes
-    const stretchDigestsAt = placesAt + ofStretches * stretchBytes
-    const addressesAt = stretchDigestsAt + ofStretches * digestBytes
+    const rangesAt = lengthsAt + count * lengthBytes
+    const rangeDigestsAt = rangesAt + rangeCount * rangeBytes
+    const addressesAt = rangeDigestsAt + rangeCount * digestBytes
     const keysAt = addressesAt + addressed * digestBytes
     this.#isDamaged = keysAt > part.length || first + count > this.#keyEnds.length
     if (this.#isDamaged) return
@@ -258,13 +256,13 @@ class EntriesReader {
     }
     this.#isDamaged = keyEnd - this.#keyEnd !== part.length - keysAt
     part.copy(this.#keys, this.#keyEnd, keysAt)
-    const { firsts, counts, bytes, digests } = this.#stretches
-    for (let place = placesAt; place < stretchDigestsAt; place += stretchBytes) {
-      firsts.push(first + part.readUInt16LE(place))
-      counts.push(part.readUInt8(place + 2))
-      bytes.push(part.readUInt32LE(place + 3))
+    const { firsts, counts, bytes, digests } = this.#ranges
+    for (let at = rangesAt; at < rangeDigestsAt; at += rangeBytes) {
+      firsts.push(first + part.readUInt16LE(at))
+      counts.push(part.readUInt8(at + 2))
+      bytes.push(part.readUInt32LE(at + 3))
     }
-    digests.add(part.subarray(stretchDigestsAt, addressesAt))
+    digests.add(part.subarray(rangeDigestsAt, addressesAt))
     if (addressed > 0) {
       this.#addresses.addZeros(first * digestBytes - this.#addresses.length)
       this.#addresses.add(part.subarray(addressesAt, keysAt))
@@ -273,10 +271,10 @@ class EntriesReader {
     this.#first = first + count
   }
 
-  /** What was read; null if it is not what the parts were to have. */
-  end(): { readonly entries: Entries; readonly stretches: Stretches } | null {
+  /** The entries and ranges; null if the parts are damaged or incomplete. */
+  end(): { readonly entries: Entries; readonly ranges: UnchangedRanges } | null {
     if (this.#isDamaged || this.#first !== this.#keyEnds.length) return null
-    const { firsts, counts, bytes, digests } = this.#stretches
+    const { firsts, counts, bytes, digests } = this.#ranges
     return {
       entries: {
         digests: this.#digests,
@@ -285,7 +283,7 @@ class EntriesReader {
         keyEnds: this.#keyEnds,
         addresses: this.#addresses.all,
       },
-      stretches: { firsts: firsts.all, counts: counts.all, bytes: bytes.all, digests: digests.all },
+      ranges: { firsts: firsts.all, counts: counts.all, bytes: bytes.all, digests: digests.all },
     }
   }
 }

@@ -6,15 +6,15 @@ import { compareKeys } from '../../../identity/digest.ts'
 import type { RowTraits } from '../../../identity/lint/traits.ts'
 import type { Observation } from '../../../identity/record.ts'
 import type { ReadableRows } from '../map/map-rows.ts'
-import { copyEntries, notKept } from './copy-entries.ts'
+import { copyEntries, noEntry } from './copy-entries.ts'
 import { type ExportIndex, Kinds, type UnchangedRange, keyAt } from './export-index.ts'
 import { FreshEntries } from './fresh-entries.ts'
 import { Numbers } from './growing.ts'
 import { indexSealer, type SealedIndex } from './index-parts.ts'
 import type { DigestOf } from './record-digest.ts'
-import { StretchMaker } from './stretches.ts'
+import { RangeMaker } from './range-maker.ts'
 
-/** More addresses are kept than the checks need, by this factor: some of their records change each night. */
+/** How many more addresses are kept than the checks need, because some of their records change each night. */
 const addressesFactor = 1.25
 
 type NextIndexInput = {
@@ -23,13 +23,13 @@ type NextIndexInput = {
   readonly key: Buffer
   readonly digestOf: DigestOf
   readonly context: PlanContext
-  readonly mapping: ReadableRows
-  /** How many people tell checks enough about how the export is made. */
-  readonly telling: number
+  readonly mapping: Pick<ReadableRows, 'traitsOf' | 'addressOf'>
+  /** How many people the checks look at. */
+  readonly sampleSize: number
 }
 
-/** A record whose row is read. */
-type ReadRecord = {
+/** A record whose row is parsed. */
+type ParsedRecord = {
   readonly digest: string
   /** Its entry in the last index; -1 for none. */
   readonly lastEntry: number
@@ -40,70 +40,70 @@ type ReadRecord = {
 }
 
 /** Stores a part of an index. */
-export type KeepPart = (part: number, data: Buffer) => Promise<void>
+export type StorePart = (part: number, data: Buffer) => Promise<void>
 
 /**
- * Collects, while an export is read and decided about, what the index for the next export holds: an entry of each record from which nothing
- * more follows, and the people to look at again whatever the next export says.
+ * Collects the index for the next export while this one is read and decided about: an entry for each record from which nothing more follows,
+ * and the people who need another decision whatever the next export states.
  */
 export class NextIndex {
   readonly #last: ExportIndex | null
   readonly #lastSize: number
   readonly #key: Buffer
   readonly #context: PlanContext
-  readonly #mapping: ReadableRows
+  readonly #mapping: NextIndexInput['mapping']
   readonly #addressesKept: number
   readonly #kinds: Kinds
   /** The entry of each record. Entries of the last index come first; fresh entries are numbered on from its size. */
   readonly #order = new Numbers()
   readonly #fresh = new FreshEntries()
-  readonly #stretches: StretchMaker
-  /** The people to look at again. */
+  readonly #ranges: RangeMaker
+  /** The people who need another decision. */
   readonly #open = new Set<string>()
   readonly #withdrawn = new Set<string>()
-  /** The records by line: those of the slice that is read, and those of the slice before it, whose people are decided about. */
-  #reading = new Map<number, ReadRecord>()
+  /** The parsed records by line: those of the slice that is read, and those of the previous slice, whose people are decided about. */
+  #reading = new Map<number, ParsedRecord>()
   #deciding = this.#reading
   #isGivenUp = false
 
-  constructor({ last, key, digestOf, context, mapping, telling }: NextIndexInput) {
+  constructor({ last, key, digestOf, context, mapping, sampleSize }: NextIndexInput) {
     this.#last = last
     this.#lastSize = last?.size ?? 0
     this.#key = key
     this.#context = context
     this.#mapping = mapping
-    this.#addressesKept = Math.ceil(addressesFactor * telling)
+    this.#addressesKept = Math.ceil(addressesFactor * sampleSize)
     this.#kinds = new Kinds(last?.head.kinds)
-    this.#stretches = new StretchMaker(digestOf)
+    this.#ranges = new RangeMaker(digestOf)
   }
 
-  /** Keeps the entries of a stretch of unchanged records. */
-  addStretch(stretch: UnchangedRange): void {
-    this.#stretches.pass(stretch, this.#order.length)
-    for (let entry = stretch.first; entry < stretch.first + stretch.records; entry += 1) this.#order.push(entry)
+  /** Keeps the entries of a range of unchanged records. */
+  addRange(range: UnchangedRange): void {
+    this.#ranges.pass(range, this.#order.length)
+    for (let entry = range.first; entry < range.first + range.records; entry += 1) this.#order.push(entry)
   }
 
   /** Keeps the entry of an unchanged record. */
   addUnchanged(record: RawRecord, digest: string, entry: number): void {
-    this.#stretches.add(record, this.#order.length, digest)
+    this.#ranges.add(record, this.#order.length, digest)
     this.#order.push(entry)
   }
 
-  /** Takes a record whose row is read. It gets an entry later, if nothing more follows from the decision about its person. */
-  addRead(record: RawRecord, digest: string, lastEntry: number): void {
+  /** Adds a record whose row is parsed. It gets an entry later, if nothing more follows from the decision about its person. */
+  addParsed(record: RawRecord, digest: string, lastEntry: number): void {
     const slot = this.#order.length
-    this.#stretches.add(record, slot, digest)
+    this.#ranges.add(record, slot, digest)
     this.#reading.set(record.line, { digest, lastEntry, slot })
-    this.#order.push(notKept)
+    this.#order.push(noEntry)
   }
 
-  /** The entry in the last index of the record that is read in this line; -1 for none. */
+  /** The entry in the last index of the record that is parsed in this line; -1 for none. */
   lastEntryAt(line: number): number {
     return this.#reading.get(line)?.lastEntry ?? -1
   }
 
-  /** Records what the checks need to know of a row, once it is mapped. */
-  noteRow(row: SourceRow, observation: Observation): void {
+  /** Records what the checks need to know of a usable row. */
+  addRow(row: SourceRow, observation: Observation): void {
     const record = this.#reading.get(row.origin.line)
     if (record === undefined) return
     record.traits = this.#mapping.traitsOf(row, observation)
@@ -121,7 +121,7 @@ export class NextIndex {
     for (const identityId of identityIds) this.#withdrawn.add(identityId)
   }
 
-  /** Keeps an entry of a person if nothing more follows from the same row, or has the person looked at again. */
+  /** Keeps the entry of a person if nothing more follows from the same row; otherwise the person needs another decision. */
   addDecision(decided: Decided): void {
     const { identityId, input } = decided
     const isKept = isSettled(decided, this.#context) && (typeof input === 'string' || this.#keepEntry(input))
@@ -129,17 +129,17 @@ export class NextIndex {
     else this.#open.add(identityId)
   }
 
-  /** Records cannot be told apart, so that no index can be made. */
+  /** Gives up the index, because records cannot be told apart. */
   giveUp(): void {
     this.#isGivenUp = true
     this.#reading.clear()
   }
 
   /**
-   * Makes the index and gives its parts to `keep`, each while the next one is made. Returns 'same' if the last index still holds, and null
+   * Makes the index and gives its parts to `storePart`, each while the next one is made. Returns 'same' if the last index still holds, and null
    * if none can be made.
    */
-  async make(rules: string, keep: KeepPart): Promise<SealedIndex | 'same' | null> {
+  async make(rules: string, storePart: StorePart): Promise<SealedIndex | 'same' | null> {
     if (this.#isGivenUp) return null
     this.#dropWithdrawn()
     const open = [...this.#open].sort(compareKeys)
@@ -151,7 +151,7 @@ export class NextIndex {
       for (const data of full) {
         sealer.add(data)
         await keeping
-        keeping = keep(parts, data)
+        keeping = storePart(parts, data)
         // The error is thrown where the promise is awaited.
         keeping.catch(() => {})
         parts += 1
@@ -161,7 +161,7 @@ export class NextIndex {
     return sealer.seal({ rules, day: this.#context.today, entries, kinds: this.#kinds.traits, open })
   }
 
-  /** Keeps an entry of a row that was read. Returns false if the row has to be read again next time. */
+  /** Keeps an entry of a parsed row. Returns false if the row has to be parsed again next time. */
   #keepEntry(seen: Observation): boolean {
     const record = this.#deciding.get(seen.origin.line)
     if (record?.traits === undefined || record.traits === null) return false
@@ -185,10 +185,10 @@ export class NextIndex {
     const fresh = this.#fresh.all()
     for (let slot = 0; slot < this.#order.length; slot += 1) {
       const entry = this.#order.get(slot)
-      if (entry === notKept) continue
+      if (entry === noEntry) continue
       const isFresh = entry >= this.#lastSize
       const isDropped = isFresh ? this.#withdrawn.has(keyAt(fresh, entry - this.#lastSize)) : lastEntries.has(entry)
-      if (isDropped) this.#order.set(slot, notKept)
+      if (isDropped) this.#order.set(slot, noEntry)
     }
   }
 
@@ -197,21 +197,21 @@ export class NextIndex {
     if (open.length !== head.open.length || open.some((identityId, at) => identityId !== head.open[at])) return false
     let expected = 0
     for (const entry of this.#order.all) {
-      if (entry === notKept) continue
+      if (entry === noEntry) continue
       if (entry !== expected) return false
       expected += 1
     }
     return expected === size
   }
 
-  async #copyEntries(keepParts: (full: readonly Buffer[]) => Promise<void>): Promise<number> {
+  async #copyEntries(storeParts: (full: readonly Buffer[]) => Promise<void>): Promise<number> {
     const kept = {
       order: this.#order,
       last: this.#last,
       fresh: this.#fresh.all(),
-      stretches: this.#stretches,
+      ranges: this.#ranges,
       addressesKept: this.#addressesKept,
     }
-    return await copyEntries(kept, keepParts)
+    return await copyEntries(kept, storeParts)
   }
 }

@@ -1,18 +1,17 @@
 import type { RawRecord, RecordFilter, RecordRange } from '../../../connectors/connector.ts'
-import type { Decider } from '../../../identity/decide/decider.ts'
 import type { UnchangedPeople } from '../../../identity/decide/row-book.ts'
-import { compareKeys } from '../../../identity/digest.ts'
-import { readTraits } from '../../../identity/lint/traits.ts'
 import type { ReadableRows } from '../map/map-rows.ts'
+import type { UnchangedRows } from './change-filter.ts'
 import { type ExportIndex, isDigestAt } from './export-index.ts'
 import { Numbers } from './growing.ts'
+import { LastKinds } from './last-kinds.ts'
 import type { NextIndex } from './next-index.ts'
 import type { DigestOf } from './record-digest.ts'
 
-/** Thrown when leaving unchanged records out is unsafe. The caller reads the whole source again. */
+/** Thrown when skipping unchanged records is unsafe. The caller reads the whole source again. */
 export class UnsafeFilterError extends Error {
-  override readonly name = 'IndexDoubt'
-  /** Whether records can be told apart, so that the reading can leave an index behind. */
+  override readonly name = 'UnsafeFilterError'
+  /** Whether the records can be told apart, so that reading them again can leave an index behind. */
   readonly canBuild: boolean
 
   constructor(message: string, canBuild: boolean) {
@@ -22,122 +21,111 @@ export class UnsafeFilterError extends Error {
 }
 
 type UnchangedInput = {
-  /** The index of the last export; null if there is none to compare with: no record is left out. */
+  /** The index of the last export; null if there is none to compare with: every record is parsed. */
   readonly last: ExportIndex | null
-  /** People about whom something happened since the last export. */
-  readonly unsettled: readonly string[]
+  /** People whose facts have changed since the last export. Their records are parsed. */
+  readonly changedPeople: readonly string[]
   readonly digestOf: DigestOf
-  readonly mapping: ReadableRows
-  /** How many people tell checks enough about how the export is made. */
-  readonly telling: number
-  /** Takes each record of the export in order, whether it is left out or read. */
-  readonly next: NextIndex
+  readonly mapping: Pick<ReadableRows, 'spares'>
+  /** How many people the checks look at. */
+  readonly sampleSize: number
+  /** Takes each record of the export in order, whether it is skipped or parsed. */
+  readonly nextIndex: NextIndex
 }
 
 /** The states of an entry of the last index. An entry that this export did not show so far has the state 0. */
-const leftOut = 1
-const wasRead = 2
+const skipped = 1
+const parsed = 2
 
-/** Leaves those records out of a reading from which, as the last index says, nothing follows. */
+/** Finds the records of a reading that are unchanged since the last export, so that they need not be parsed. */
 export class UnchangedRecords {
   readonly #last: ExportIndex | null
-  readonly #unsettled: readonly string[]
+  readonly #changedPeople: readonly string[]
   readonly #digestOf: DigestOf
-  readonly #mapping: ReadableRows
-  readonly #next: NextIndex
+  readonly #mapping: Pick<ReadableRows, 'spares'>
+  readonly #nextIndex: NextIndex
   readonly #stateOf: Uint8Array
-  readonly #mustBeRead: Uint8Array
+  readonly #mustBeParsed: Uint8Array
   readonly #kinds: LastKinds
-  /** The records that were left out of the slice that is read: their entries and their lines. */
+  /** The unchanged records of the slice that is read: their entries and their lines. */
   readonly #entries = new Numbers()
   readonly #lines = new Numbers()
-  /** How many of them were reported to the decider and the checks one by one. */
-  #reported = 0
-  /** How many records were left out of the whole export so far. */
+  /** How many records of the whole export were unchanged so far. */
   #total = 0
-  #isGivenUp = false
+  #isStopped = false
 
-  /** Which records the source leaves out. */
+  /** Tells the source which records to skip. */
   readonly filter: RecordFilter = {
-    skipRange: (text, start, line) => this.#leavesOutStretch(text, start, line),
-    shouldSkip: (record) => this.#leavesOut(record),
+    skipRange: (text, start, line) => this.#skipRange(text, start, line),
+    shouldSkip: (record) => this.#skipRecord(record),
     stop: () => this.#stop(),
     fail: () => this.#fail(),
   }
 
-  /** The people whose records were left out. Each has the number of an entry. */
+  /** The people of the unchanged records. Each has the number of an entry. */
   readonly people: UnchangedPeople = {
-    has: (identityId) => this.#total > 0 && this.#stateOf[this.#entryOf(identityId)] === leftOut,
+    has: (identityId) => this.#total > 0 && this.#stateOf[this.#entryOf(identityId)] === skipped,
     keyOf: (entry) => this.#last?.keyOf(entry) ?? '',
   }
 
-  constructor({ last, unsettled, digestOf, mapping, telling, next }: UnchangedInput) {
+  constructor({ last, changedPeople, digestOf, mapping, sampleSize, nextIndex }: UnchangedInput) {
     const size = last?.size ?? 0
     this.#last = last
-    this.#unsettled = unsettled
+    this.#changedPeople = changedPeople
     this.#digestOf = digestOf
     this.#mapping = mapping
-    this.#next = next
+    this.#nextIndex = nextIndex
     this.#stateOf = new Uint8Array(size)
-    this.#mustBeRead = new Uint8Array(size)
-    this.#kinds = new LastKinds(last, telling)
-    for (const identityId of unsettled) {
+    this.#mustBeParsed = new Uint8Array(size)
+    this.#kinds = new LastKinds(last, sampleSize)
+    for (const identityId of changedPeople) {
       const entry = this.#entryOf(identityId)
-      if (entry >= 0) this.#mustBeRead[entry] = 1
+      if (entry >= 0) this.#mustBeParsed[entry] = 1
     }
+  }
+
+  /** The unchanged rows of the slice that is read. */
+  get rows(): UnchangedRows {
+    const entryAt = (at: number) => this.#entries.get(at)
+    return {
+      length: this.#entries.length,
+      lineAt: (at) => this.#lines.get(at),
+      personAt: entryAt,
+      hasLeftAt: (at) => this.#kinds.hasLeft(entryAt(at)),
+      traitsAt: (at) => this.#kinds.traitsOf(entryAt(at)),
+      addressAt: (at) => this.#last?.addressOf(entryAt(at)) ?? null,
+      countByTraits: () => this.#kinds.takeCounts(),
+    }
+  }
+
+  /** Ends a slice, and finds out which rows the checks let the next slice skip. */
+  endSlice(): void {
+    this.#entries.clear()
+    this.#lines.clear()
+    this.#kinds.update(this.#mapping)
   }
 
   /**
-   * Takes the key of a row that was read. A record of this person that was left out would be a second row of theirs, and both have to be
-   * compared: this throws.
+   * Takes the key of a row that was parsed. Throws if a record of this person was skipped: it would be a second row of theirs, and the two
+   * have to be compared.
    */
   checkKey(identityId: string, line: number): void {
-    const lastEntry = this.#next.lastEntryAt(line)
+    const lastEntry = this.#nextIndex.lastEntryAt(line)
     const isSamePerson = lastEntry >= 0 && this.#last?.keyOf(lastEntry) === identityId
     const entry = isSamePerson ? lastEntry : this.#entryOf(identityId)
     if (entry < 0) return
-    if (this.#stateOf[entry] === leftOut) throw new UnsafeFilterError('a key stands in the export twice', true)
-    this.#stateOf[entry] = wasRead
+    if (this.#stateOf[entry] === skipped) throw new UnsafeFilterError('a key stands in the export twice', true)
+    this.#stateOf[entry] = parsed
   }
 
-  /** Tells the decider and the checks about the records that were left out up to this line. The decider takes only employed people. */
-  reportUntil(line: number, decider: Decider): void {
-    let wantsEach = this.#mapping.wantsEach()
-    for (; this.#reported < this.#entries.length; this.#reported += 1) {
-      const ownLine = this.#lines.get(this.#reported)
-      if (ownLine > line) return
-      const entry = this.#entries.get(this.#reported)
-      if (!this.#kinds.hasLeft(entry)) decider.book.nameUnchanged(entry)
-      if (!wantsEach) continue
-      const address = this.#last?.addressOf(entry) ?? null
-      this.#mapping.spareOne(this.#kinds.traitsOf(entry), { line: ownLine, address })
-      wantsEach = this.#mapping.wantsEach()
-    }
-  }
-
-  /** Counts what was left out of a slice, and finds out what the next slice may leave out. Returns how many records were left out. */
-  endSlice(decider: Decider): number {
-    const count = this.#entries.length
-    if (count > 0) {
-      this.reportUntil(Number.POSITIVE_INFINITY, decider)
-      this.#mapping.spare(this.#kinds.takeCounts(), this.#lines.get(count - 1))
-      decider.addUnchanged(count)
-      this.#entries.clear()
-      this.#lines.clear()
-      this.#reported = 0
-    }
-    this.#kinds.ask(this.#mapping)
-    return count
-  }
-
-  /** The people without a usable row who have to be decided about, in the order of their keys; null: everybody. */
-  unseen(decider: Decider): string[] | null {
+  /** The known people without an unchanged record who may need a decision; null: everybody. */
+  openPeople(): readonly string[] | null {
     if (this.#last === null) return null
-    const keys = new Set([...this.#last.head.open, ...this.#unsettled, ...decider.book.unusableKeys()])
+    const keys = new Set([...this.#last.head.open, ...this.#changedPeople])
     for (let entry = 0; entry < this.#last.size; entry += 1) {
-      if (this.#stateOf[entry] !== leftOut) keys.add(this.#last.keyOf(entry))
+      if (this.#stateOf[entry] !== skipped) keys.add(this.#last.keyOf(entry))
     }
-    return decider.book.unobserved([...keys]).sort(compareKeys)
+    return [...keys]
   }
 
   /** The entry of this person in the last index; -1 for none. */
@@ -145,131 +133,52 @@ export class UnchangedRecords {
     return this.#last?.findKey(identityId) ?? -1
   }
 
-  #leavesOutStretch(text: Buffer, start: number, line: number): RecordRange | null {
-    if (this.#isGivenUp || this.#last === null) return null
-    const stretch = this.#last.expectedStretch()
-    if (stretch === null || text.length - start < stretch.bytes) return null
-    const { first, records, bytes, digest } = stretch
-    for (let entry = first; entry < first + records; entry += 1) if (!this.#mayLeaveOut(entry)) return null
+  #skipRange(text: Buffer, start: number, line: number): RecordRange | null {
+    if (this.#isStopped || this.#last === null) return null
+    const range = this.#last.expectedRange()
+    if (range === null || text.length - start < range.bytes) return null
+    const { first, records, bytes, digest } = range
+    for (let entry = first; entry < first + records; entry += 1) if (!this.#maySkip(entry)) return null
     if (!isDigestAt(digest, 0, this.#digestOf(text, start, start + bytes))) return null
-    this.#last.passStretch(stretch)
-    this.#next.addStretch(stretch)
-    for (let at = 0; at < records; at += 1) this.#leaveOut(first + at, line + at)
-    return stretch
+    this.#last.passRange(range)
+    this.#nextIndex.addRange(range)
+    for (let at = 0; at < records; at += 1) this.#skip(first + at, line + at)
+    return range
   }
 
-  #leavesOut(record: RawRecord): boolean {
-    if (this.#isGivenUp) return false
+  #skipRecord(record: RawRecord): boolean {
+    if (this.#isStopped) return false
     const { text, start, end, line } = record
     const digest = this.#digestOf(text, start, end)
     const entry = this.#last?.find(digest) ?? -1
-    if (entry >= 0 && this.#mayLeaveOut(entry)) {
-      this.#next.addUnchanged(record, digest, entry)
-      this.#leaveOut(entry, line)
+    if (entry >= 0 && this.#maySkip(entry)) {
+      this.#nextIndex.addUnchanged(record, digest, entry)
+      this.#skip(entry, line)
       return true
     }
-    this.#next.addRead(record, digest, entry)
+    this.#nextIndex.addParsed(record, digest, entry)
     return false
   }
 
   #stop(): void {
     if (this.#total > 0) this.#fail()
-    this.#isGivenUp = true
-    this.#next.giveUp()
+    this.#isStopped = true
+    this.#nextIndex.giveUp()
   }
 
   #fail(): never {
     throw new UnsafeFilterError('the records of the export cannot be told apart for certain', false)
   }
 
-  #mayLeaveOut(entry: number): boolean {
-    return this.#stateOf[entry] === 0 && this.#mustBeRead[entry] === 0 && this.#kinds.mayLeaveOut(entry)
+  #maySkip(entry: number): boolean {
+    return this.#stateOf[entry] === 0 && this.#mustBeParsed[entry] === 0 && this.#kinds.maySkip(entry)
   }
 
-  #leaveOut(entry: number, line: number): void {
-    this.#stateOf[entry] = leftOut
+  #skip(entry: number, line: number): void {
+    this.#stateOf[entry] = skipped
     this.#kinds.count(entry)
     this.#entries.push(entry)
     this.#lines.push(line)
     this.#total += 1
-  }
-}
-
-/** The kinds of rows of the last index, and which of them the checks let a reading leave out. */
-class LastKinds {
-  readonly #last: ExportIndex | null
-  readonly #traits: readonly number[]
-  readonly #hasLeft: readonly boolean[]
-  /** Whether records of a kind may be left out: all of them, or those whose address is known. */
-  readonly #all: Uint8Array
-  readonly #withAddress: Uint8Array
-  /** How many records of each kind were left out of the slice. */
-  readonly #counts: Uint32Array
-  readonly #telling: number
-  /** The different addresses of records that were left out, until there are enough of them. */
-  readonly #addresses = new Set<string>()
-
-  constructor(last: ExportIndex | null, telling: number) {
-    this.#last = last
-    this.#traits = last?.head.kinds ?? []
-    this.#hasLeft = this.#traits.map((traits) => readTraits(traits).left)
-    this.#all = new Uint8Array(this.#traits.length)
-    this.#withAddress = new Uint8Array(this.#traits.length)
-    this.#counts = new Uint32Array(this.#traits.length)
-    this.#telling = telling
-  }
-
-  mayLeaveOut(entry: number): boolean {
-    const kind = this.#kindOf(entry)
-    if (this.#all[kind] === 1) return true
-    return this.#withAddress[kind] === 1 && (this.#hasEnoughAddresses() || this.#addressOf(entry) !== null)
-  }
-
-  /** Counts a record that is left out. */
-  count(entry: number): void {
-    const address = this.#hasEnoughAddresses() ? null : this.#addressOf(entry)
-    if (address !== null) this.#addresses.add(address)
-    const kind = this.#kindOf(entry)
-    this.#counts[kind] = (this.#counts[kind] ?? 0) + 1
-  }
-
-  /** How many records with the same traits were left out since the last call. */
-  takeCounts(): ReadonlyMap<number, number> {
-    const counts = new Map<number, number>()
-    for (const [kind, traits] of this.#traits.entries()) {
-      const count = this.#counts[kind] ?? 0
-      if (count > 0) counts.set(traits, count)
-    }
-    this.#counts.fill(0)
-    return counts
-  }
-
-  /** Asks the checks which further kinds need not be read. */
-  ask({ spares }: ReadableRows): void {
-    for (const [kind, traits] of this.#traits.entries()) {
-      if (!this.#all[kind] && spares(traits, false)) this.#all[kind] = 1
-      if (!this.#withAddress[kind] && spares(traits, true)) this.#withAddress[kind] = 1
-    }
-  }
-
-  traitsOf(entry: number): number {
-    return this.#traits[this.#kindOf(entry)] ?? 0
-  }
-
-  /** Whether the person of the entry has left. */
-  hasLeft(entry: number): boolean {
-    return this.#hasLeft[this.#kindOf(entry)] ?? false
-  }
-
-  #kindOf(entry: number): number {
-    return this.#last?.kindOf(entry) ?? 0
-  }
-
-  #addressOf(entry: number): string | null {
-    return this.#last?.addressOf(entry) ?? null
-  }
-
-  #hasEnoughAddresses(): boolean {
-    return this.#addresses.size >= this.#telling
   }
 }

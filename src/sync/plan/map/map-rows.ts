@@ -21,6 +21,9 @@ type NoPerson = { readonly noPerson: true; readonly identityId: string | null }
 /** A row that is not in scope. */
 export type OutOfScope = { readonly outOfScope: true; readonly identityId: string | null; readonly origin: Origin }
 
+/** What a row states. null: the row is ignored, because it is about something else. */
+export type MappedRow = Observation | Reject | NoPerson | OutOfScope | null
+
 /** The mapped rows of a reading that has every column it needs. */
 export type ReadableRows = Extract<MappedRows, { readonly ok: true }>
 
@@ -28,8 +31,7 @@ export type ReadableRows = Extract<MappedRows, { readonly ok: true }>
 export type MappedRows =
   | (Pick<Mapped, 'ok' | 'columns' | 'mapped' | 'lacking' | 'parts'> & {
       readonly cellsOf: (row: SourceRow) => ReturnType<Mapped['cellsOf']>
-      /** null: the row is about something else and is passed over. */
-      readonly map: (row: SourceRow) => Observation | Reject | NoPerson | OutOfScope | null
+      readonly map: (row: SourceRow) => MappedRow
       /** What the row that was mapped last is to the checks, if it need not be read again as long as it reads the same; null if it has to be. */
       readonly traitsOf: (row: SourceRow, observation: Observation) => RowTraits | null
       /** What the e-mail address of a observation is compared by; null: it has none. */

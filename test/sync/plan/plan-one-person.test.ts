@@ -4,7 +4,7 @@ import { accountOf } from '../../../src/store/runs/accounts.ts'
 import { listRuns, type Run } from '../../../src/store/runs/runs.ts'
 import type { PersonAccount } from '../../../src/store/schema.ts'
 import type { SourceFeed } from '../../../src/sync/context/context.ts'
-import { approveRun, planPerson, requestPerson } from '../../../src/sync/sync.ts'
+import { approveRun, planPersonDryRun, requestPerson } from '../../../src/sync/sync.ts'
 import { later, receive, updated, webhookFeed } from '../../helpers/events.ts'
 import {
   change,
@@ -139,7 +139,7 @@ test('a person is found by e-mail, which is kept nowhere, and by the address tha
   world.hrSays(change(people, { id: 'E0004', email: 'new@acme.example' }), morning)
 
   const byNew = await one(world, 'New@acme.example')
-  const byKnown = await planPerson(world.sync, {
+  const byKnown = await planPersonDryRun(world.sync, {
     connection: 'acme',
     person: 'e5@acme.example',
     signal: new AbortController().signal,

@@ -1,21 +1,19 @@
 import type { Reading } from '../../connectors/connector.ts'
 import { withExpressions } from '../../connectors/expressions/expressions.ts'
 import { dateIn, type PlanContext } from '../../identity/decide/decide.ts'
+import type { KeyAnswers } from '../../identity/key-change-candidates.ts'
 import { withClassified } from '../../identity/mapping/classified.ts'
 import { expressionsOf } from '../../identity/mapping/mapping.ts'
 import { type FieldName, fieldNames } from '../../identity/record.ts'
-import type { KeyAnswers } from '../../identity/key-change-candidates.ts'
 import { listClassifiedValues } from '../../store/classified-values.ts'
 import { type AcceptedSource, acceptedSource } from '../../store/connections/sources.ts'
 import { keyAnswers } from '../../store/key-answers.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context/context.ts'
 import type { OpenedFeed } from './feeds.ts'
-import { addressDigest, indexKey } from './change-filter/known-records.ts'
 import { type MappedRows, mapRows } from './map/map-rows.ts'
-import type { PersonWatch } from './watch-person.ts'
 
-/** What is known of a feed before its rows are read. */
-export type BeforeReading = {
+/** Everything that a plan is made from besides the rows and the roster. Loaded before the first row is read. */
+export type PlanInputs = {
   readonly feed: OpenedFeed
   readonly reading: Reading
   /** The rules of the feed, with the values that people have classified. */
@@ -26,53 +24,47 @@ export type BeforeReading = {
   readonly accepted: AcceptedSource
   /** What people have answered about keys. */
   readonly answers: KeyAnswers
-  /** A row holds what has changed alone, so that a column that it lacks says nothing. */
+  /** A row holds only what has changed, so a column that it lacks states nothing. */
   readonly isSparse: boolean
-  /** By which e-mail addresses are compared with those of the last export; null where nothing of it is used. */
-  readonly addressKey: Buffer | null
 }
 
-type Opened = {
-  readonly feed: OpenedFeed
-  /** The one person who is decided about; left out for all people. */
-  readonly only?: PersonWatch
-  /** Whether the reading may go by what the last export left behind. */
-  readonly goesByIndex: boolean
+type InputOptions = {
+  /** Compares e-mail addresses by what this returns; left out: by themselves. */
+  readonly addressOf?: (email: string) => string
 }
 
-/** Looks up what the rows of a feed are read and decided by. */
-export async function lookUpBefore(
+/** Loads the inputs of a plan and binds the feed's mapping to its header. */
+export async function loadPlanInputs(
   { store: { db }, now, indexing }: Pick<SyncContext, 'store' | 'now' | 'indexing'>,
   connection: SyncConnection,
-  { feed, only, goesByIndex }: Opened,
-): Promise<BeforeReading> {
+  feed: OpenedFeed,
+  { addressOf }: InputOptions = {},
+): Promise<PlanInputs> {
   const { name } = connection
   const reading = withExpressions(feed.reading, expressionsOf(feed.rules.mapping))
   const isSparse = reading.sparse === true && !reading.missingIsBlank
   const accepted = await acceptedSource(db, name)
-  const classed = await listClassifiedValues(db, name)
+  const classified = await listClassifiedValues(db, name)
   const answers = await keyAnswers(db, name)
-  const rules = { ...feed.rules, mapping: withClassified(feed.rules.mapping, classed) }
-  const addressKey = goesByIndex ? indexKey(db, name) : null
-  const mapped = mapRows(reading, rules, {
+  const rules = { ...feed.rules, mapping: withClassified(feed.rules.mapping, classified) }
+  const mapping = mapRows(reading, rules, {
     now: now(),
     aliases: answers.aliases,
     telling: indexing?.sampleSize,
     formerFields: accepted.fields,
-    ...(addressKey && { addressOf: (email: string) => addressDigest(addressKey, email) }),
+    addressOf,
   })
-  const mapping = only ? only.watched(mapped) : mapped
-  const speaksOfFields = mapping.ok && !isSparse && reading.source !== null
+  const statesFields = mapping.ok && !isSparse && reading.source !== null
   const context: PlanContext = {
-    ...contextOf(reading, rules, now()),
+    ...planContext(reading, rules, now()),
     acceptedAsOf: accepted.asOf,
-    ...(speaksOfFields && { mapped: knownFields(connection, mapping.mapped) }),
+    mapped: statesFields ? statedFields(connection, mapping.mapped) : undefined,
   }
-  return { feed, reading, rules, mapping, context, accepted, answers, isSparse, addressKey }
+  return { feed, reading, rules, mapping, context, accepted, answers, isSparse }
 }
 
-/** The rules and the times under which the people of a reading are decided. */
-export function contextOf(
+/** The rules and the times by which the people of a reading are decided. */
+export function planContext(
   { mode, asOf }: Pick<Reading, 'mode' | 'asOf'>,
   { absence, graceRuns, timeZone, future, shape }: FeedRules,
   now: Date,
@@ -87,12 +79,17 @@ export function contextOf(
     exportDate: dateIn(timeZone, asOf),
     today: dateIn(timeZone, now.toISOString()),
     future,
-    ...(shape && { removes: true }),
+    removes: shape ? true : undefined,
   }
 }
 
-/** The fields that one of the connection's feeds speaks of: what an event said stays, though the export has no column for it. */
-function knownFields({ feeds }: SyncConnection, mapped: ReadonlySet<FieldName>): ReadonlySet<FieldName> {
+/** The keys of pinned people. A key that HR has replaced names the person under their first key. */
+export function pinnedPeople({ pinned }: SyncConnection, { aliases }: Pick<KeyAnswers, 'aliases'>): Set<string> {
+  return new Set([...pinned].map((key) => aliases.get(key)?.identityId ?? key))
+}
+
+/** The fields that some feed of the connection states. A value that an event stated stays, although the export has no column for it. */
+function statedFields({ feeds }: SyncConnection, mapped: ReadonlySet<FieldName>): ReadonlySet<FieldName> {
   const { fields = {}, record = {} } = feeds.webhook?.mapping ?? {}
   const own = Object.keys(record).map((name) => `.${name}` as const)
   return new Set([...mapped, ...fieldNames.filter((field) => field in fields), ...own])

@@ -2,11 +2,12 @@ import { expect, test } from 'vitest'
 import type { SourceRow } from '../../../src/connectors/connector.ts'
 import { createDecider } from '../../../src/identity/decide/decider.ts'
 import type { Page } from '../../../src/identity/decide/row-book.ts'
-import { Mapping } from '../../../src/identity/mapping/mapping.ts'
-import { mapRows } from '../../../src/sync/plan/map/map-rows.ts'
-import { readRows } from '../../../src/sync/plan/read-rows.ts'
-import { nightly } from '../../helpers/records.ts'
 import { exportRows } from '../../../src/identity/decide/row-models.ts'
+import { Mapping } from '../../../src/identity/mapping/mapping.ts'
+import { wholeSlices } from '../../../src/sync/plan/change-filter/change-filter.ts'
+import { mapRows } from '../../../src/sync/plan/map/map-rows.ts'
+import { collectRows } from '../../../src/sync/plan/collect-rows.ts'
+import { nightly } from '../../helpers/records.ts'
 
 const headers = ['id']
 const slice = (...ids: string[]): SourceRow[] =>
@@ -19,8 +20,8 @@ function read(slices: AsyncIterable<readonly SourceRow[]>, onPage: (keys: readon
   const rules = { mapping, traps: [], absence: 'separate', graceRuns: 1, timeZone: 'UTC', future: 'defer' } as const
   const opened = { mode: 'snapshot', asOf: context.asOf, source: null, headers, rows: slices } as const
   const decider = createDecider({ context, rows: exportRows, rejectsKept: 10 })
-  return readRows(decider, {
-    slices,
+  return collectRows(decider, {
+    slices: wholeSlices(slices),
     mapping: mapRows(opened, rules, { now: new Date(context.now) }),
     signal: new AbortController().signal,
     onPage: ({ observed }: Page) => onPage(observed.map(({ identityId }) => identityId)),

@@ -3,22 +3,21 @@ import { digestBytes, type UnchangedRange } from './export-index.ts'
 import { Bytes, Numbers } from './growing.ts'
 import type { DigestOf } from './record-digest.ts'
 
-/** Of so many records one ends a stretch, by its digest: what HR changes moves no end but those beside it. */
-const endsOneOf = 8
-/** A byte tells how many records a stretch has. */
-const recordsAtMost = 64
+type RangeSize = { readonly slot: number; readonly records: number; readonly bytes: number }
 
-/**
- * Watches which records of an export stand in a row, and makes stretches of them, by which the next reading knows them together. Each record
- * has a slot, in their order.
- */
-export class StretchMaker {
+/** One of how many records ends a range. Its digest decides which, so a changed record moves only the ends beside it. */
+const recordsPerEnd = 8
+/** Maximum number of records of a range; one byte stores it. */
+const maxRecords = 64
+
+/** Makes ranges of consecutive records, so that the next reading can recognise them together. Records are numbered by slot, in their order. */
+export class RangeMaker {
   readonly #digestOf: DigestOf
   readonly #firsts = new Numbers()
   readonly #counts = new Numbers()
   readonly #bytes = new Numbers()
   readonly #digests = new Bytes()
-  /** The records in a row so far that no stretch holds. */
+  /** The consecutive records so far that are in no range yet. */
   #open: { readonly text: Buffer; readonly slot: number; readonly start: number; end: number; records: number } | null =
     null
 
@@ -26,7 +25,7 @@ export class StretchMaker {
     this.#digestOf = digestOf
   }
 
-  /** Takes the next record, which has this digest. */
+  /** Adds the next record, which has this digest. */
   add({ text, start, next, lines }: RawRecord, slot: number, digest: string): void {
     const open = this.#open
     if (open !== null && (open.text !== text || open.end !== start || lines > 1)) this.close()
@@ -35,28 +34,28 @@ export class StretchMaker {
     own.end = next
     own.records += 1
     this.#open = own
-    if (digest.charCodeAt(digestBytes - 1) % endsOneOf === 0 || own.records === recordsAtMost) this.close()
+    if (digest.charCodeAt(digestBytes - 1) % recordsPerEnd === 0 || own.records === maxRecords) this.close()
   }
 
-  /** Takes a stretch as it was. */
+  /** Adds a range of the last index unchanged. */
   pass({ records, bytes, digest }: UnchangedRange, slot: number): void {
     this.close()
-    this.#note({ slot, records, bytes })
+    this.#add({ slot, records, bytes })
     this.#digests.add(digest)
   }
 
-  /** Ends the records in a row. One alone is known by its own digest. */
+  /** Ends the current range. A single record is known by its own digest and needs no range. */
   close(): void {
     if (this.#open === null) return
     const { text, slot, start, end, records } = this.#open
     this.#open = null
     if (records === 1) return
-    this.#note({ slot, records, bytes: end - start })
+    this.#add({ slot, records, bytes: end - start })
     this.#digests.addText(this.#digestOf(text, start, end).slice(0, digestBytes), 'latin1')
   }
 
-  /** The stretches in their order. `first` is the slot of their first record. */
-  *found(): Generator<UnchangedRange> {
+  /** The ranges in their order. `first` is the slot of their first record. */
+  *ranges(): Generator<UnchangedRange> {
     this.close()
     const digests = this.#digests.all
     for (let at = 0; at < this.#firsts.length; at += 1) {
@@ -65,7 +64,7 @@ export class StretchMaker {
     }
   }
 
-  #note({ slot, records, bytes }: { slot: number; records: number; bytes: number }): void {
+  #add({ slot, records, bytes }: RangeSize): void {
     this.#firsts.push(slot)
     this.#counts.push(records)
     this.#bytes.push(bytes)

@@ -1,0 +1,55 @@
+import { eventRows } from '../../identity/decide/row-models.ts'
+import type { Sending } from '../../identity/decide/sending.ts'
+import type { SyncConnection, SyncContext } from '../context/context.ts'
+import type { OnProgress } from './collect-rows.ts'
+import { decideAbsent, decidePage } from './decide-people.ts'
+import type { OpenedFeed } from './feeds.ts'
+import { findKeyChanges, judgePlan } from './judge-plan.ts'
+import { loadPlanInputs } from './plan-inputs.ts'
+import { openWorkspace, readFeed } from './read-feed.ts'
+import { splitPlan, verdictsOnRest } from './split-plan.ts'
+import type { Stage } from './stage.ts'
+import { type PreparedPlan, summarizePlan } from './summarize-plan.ts'
+
+/** What the plan of events is made from. */
+export type PlanEventsInput = {
+  readonly feed: OpenedFeed
+  readonly stage: Stage
+  /** Which changes the plan sends; left out: what differs from the platform. */
+  readonly sending?: Sending
+  /**
+   * Splits people whom a guard stops off into a held plan, so that the others go on. With `queuesBehindHeld` also people of runs that are held
+   * already. null: the plan stays one, and is held as a whole.
+   */
+  readonly split: { readonly queuesBehindHeld: boolean } | null
+  readonly signal: AbortSignal
+  readonly onProgress?: OnProgress
+}
+
+/** Plans events: reads them, stages every change that follows, judges the plan and splits off the people who have to wait. Sends nothing. */
+export async function planEvents(
+  ctx: Pick<SyncContext, 'store' | 'now' | 'yieldToShortWork'>,
+  connection: SyncConnection,
+  input: PlanEventsInput,
+): Promise<PreparedPlan> {
+  const { feed, stage, sending, split, signal, onProgress = () => {} } = input
+  const { db } = ctx.store
+  const { name } = connection
+  const inputs = await loadPlanInputs(ctx, connection, feed)
+  const workspace = await openWorkspace(db, connection, { inputs, stage, rows: eventRows, signal, sending })
+  const outcome = await readFeed(ctx, workspace, {
+    inputs,
+    onProgress,
+    decidePage: (page) => decidePage(workspace, page),
+    decideAbsent: () => decideAbsent(workspace, null),
+  })
+  const keyChanges = await findKeyChanges(db, name, outcome.decider)
+  const verdicts = await judgePlan(db, connection, { inputs, outcome, keyChanges, countedWith: feed.name })
+
+  const result = split && (await splitPlan(workspace, { verdicts, keyChanges, ...split }))
+  const digest = await stage.digest()
+  const plan = await summarizePlan(db, name, { inputs, outcome, verdicts, keyChanges, digest })
+  if (result === null) return plan
+  if (result.kind === 'whole') return { ...plan, counts: result.counts, people: result.people }
+  return { ...plan, guards: verdictsOnRest(verdicts), pairs: [], heldPart: result.part }
+}

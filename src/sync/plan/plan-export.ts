@@ -1,0 +1,132 @@
+import type { Page } from '../../identity/decide/row-book.ts'
+import { exportRows } from '../../identity/decide/row-models.ts'
+import type { Sending } from '../../identity/decide/sending.ts'
+import { compareKeys } from '../../identity/digest.ts'
+import type { SyncConnection, SyncContext } from '../context/context.ts'
+import type { ChangeFilter } from './change-filter/change-filter.ts'
+import type { StorePart } from './change-filter/next-index.ts'
+import { addressDigest, type FilterUse, indexKey, openChangeFilter } from './change-filter/open-filter.ts'
+import { UnsafeFilterError } from './change-filter/unchanged-records.ts'
+import type { OnProgress } from './collect-rows.ts'
+import { decideAbsent, decidePage, type PlanWorkspace } from './decide-people.ts'
+import type { OpenedFeed } from './feeds.ts'
+import { findKeyChanges, judgePlan } from './judge-plan.ts'
+import { loadPlanInputs, type PlanInputs } from './plan-inputs.ts'
+import { openWorkspace, readFeed } from './read-feed.ts'
+import type { Stage } from './stage.ts'
+import { type PreparedPlan, summarizePlan } from './summarize-plan.ts'
+import { planWaitingRows, withdrawnWarning } from './waiting-rows.ts'
+import { pinWarnings } from './warnings.ts'
+
+type PlanningContext = Pick<SyncContext, 'store' | 'now' | 'indexing' | 'yieldToShortWork'>
+
+/** How the plan of an export uses the change filter. Left out where nothing is compared with the last export. */
+export type ChangeFilterOptions = {
+  /** Where the index for the next export is stored; null if none is made. */
+  readonly saveIndex: { readonly runId: string; readonly storePart: StorePart } | null
+  /** Called with the reason if every row is parsed although there is an index. */
+  readonly onWholeRead: (reason: string) => void
+}
+
+/** What the plan of an export is made from. */
+export type PlanExportInput = {
+  readonly feed: OpenedFeed
+  readonly stage: Stage
+  /** Which changes the plan sends; left out: what differs from the platform. */
+  readonly sending?: Sending
+  readonly changeFilter?: ChangeFilterOptions
+  readonly signal: AbortSignal
+  readonly onProgress?: OnProgress
+}
+
+/**
+ * Plans an opened export: reads it to its end, stages every change that follows and judges the plan. Sends nothing and leaves the roster as
+ * it is. If unchanged rows turn out not to be safe to skip, the export is read again as a whole.
+ */
+export async function planExport(
+  ctx: PlanningContext,
+  connection: SyncConnection,
+  input: PlanExportInput,
+): Promise<PreparedPlan> {
+  let use: FilterUse = input.changeFilter && !input.sending?.includesEverybody ? 'skip unchanged' : 'none'
+  for (;;) {
+    try {
+      return await planExportOnce(ctx, connection, input, use)
+    } catch (error) {
+      if (!(error instanceof UnsafeFilterError)) throw error
+      input.changeFilter?.onWholeRead(error.message)
+      use = error.canBuild ? 'only make an index' : 'none'
+      await input.stage.clear()
+    }
+  }
+}
+
+async function planExportOnce(
+  ctx: PlanningContext,
+  connection: SyncConnection,
+  input: PlanExportInput,
+  use: FilterUse,
+): Promise<PreparedPlan> {
+  const { feed, stage, sending, changeFilter, signal, onProgress = () => {} } = input
+  const { db } = ctx.store
+  const { name } = connection
+  const saveIndex = changeFilter?.saveIndex ?? null
+  const key = changeFilter ? indexKey(db, name) : null
+
+  const addressOf = key === null ? undefined : (email: string) => addressDigest(key, email)
+  const inputs = await loadPlanInputs(ctx, connection, feed, { addressOf })
+  const opened = await openChangeFilter(ctx, connection, { inputs, key, use, runId: saveIndex?.runId ?? null })
+  if (opened?.wholeReason) changeFilter?.onWholeRead(opened.wholeReason)
+  const filter = opened?.filter
+  const workspace = await openWorkspace(db, connection, { inputs, stage, rows: exportRows, signal, sending, filter })
+  const deciding = decidingWith(workspace, filter)
+  const outcome = await readFeed(ctx, workspace, { inputs, filter, onProgress, ...deciding })
+  const keyChanges = await findKeyChanges(db, name, outcome.decider)
+  const verdicts = await judgePlan(db, connection, { inputs, outcome, keyChanges, countedWith: feed.name })
+
+  const makeIndex = async () =>
+    opened && saveIndex ? await opened.filter.nextIndex.make(opened.rules, saveIndex.storePart) : null
+  const [digest, index] = await Promise.all([stage.digest(), makeIndex()])
+  const plan = await summarizePlan(db, name, { inputs, outcome, verdicts, keyChanges, digest })
+  return { ...plan, ...(await wholeExportFacts(connection, { plan, inputs, workspace })), index }
+}
+
+/** Decides about everybody, and tells the filter whose rows turned out not to apply. */
+function decidingWith(workspace: PlanWorkspace, filter: ChangeFilter | undefined) {
+  const { book } = workspace.decider
+  return {
+    async decidePage(page: Page): Promise<void> {
+      filter?.nextIndex.withdraw(page.withdrawn)
+      await decidePage(workspace, page)
+    },
+    async decideAbsent(): Promise<void> {
+      const open = filter?.openPeople() ?? null
+      const openPeople = open && [...new Set([...open, ...book.unusableKeys()])].sort(compareKeys)
+      await decideAbsent(workspace, openPeople)
+    },
+  }
+}
+
+type ExportFactsInput = {
+  readonly plan: PreparedPlan
+  readonly inputs: PlanInputs
+  readonly workspace: PlanWorkspace
+}
+
+/** What the run stores of an export as a whole. Nothing if there was no new export, or its columns are missing. */
+async function wholeExportFacts(
+  connection: SyncConnection,
+  { plan, inputs, workspace }: ExportFactsInput,
+): Promise<Partial<PreparedPlan>> {
+  const { feed, mapping, answers, context } = inputs
+  const { db, decider } = workspace
+  if (!mapping.ok || plan.source === null) return {}
+  const waiting = await planWaitingRows(workspace, context)
+  const pins = await pinWarnings(db, connection, { decider, answers })
+  return {
+    header: { headers: feed.reading.headers, columns: mapping.columns },
+    warnings: [...plan.warnings, ...withdrawnWarning(waiting), ...pins],
+    waiting,
+    standing: decider.knownFaults(),
+  }
+}

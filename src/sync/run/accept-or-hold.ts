@@ -1,0 +1,127 @@
+import { areCovered, judgesFaults } from '../../identity/guards/covered.ts'
+import { doubtsValues, untainted } from '../../identity/guards/taints.ts'
+import { recordAuditEntry, rollcall } from '../../store/audit/trail.ts'
+import { holdAllEvents } from '../../store/inbox/inbox.ts'
+import { writeOutEntries } from '../../store/plans/entries.ts'
+import { storePassedPart } from '../../store/plans/passed-part.ts'
+import { rejectsKept } from '../../store/plans/plans.ts'
+import { hasNewFaults } from '../../store/rejects/known-faults.ts'
+import type { ClaimedRun } from '../../store/runs/claims.ts'
+import { getRun, heldReason, moveRun, type Run } from '../../store/runs/runs.ts'
+import type { Db, RunOptions } from '../../store/schema.ts'
+import { setAttributes } from '../../telemetry/traces.ts'
+import type { SyncConnection, SyncContext } from '../context/context.ts'
+import { enqueueWaiting } from '../context/enqueue.ts'
+import { Overtaken } from '../context/overtaken.ts'
+import { acceptPlan, continueAfterAccept, expiryOf, failedGuards } from './accept-plan.ts'
+
+/** The approval of the held plan that this run makes again, with the run of that plan. */
+type EarlierApproval = NonNullable<RunOptions['again']> & { readonly run: Run | null }
+
+/** Continues a planned run by its stored verdicts: accepts the plan, or holds it for an operator. */
+export async function acceptOrHold(ctx: SyncContext, claim: ClaimedRun, connection: SyncConnection): Promise<void> {
+  const { db } = ctx.store
+  const run = await getRun(db, claim.run.id)
+  if (run?.state !== 'planned') throw new Overtaken()
+  const { again } = run.options
+  const approval = again ? { ...again, run: await getRun(db, again.runId) } : null
+  const isApproved = approval !== null && (await coversPlan(db, approval, run))
+  const reason = heldReason(run.guards ?? [])
+  if (reason === '' || isApproved) await accept(ctx, claim, { run, connection, approval: isApproved ? approval : null })
+  else await hold(ctx, claim, { run, connection, reason: approval ? `${reason}; ${madeAgain(approval)}` : reason })
+}
+
+function madeAgain({ by, runId, run }: EarlierApproval): string {
+  return `made again after ${by} approved run ${runId}: ${run?.moved}`
+}
+
+/** Whether the approval of a held plan covers the plan made in its place: it does the same, and has no finding that was not shown. */
+async function coversPlan(
+  db: Db,
+  { digest, run: approved }: EarlierApproval,
+  { id: runId, connection, digest: newDigest, guards }: Run,
+): Promise<boolean> {
+  if (digest !== newDigest || approved?.state !== 'superseded') return false
+  if (!areCovered(guards ?? [], approved.guards ?? [])) return false
+  const failsByFaults = (guards ?? []).some(({ ok, name }) => !ok && judgesFaults(name))
+  if (!failsByFaults) return true
+  return !(await hasNewFaults(db, { connection, runId, approved: approved.id, kept: rejectsKept }))
+}
+
+type HoldInput = { readonly run: Run; readonly connection: SyncConnection; readonly reason: string }
+
+/** Holds a plan for an operator. What the connection lets continue of a held plan is sent by a run of its own. */
+async function hold(ctx: SyncContext, claim: ClaimedRun, { run, connection, reason }: HoldInput): Promise<void> {
+  const now = ctx.now()
+  const about = { runId: run.id, connection: run.connection }
+  const continued = await ctx.store.db.transaction().execute(async (tx) => {
+    const expiresAt = expiryOf(connection, now)
+    if (!(await moveRun(tx, { id: run.id, to: 'held', now, reason, expiresAt, attempt: claim.attempt })))
+      throw new Overtaken()
+    await writeOutEntries(tx, run.id)
+    if (run.feed === 'webhook') await holdAllEvents(tx, { runId: run.id, reason })
+    const part = run.feed === 'source' ? await acceptUndoubtedPart(tx, run, connection, now) : null
+    // The rest has another digest than the plan that was made.
+    const { digest } = (part && (await getRun(tx, run.id))) ?? run
+    const details = { failed: failedGuards(run.guards ?? []), digest, ...(part && { wentOn: part.run.id }) }
+    await recordAuditEntry(tx, { ...about, act: 'run.held', by: rollcall, details, now })
+    return part
+  })
+  setAttributes({ 'rollcall.state': 'held' })
+  ctx.events.runHeld({ ...about, reason })
+  if (continued) await continueAfterAccept(ctx, continued.run, continued.batches)
+  else await enqueueWaiting(ctx, run.connection)
+}
+
+/** Accepts the changes of a held plan that no guard doubts, if the connection sends those, as a run of its own; null if there are none. */
+async function acceptUndoubtedPart(
+  tx: Db,
+  { id: runId, guards }: Run,
+  connection: SyncConnection,
+  now: Date,
+): Promise<{ readonly run: Run; readonly batches: number } | null> {
+  const verdicts = guards ?? []
+  const kinds = untainted(verdicts, connection.onHold.send)
+  const removes = connection.records !== undefined
+  const id = await storePassedPart(tx, { runId, kinds, withoutValues: doubtsValues(verdicts), removes, now })
+  const run = id === null ? null : await getRun(tx, id)
+  if (run === null) return null
+  const batches = await acceptPlan(tx, run, connection, now)
+  await moveRun(tx, { id: run.id, to: batches > 0 ? 'delivering' : 'unchanged', now })
+  const details = { digest: run.digest, batches, of: runId, kinds }
+  await recordAuditEntry(tx, {
+    act: 'run.passed',
+    connection: run.connection,
+    by: rollcall,
+    runId: run.id,
+    details,
+    now,
+  })
+  return { run, batches }
+}
+
+type AcceptInput = {
+  readonly run: Run
+  readonly connection: SyncConnection
+  /** The approval that covers a plan whose guards failed; null if no guard failed. */
+  readonly approval: EarlierApproval | null
+}
+
+/** Accepts a plan, so that its changes are due. */
+async function accept(ctx: SyncContext, claim: ClaimedRun, { run, connection, approval }: AcceptInput): Promise<void> {
+  await ctx.yieldToShortWork?.()
+  const now = ctx.now()
+  const about = { runId: run.id, connection: run.connection }
+  const decision = approval && { by: approval.by, because: approval.because ?? null }
+  const batches = await ctx.store.db.transaction().execute(async (tx) => {
+    const count = await acceptPlan(tx, run, connection, now)
+    const to = count > 0 ? 'delivering' : 'unchanged'
+    if (!(await moveRun(tx, { id: run.id, to, now, attempt: claim.attempt, ...decision }))) throw new Overtaken()
+    const details = { digest: run.digest, batches: count, ...(approval && { approvedBy: approval.by }) }
+    await recordAuditEntry(tx, { ...about, act: 'run.passed', by: rollcall, details, now })
+    return count
+  })
+  setAttributes({ 'rollcall.state': batches > 0 ? 'delivering' : 'unchanged' })
+  if (approval) ctx.events.runApproved({ ...about, by: approval.by, digest: run.digest ?? '' })
+  await continueAfterAccept(ctx, run, batches)
+}

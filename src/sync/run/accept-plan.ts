@@ -1,0 +1,101 @@
+import type { Verdict } from '../../identity/change.ts'
+import { type SourceOutcome, recordSourceDecision } from '../../store/connections/sources.ts'
+import { dropStated } from '../../store/foreign/people.ts'
+import { dropSolvedProblems, rejectedEvents } from '../../store/history/history.ts'
+import { acknowledgeEvents, refuseEvents } from '../../store/inbox/inbox.ts'
+import { acceptLeavers, acknowledgeVerifiedLeavers } from '../../store/leavers/clock.ts'
+import type { DeliveredBy } from '../../store/plans/batches.ts'
+import { acceptIndex } from '../../store/plans/export-index.ts'
+import { commitPlan, refreshStatistics } from '../../store/plans/plans.ts'
+import { addWaitingRun, feedsOfNamedPeople, type Run } from '../../store/runs/runs.ts'
+import type { Db } from '../../store/schema.ts'
+import { traceStep } from '../../telemetry/traces.ts'
+import type { SyncConnection, SyncContext } from '../context/context.ts'
+import { enqueueDeliveries, enqueueWaiting } from '../context/enqueue.ts'
+import { archiveSources } from '../plan/feeds.ts'
+import { addDueRuns } from './due-runs.ts'
+
+const hourMs = 60 * 60_000
+
+/** Until when a plan that is held now can be approved. */
+export function expiryOf({ approvals }: SyncConnection, now: Date): Date {
+  return new Date(now.getTime() + approvals.expireHours * hourMs)
+}
+
+/** The names of the guards that failed. */
+export function failedGuards(verdicts: readonly Verdict[]): string[] {
+  return verdicts.flatMap(({ ok, name }) => (ok ? [] : [name]))
+}
+
+/** The time zone in which the days of a run's dates end. */
+export function timeZoneOf({ feeds }: SyncConnection, { feed }: { readonly feed: string }): string {
+  const { source, webhook } = feeds
+  return (feed === 'webhook' ? (webhook ?? source) : (source ?? webhook))?.timeZone ?? 'UTC'
+}
+
+/** Makes a plan what is desired for the connection. Returns how many batches are due. */
+export async function acceptPlan(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<number> {
+  const leavers = { runId: run.id, connection: run.connection, timeZone: timeZoneOf(connection, run), now }
+  if (!connection.records) await acceptLeavers(tx, leavers)
+  const committed = {
+    runId: run.id,
+    connection: run.connection,
+    limits: connection.delivery,
+    speaksOfAbsent: connection.feeds.source?.absence !== 'ignore',
+    by: deliveredBy(run, connection),
+    now,
+  }
+  const batches = await acceptIndex(tx, committed, () => commitPlan(tx, committed))
+  if (!connection.records) await acknowledgeVerifiedLeavers(tx, leavers)
+  await dropSolvedProblems(tx, run.connection)
+  await dropStated(tx, run.connection)
+  await decideSource(tx, run, { outcome: 'accepted', now })
+  return batches
+}
+
+/** How the changes of a run reach the platform. A session replaces the whole set, so a delta never uses one by itself. */
+function deliveredBy({ mode }: Run, { records }: SyncConnection): DeliveredBy {
+  if (records === undefined) return 'people'
+  if (records.deliver !== 'bySource') return records.deliver
+  return mode === 'snapshot' ? 'session' : 'direct'
+}
+
+type SourceDecision = { readonly outcome: SourceOutcome; readonly now: Date }
+
+/** Records what was decided about the source or the events that a run read, and adds a run for further exports. */
+export async function decideSource(tx: Db, run: Run, { outcome, now }: SourceDecision): Promise<void> {
+  const { id: runId, connection, feed, source } = run
+  if (feed === 'source') {
+    if (source) await recordSourceDecision(tx, { connection, source, outcome, now })
+    if (source?.more) await addWaitingRun(tx, { connection, feed: 'source', trigger: 'file', options: {}, now })
+    // Events that only caused the source to be read contain nothing that could be read again.
+    await acknowledgeEvents(tx, { runId })
+  } else if (feed === 'webhook') {
+    if (outcome === 'refused') await refuseEvents(tx, { runId, reason: 'the plan was rejected' })
+    else await acknowledgeEvents(tx, { runId, rejected: await rejectedEvents(tx, runId) })
+  }
+}
+
+/** Continues a run whose plan was accepted: archives its source, adds runs that are due now, and enqueues its deliveries. */
+export async function continueAfterAccept(ctx: SyncContext, run: Run, batches: number): Promise<void> {
+  const about = { runId: run.id, connection: run.connection }
+  ctx.events.runCommitted({ ...about, batches })
+  if (batches > 1) await refreshStatistics(ctx.store.db, run.id, ctx.yieldToShortWork)
+  const connection = ctx.connections.get(run.connection)
+  if (connection) await archiveSources(ctx, connection)
+  // A day that the plan waits for may have begun by now, and there may be no daemon that checks. A run that an operator requested for one
+  // purpose does nothing beside it.
+  const isAlone = feedsOfNamedPeople.has(run.feed) || run.options.plan !== undefined
+  if (!isAlone) await addDueRuns(ctx, { connection: run.connection })
+  if (batches === 0) {
+    ctx.events.runUnchanged({ ...about, people: run.records ?? 0 })
+    ctx.traces.recordRun({ ...run, state: 'unchanged' })
+    await enqueueWaiting(ctx, run.connection)
+    return
+  }
+  ctx.events.runPlanned({ ...about, counts: run.counts ?? {}, batches })
+  const jobs = await traceStep('enqueue', () => enqueueDeliveries(ctx, run.id), {
+    describeResult: (enqueued) => ({ attributes: { 'rollcall.jobs': enqueued } }),
+  })
+  ctx.events.deliveriesEnqueued({ ...about, jobs })
+}
