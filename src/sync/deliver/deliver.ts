@@ -207,7 +207,7 @@ function endOf(
     as: endedAs(stop),
     progressed: settled > undelivered,
     uncertain: claim.uncertain || uncertain || (stop !== null && leavesUncertain(stop)),
-    settled: settledIds,
+    completed: settledIds,
     now,
   }
 }
@@ -216,7 +216,7 @@ function endOf(
 const withheldCodes: ReadonlySet<string> = new Set(['circuit_open', 'rate_limited', 'connection_unknown'])
 
 function endedAs(stop: Stop | null): AttemptEnd['as'] {
-  if (stop === null) return 'settled'
+  if (stop === null) return 'completed'
   if (withheldCodes.has(stop.code)) return 'withheld'
   return stop.kind === 'retry' && stop.code !== 'stopped' ? 'failed' : 'paused'
 }
@@ -238,7 +238,7 @@ function endOfError(
     as: isStopping ? 'paused' : 'failed',
     progressed: settled > 0,
     uncertain: true,
-    settled: settledIds,
+    completed: settledIds,
     now,
   }
 }
