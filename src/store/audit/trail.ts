@@ -104,8 +104,8 @@ export async function recordAuditEntries(tx: Db, entries: readonly NewEntry[]): 
   if (entries.length > 0) await pendingInsert(tx, entries).execute(tx)
 }
 
-/** The statement that records entries, for use in a larger one. A condition may follow it. */
-export function pendingInsert(db: Db, entries: readonly NewEntry[]): RawBuilder<unknown> {
+/** The statement that records entries. */
+function pendingInsert(db: Db, entries: readonly NewEntry[]): RawBuilder<unknown> {
   const rows = entries.map((entry) => pendingRow(db, entry))
   return sql`
     insert into audit_pending (entry, mac)
