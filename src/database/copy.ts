@@ -2,6 +2,7 @@ import { CompiledQuery } from 'kysely'
 import pg, { type Submittable } from 'pg'
 import { copyMark, copyMessages, queryMessage } from './wire.ts'
 
+/** A value in the text format of COPY; null is NULL. */
 export type CopyValue = string | number | boolean | null
 
 type CopiedRows = {
@@ -11,8 +12,8 @@ type CopiedRows = {
 }
 
 /**
- * Adds rows to a table by COPY, for a fraction of what INSERT costs. It fails if one of them is there already, and then adds none. The
- * rows travel at once, so they should not be more than some MiB.
+ * Inserts rows with COPY, for a fraction of the cost of INSERT. Fails, and inserts nothing, if a row conflicts. The rows are sent at
+ * once, so they should be at most some MiB.
  */
 export async function copyRows(
   db: { executeQuery(query: CompiledQuery): Promise<unknown> },
@@ -24,9 +25,9 @@ export async function copyRows(
 
 /** Marks a statement `copy … to stdout (format binary)`. */
 const readMark = '/* read by copy */ '
-/** What stands before the rows in the binary format: eleven bytes by which it is known, flags, and the length of nothing more. */
+/** The header of the binary format: an 11-byte signature, flags, and an empty extension. */
 const binaryHead = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
-/** In place of the number of values of another row. */
+/** Ends the rows: -1 in place of the number of values. */
 const binaryEnd = Buffer.from([0xff, 0xff])
 
 type CopiedBytes = {
@@ -35,7 +36,7 @@ type CopiedBytes = {
   readonly rows: readonly (readonly Buffer[])[]
 }
 
-/** As `copyRows`, of values in the binary form of their types: bytes travel as they are. */
+/** As `copyRows`, with values in binary format. */
 export async function copyBytes(
   db: { executeQuery(query: CompiledQuery): Promise<unknown> },
   { table, columns, rows }: CopiedBytes,
@@ -47,22 +48,21 @@ export async function copyBytes(
   await db.executeQuery(CompiledQuery.raw(statement, [Buffer.concat([binaryHead, ...written, binaryEnd])]))
 }
 
-/** A whole number in the binary form of the type int4. */
+/** An int4 in binary format. */
 export function int4(number: number): Buffer {
   const bytes = Buffer.alloc(4)
   bytes.writeInt32BE(number)
   return bytes
 }
 
-/** The binary form of the type uuid. */
+/** A uuid in binary format. */
 export function uuidBytes(uuid: string): Buffer {
   return Buffer.from(uuid.replaceAll('-', ''), 'hex')
 }
 
 /**
- * Reads bytes from a column by COPY: as the text of an answer they would be twice as long. `query` is a statement without parameters that
- * selects one column of the type bytea, and no nulls. `take` is given the value of each row as it arrives, in memory that is used again
- * for the next one.
+ * Reads a bytea column with COPY, because text results would be twice as long. `query` selects one bytea column without nulls and has no
+ * parameters. `take` gets the value of each row as it arrives, in memory that is reused for the next one.
  */
 export async function readBytes(
   db: { executeQuery(query: CompiledQuery): Promise<unknown> },
@@ -90,12 +90,12 @@ function valueText(value: CopyValue): string {
 
 const escaped: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\r': '\\r', '\n': '\\n' }
 
-type Told = (error: Error | null, result?: { command: string; rowCount: number; rows: readonly [] }) => void
+type CopyCallback = (error: Error | null, result?: { command: string; rowCount: number; rows: readonly [] }) => void
 
-/** What is sent for a COPY, and who takes the rows that it answers, each in one message. */
+/** The messages of a COPY, and the receiver of its rows, each in one message. */
 type Copying = { readonly messages: readonly Buffer[]; readonly take?: (row: Buffer) => void }
 
-/** A client that runs what `copyRows` and `readBytes` ask for. */
+/** A client that supports `copyRows` and `readBytes`. */
 export class CopyingClient extends pg.Client {
   override query(...[statement, ...rest]: readonly unknown[]): never {
     const query = super.query as (...passed: readonly unknown[]) => never
@@ -108,8 +108,8 @@ export class CopyingClient extends pg.Client {
 }
 
 /**
- * How a statement that is a COPY is run; null for any other. Rows do not wait for the server to ask for them: it ignores those of a
- * statement that it has refused.
+ * How a COPY statement is run; null for any other. The rows do not wait for the server to request them: it ignores those of a statement
+ * that it refused.
  */
 function copyingOf(statement: string, rest: readonly unknown[]): Copying | null {
   if (statement.startsWith(readMark)) {
@@ -124,14 +124,14 @@ function copyingOf(statement: string, rest: readonly unknown[]): Copying | null 
 /** A COPY under way, in either direction. */
 class Copy implements Submittable {
   readonly #copying: Copying
-  // node-postgres takes it away from a query that nobody waits for any more.
-  callback: Told
+  // node-postgres clears it when nobody waits for the query any more.
+  callback: CopyCallback
   #rowCount = 0
   #failure: Error | null = null
 
-  constructor(copying: Copying, told: Told) {
+  constructor(copying: Copying, callback: CopyCallback) {
     this.#copying = copying
-    this.callback = told
+    this.callback = callback
   }
 
   submit({ stream }: pg.Connection): void {
@@ -142,7 +142,7 @@ class Copy implements Submittable {
 
   handleCopyInResponse(): void {}
 
-  // The driver would end the process with what is thrown here, and the rows behind have to be read in any case.
+  // An exception here would end the process, and the remaining rows must be read in any case.
   handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
     if (this.#failure !== null) return
     try {

@@ -10,6 +10,7 @@ import { sessionSettings } from './session-settings.ts'
 export type { Existing } from './embedded.ts'
 export type { Migration } from './migrate.ts'
 
+/** An open database with Kysely on top. */
 export type Database<S> = Engine & { readonly db: Kysely<S> }
 
 type DatabaseOptions = {
@@ -20,9 +21,9 @@ type DatabaseOptions = {
   /** Applied in order to the first schema. */
   readonly migrations: readonly Migration[]
   readonly poolSize?: number
-  /** Of an embedded database in a folder: what may be there already. Left out, it is the one that was there before. */
+  /** Of an embedded database in a folder: what may exist there. Default: only the known one. */
   readonly existing?: Existing
-  /** Of a server: how often a session that waits for an answer is looked at. */
+  /** Of a server: how often a waiting session is checked. */
   readonly lookMs?: number
 }
 

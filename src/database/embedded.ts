@@ -11,7 +11,7 @@ import type { Engine, Pool } from './pool.ts'
 
 type Settings = Readonly<Record<string, string>>
 
-/** What may be at the place of a database: the one that is known there; any; or, for a new beginning, any, which is then put aside. */
+/** What may exist in the folder of a database: only the known one; any; or any, which is moved aside for a new one. */
 export type Existing = 'known' | 'any' | 'aside'
 
 const memory = 'memory:'
@@ -39,7 +39,7 @@ export async function openEmbedded(options: {
       image === undefined
         ? await openFolder(at, { settings, existing })
         : await openPglite({ image: image || null }, settings)
-    // Runs once the database is closed. A disk that is full keeps nobody from closing it.
+    // Runs after the database is closed. A full disk must not prevent that.
     if (image === undefined) opening.defer(() => recordFileSizes(at, dataIn(at)).catch(() => undefined))
     const session = opening.use(new PgliteSession(pglite, place))
     const pool = createPglitePool(session, poolSize)
@@ -134,23 +134,23 @@ async function markerOf(pglite: PGlite): Promise<DatabaseMarker> {
   return marker
 }
 
-/** Keeps the marker of a folder up to date while its database is open. */
+/** Updates the marker of a folder while its database is open. */
 async function keepMarker(folder: string, pool: Pool): Promise<AsyncDisposable> {
   let written = ''
-  const note = async (): Promise<void> => {
+  const writeMarker = async (): Promise<void> => {
     const { rows } = await pool.query<DatabaseMarker>(markerQuery)
     const [marker] = rows
     if (!marker || marker.position === written) return
     await writeDatabaseMarker(folder, marker)
     written = marker.position
   }
-  await note()
-  // A disk that is full does not keep the database from working; the next turn tries again.
-  const noting = setInterval(() => note().catch(() => undefined), markMs).unref()
+  await writeMarker()
+  // A full disk must not stop the database; the next interval tries again.
+  const writing = setInterval(() => writeMarker().catch(() => undefined), markMs).unref()
   return {
     async [Symbol.asyncDispose]() {
-      clearInterval(noting)
-      await note().catch(() => undefined)
+      clearInterval(writing)
+      await writeMarker().catch(() => undefined)
     },
   }
 }

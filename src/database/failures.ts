@@ -1,7 +1,7 @@
 import { errorCode, Failure } from '../errors.ts'
 import { diskFullFailure } from '../system/disk-full.ts'
 
-/** What an error of a database means to an operator, by SQLSTATE or by the code of the system. */
+/** What an error of a database means for an operator, by SQLSTATE or system error code. */
 const meanings: readonly (readonly [RegExp, string])[] = [
   [/^(?:53100|ENOSPC|EDQUOT)$/, 'the disk of the database is full: free some space on it'],
   [
@@ -23,20 +23,20 @@ const meanings: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-// What node-postgres and its pool say without a code.
+// Messages of node-postgres and its pool without a code.
 const awayMessages =
   /^connection (?:is closed|terminated|ended)|timeout exceeded when trying to connect|after calling end|client was closed|connection error/i
 
-const places = new WeakMap<Error, string>()
+const databaseNames = new WeakMap<Error, string>()
 
-/** Remembers which database an error comes from, where its reason lies on this machine and only the place tells where. */
-export function rememberDatabaseName(error: Error, place: string): void {
-  places.set(error, place)
+/** Remembers the database of an error whose reason is on this machine, so that the message can name it. */
+export function rememberDatabaseName(error: Error, name: string): void {
+  databaseNames.set(error, name)
 }
 
 /**
- * The failure behind an error of a database: it is away, or cannot do its work for a reason that an operator can end. Null for every
- * other error, such as a statement of ours that is wrong. The database's own message may quote values, so it is not repeated.
+ * The failure behind an error of a database: it is unreachable, or unusable for a reason that an operator can fix. Null for every other
+ * error, such as a mistake in a statement. The message of the database may quote values, so it is not repeated.
  */
 export function databaseFailure(error: unknown): Failure | null {
   if (!(error instanceof Error) || error instanceof Failure) return null
@@ -45,8 +45,8 @@ export function databaseFailure(error: unknown): Failure | null {
   if (diskFull !== null) return diskFull
   const code = errorCode(error) ?? ''
   const meaning = meanings.find(([codes]) => codes.test(code))?.[1]
-  const place = places.get(error) ?? 'the database'
-  if (meaning !== undefined) return unreachable(`${meaning.replace('the database', place)} (${code})`, error)
+  const name = databaseNames.get(error) ?? 'the database'
+  if (meaning !== undefined) return unreachable(`${meaning.replace('the database', name)} (${code})`, error)
   if (awayMessages.test(error.message)) return unreachable(away(), error)
   if (error.name === 'RuntimeError')
     return unreachable('the embedded database has stopped: start Rollcall again', error)

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { replaceFile } from '../system/replace-file.ts'
 
-/** `control` is the digest of PostgreSQL's control file: it changes whenever a database is started, and says whether these sizes hold still. */
+/**
+ * `control` is the digest of PostgreSQL's control file. It changes whenever a database starts, and shows whether these sizes are current.
+ */
 const FileSizes = z.object({ control: z.string(), sizes: z.record(z.string(), z.number()) })
 type FileSizes = z.infer<typeof FileSizes>
 
@@ -12,8 +14,8 @@ type FileSizes = z.infer<typeof FileSizes>
 type CutFile = { readonly path: string; readonly bytes: number; readonly expectedBytes: number }
 
 /**
- * Records how long the files of a data folder are, once its database is closed. A table that was cut between two pages looks whole: its
- * pages match their checksums, and a statement that reads all of it finds fewer rows.
+ * Records the sizes of the files in a data folder after its database was closed. A table that was cut between two pages looks intact: its
+ * pages match their checksums, and queries find fewer rows.
  */
 export async function recordFileSizes(folder: string, dataFolder: string): Promise<void> {
   const recorded: FileSizes = { control: await controlDigest(dataFolder), sizes: await sizesIn(dataFolder) }
@@ -23,13 +25,13 @@ export async function recordFileSizes(folder: string, dataFolder: string): Promi
   })
 }
 
-/** The first file that was cut since the database was closed; null if there is none, or if the database was started and not closed since. */
+/** The first file that was cut since the database was closed; null if there is none, or if the database was started since. */
 export async function findCutFile(folder: string, dataFolder: string): Promise<CutFile | null> {
   const recorded = await readSizes(folder)
   if (recorded === null || recorded.control !== (await controlDigest(dataFolder).catch(() => null))) return null
-  const found = await sizesIn(dataFolder)
+  const current = await sizesIn(dataFolder)
   for (const [path, expectedBytes] of Object.entries(recorded.sizes)) {
-    const bytes = found[path] ?? 0
+    const bytes = current[path] ?? 0
     if (bytes < expectedBytes) return { path, bytes, expectedBytes }
   }
   return null
@@ -48,8 +50,8 @@ async function sizesIn(dataFolder: string): Promise<Record<string, number>> {
   const sizes: Record<string, number> = {}
   for (const folder of ['global', ...databases.map((database) => join('base', database))]) {
     const names = (await readdir(join(dataFolder, folder))).filter((name) => /^\d/.test(name))
-    const found = await Promise.all(names.map((name) => stat(join(dataFolder, folder, name))))
-    for (const [at, name] of names.entries()) sizes[join(folder, name)] = found[at]?.size ?? 0
+    const stats = await Promise.all(names.map((name) => stat(join(dataFolder, folder, name))))
+    for (const [at, name] of names.entries()) sizes[join(folder, name)] = stats[at]?.size ?? 0
   }
   return sizes
 }

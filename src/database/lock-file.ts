@@ -10,7 +10,7 @@ const Holder = z.object({ pid: z.int(), host: z.string(), startedAt: z.string() 
 type Holder = z.infer<typeof Holder>
 
 const busy = 5
-const settleMs = 500
+const lockTimeoutMs = 500
 const namingAttempts = 20
 const namingPauseMs = 50
 
@@ -38,7 +38,7 @@ export async function lockFolder(folder: string): Promise<AsyncDisposable> {
 
 function takeClaim(folder: string): DatabaseSync | null {
   // Two processes that try at the same moment see each other's lock for an instant. The timeout lets one of them win.
-  const claim = new DatabaseSync(join(folder, 'lock.db'), { timeout: settleMs })
+  const claim = new DatabaseSync(join(folder, 'lock.db'), { timeout: lockTimeoutMs })
   try {
     claim.exec('BEGIN EXCLUSIVE')
     return claim

@@ -5,13 +5,14 @@ import { errorCode } from '../errors.ts'
 import { replaceFile } from '../system/replace-file.ts'
 
 /**
- * What is known of an embedded database from outside it. `database` is the number that PostgreSQL gives each one; `position` is how far
- * its log had come when this was written.
+ * What is known of an embedded database outside it. `database` is the number that PostgreSQL gives each one; `position` is the end of its
+ * log when this was written.
  */
 const DatabaseMarker = z.object({ database: z.string(), position: z.string() })
+/** Identifies an embedded database and its state. */
 export type DatabaseMarker = z.infer<typeof DatabaseMarker>
 
-/** null: nothing was ever kept in this folder. 'unreadable': something was, and the file does not say what. */
+/** Reads the marker of a folder. Null: nothing was ever stored there. `unreadable`: the marker is damaged. */
 export async function readDatabaseMarker(folder: string): Promise<DatabaseMarker | 'unreadable' | null> {
   try {
     return DatabaseMarker.parse(JSON.parse(await readFile(fileIn(folder), 'utf8')))
@@ -21,6 +22,7 @@ export async function readDatabaseMarker(folder: string): Promise<DatabaseMarker
   }
 }
 
+/** Replaces the marker in a folder. */
 export async function writeDatabaseMarker(folder: string, marker: DatabaseMarker): Promise<void> {
   await replaceFile(fileIn(folder), async (draft) => {
     await draft.writeFile(`${JSON.stringify(marker)}\n`)

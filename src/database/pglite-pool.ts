@@ -23,10 +23,10 @@ const startParams = [
 ]
 
 /** Where an embedded database lives: in a folder, or in memory, where it may start from a saved image. */
-type PglitePlace = { readonly folder: string } | { readonly image: string | null }
+type PgliteStorage = { readonly folder: string } | { readonly image: string | null }
 
 /** Opens an embedded database. It is made if the folder holds none. */
-export async function openPglite(place: PglitePlace, settings: Readonly<Record<string, string>>): Promise<PGlite> {
+export async function openPglite(storage: PgliteStorage, settings: Readonly<Record<string, string>>): Promise<PGlite> {
   const log: string[] = []
   let isOpening = true
   // Once it is open, its log can quote values.
@@ -36,7 +36,7 @@ export async function openPglite(place: PglitePlace, settings: Readonly<Record<s
   }
   try {
     const pglite = await PGlite.create({
-      ...('folder' in place ? { dataDir: `file://${place.folder}` } : await inMemory(place)),
+      ...('folder' in storage ? { dataDir: `file://${storage.folder}` } : await inMemory(storage)),
       startParams: [...startParams, ...settingArguments(settings)],
       onStderr,
     })
@@ -54,7 +54,7 @@ export async function openPglite(place: PglitePlace, settings: Readonly<Record<s
 const damageAdvice =
   'if its disk has room and its files belong to the account of Rollcall, they are damaged: put a backup in their place, and keep the damaged folder until then'
 
-/** Why PostgreSQL gave up while it started, in its own words; null if its log does not say it. */
+/** Why PostgreSQL failed to start, from its log; null if the log does not say. */
 function lastWords(log: readonly string[]): string | null {
   const reasons = log.flatMap((line) => /(?:FATAL|PANIC|DETAIL): {2}(.+?)\.?$/.exec(line)?.[1] ?? [])
   return reasons.length === 0 ? null : `${reasons.join(': ')}; ${damageAdvice}`
@@ -69,7 +69,7 @@ export function createPglitePool(session: PgliteSession, poolSize: number = defa
 /** The inner part of a node-postgres client, which hears of an error before the statement that failed. */
 type Inner = { readonly connection: EventEmitter<{ errorMessage: [error: Error] }> }
 
-/** A client whose errors are known to come from the database at this place. */
+/** A client whose errors name this database. */
 function createEmbeddedClient(place: string) {
   return class EmbeddedClient extends CopyingClient {
     constructor(options: ClientConfig = {}) {

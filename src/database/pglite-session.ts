@@ -92,7 +92,7 @@ export class PgliteSession implements AsyncDisposable {
     await this.#pglite.execProtocolRawStream(batch, { syncToFs: false, onRawData })
     const { bytes, notifications, lastWords, damage } = readAnswer(Buffer.concat(written))
     if (lastWords !== null) this.#fail(lastWords)
-    // Work that goes on beside a damaged page would act on what is left.
+    // Working with a damaged page could act on incomplete data.
     if (damage !== null) {
       this.#failure = new Failure('store_damaged', `${this.place} is damaged: ${damage}`)
       throw this.#failure
@@ -111,7 +111,10 @@ export class PgliteSession implements AsyncDisposable {
     )
   }
 
-  /** Notes which participant listens to which channel. The database sees only one session, so the UNLISTEN of one participant must not silence the others. */
+  /**
+   * Tracks which participant listens to which channel. The database sees only one session, so the UNLISTEN of one participant must not
+   * silence the others.
+   */
   async #followSubscriptions(who: Participant, sql: string | null): Promise<void> {
     const subscription = sql === null ? null : readSubscription(sql)
     if (subscription === null) return

@@ -3,9 +3,12 @@ import { errorCode, Failure } from '../errors.ts'
 import type { Pool, PoolClient } from './pool.ts'
 import { serverReason } from './server-reason.ts'
 
-/** How often it is tried whether a pooler keeps two sessions apart. Other clients of the pooler can hide it once, hardly this often. */
+/**
+ * How often the check for separate sessions is repeated. Other clients of the pooler can hide a shared session once, but hardly this
+ * often.
+ */
 const attempts = 5
-/** What a pooler answers that lends its connections for one statement at a time. */
+/** The answer of a pooler that lends its connections for single statements. */
 const protocolViolation = '08P01'
 
 /**

@@ -3,15 +3,19 @@ import type { Queryable } from './pool.ts'
 
 const insufficientPrivilege = '42501'
 
-type Place = { readonly schema: string; readonly place: string }
+type SchemaOfDatabase = { readonly schema: string; readonly place: string }
 
-/** Whether a server said that its user lacks a right. */
+/** Whether the user lacks a right. */
 export function lacksRight(error: unknown): boolean {
   return errorCode(error) === insufficientPrivilege
 }
 
-/** What the user needs in a schema, as statements for the administrator. The connection must not be in a failed transaction. */
-export async function missingRight(database: Queryable, { schema, place }: Place, cause: unknown): Promise<Failure> {
+/** A failure with the statements that an administrator has to run. The connection must not be in a failed transaction. */
+export async function missingRight(
+  database: Queryable,
+  { schema, place }: SchemaOfDatabase,
+  cause: unknown,
+): Promise<Failure> {
   const { rows } = await database.query<{ user: string; isThere: boolean; isOpen: boolean }>(
     `SELECT quote_ident(current_user) AS "user", to_regnamespace($1) IS NOT NULL AS "isThere",
        coalesce(has_schema_privilege(to_regnamespace($1), 'CREATE'), false)
@@ -22,8 +26,14 @@ export async function missingRight(database: Queryable, { schema, place }: Place
   return new Failure('config_invalid', `the user of ${place} ${sentence({ schema, user, isThere, isOpen })}`, { cause })
 }
 
-function sentence(found: { schema: string; user: string; isThere: boolean; isOpen: boolean }): string {
-  const { schema, user, isThere, isOpen } = found
+type SchemaRights = {
+  readonly schema: string
+  readonly user: string
+  readonly isThere: boolean
+  readonly isOpen: boolean
+}
+
+function sentence({ schema, user, isThere, isOpen }: SchemaRights): string {
   if (!isThere) {
     return `may not create the schema "${schema}"; have an administrator run: CREATE SCHEMA ${schema} AUTHORIZATION ${user}`
   }

@@ -2,12 +2,13 @@ import { type QueryExecutorProvider, type RawBuilder, sql } from 'kysely'
 
 type RowTexts = {
   readonly table: string
-  /** What makes one text of the columns of a row. */
+  /** In SQL, the text of a row. */
   readonly text: RawBuilder<unknown>
   readonly where?: RawBuilder<unknown>
   readonly orderBy?: RawBuilder<unknown>
 }
 
+/** Limits of one piece of rows. */
 export type PieceLimits = { readonly maxRows?: number; readonly maxBytes?: number }
 
 type ListedRow = { readonly ctid: string; readonly bytes: number; readonly text: string | null }
@@ -79,8 +80,8 @@ async function fetchTexts(
   `.execute(trx)
   const texts = new Map(rows.map((row) => [row.ctid, row.text]))
   return piece.map(({ ctid, text: short }) => {
-    const found = short ?? texts.get(ctid)
-    if (found === undefined) throw new Error(`the row at ${ctid} of ${table} is not in the snapshot`)
-    return found
+    const rowText = short ?? texts.get(ctid)
+    if (rowText === undefined) throw new Error(`the row at ${ctid} of ${table} is not in the snapshot`)
+    return rowText
   })
 }

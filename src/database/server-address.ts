@@ -114,8 +114,8 @@ function refuseReadingSessions(desired: string | null): void {
 }
 
 /**
- * What `sslmode` asks for. `require` and `verify-full` check the certificate and the name of the host, `verify-ca` only the certificate, and
- * `no-verify` nothing. The modes that may fall back to plain text are refused, because they protect against nobody who can change packets.
+ * The TLS settings of `sslmode`. `require` and `verify-full` check the certificate and the host name, `verify-ca` only the certificate,
+ * and `no-verify` nothing. Modes that may fall back to plain text are refused: they do not protect against an active attacker.
  */
 function tlsOf(parameters: URLSearchParams): ServerAddress['ssl'] {
   const mode = parameters.get('sslmode') ?? modeOf(parameters)

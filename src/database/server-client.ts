@@ -4,7 +4,7 @@ import { PreparingClient } from './prepared.ts'
 import type { ServerAddress, ServerHost } from './server-address.ts'
 import { type Session, SessionWatch, serverMark } from './session-watch.ts'
 
-/** One of several hosts that has not taken a connection for so long is left for the next one. */
+/** How long one of several hosts may take to accept a connection, before the next host is tried. */
 const hostTimeoutMs = 10_000
 
 /**
@@ -34,32 +34,32 @@ export function createServerClient(
 
     // node-postgres' pool connects with a callback and drops a client that it cannot use.
     override connect(...[done]: readonly unknown[]): never {
-      const told = done as (error?: Error) => void
+      const notify = done as (error?: Error) => void
       // Between the connection and the pool's own listener, an error would end the process.
       this.on('error', () => {})
       const connect = super.connect as (done: (error?: Error) => void) => void
       return connect.call(this, (error) => {
-        if (error) return this.#leave(told, error)
+        if (error) return this.#leave(notify, error)
         beginSession(this, hostAt(this.#tried), settings).then(
           (session) => {
             this.#watch.begins(session)
-            told()
+            notify()
           },
           (refusal: Error) => {
             this.#watch.ends()
             super.end().catch(() => {})
-            this.#leave(told, refusal)
+            this.#leave(notify, refusal)
           },
         )
       }) as never
     }
 
     // The pool asks with a callback, others wait for a promise.
-    override query(...asked: readonly unknown[]): never {
+    override query(...parameters: readonly unknown[]): never {
       const query = super.query as (...passed: readonly unknown[]) => unknown
       const answer = query.apply(
         this,
-        asked.map((word) =>
+        parameters.map((word) =>
           isCallback(word) ? translating(word, { place, answered: this.#watch.expectAnswer() }) : word,
         ),
       )
@@ -75,10 +75,10 @@ export function createServerClient(
       return end.apply(this, [...done]) as never
     }
 
-    #leave(told: (error: Error) => void, error: Error): void {
+    #leave(notify: (error: Error) => void, error: Error): void {
       // Clients that failed together move on by one host together.
       if (current === this.#tried) current = (current + 1) % hosts.length
-      told(error)
+      notify(error)
     }
   }
 
@@ -87,7 +87,7 @@ export function createServerClient(
   }
 }
 
-/** What a server says when it cuts off a statement, and what helps. Other limits end the connection. */
+/** Errors of a cancelled statement, and what helps. Other limits end the connection. */
 const cutOff: Readonly<Record<string, string>> = {
   '57014':
     'has cancelled a statement: if the address sets statement_timeout, raise it; otherwise an administrator did it',
@@ -101,12 +101,12 @@ function isCallback(word: unknown): word is Callback {
 }
 
 function translating(
-  told: Callback,
+  callback: Callback,
   { place, answered }: { readonly place: string; readonly answered: () => void },
 ): Callback {
   return (error, ...answer) => {
     answered()
-    told(inWords(error, place), ...answer)
+    callback(inWords(error, place), ...answer)
   }
 }
 
@@ -128,8 +128,8 @@ async function beginSession(
   { name }: ServerHost,
   settings: Readonly<Record<string, string>>,
 ): Promise<Session> {
-  const asked: Promise<{ rows: Begun[] }> = client.query(begin, [JSON.stringify(settings)])
-  const begun = (await asked).rows[0] as Begun
+  const answer: Promise<{ rows: Begun[] }> = client.query(begin, [JSON.stringify(settings)])
+  const begun = (await answer).rows[0] as Begun
   if (begun.isReplica) {
     throw new Failure(
       'database_unreachable',

@@ -10,7 +10,7 @@ import { defaultLookMs } from './session-watch.ts'
 
 const defaultPoolSize = 14
 const connectTimeoutMs = 30_000
-/** After so long without a packet, the system asks whether the other side is still there. */
+/** Idle time after which the system probes whether the other side is still there. */
 const keepAliveAfterMs = 10_000
 
 /**

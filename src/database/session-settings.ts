@@ -19,8 +19,8 @@ export function sessionSettings(schemas: readonly string[]): Readonly<Record<str
 }
 
 /**
- * What the sessions of a server need, whatever its administrator has set for the role or the database: values are read in one form, and
- * statements and sessions may take as long as they take.
+ * Settings of server sessions that override those of the role and the database: values have one format, and statements and sessions have
+ * no time limit.
  */
 const everywhere = {
   datestyle: 'ISO',
@@ -31,9 +31,9 @@ const everywhere = {
 }
 
 /**
- * Limits that the address of the database may set otherwise. Planning a million people takes statements of minutes, and some sessions only
- * listen or hold a lock. Our code waits for nothing but the database inside a transaction. If a transaction stays idle, its process was
- * suspended or cut off. The server then ends the session, so that the locked rows are free for others.
+ * Limits that the address of the database may override. Planning a million people takes statements of minutes, and some sessions only
+ * listen or hold a lock. Inside a transaction our code waits for nothing but the database. If a transaction stays idle, its process was
+ * suspended or disconnected, and the server ends the session, so that its locks are free for others.
  */
 const limits = {
   statement_timeout: '0',

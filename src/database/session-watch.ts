@@ -2,27 +2,27 @@ import type { Socket } from 'node:net'
 import pg, { type ClientConfig } from 'pg'
 import { errorCode } from '../errors.ts'
 
-/** How often a session is looked at that has an answer to wait for. */
+/** How often a session that waits for an answer is checked. */
 export const defaultLookMs = 10_000
-/** How soon the server lets in a connection that asks about another one, and answers it. */
-const askedWithinMs = 10_000
+/** How long the server may take to accept a connection that checks another one, and to answer it. */
+const checkTimeoutMs = 10_000
 
-/** The inner part of a node-postgres client: with TLS, the stream is exchanged once the connection stands. */
+/** The inner part of a node-postgres client. With TLS, its stream is replaced once the connection is established. */
 type Inner = { readonly connection: { readonly stream: Socket } }
 
-/** Which session of which server: a server that was started anew may give the number of a process to another session. */
+/** A session of a server. A restarted server may reuse the number of a process. */
 export type Session = { readonly pid: number; readonly server: string }
 
-/** In SQL, what tells a server from the one that ran before it under the same address. */
+/** In SQL, identifies a start of a server. */
 export const serverMark = 'extract(epoch FROM pg_postmaster_start_time())::text'
 
-/** What a server says of one of its sessions. A session in doubt may only seem so for a moment; of an unknown one nobody can tell. */
+/** The state of a session according to its server. `doubtful` may be temporary; `unknown`: it could not be found out. */
 type SessionState = 'working' | 'gone' | 'doubtful' | 'unknown'
 
 /**
- * Notices that a session has lost its server although the socket is open, as behind a proxy that forwards nothing any more or with a host
- * that stands still. Statements may take minutes, so no time limit tells that: if nothing moves on the socket while an answer is due, the
- * server is asked over another connection whether the session works. A session that only listens is sent a statement now and then.
+ * Detects that a session has lost its server although the socket is open, e.g. behind a proxy that forwards nothing, or with a suspended
+ * host. Statements may take minutes, so a time limit cannot tell: if nothing moves on the socket while an answer is due, another
+ * connection asks the server whether the session works. A session that only listens is sent a statement at intervals.
  */
 export class SessionWatch {
   readonly #client: pg.Client
@@ -55,7 +55,7 @@ export class SessionWatch {
     }
   }
 
-  /** The session is told to end. A server that is gone does not close its side, and an open socket would keep the process. */
+  /** The client is closing the session. A dead server does not close its side, and the open socket would keep the process alive. */
   ends(): void {
     this.#isEnding = true
   }
@@ -103,8 +103,8 @@ const question = `SELECT state, wait_event AS "waitsFor" FROM pg_stat_activity W
 async function sessionState(config: ClientConfig, { pid, server }: Session): Promise<SessionState> {
   const client = new pg.Client({
     ...config,
-    connectionTimeoutMillis: askedWithinMs,
-    query_timeout: askedWithinMs,
+    connectionTimeoutMillis: checkTimeoutMs,
+    query_timeout: checkTimeoutMs,
   }).on('error', () => {})
   try {
     await client.connect()
@@ -122,14 +122,14 @@ async function sessionState(config: ClientConfig, { pid, server }: Session): Pro
   }
 }
 
-/** A session that has answered, or waits for its client, while the client waits for it. */
+/** `doubtful` if the session is idle or waits for its client while the client waits for it. */
 function stateOf({ state, waitsFor }: { state: string | null; waitsFor: string | null }): SessionState {
   return state?.startsWith('idle') || /^Client(?:Read|Write)$/.test(waitsFor ?? '') ? 'doubtful' : 'working'
 }
 
 /**
- * Whether the server could not be reached. One that refuses the connection, as when it has no more of them, says nothing about the other
- * one, and neither does a name that cannot be resolved. A time limit and a connection that broke off have no code.
+ * Whether the server could not be reached. A refused connection, e.g. because of too many clients, says nothing about the other session,
+ * nor does an unresolved name. A timeout and a broken connection have no code.
  */
 function isNoAnswer(error: unknown): boolean {
   return /^(?:|EPIPE|ETIMEDOUT|E(?:CONN|HOST|NET)[A-Z]+)$/.test(errorCode(error) ?? '')

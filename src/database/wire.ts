@@ -63,7 +63,7 @@ type Answer = {
   readonly notifications: readonly Notification[]
   /** Why the server ends after this answer, if it does. */
   readonly lastWords: string | null
-  /** What the server says of its own data, if it is damaged. */
+  /** The message of the server about damaged data, if there is one. */
   readonly damage: string | null
 }
 
@@ -93,7 +93,7 @@ function encodeMessage(type: string, body: Buffer): Buffer {
   return Buffer.concat([header(type, body.length), body])
 }
 
-/** What stands before a body of so many bytes. */
+/** The header of a message with a body of this size. */
 function header(type: string, bytes: number): Buffer {
   const written = Buffer.alloc(headerBytes)
   written.write(type, 0, 'latin1')

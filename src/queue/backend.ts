@@ -8,6 +8,7 @@ export type Locks = {
   readonly checkSeconds: number
 }
 
+/** Settings of the workers of a queue. */
 export type Settings = { readonly retry: Retry; readonly locks: Locks; readonly concurrency: number }
 
 /** Zero goes first, then the lower number. */

@@ -6,6 +6,7 @@ export type Retry = {
   readonly mostSeconds: number
 }
 
+/** The retry settings of jobs. */
 export const defaultRetry: Retry = { attempts: 5, firstSeconds: 2, mostSeconds: 120 }
 
 /**

@@ -51,9 +51,9 @@ function lendPool(pool: Pool, ask: Asking = (answer) => answer): PgPool {
   const lent: PgPool = {
     connect: async () => {
       const client = await pool.connect()
-      return withQuery(client, (text, params) => ask(asked(client, text, params)))
+      return withQuery(client, (text, params) => ask(send(client, text, params)))
     },
-    query: <R>(text: string, params?: readonly unknown[]) => ask(asked<R>(pool, text, params)),
+    query: <R>(text: string, params?: readonly unknown[]) => ask(send<R>(pool, text, params)),
     end: async () => {},
     on: () => lent,
     removeAllListeners: () => lent,
@@ -61,7 +61,7 @@ function lendPool(pool: Pool, ask: Asking = (answer) => answer): PgPool {
   return lent
 }
 
-function asked<R>(where: Queryable, text: string, params?: readonly unknown[]): ReturnType<typeof where.query<R>> {
+function send<R>(where: Queryable, text: string, params?: readonly unknown[]): ReturnType<typeof where.query<R>> {
   return where.query<R>(text, params)
 }
 
@@ -70,12 +70,12 @@ function withQuery(client: PoolClient, query: Queryable['query']): PgPoolClient 
   return new Proxy(client, { get: (own, name) => (name === 'query' ? query : Reflect.get(own, name)) }) as PgPoolClient
 }
 
-/** What a server says that is there and takes no writes, as with a full disk. */
+/** Error codes of a server that accepts no writes, e.g. with a full disk. */
 const takesNoWrites = /^(?:53100|ENOSPC|EDQUOT|25006)$/
 
 /**
- * Has BullMQ note the end of a job again until the server takes it. It does so only where no connection could be made; after any other
- * error the job would belong to this worker until its lock is over, although nobody works on it.
+ * Makes BullMQ retry recording the end of a job until the server accepts it. BullMQ retries only connection errors; after any other error
+ * the job would belong to this worker until its lock expires, although nobody works on it.
  */
 function insisting(failed: (error: Error) => void): Asking {
   return async (answer) => {
@@ -116,6 +116,6 @@ async function withoutNeedlessSchema(client: PoolClient): Promise<PgPoolClient> 
   const { rows } = await client.query('SELECT to_regnamespace($1) IS NOT NULL AS "isThere"', [jobsSchema])
   if (!rows[0].isThere) return client as PgPoolClient
   const query: Queryable['query'] = async (text, params) =>
-    text.startsWith('CREATE SCHEMA IF NOT EXISTS') ? { rows: [], rowCount: null } : await asked(client, text, params)
+    text.startsWith('CREATE SCHEMA IF NOT EXISTS') ? { rows: [], rowCount: null } : await send(client, text, params)
   return withQuery(client, query)
 }

@@ -9,13 +9,16 @@ export const jobs = {
   session: z.strictObject({ runId: z.uuid(), batch: z.int().nonnegative() }),
 } as const
 
+/** The name of a job. */
 export type JobName = keyof typeof jobs
 
 /** Where jobs wait. Each line has workers of its own, so that no job waits for those of another line. */
 export const lines = ['short', 'long runs', 'long batches'] as const
+/** The line that a job waits in. */
 export type Line = (typeof lines)[number]
 
 type Payloads = { readonly [N in JobName]: z.infer<(typeof jobs)[N]> }
+/** The payload of a job. */
 export type Payload<N extends JobName> = Payloads[N]
 
 /** The function behind each job. Running one twice gives the same end as running it once. */

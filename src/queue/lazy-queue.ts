@@ -1,9 +1,6 @@
 import type { Queue } from './queue.ts'
 
-/**
- * A queue that is opened once somebody uses it. Whoever only looks never does, and loading what keeps jobs takes longer than most
- * looks.
- */
+/** A queue that is opened at its first use. Read-only commands never use it, and loading the backend takes longer than most of them. */
 export function lazyQueue(place: string, open: () => Promise<Queue>): Queue {
   let opening: Promise<Queue> | null = null
   const opened = () => {
@@ -19,7 +16,7 @@ export function lazyQueue(place: string, open: () => Promise<Queue>): Queue {
     held: async () => await (await opened()).held(),
     clear: async () => await (await opened()).clear(),
     async [Symbol.asyncDispose]() {
-      // What kept it from opening was told to whoever used it.
+      // Whoever used it got the error of opening it.
       const queue = await opening?.catch(() => null)
       await queue?.[Symbol.asyncDispose]()
     },

@@ -8,6 +8,7 @@ import { openRedisBackend } from './redis-backend.ts'
 import { orUnreachable, orUnreachableWithin } from './unreachable.ts'
 import { startWorking, type Working } from './working.ts'
 
+/** Where the queue is, and its settings. */
 export type QueueOptions = {
   readonly backend:
     | { readonly kind: 'redis'; readonly url: string }
@@ -40,7 +41,7 @@ export type Queue = {
 }
 
 const defaultName = 'jobs'
-/** What the name of a line adds to that of the queue. */
+/** The suffix of the queue name of each line. */
 const suffixes: Readonly<Record<Line, string>> = {
   short: '',
   'long runs': '-long-runs',
@@ -82,8 +83,8 @@ export async function openQueue({
   return {
     place: backend.place,
     async enqueue(jobs) {
-      for (const [line, some] of Map.groupBy(jobs, (job) => job.line ?? 'short')) {
-        await orUnreachable(add(producerOf(line), some.map(bulkEntry)), backend.place)
+      for (const [line, group] of Map.groupBy(jobs, (job) => job.line ?? 'short')) {
+        await orUnreachable(add(producerOf(line), group.map(bulkEntry)), backend.place)
       }
     },
     async work(workers, { concurrency, line = 'short' }) {

@@ -21,8 +21,8 @@ const producing = { lazyConnect: true, maxRetriesPerRequest: 1, commandTimeout: 
 const consuming = { maxRetriesPerRequest: null }
 
 /**
- * A command that Redis has not answered for so long will not be: the server is gone, and only the socket is still open. A consumer's longest
- * command waits ten seconds for a job.
+ * A command without an answer for this long is lost: the server is gone, and only the socket is open. The longest command of a consumer
+ * waits ten seconds for a job.
  */
 const silenceMs = 30_000
 

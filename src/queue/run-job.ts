@@ -23,7 +23,7 @@ export type JobOutcome =
 
 type Context = { readonly signal: AbortSignal; readonly events: Events }
 
-// How long a worker that was told to stop may take to put its things in order.
+// How long an aborted worker may take to clean up.
 const lastWordsMs = 1000
 
 /**
@@ -73,7 +73,7 @@ function payloadOf<N extends JobName>(name: N, data: unknown) {
   }
 }
 
-/** Starts the work and answers its outcome, or `returned` if it goes on for some time after it was told to stop. */
+/** Runs the work and returns its outcome, or `returned` if it is still running some time after the abort. */
 async function unlessAbandoned(start: () => Promise<JobOutcome>, signal: AbortSignal): Promise<JobOutcome> {
   const abandoned = Promise.withResolvers<JobOutcome>()
   let timer: NodeJS.Timeout | undefined

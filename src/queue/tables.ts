@@ -3,7 +3,7 @@ import type { Queryable } from '../database/pool.ts'
 /** Where a database keeps its jobs. */
 export const jobsSchema = 'bullmq'
 
-/** Whether a database has tables for jobs, which whoever opens a queue there makes. It takes no right to find out. */
+/** Whether a database has the tables of jobs. Opening the queue creates them. Needs no rights. */
 export async function hasJobTables(database: Queryable): Promise<boolean> {
   const { rows } = await database.query<{ isThere: boolean }>(
     `SELECT EXISTS (

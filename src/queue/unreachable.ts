@@ -2,29 +2,29 @@ import { setTimeout as after } from 'node:timers/promises'
 import { errorCode, Failure } from '../errors.ts'
 import { isConnectionError } from './connection-errors.ts'
 
-/** Whether the promise settled, well or badly, before the time was over. Its own outcome is left to its maker. */
+/** Whether a promise resolves or rejects within the limit. Its result is not used. */
 export async function settlesWithin(limitMs: number, promise: Promise<unknown>): Promise<boolean> {
   const timer = new AbortController()
-  const settled = promise.then(
+  const finished = promise.then(
     () => true,
     () => true,
   )
   const late = after(limitMs, false, { signal: timer.signal }).catch(() => false)
   try {
-    return await Promise.race([settled, late])
+    return await Promise.race([finished, late])
   } finally {
     timer.abort()
   }
 }
 
-/** What a queue answers, or a `queue_unreachable` failure if its server is away. */
+/** The answer of a queue. Fails with `queue_unreachable` if its server is unreachable. */
 export function orUnreachable<T>(answer: Promise<T>, place: string): Promise<T> {
   return answer.catch((error: unknown) => {
     throw isConnectionError(error) ? unreachable(place, error) : error
   })
 }
 
-/** The same for a caller that cannot wait: an answer that takes longer than the limit counts as none. */
+/** The same with a time limit. */
 export async function orUnreachableWithin<T>(limitMs: number, answer: Promise<T>, place: string): Promise<T> {
   if (!(await settlesWithin(limitMs, answer))) throw unreachable(place)
   return orUnreachable(answer, place)
@@ -40,8 +40,8 @@ const refusals: readonly (readonly [RegExp, string])[] = [
 ]
 
 function unreachable(place: string, cause?: unknown): Failure {
-  const said = [cause instanceof Error ? cause.message : '', errorCode(cause) ?? '']
-  const why = refusals.find(([pattern]) => said.some((text) => pattern.test(text)))?.[1]
-  const what = why ?? 'does not answer: check that it runs'
-  return new Failure('queue_unreachable', `The queue in ${place} ${what}`, { cause })
+  const messages = [cause instanceof Error ? cause.message : '', errorCode(cause) ?? '']
+  const why = refusals.find(([pattern]) => messages.some((text) => pattern.test(text)))?.[1]
+  const problem = why ?? 'does not answer: check that it runs'
+  return new Failure('queue_unreachable', `The queue in ${place} ${problem}`, { cause })
 }

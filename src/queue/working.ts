@@ -16,7 +16,7 @@ export type Working = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-// How long a started consumer may take to be connected, the queue to note how the last jobs ended, and to close.
+// How long a consumer may take to connect, the queue to record how the last jobs ended, and to close.
 const readyWithinMs = 15_000
 const recordWithinMs = 3000
 const closeWithinMs = 1000
@@ -86,10 +86,10 @@ async function obey(outcome: JobOutcome, job: Job, token: string | undefined): P
 
 // Every step is bounded, because each of them waits for ever while Redis is away.
 async function stopWorking({ consumer, inFlight, stopping }: Started, withinMs: number): Promise<void> {
-  const noted = consumer.worker.pause()
+  const paused = consumer.worker.pause()
   await settlesWithin(withinMs, Promise.all(inFlight))
   stopping.abort()
-  await settlesWithin(recordWithinMs, noted)
+  await settlesWithin(recordWithinMs, paused)
   await settlesWithin(closeWithinMs, consumer.worker.close(true))
   consumer[Symbol.dispose]()
 }

@@ -2,10 +2,10 @@ import type { ClassifiedValue, Meaning } from '../identity/mapping/classified.ts
 import type { ListedField } from '../identity/record.ts'
 import type { Db } from './schema.ts'
 
-/** A value of a closed list with what a person said that it means. */
+/** A value of a status with the meaning that an operator gave it. */
 export type ClassifiedValueEntry = ClassifiedValue & { readonly by: string; readonly classedAt: Date }
 
-/** What people have said of a connection's values, in the order of fields and values. */
+/** Lists the classified values of a connection, by field and value. */
 export async function listClassifiedValues(db: Db, connection: string): Promise<ClassifiedValueEntry[]> {
   const rows = await db
     .selectFrom('classified_values')
@@ -29,7 +29,7 @@ type NewClassifiedValue = ClassifiedValue & {
   readonly now: Date
 }
 
-/** Keeps what a value means from now on; what was said of it before is replaced. */
+/** Stores the meaning of a value, and replaces an earlier one. */
 export async function storeClassifiedValue(
   db: Db,
   { connection, field, value, meaning, by, now }: NewClassifiedValue,

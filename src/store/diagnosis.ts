@@ -9,7 +9,7 @@ type Diagnosis = {
   readonly due: { deliveries: number; people: number; oldest: string | null; runs: number; events: number }
 }
 
-/** What there is to know about the store besides its content. */
+/** Sizes, migrations and due work of the store, for a diagnosis. */
 export async function diagnosis(db: Db): Promise<Diagnosis> {
   const [about] = (
     await sql<{ database: string; bytes: string }>`

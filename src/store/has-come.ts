@@ -1,9 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 
-/**
- * True in SQL if a stored time has come, or lies further ahead than anybody ever sets it: then it was written while the clock was ahead,
- * and the clock has been set back since.
- */
+/** In SQL, whether a stored time has come, or is further ahead than it is ever set: then it was written before the clock was set back. */
 export function hasCome(
   column: RawBuilder<unknown>,
   { now, maxMinutesAhead }: { readonly now: Date; readonly maxMinutesAhead: number },
@@ -12,7 +9,7 @@ export function hasCome(
   return sql<boolean>`(${column} <= ${now} or ${column} > ${latest})`
 }
 
-/** A failure that is to be waited out an hour from `since` was noted while the clock was ahead, if it is later than this. */
+/** Upper bound for a failure after `since`: a later one was recorded before the clock was set back. */
 export function clockBound(since: Date): Date {
   return new Date(since.getTime() + 2 * 60 * 60_000)
 }

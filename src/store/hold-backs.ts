@@ -3,15 +3,15 @@ import type { HeldDeparture } from '../identity/record.ts'
 import type { PersonKey } from './keys.ts'
 import type { Db } from './schema.ts'
 
-/** A person whose leaving an operator holds back. */
+/** A person whose departure an operator holds back. */
 export type HoldBack = {
   readonly identityId: string
-  /** The day (`YYYY-MM-DD`, in the source's zone) from which on what HR says counts again. */
+  /** The first day (`YYYY-MM-DD`, in the zone of the source) on which HR's data applies again. */
   readonly until: string
   readonly reason: string
   readonly by: string
   readonly heldAt: Date
-  /** What is held back; null as long as HR says nothing of a leaving. */
+  /** The departure that is held back; null if HR states none. */
   readonly leaving: HeldDeparture | null
 }
 
@@ -21,7 +21,7 @@ type HoldBackFilter = {
   readonly identityId?: string
 }
 
-/** The people of a connection whose leaving is held back: those whose day is after `today`, by key. */
+/** Lists the hold-backs of a connection whose day is after `today`, by key. */
 export async function holdBacks(db: Db, { connection, today, identityId }: HoldBackFilter): Promise<HoldBack[]> {
   let query = db
     .selectFrom('hold_backs')
@@ -51,7 +51,7 @@ type NewHoldBack = Omit<HoldBack, 'heldAt' | 'leaving'> & {
   readonly today: string
 }
 
-/** Holds leavings of a person back from now on. What is over of others is forgotten. */
+/** Adds a hold-back. Expired ones of other people are removed. */
 export async function addHoldBack(
   tx: Db,
   { connection, identityId, until, reason, by, now, today }: NewHoldBack,
@@ -63,7 +63,7 @@ export async function addHoldBack(
     .execute()
 }
 
-/** Lets what HR says of a person count again. False if nothing was held back. */
+/** Ends a hold-back. False if there is none. */
 export async function dropHoldBack(tx: Db, { connection, identityId }: PersonKey): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('hold_backs')
@@ -78,8 +78,8 @@ type PersonAt = PersonKey & {
 }
 
 /**
- * Has the next run of the roster look at a person at once, if that changes what is desired of them: they have left, or a leaving of theirs
- * is held back. False if it changes nothing.
+ * Makes a person due for the next run of the roster if that changes their desired state: they have left, or their departure is held back.
+ * False if it changes nothing.
  */
 export async function makePersonDue(tx: Db, { connection, identityId, now }: PersonAt): Promise<boolean> {
   const { numAffectedRows } = await sql`

@@ -4,15 +4,15 @@ import { hasCome } from './has-come.ts'
 import type { ConnectionAt, PeopleKeys } from './keys.ts'
 import type { Db } from './schema.ts'
 
-/** How long a request that was given up may still take to reach the platform: longer than proxies and servers keep one. */
+/** How long an abandoned request may take to reach the platform: longer than proxies and servers keep one. */
 const lateMinutes = 15
-/** When people are read back after the request was given up; after the last of these times, again and again at its distance. */
+/** When people are looked up after the request was abandoned, in minutes; then again at the last interval. */
 const readingMinutes = [1, 5, lateMinutes] as const
-/** So many answers in a row have to be the same once no such request can arrive any more. */
+/** Required number of equal answers in a row, after no such request can arrive any more. */
 const equalAnswers = 2
-/** How soon a reading that came to nothing is repeated. */
+/** When a failed look-up is repeated. */
 const retryMinutes = 1
-/** A process that claims people reads them within this time, or another one may. */
+/** A process that claims people looks them up within this time; then another process may. */
 const claimMinutes = 5
 
 type Doubting = {
@@ -23,7 +23,7 @@ type Doubting = {
   readonly where: RawBuilder<unknown>
 }
 
-/** The statement that puts people of a batch in doubt: a request about them was given up by now and may still arrive. */
+/** The statement that puts people of a batch in doubt: an abandoned request about them may still arrive. */
 export function markInDoubt({ runId, batch, now, where }: Doubting): RawBuilder<unknown> {
   return sql`
     insert into in_doubt (connection, identity_id, run_id, since, due_at)
@@ -39,7 +39,7 @@ function isDue(now: Date): RawBuilder<boolean> {
   return hasCome(sql`in_doubt.due_at`, { now, maxMinutesAhead: lateMinutes + 1 })
 }
 
-/** The connections with people in doubt whose time to be read back has come. Those that are blocked are left alone. */
+/** The connections with people who are due to be looked up. Blocked connections are left out. */
 export async function connectionsInDoubt(db: Db, now: Date): Promise<string[]> {
   const { rows } = await sql<{ connection: string }>`
     select distinct connection from in_doubt join connections on connections.name = connection
@@ -47,11 +47,12 @@ export async function connectionsInDoubt(db: Db, now: Date): Promise<string[]> {
   return rows.map(({ connection }) => connection)
 }
 
+/** A person to look up. */
 export type PersonInDoubt = { readonly identityId: string; readonly isLeaver: boolean }
 
 /**
- * Takes the people of a connection who are to be read back now. People with a change that is still due are left for later: its delivery
- * reads back what it has to. When they are read next is written at once, so that no two processes read the same people.
+ * Claims the people of a connection who are due to be looked up. People with a due change are left out: their delivery looks them up. The
+ * next time is written at once, so that no two processes look up the same people.
  */
 export async function claimPeopleInDoubt(db: Db, { connection, now }: ConnectionAt): Promise<readonly PersonInDoubt[]> {
   const { rows } = await sql<PersonInDoubt>`
@@ -81,26 +82,26 @@ type LookUpAnswers = {
 }
 
 /**
- * Notes the answers about people in doubt. `isSame`: the platform holds what it was known to hold. People of whom it answered that often
- * enough are no longer in doubt; the others are read back again.
+ * Records the answers about people in doubt. `isSame`: the platform has what it acknowledged. After enough equal answers a person is no
+ * longer in doubt; the others are looked up again.
  */
 export async function recordAnswers(tx: Db, { connection, answers, now }: LookUpAnswers): Promise<void> {
-  const told = sql`jsonb_to_recordset(${JSON.stringify(answers)}::jsonb) as told("identityId" text, "isSame" boolean)`
+  const answered = sql`jsonb_to_recordset(${JSON.stringify(answers)}::jsonb) as answered("identityId" text, "isSame" boolean)`
   const [first, second, last] = readingMinutes
-  // A doubt cannot begin later than now: the clock has been set back since.
+  // A doubt in the future began before the clock was set back.
   const began = sql`least(since, ${now}::timestamptz)`
   const after = (count: number) => sql`${began} + ${minutes(count)}`
   const age = sql`extract(epoch from ${now}::timestamptz - ${began}) / 60`
   await sql`
     update in_doubt set since = ${began},
-      answers = case when told."isSame" and ${after(lateMinutes)} <= ${now}::timestamptz then answers + 1 else 0 end,
+      answers = case when answered."isSame" and ${after(lateMinutes)} <= ${now}::timestamptz then answers + 1 else 0 end,
       due_at = case when ${age} < ${first}::numeric then ${after(first)} when ${age} < ${second}::numeric then ${after(second)}
         else ${began} + ${minutes(last)} * (floor(greatest(${age}, 0) / ${last}::numeric) + 1)::int end
     from (
-      select in_doubt.identity_id as "identityId", told."isSame" from in_doubt join ${told} on told."identityId" = in_doubt.identity_id
+      select in_doubt.identity_id as "identityId", answered."isSame" from in_doubt join ${answered} on answered."identityId" = in_doubt.identity_id
       where in_doubt.connection = ${connection} order by in_doubt.identity_id for update of in_doubt
-    ) told
-    where connection = ${connection} and identity_id = told."identityId"`.execute(tx)
+    ) answered
+    where connection = ${connection} and identity_id = answered."identityId"`.execute(tx)
   await sql`delete from in_doubt where connection = ${connection} and answers >= ${equalAnswers}::int`.execute(tx)
 }
 
@@ -108,7 +109,7 @@ type RetryInput = PeopleKeys & {
   readonly now: Date
 }
 
-/** Has people read back soon again: the platform did not answer. */
+/** Makes people due for another look-up soon, because the platform did not answer. */
 export async function retryLookUp(db: Db, { connection, identityIds, now }: RetryInput): Promise<void> {
   await sql`
     update in_doubt set due_at = least(in_doubt.due_at, ${now}::timestamptz + ${minutes(retryMinutes)})
@@ -119,14 +120,14 @@ export async function retryLookUp(db: Db, { connection, identityIds, now }: Retr
     where in_doubt.connection = ${connection} and in_doubt.identity_id = unread.identity_id`.execute(db)
 }
 
-/** How many people of each connection are in doubt; a connection without any is left out. */
+/** Counts the people in doubt by connection; connections without any are left out. */
 export async function inDoubtCounts(db: Db): Promise<ReadonlyMap<string, InDoubtCounts>> {
   const { rows } = await sql<{ connection: string; tally: InDoubtCounts }>`
     select connection, ${tally()} as tally from ${doubted()} group by connection`.execute(db)
   return new Map(rows.map((row) => [row.connection, row.tally]))
 }
 
-/** The same as a column of a statement that reads `runs`: who was in doubt when the run ended, and still is. Null: no one. */
+/** The same as a column of a statement that reads `runs`: people who were in doubt when the run ended and still are. Null: none. */
 export const inDoubtCountsOfRun = sql<InDoubtCounts | null>`(
   select ${tally()} from ${doubted()}
   where in_doubt.connection = runs.connection and in_doubt.since <= coalesce(runs.finished_at, in_doubt.since)

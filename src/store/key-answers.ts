@@ -4,7 +4,7 @@ import { candidateName } from '../identity/key-change-candidates.ts'
 import type { PeopleKeys, PersonKey } from './keys.ts'
 import type { Db } from './schema.ts'
 
-/** What a person said of two keys. `same`: they are one person, whom the platform has under the former one. */
+/** The answer of an operator about two keys. `same`: they name one person, who has the former key on the platform. */
 export type KeyAnswer = {
   readonly former: string
   readonly identityId: string
@@ -13,7 +13,7 @@ export type KeyAnswer = {
   readonly answeredAt: Date
 }
 
-/** What people have said of the keys of a connection, the oldest first. Of one person, `former` is the key that the platform has. */
+/** Lists the answers about keys of a connection, the oldest first. For one person, `former` is the key on the platform. */
 export async function listKeyAnswers(db: Db, connection: string): Promise<KeyAnswer[]> {
   const rows = await db
     .selectFrom('key_answers')
@@ -33,13 +33,13 @@ export async function listKeyAnswers(db: Db, connection: string): Promise<KeyAns
   }))
 }
 
-/** Each answer names the key before it, so that one that is taken back takes none of the later ones with it. */
+/** Each answer names the previous key, so that withdrawing one does not affect later ones. */
 function firstKeyOf(key: string, formers: ReadonlyMap<string, string>): string {
   const former = formers.get(key)
   return former === undefined ? key : firstKeyOf(former, formers)
 }
 
-/** The same as rows are read by it. */
+/** The answers in the form that planning uses. */
 export async function keyAnswers(db: Db, connection: string): Promise<KeyAnswers> {
   const answers = await listKeyAnswers(db, connection)
   const aliases = new Map<string, Alias>()
@@ -52,19 +52,19 @@ export async function keyAnswers(db: Db, connection: string): Promise<KeyAnswers
   }
 }
 
-/** The person whom a key names: the key itself, unless HR has issued it to a person who is known under another one. */
+/** Resolves a key to the key on the platform; the key itself if it has no alias. */
 export async function resolveKey(db: Db, { connection, identityId }: PersonKey): Promise<string> {
   const { rows } = await sql<{ key: string }>`
     with recursive keys as (
-      select ${identityId}::text collate "C" as key, 0 as place
+      select ${identityId}::text collate "C" as key, 0 as depth
       union all
-      select answer.former, keys.place + 1 from keys join key_answers answer
+      select answer.former, keys.depth + 1 from keys join key_answers answer
         on answer.connection = ${connection} and answer.identity_id = keys.key and answer.same)
-    select key from keys order by place desc limit 1`.execute(db)
+    select key from keys order by depth desc limit 1`.execute(db)
   return rows[0]?.key ?? identityId
 }
 
-/** The keys that name a person since, besides their own, the oldest first. */
+/** The later keys of a person, the oldest first. */
 export async function laterKeys(db: Db, { connection, identityId }: PersonKey): Promise<string[]> {
   const { rows } = await sql<{ key: string }>`
     with recursive keys as (
@@ -76,7 +76,7 @@ export async function laterKeys(db: Db, { connection, identityId }: PersonKey): 
   return rows.map(({ key }) => key)
 }
 
-/** Two keys of which a person says something. `firstKey`: the one under which the platform has whoever `former` names. */
+/** Two keys to answer. `firstKey`: the key on the platform of the person that `former` names. */
 type AnsweredKeys = Pick<KeyChangeCandidate, 'former' | 'identityId'> & { readonly firstKey: string }
 
 type NewKeyAnswers = {
@@ -87,7 +87,7 @@ type NewKeyAnswers = {
   readonly now: Date
 }
 
-/** Keeps answers. What was said of the same two keys before is replaced. */
+/** Stores answers, and replaces earlier ones about the same keys. */
 export async function storeKeyAnswers(tx: Db, { connection, pairs, same, by, now }: NewKeyAnswers): Promise<void> {
   const answered = sql`jsonb_to_recordset(${JSON.stringify(pairs)}::jsonb) as p(former text, "identityId" text, "firstKey" text)`
   if (same)
@@ -95,7 +95,7 @@ export async function storeKeyAnswers(tx: Db, { connection, pairs, same, by, now
       delete from key_answers using ${answered}
       where connection = ${connection} and key_answers.former = p."firstKey" and identity_id = p."identityId"
         and not key_answers.same`.execute(tx)
-  // A run asks whether two keys are two people by the first key. An answer that is there already keeps the key that it names.
+  // Planning compares two people by the first key. An existing answer keeps the key that it names.
   const former = same
     ? sql`coalesce((
         select known.former from key_answers known
@@ -112,7 +112,7 @@ type KeyPair = PersonKey & {
   readonly former: string
 }
 
-/** Takes back what was said of a key and the person whom the platform has under `former`; null if nothing was. */
+/** Withdraws the answer about a key and the person with `former` on the platform; null if there is none. */
 export async function dropKeyAnswer(
   tx: Db,
   { connection, former, identityId }: KeyPair,
@@ -127,7 +127,7 @@ export async function dropKeyAnswer(
   return (await query.returning('same').executeTakeFirst()) ?? null
 }
 
-/** Keeps the pairs of a plan for as long as the plan waits. */
+/** Stores the key change candidates of a plan for as long as the plan waits. */
 export async function recordCandidates(tx: Db, runId: string, pairs: readonly KeyChangeCandidate[]): Promise<void> {
   await tx.deleteFrom('key_change_candidates').where('run_id', '=', runId).execute()
   if (pairs.length === 0) return
@@ -139,7 +139,7 @@ export async function recordCandidates(tx: Db, runId: string, pairs: readonly Ke
   )
 }
 
-/** A pair that no one has answered yet, with the held run in which it was found. */
+/** An unanswered candidate with the held run that found it. */
 type OpenCandidate = KeyChangeCandidate & { readonly runId: string }
 
 type CandidateFilter = {
@@ -148,7 +148,7 @@ type CandidateFilter = {
   readonly limit?: number
 }
 
-/** The pairs of held plans, by their former keys: those of one run, or of a connection. */
+/** Lists the unanswered candidates of held plans by former key: of one run, or of a connection. */
 export async function openCandidates(db: Db, { connection, runId, limit }: CandidateFilter): Promise<OpenCandidate[]> {
   const isOpen = sql<boolean>`not exists (
     select 1 from key_answers answer
@@ -174,7 +174,7 @@ export async function openCandidates(db: Db, { connection, runId, limit }: Candi
   }))
 }
 
-/** The held run whose export lists a new key, and the person as employed under the former one; null if none does. */
+/** The held run whose export has the new key as a joiner and the former key as employed; null if there is none. */
 export async function heldRunWithBothKeys(db: Db, { connection, former, identityId }: KeyPair): Promise<string | null> {
   const { rows } = await sql<{ id: string }>`
     select held.id from runs held join changes on changes.run_id = held.id and changes.identity_id = ${identityId}
@@ -189,7 +189,7 @@ export async function heldRunWithBothKeys(db: Db, { connection, former, identity
   return rows[0]?.id ?? null
 }
 
-/** Those of these people whose e-mail address a further person of the roster has too, who stays: it says nothing of who they are. */
+/** Those of these people whose e-mail address another, remaining person has too: it does not identify them. */
 export async function sharedAddresses(db: Db, { connection, identityIds }: PeopleKeys): Promise<ReadonlySet<string>> {
   if (identityIds.length === 0) return new Set()
   const { rows } = await sql<{ identity_id: string }>`
@@ -206,7 +206,7 @@ type OutdatedPeople = PeopleKeys & {
   readonly what: string
 }
 
-/** Marks the held plans that speak of these people: what they rest on has changed, so that an approval has them made again. */
+/** Marks the held plans that contain these people as outdated, so that an approval plans them again. Returns their number. */
 export async function markPlansOutdated(tx: Db, { connection, identityIds, what }: OutdatedPeople): Promise<number> {
   const { numAffectedRows } = await sql`
     update runs set outdated_reason = ${what}

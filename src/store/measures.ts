@@ -8,7 +8,7 @@ type RunMeasure = {
   readonly endedAt: Date | null
 }
 
-/** How many runs are kept by connection and state, and when the newest of each ended. */
+/** Counts runs by connection and state, with the time of the newest. */
 export async function runMeasures(db: Db): Promise<RunMeasure[]> {
   const { rows } = await sql<RunMeasure>`
     select connection, state, count(*)::int as runs, max(coalesce(finished_at, decided_at)) as "endedAt"
@@ -26,7 +26,7 @@ export async function readTimes(db: Db): Promise<ReadonlyMap<string, Date>> {
 
 type OpenLeavers = { readonly people: number; readonly since: Date }
 
-/** Departures that are over and known, and neither acknowledged nor taken back, by connection. */
+/** Departures whose day is over and that the platform has not acknowledged, by connection. */
 export async function openLeavers(db: Db, now: Date): Promise<ReadonlyMap<string, OpenLeavers>> {
   const { rows } = await sql<OpenLeavers & { connection: string }>`
     select connection, count(*)::int as people, min(greatest(effective_at, first_seen_at)) as since from leavers
@@ -36,7 +36,7 @@ export async function openLeavers(db: Db, now: Date): Promise<ReadonlyMap<string
   return new Map(rows.map(({ connection, people, since }) => [connection, { people, since }]))
 }
 
-/** How many alerts are open, by connection and kind. */
+/** Counts open alerts by connection and kind. */
 export async function openAlertCounts(
   db: Db,
 ): Promise<readonly { readonly connection: string; readonly kind: string; readonly alerts: number }[]> {

@@ -1,19 +1,20 @@
 import { type RawBuilder, sql } from 'kysely'
 
-/** Where a search goes on: which of its steps, and the key behind which that goes on. */
+/** Where a search continues: the step, and the key after which it continues. */
 export type SearchCursor = { readonly step: number; readonly after: string }
 
-/** So many people are looked through by one statement, which an embedded database does nothing beside. */
+/** Maximum number of people that one statement scans, because an embedded database does nothing else meanwhile. */
 export const portionSize = 20_000
 
-/** What is searched, in key order. */
+/** The two queries of a search, in key order. */
 type Searched<T> = {
-  /** The people whose key begins so, from behind a key. An index leads to them. */
+  /** People whose key has this prefix, after a key. An index finds them. */
   readonly withPrefix: (prefix: string, after: string, limit: number) => Promise<T[]>
-  /** Of the next portion of people from behind a key, those whom `matching` takes; and the last key that was looked at. */
+  /** Matches in the next portion of people after a key. */
   readonly amongNext: (after: string, limit: number) => Promise<Portion<T>>
 }
 
+/** Matches of one scanned portion, its last key, and how many people were scanned. */
 export type Portion<T> = { readonly found: readonly T[]; readonly last: string | null; readonly looked: number }
 
 type SearchInput = {
@@ -23,10 +24,7 @@ type SearchInput = {
   readonly isOver: () => boolean
 }
 
-/**
- * Searches by key first, and then through everybody. The time that it may take is bounded: `next` says where to go on, also where
- * nothing was found so far.
- */
+/** Searches by key first, and then scans everybody. The time is limited: `next` says where to continue, also without a match. */
 export async function searchInSteps<T extends { readonly identityId: string }>(
   { search, place, limit, isOver }: SearchInput,
   searched: Searched<T>,
@@ -48,17 +46,17 @@ export async function searchInSteps<T extends { readonly identityId: string }>(
   }
 }
 
-/** The ways in which HR may write a key that begins so. Others are found among everybody. */
+/** The prefixes in common spellings. Others are found by the scan. */
 function keyPrefixes(search: string): string[] {
   return [...new Set([search, search.toUpperCase(), search.toLowerCase()])]
 }
 
-/** Whether a key begins so. In the order of bytes that keys have, what begins so lies between two keys. */
+/** In SQL, whether a key has a prefix. Keys are sorted by bytes, so the matches are a range. */
 export function hasPrefix(key: RawBuilder<unknown>, prefix: string): RawBuilder<boolean> {
   return sql<boolean>`(${key} >= ${prefix} and ${key} < ${`${prefix}\u{10FFFF}`})`
 }
 
-/** By what of a person the search finds them, in SQL; null: by nothing. `values`: a JSON document with the fields of a person. */
+/** In SQL, what of a person matches; null: nothing. `values`: a JSON document with the fields of a person. */
 export function matchedBy(
   search: string,
   key: RawBuilder<unknown>,
@@ -79,7 +77,7 @@ export function matchedBy(
   return sql`case when ${beginsSo(key)} then 'key' when ${beginsSo(sql`(${values} ->> 'email')`)} then 'email' when ${isNamed} then 'name' end`
 }
 
-/** Whether a key begins in one of the ways that were gone through before. */
+/** In SQL, whether the first step has already found a key. */
 export function hasSearchedKey(search: string, key: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`(${sql.join(
     keyPrefixes(search).map((prefix) => hasPrefix(key, prefix)),

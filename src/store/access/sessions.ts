@@ -12,17 +12,18 @@ type Session = {
   readonly principal: string
 }
 
+/** When sessions end. */
 export type SessionLimits = {
-  /** A session that is not used for so long ends. */
+  /** Minutes without use after which a session ends. */
   readonly idleMinutes: number
-  /** A session ends after so long, however much it is used. */
+  /** Hours after which a session ends, even if it is in use. */
   readonly hours: number
 }
 
 const secretBytes = 32
 const minuteMs = 60_000
 
-/** Between which times a session that goes on was used last. A later use is one by a clock that has been set back since. */
+/** The last use of a live session is between these times. A later use was recorded before the clock was set back. */
 function goingOn(limits: SessionLimits, now: Date): { readonly since: Date; readonly until: Date } {
   const idleMs = limits.idleMinutes * minuteMs
   return { since: new Date(now.getTime() - idleMs), until: new Date(now.getTime() + idleMs) }
@@ -34,7 +35,7 @@ type SessionTimes = {
   readonly now: Date
 }
 
-/** Begins a session and returns its secret, which is stored nowhere. What has ended is removed. */
+/** Starts a session and returns its secret, which is not stored. Removes the sessions that have ended. */
 export async function beginSession(
   tx: Db,
   session: Session & { readonly tokenId: string | null; readonly how: string },
@@ -77,7 +78,10 @@ type SessionUse = {
   readonly now: Date
 }
 
-/** Who is signed in with this secret; null if the session is unknown or has ended, by itself or with its token. With `isUse` it goes on. */
+/**
+ * Finds the person who is signed in with this secret. Null: the session is unknown, or it or its token has ended. `isUse` extends the
+ * session.
+ */
 export async function findSession(db: Db, secret: string, { limits, isUse, now }: SessionUse): Promise<Session | null> {
   const { since, until } = goingOn(limits, now)
   const { rows } = await sql<Session & { readonly seenAt: Date; readonly revokedAt: Date | null }>`${sql.raw(prepared)}
@@ -86,7 +90,7 @@ export async function findSession(db: Db, secret: string, { limits, isUse, now }
     where session.hash = ${hashOf(secret)} and session.expires_at > ${now}
       and session.seen_at > ${since} and session.seen_at < ${until}`.execute(db)
   const [row] = rows
-  // Revoking a token ends its sessions, but for one that begins at that very moment.
+  // Revoking a token ends its sessions, except for one that starts at the same moment.
   if (!row || row.revokedAt !== null) return null
   const unwrittenMs = Math.min(minuteMs, (limits.idleMinutes * minuteMs) / 10)
   if (isUse && now.getTime() - row.seenAt.getTime() >= unwrittenMs) {
@@ -95,7 +99,7 @@ export async function findSession(db: Db, secret: string, { limits, isUse, now }
   return { name: row.name, role: row.role, principal: row.principal }
 }
 
-/** Ends every session of one who may have come with a secret that is another one now. */
+/** Ends every session of a principal, because its secret may have changed. */
 export async function endSessionsOf(db: Db, principal: string): Promise<void> {
   await db.deleteFrom('access_sessions').where('principal', '=', principal).execute()
 }

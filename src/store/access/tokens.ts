@@ -6,6 +6,7 @@ import { Failure } from '../../errors.ts'
 import { recordAuditEntry } from '../audit/trail.ts'
 import type { AccessTokensTable, Db } from '../schema.ts'
 
+/** A token of the control API, without its text. */
 export type Token = {
   readonly id: string
   readonly name: string
@@ -20,10 +21,10 @@ export type Token = {
   readonly revokedBy: string | null
 }
 
-/** What is known of a token that was shown: whose it is, or why it lets no one in. */
+/** A presented token, and why it is no longer valid; `ended` is null while it is valid. */
 type Shown = { readonly token: Token; readonly ended: 'expired' | 'revoked' | null }
 
-/** By it a token is known where it was left lying about, by people and by scanners. */
+/** People and secret scanners recognise a leaked token by this prefix. */
 const prefix = 'rct_'
 const secretBytes = 32
 const checksumDigits = 8
@@ -37,10 +38,7 @@ type NewToken = {
   readonly now: Date
 }
 
-/**
- * Makes a token and answers the text, which is stored nowhere. It is 256 random bits: its hash gives nothing away that could be guessed,
- * so that a fast one is enough.
- */
+/** Creates a token and returns its text, which is not stored. The text has 256 random bits, so a fast hash is enough. */
 export async function createToken(
   tx: Db,
   { name, role, expiresAt, by, now }: NewToken,
@@ -61,7 +59,7 @@ export async function createToken(
   return { text, token: toToken(row) }
 }
 
-/** Every token, also those that have ended, by name; of one name the newest first. */
+/** Lists all tokens, including ended ones, by name; those of one name the newest first. */
 export async function listTokens(db: Db): Promise<Token[]> {
   const rows = await db
     .selectFrom('access_tokens')
@@ -78,7 +76,7 @@ type Revocation = {
   readonly now: Date
 }
 
-/** Ends a token, and with it every session that was begun by it. */
+/** Revokes a token and ends every session that started with it. */
 export async function revokeToken(
   tx: Db,
   { name, by, now }: Revocation,
@@ -97,7 +95,7 @@ export async function revokeToken(
   return { token: toToken(row), sessions }
 }
 
-/** Whose token this text is; null if it is none that was made here. */
+/** Finds the token with this text; null if no such token was created here. */
 export async function findToken(db: Db, text: string, now: Date): Promise<Shown | null> {
   if (!isToken(text)) return null
   const row = await db.selectFrom('access_tokens').selectAll().where('hash', '=', hashOf(text)).executeTakeFirst()
@@ -108,13 +106,13 @@ export async function findToken(db: Db, text: string, now: Date): Promise<Shown 
   return { token, ended: null }
 }
 
-/** Notes that a token was used, at most once a minute. */
+/** Records the use of a token, at most once a minute. */
 export async function recordTokenUse(db: Db, { id, lastUsedAt }: Token, now: Date): Promise<void> {
   if (lastUsedAt !== null && now.getTime() - lastUsedAt.getTime() < minuteMs) return
   await db.updateTable('access_tokens').set({ last_used_at: now }).where('id', '=', id).execute()
 }
 
-/** Whether a token can let somebody in now. */
+/** Whether there is a valid token. */
 export async function hasToken(db: Db, now: Date): Promise<boolean> {
   const row = await db
     .selectFrom('access_tokens')
@@ -126,7 +124,7 @@ export async function hasToken(db: Db, now: Date): Promise<boolean> {
   return row !== undefined
 }
 
-/** Whether a text is written as a token is, to its last sign. A mistyped one needs no look into the store. */
+/** Whether a text has the form of a token and the right checksum. A mistyped one needs no query. */
 function isToken(text: string): boolean {
   const [, secret, checksum] = /^rct_([0-9a-f]{64})([0-9a-f]{8})$/.exec(text) ?? []
   return secret !== undefined && checksumOf(secret) === checksum

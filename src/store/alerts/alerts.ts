@@ -3,19 +3,20 @@ import { type Selectable, sql } from 'kysely'
 import type { Db, StoreSchema } from '../schema.ts'
 import type { Condition, ConditionKind } from './conditions.ts'
 
-/** A condition that was absent for a moment only, as between two attempts, is still the same one. */
+/** A condition that is absent for less than this, as between two attempts, stays the same alert. */
 const absentMs = 30_000
-/** A cause that changes back and forth is not reported each time. */
+/** Minimum time between two notifications about a changed cause. */
 const changeMs = 15 * 60_000
 const keepMs = 90 * 24 * 60 * 60_000
 
+/** A condition that was raised, and when it was cleared; null while it is open. */
 export type Alert = Condition & {
   readonly id: string
   readonly raisedAt: Date
   readonly clearedAt: Date | null
 }
 
-/** How far one channel was notified of an alert. */
+/** What one channel was notified of. */
 type Notified = {
   readonly channel: string
   readonly sent: number
@@ -25,6 +26,7 @@ type Notified = {
   readonly nextAt: Date | null
 }
 
+/** An open alert with the state of each channel. */
 export type OpenAlert = Alert & { readonly notified: readonly Notified[] }
 
 /** Which alerts a channel takes; null: all. */
@@ -36,14 +38,14 @@ export type ChannelFilter = {
 
 type ConditionUpdate = {
   readonly channels: readonly ChannelFilter[]
-  /** The kinds that could not be looked for: their alerts stay as they are. */
+  /** Kinds that could not be checked: their alerts stay unchanged. */
   readonly unknownKinds?: readonly ConditionKind[]
   readonly now: Date
 }
 
 /**
- * Raises, updates and clears alerts, so that the open ones are what is wrong now, and makes due what each channel is to be notified of.
- * Called twice, by two processes, or killed at any point and called again, it does the same.
+ * Raises, updates and clears alerts so that the open ones match the current conditions, and makes notifications due. Idempotent: two
+ * processes may call it, and a killed call can be repeated.
  */
 export async function recordConditions(
   db: Db,
@@ -62,7 +64,7 @@ export async function recordConditions(
     where (alerts.code, alerts.reason, alerts.since, alerts.people, alerts.leavers, alerts.run_id, alerts.absent_since)
       is distinct from (excluded.code, excluded.reason, excluded.since, excluded.people, excluded.leavers, excluded.run_id,
         null::timestamptz)`.execute(db)
-  // Before an alert can be cleared, so that each channel hears of every alert from its beginning.
+  // This comes before clearing, so that each channel is notified of every alert that was raised.
   await addNotifications(db, channels, now)
   const isAbsent = sql`cleared_at is null and kind <> all(${unknownKinds}) and not exists (
     select 1 from jsonb_to_recordset(${conditions}::jsonb) as t(connection text, kind text)
@@ -86,7 +88,7 @@ async function addNotifications(db: Db, channels: readonly ChannelFilter[], now:
     on conflict do nothing`.execute(db)
 }
 
-/** What waits for its reminder is due earlier if the condition is over by now, or has another cause. */
+/** Makes a waiting reminder due earlier if the condition is over or has another cause. */
 async function makeNotificationsDue(db: Db, now: Date): Promise<void> {
   const waits = sql`alerts.id = alert_id and sent > 0 and attempts = 0 and claimed_until is null`
   await sql`
@@ -98,7 +100,7 @@ async function makeNotificationsDue(db: Db, now: Date): Promise<void> {
     where ${waits} and cleared_at is null and sent_code is distinct from code and next_at > ${changed}`.execute(db)
 }
 
-/** An alert is kept until each channel of the configuration has heard that it is over. */
+/** Removes old alerts once each configured channel was notified of their end. */
 async function forget(db: Db, channels: readonly ChannelFilter[], now: Date): Promise<void> {
   await sql`
     delete from alerts where cleared_at < ${new Date(now.getTime() - keepMs)} and not exists (
@@ -108,7 +110,7 @@ async function forget(db: Db, channels: readonly ChannelFilter[], now: Date): Pr
   )
 }
 
-/** The alerts that are not over, by connection and kind, with what each channel was sent. */
+/** Lists the open alerts by connection and kind, with what each channel was sent. */
 export async function openAlerts(db: Db): Promise<OpenAlert[]> {
   const rows = await db
     .selectFrom('alerts')
@@ -136,8 +138,10 @@ export async function openAlerts(db: Db): Promise<OpenAlert[]> {
   }))
 }
 
+/** An alert as it is read from its table. */
 export type AlertRow = Selectable<StoreSchema['alerts']>
 
+/** Maps a row to an alert. */
 export function toAlert(row: AlertRow): Alert {
   return {
     id: row.id,

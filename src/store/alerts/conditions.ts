@@ -8,6 +8,7 @@ import { isPossibleLeaver, selectBlockedPeople } from '../rejects/blocked-people
 import type { Db } from '../schema.ts'
 import { processes } from '../workers/processes.ts'
 
+/** The kinds of conditions, in the order in which they are listed. */
 export const conditionKinds = [
   'blocked',
   'overdue',
@@ -23,6 +24,7 @@ export const conditionKinds = [
   'paused',
   'settings_differ',
 ] as const
+/** What kind of condition an alert is about. */
 export type ConditionKind = (typeof conditionKinds)[number]
 
 /** Something that an operator should look at. A connection has at most one condition of each kind. */
@@ -39,6 +41,7 @@ export type Condition = {
   readonly runId: string | null
 }
 
+/** What the checks compare with. */
 export type ConditionSettings = {
   /** The connections of the configuration. */
   readonly connections: readonly string[]
@@ -46,21 +49,24 @@ export type ConditionSettings = {
   readonly overdueMinutes: number
   /** How long a connection may be paused before that is an alert. */
   readonly pausedHours: number
-  /** How fresh what HR says has to be, for the connections of which that is known. */
+  /** Required freshness, for the connections that have a schedule. */
   readonly freshness: readonly Freshness[]
-  /** By connection, how many hours a departure may take. Of others none is late. */
+  /**
+   * By connection, the maximum number of hours until the platform acknowledges a departure. Connections without a limit have no late
+   * leavers.
+   */
   readonly leaverBounds: ReadonlyMap<string, number>
   readonly now: Date
 }
 
-/** How fresh what HR says has to be by now. */
+/** How fresh the data from HR of a connection has to be. */
 export type Freshness = {
   readonly connection: string
   /** The source has to have been read to its end at this time or later. */
   readonly readSince: Date
-  /** What was read has to be of this time or later; null: its time says nothing. */
+  /** Minimum time of the facts that were read; null: not checked. */
   readonly asOfSince: Date | null
-  /** Whether a look that found nothing new counts as reading. */
+  /** Whether a read that found nothing new is sufficient. */
   readonly acceptsUnchanged: boolean
 }
 
@@ -83,15 +89,15 @@ const finders: Readonly<Record<ConditionKind, Find>> = {
   settings_differ: settingsDiffer,
 }
 
-/** What was found, and the kinds of which nothing is known, because looking for them failed. */
+/** The conditions, and the kinds that could not be checked. */
 type ConditionsResult = {
   readonly found: readonly Condition[]
   readonly failures: readonly { readonly kind: ConditionKind; readonly error: unknown }[]
 }
 
 /**
- * What is wrong now, by connection and kind. It is read from the store, so that no event can be missed. A kind that cannot be looked for
- * hides no other one.
+ * Finds all current conditions, by connection and kind. They are derived from the store, so no event can be missed. A check that fails
+ * does not hide the others.
  */
 export async function findConditions(db: Db, settings: ConditionSettings): Promise<ConditionsResult> {
   const found: Condition[] = []
@@ -108,7 +114,7 @@ export async function findConditions(db: Db, settings: ConditionSettings): Promi
   return { found: found.toSorted(order), failures }
 }
 
-/** The same. Fails if a kind cannot be looked for, because what was found would pass for all of it. */
+/** As `findConditions`, but throws if one check fails, because the list would look complete. */
 export async function conditions(db: Db, settings: ConditionSettings): Promise<Condition[]> {
   const { found, failures } = await findConditions(db, settings)
   const [failure] = failures
@@ -121,7 +127,7 @@ const leaverKinds = sql`('leave', 'correct')`
 type Waiting = { readonly people: number; readonly leavers: number }
 
 /**
- * Sums over batches, as `people` and `leavers`. Batches of joiners hold no leavers, so their people are not looked at. The record of a
+ * Sums over batches, as `people` and `leavers`. Batches of joiners contain no leavers, so their changes are not counted. The record of a
  * leaver is deleted, or left out of an upload.
  */
 const tally = sql`
@@ -132,7 +138,7 @@ const tally = sql`
       and changes.kind in ${leaverKinds}) end), 0)::int as leavers`
 const stillDue = sql`runs.state = 'delivering' and deliveries.state = 'due' and deliveries.answer is null`
 
-/** Blocked connections. One that is no longer configured counts for as long as a run of it is under way. */
+/** Blocked connections. A connection that is no longer configured is included while a run of it is delivering. */
 async function blocked(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; code: string | null; reason: string; since: Date } & Waiting>`
     select name, coalesce(blocked_code, blocked_status::text) as code, coalesce(blocked_reason, '') as reason,
@@ -145,7 +151,7 @@ async function blocked(db: Db, { connections }: ConditionSettings): Promise<Cond
   return rows.map(({ name, ...condition }) => ({ ...condition, connection: name, kind: 'blocked', runId: null }))
 }
 
-/** Batches that fail, and batches that no worker has picked up since they became due, as when the queue cannot be reached. */
+/** Batches that fail, and batches that no worker has picked up since they became due, e.g. because the queue is unreachable. */
 async function overdue(db: Db, { connections, overdueMinutes, now }: ConditionSettings): Promise<Condition[]> {
   const latest = new Date(now.getTime() - overdueMinutes * 60_000)
   const due = sql`case when deliveries.lease is null then deliveries.due_at end`
@@ -170,10 +176,10 @@ async function overdue(db: Db, { connections, overdueMinutes, now }: ConditionSe
   })
 }
 
-/** How soon so many attempts have to follow each other. */
+/** Attempts within this time are a repetition. */
 const repeatedMinutes = 5
 
-/** Batches of which no attempt comes to its end, as of processes that take them from each other, or that end each time. */
+/** Batches whose attempts never finish, e.g. because two processes keep taking them over or the process keeps crashing. */
 async function repeated(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
   const within = sql`make_interval(mins => ${sql.lit(repeatedMinutes)})`
   const { rows } = await sql<{ name: string; since: Date; runId: string } & Waiting>`
@@ -236,14 +242,14 @@ async function held(db: Db, { connections, now }: ConditionSettings): Promise<Co
   }))
 }
 
-/** An expired plan can no longer be approved, and stays held, so that its departures are in sight, until a run plans them again. */
+/** An expired plan can no longer be approved. It stays held, so that its departures stay visible until a run plans them again. */
 function expiryText(expiresAt: Date | null, now: Date): string {
   if (expiresAt === null) return ''
   const at = `${expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`
   return expiresAt > now ? ` until ${at}` : `, and its plan has expired at ${at}: run again`
 }
 
-/** Held runs whose plan can be approved for a third of its time only, at most for a day, or no longer. */
+/** Held runs whose plan has expired or will soon: in the last third of its time, at most one day before. */
 async function expiring(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; runId: string; since: Date; expiresAt: Date } & Waiting>`
     with held as (
@@ -275,8 +281,8 @@ function planned(...kinds: readonly string[]) {
 }
 
 /**
- * Runs that failed with nothing read since, by feed: what one feed can read says nothing of another. Reading back (the feed `roster`)
- * happens only once a week, so a source that was read afterwards makes up for it.
+ * Runs that failed without a successful run of the same feed since. A verification (feed `roster`) happens once a week, so a later read
+ * of the source also ends this condition.
  */
 async function runFailed(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; code: string; reason: string; since: Date; runId: string; runs: number }>`
@@ -310,7 +316,7 @@ async function runFailed(db: Db, { connections }: ConditionSettings): Promise<Co
   }))
 }
 
-/** Leavers whom the platform refuses, or on whom it fails. Other refusals can wait until an operator looks at the list. */
+/** Leavers that the platform refuses or fails to process. Other refusals do not raise an alert. */
 async function problems(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; since: Date } & Waiting>`
     select connection as name, min(first_at) as since, count(*)::int as people, count(*)::int as leavers
@@ -348,7 +354,7 @@ async function blockedLeavers(db: Db, { connections, now }: ConditionSettings): 
     connection: name,
     kind: 'blockedPeople',
     code: newest.toISOString(),
-    reason: `${peopleText({ people, leavers: 0 })} may have left, and the platform was not told`,
+    reason: `${peopleText({ people, leavers: 0 })} may have left, and the platform does not know`,
     since,
     people,
     leavers: people,
@@ -356,7 +362,7 @@ async function blockedLeavers(db: Db, { connections, now }: ConditionSettings): 
   }))
 }
 
-/** People whom only the platform knows: they may have left. Nobody but a person can decide, so that only another one is another cause. */
+/** People that only the platform knows. They may have left, and only an operator can decide, so only a new person changes the cause. */
 async function foreign(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
   return (await newestForeign(db, connections)).map(({ name, people, since, newest }) => ({
     connection: name,
@@ -370,7 +376,7 @@ async function foreign(db: Db, { connections }: ConditionSettings): Promise<Cond
   }))
 }
 
-/** Departures that the platform should have acknowledged by now, for whatever reason it has not. */
+/** Departures that the platform has not acknowledged in time, for any reason. */
 async function leaverLate(db: Db, { leaverBounds, now }: ConditionSettings): Promise<Condition[]> {
   return (await lateLeavers(db, { bounds: leaverBounds, now })).map(({ name, people, since, runId }) => ({
     connection: name,
@@ -385,9 +391,9 @@ async function leaverLate(db: Db, { leaverBounds, now }: ConditionSettings): Pro
 }
 
 /**
- * Connections of which HR has said nothing for too long: their source was not read, or only an old export is left to read. A source
- * that cannot be read has a condition of its own, and so has one that was read and failed. So has one that is paused; it may be read
- * for an hour after that. One that was never read counts from the first sign of its schedule.
+ * Connections whose data from HR is too old: the source was not read, or only an old export is left. A source that cannot be read, a
+ * failed run and a pause have conditions of their own; after a pause the source may be read for an hour. For a connection that was never
+ * read, the time starts with the first slot of its schedule.
  */
 async function stale(db: Db, { freshness, now }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; readAt: Date | null; asOf: Date | null; since: Date; oldExport: boolean }>`
@@ -431,7 +437,7 @@ async function stale(db: Db, { freshness, now }: ConditionSettings): Promise<Con
   }))
 }
 
-/** Connections that have been paused for long, or in whose pause events have come in that wait as long as no delivery may. */
+/** Connections that were paused for too long, or whose events have waited during the pause longer than a delivery may. */
 async function paused(
   db: Db,
   { connections, overdueMinutes, pausedHours, now }: ConditionSettings,
@@ -462,17 +468,17 @@ async function paused(
   })
 }
 
-/** While processes are started again one after the other, they have different configurations for a moment. */
-const settleMs = 5 * 60_000
+/** During a rolling restart, processes have different configurations for this long. */
+const restartGraceMs = 5 * 60_000
 
-/** Connections about whose settings the processes of this store do not agree. */
+/** Connections whose settings differ between the processes of this store. */
 async function settingsDiffer(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
   const all = await processes(db)
   if (all.length < 2) return []
   return connections.flatMap((connection): Condition[] => {
     const digests = new Set(all.map(({ settings }) => settings.connections[connection]))
     const since = new Date(Math.max(...all.map((process) => Date.parse(process.since))))
-    if (digests.size === 1 || now.getTime() - since.getTime() < settleMs) return []
+    if (digests.size === 1 || now.getTime() - since.getTime() < restartGraceMs) return []
     const names = all.map(
       ({ host, pid, settings }) =>
         `${host} ${pid}${settings.connections[connection] === undefined ? ' (without it)' : ''}`,

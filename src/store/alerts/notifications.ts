@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 import { type Alert, type AlertRow, toAlert } from './alerts.ts'
 
-/** A process that has not ended its notification after so long has died or was stopped. */
+/** How long a process may take to send a notification before another one takes it over. */
 const claimMs = 60_000
 const messagesKeptMs = 24 * 60 * 60_000
 
@@ -54,17 +54,17 @@ export async function claimNotifications(
   })
 }
 
-/** What one message said, with when to remind of each alert that is in it. */
+/** The notifications of one message, with the time of the reminder for each alert. */
 type Sent = {
   readonly claims: readonly (ClaimedNotification & { readonly remindAt: Date })[]
-  /** What went wrong all the same, as when one of several recipients does not exist. */
+  /** What failed although the message was sent, e.g. one of several recipients does not exist. */
   readonly failure?: string | null
   readonly now: Date
 }
 
 /**
- * Notes that they were sent, in one message. The next one says that the condition is over, or is a reminder. False: another process has
- * taken them over.
+ * Records that the notifications were sent in one message. The next one is a reminder or says that the condition is over. False: another
+ * process has taken them over.
  */
 export async function recordSent(db: Db, { claims, failure = null, now }: Sent): Promise<boolean> {
   const [first] = claims
@@ -92,7 +92,7 @@ export async function recordSent(db: Db, { claims, failure = null, now }: Sent):
   })
 }
 
-/** Notes that one could not be sent, and when to try again. False: another process has taken it over. */
+/** Records a failure and the time of the next attempt. False: another process has taken the notification over. */
 export async function recordUnsent(
   db: Db,
   { channel, alert, sentBefore, attempt }: ClaimedNotification,
@@ -109,14 +109,14 @@ export async function recordUnsent(
   return numUpdatedRows > 0n
 }
 
-/** Makes every notification of the channel that failed due now, as when its receiver has just taken another one. */
+/** Makes all failed notifications of a channel due now, because its receiver has just accepted another one. */
 export async function makeNotificationsDueNow(db: Db, { channel, now }: { channel: string; now: Date }): Promise<void> {
   await sql`
     update notifications set next_at = ${now}
     where channel = ${channel} and next_at > ${now} and attempts > 0 and claimed_until is null`.execute(db)
 }
 
-/** How many messages a channel was sent since then. */
+/** Counts the messages that a channel was sent since then. */
 export async function countMessages(db: Db, { channel, since }: { channel: string; since: Date }): Promise<number> {
   const { count } = await db
     .selectFrom('alert_messages')

@@ -1,9 +1,9 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
 
-/** A signed statement that the trail has so many entries and ends with this hash. */
+/** A signed checkpoint: the trail has `ordinal` entries and ends with this hash. */
 export type Checkpoint = {
   readonly ordinal: number
-  /** How many entries the head before it stood for; 0: there was none. */
+  /** Ordinal of the previous checkpoint; 0: there is none. */
   readonly previous: number
   readonly hash: string
   readonly at: string
@@ -12,24 +12,28 @@ export type Checkpoint = {
   readonly signature: string
 }
 
-/** What stands before the first entry. */
+/** The hash before the first entry. */
 export const firstHash = '0'.repeat(64)
 
+/** SHA-256 of the text of an entry, in hexadecimal digits. */
 export function digestOf(entry: string): string {
   return createHash('sha256').update(entry).digest('hex')
 }
 
-/** The hash of an entry: of the hash before it and the digest of its text, each in small hexadecimals, with a line end between them. */
+/**
+ * The hash of an entry: SHA-256 of the previous hash and the digest of the entry, in lower-case hexadecimal digits, with a line feed
+ * between them.
+ */
 export function nextHash(before: string, digest: string): string {
   return createHash('sha256').update(`${before}\n${digest}`).digest('hex')
 }
 
-/** The text that is signed. */
+/** The text that a checkpoint signs. */
 export function checkpointText({ ordinal, previous, hash, at }: Omit<Checkpoint, 'key' | 'signature'>): string {
   return `rollcall audit head\n${ordinal}\n${previous}\n${hash}\n${at}\n`
 }
 
-/** Whether the key that a head names has signed it. A signature that is written in another way than ours counts as none. */
+/** Whether the signature of a checkpoint is valid for the key that it names. A signature in another encoding than ours is invalid. */
 export function isSigned(head: Checkpoint): boolean {
   const signature = Buffer.from(head.signature, 'base64')
   if (signature.toString('base64') !== head.signature) return false

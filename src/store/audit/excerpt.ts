@@ -3,7 +3,7 @@ import type { Db } from '../schema.ts'
 import { type Checkpoint, digestOf, firstHash } from './chain.ts'
 import { type Entry, readEntry } from './trail.ts'
 
-/** Which acts an excerpt shows; what is left out does not matter. */
+/** Which entries an excerpt shows; an omitted property does not filter. */
 export type ExcerptFilter = {
   readonly from?: Date
   readonly to?: Date
@@ -14,8 +14,8 @@ export type ExcerptFilter = {
 }
 
 /**
- * One line of an excerpt. `start` says what the chain had come to; `entry` shows an act; `link` stands for one that is not shown;
- * `head` says what was signed.
+ * One line of an excerpt. `start`: the hash before the next line; `entry`: an entry that is shown; `link`: the digest of an entry that is
+ * not shown; `head`: a signed checkpoint.
  */
 type ExcerptLine =
   | { readonly kind: 'start'; readonly after: number; readonly hash: string }
@@ -25,12 +25,12 @@ type ExcerptLine =
 
 type Row = { readonly ordinal: number; readonly entry: string; readonly hash: string }
 
-/** So many entries are looked at for one page, and more if one head stands for more. */
+/** Minimum number of entries per page; more if one checkpoint covers more. */
 const pageSize = 2000
 
 /**
- * The acts that a filter leaves, each with what proves it: the digests of the entries from there to the next signed head, and that
- * head. So an excerpt is verified by itself; docs/audit.md says how. An entry that is not signed yet is not shown.
+ * The entries that match a filter, each with its proof: the digests of the entries up to the next checkpoint, and that checkpoint. An
+ * excerpt can be verified without the store, as docs/audit.md explains. Unsigned entries are not included.
  */
 export async function* auditExcerpt(db: Db, filter: ExcerptFilter = {}): AsyncGenerator<ExcerptLine> {
   for (let after: number | null = 0; after !== null; ) {
@@ -40,7 +40,7 @@ export async function* auditExcerpt(db: Db, filter: ExcerptFilter = {}): AsyncGe
   }
 }
 
-/** The part of an excerpt from behind an entry. `next` is null at the end. */
+/** One page of an excerpt, after an ordinal. `next` is null at the end. */
 export async function excerptPage(
   db: Db,
   { after, filter }: { after: number; filter: ExcerptFilter },
@@ -51,7 +51,7 @@ export async function excerptPage(
   const rows = await entriesBetween(db, { after, upTo: last })
   const lines: ExcerptLine[] = []
   let hash = after === 0 ? firstHash : await hashOf(db, after)
-  /** The entry that the lines lead up to without a gap; null: a new start is needed. */
+  /** The ordinal that the lines have reached without a gap; null: a new start line is needed. */
   let reached: number | null = null
   let begin = 0
   for (const [ordinal, signed] of Map.groupBy(heads, (head) => head.ordinal)) {
@@ -90,7 +90,7 @@ function matchesFilter({ entry: text }: Row, { from, to, connection, runId, peop
   return !people || peopleOf(entry).some((key) => people.has(key))
 }
 
-/** The people that an act is about, by key. */
+/** The keys of the people that an entry is about. */
 export function peopleOf({ identityId, details }: Entry): readonly string[] {
   const named = [details?.people, details?.refused].flatMap((keys) => (Array.isArray(keys) ? keys : []))
   return identityId === undefined ? named : [identityId, ...named]
@@ -105,7 +105,7 @@ async function hashOf(db: Db, ordinal: number): Promise<string> {
   return row?.hash ?? ''
 }
 
-/** The next heads that together stand for about a page of entries. */
+/** The next checkpoints, which together cover about one page of entries. */
 async function headsAfter(db: Db, after: number): Promise<Checkpoint[]> {
   const { rows } = await sql<Checkpoint>`
     select ordinal::float8, previous::float8, hash, at, key, signature from audit_checkpoints

@@ -11,22 +11,22 @@ import type { KyselyPlugin } from 'kysely'
 import { Failure } from '../../errors.ts'
 import type { Db } from '../schema.ts'
 
-/** The key of an installation: it signs heads of the audit trail, and makes the digests of what an export leaves behind. */
+/** The key of an installation: it signs checkpoints of the audit trail and makes keyed digests of values. */
 export type AuditKey = {
-  /** The public half as it stands in heads: SPKI, DER, base64. */
+  /** The public key as checkpoints name it: SPKI, DER, base64. */
   readonly publicKey: string
   /** Signs a text; base64. */
   sign(text: string): string
-  /** Says that a process with this key wrote the text. */
+  /** Authenticates a text: a MAC that only a process with this key can make. */
   mac(text: string): string
-  /** Stands for a value: equal for equal values of one field, and it tells nothing to those without the key. */
+  /** A keyed digest of a value: equal for equal values of one field, and meaningless without the key. */
   digest(field: string, value: string): string
 }
 
 const macOf = 'rollcall audit entry'
 const digestOf = 'rollcall value'
 
-/** Reads an ed25519 key in PKCS#8 PEM. `from` names it in the refusal. */
+/** Reads an ed25519 key in PKCS#8 PEM. Fails with `config_invalid`; the message names `from`. */
 export function auditKey(pem: string, from: string): AuditKey {
   const privateKey = readPrivate(pem, from)
   const seed = privateKey.export({ type: 'pkcs8', format: 'der' })
@@ -43,16 +43,17 @@ export function auditKey(pem: string, from: string): AuditKey {
   }
 }
 
+/** Generates an ed25519 key in PKCS#8 PEM. */
 export function newKeyPem(): string {
   return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
-/** The public half in PEM, as openssl reads it. */
+/** The public key in PEM, as openssl reads it. */
 export function publicPem(publicKey: string): string {
   return `-----BEGIN PUBLIC KEY-----\n${publicKey}\n-----END PUBLIC KEY-----\n`
 }
 
-/** Reads a public key in PEM as it stands in heads. */
+/** Reads a public key in PEM; returns it as checkpoints name it. Fails with `usage`. */
 export function publicKeyOf(pem: string): string {
   try {
     return spkiOf(createPublicKey(pem))
@@ -78,7 +79,7 @@ function spkiOf(key: KeyObject): string {
   return key.export({ type: 'spki', format: 'der' }).toString('base64')
 }
 
-/** Carries the key of this process with the database, so that every transaction has it. It changes no query. */
+/** Attaches the key of this process to the database, so that every transaction has it. It changes no query. */
 export class Signing implements KyselyPlugin {
   /** null: there is no key that may add to this trail. */
   key: AuditKey | null
@@ -91,6 +92,7 @@ export class Signing implements KyselyPlugin {
   transformResult: KyselyPlugin['transformResult'] = async ({ result }) => result
 }
 
+/** The key that is attached to a database or transaction; null if there is none. */
 export function keyOf(db: Db): AuditKey | null {
   return db.getExecutor().plugins.find((plugin) => plugin instanceof Signing)?.key ?? null
 }

@@ -4,7 +4,7 @@ import { peopleOf } from './excerpt.ts'
 import { type Entry, readEntry } from './trail.ts'
 
 type EntryFilter = {
-  /** The name of an act, or what stands before its dot. */
+  /** The name of an act, or the part before its dot. */
   readonly act?: string
   readonly by?: string
   readonly connection?: string
@@ -12,6 +12,7 @@ type EntryFilter = {
   readonly runId?: string
 }
 
+/** An entry with its ordinal in the trail. */
 export type PlacedEntry = Entry & { readonly ordinal: number }
 
 const portionSize = 5000
@@ -23,8 +24,8 @@ type EntryPage = {
 }
 
 /**
- * Acts of the trail from the newest to the oldest, from before a place. They are looked through in portions; after `withinMs` it answers
- * what it has, and the place where it goes on.
+ * Lists entries from the newest to the oldest, before an ordinal. Entries are scanned in portions; after `withinMs` the result so far is
+ * returned with the ordinal to continue from.
  */
 export async function newestEntries(
   db: Db,

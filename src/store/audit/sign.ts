@@ -4,10 +4,10 @@ import { type Checkpoint, checkpointText, digestOf, firstHash, isSigned, nextHas
 import type { AuditKey } from './key.ts'
 import { type Details, entryText } from './trail.ts'
 
-/** The end of the chain, and the head that stands for it. */
+/** The end of the chain, and its checkpoint. */
 type End = { readonly ordinal: number; readonly hash: string; readonly head: Checkpoint | null }
 
-/** Why nothing may be added to the chain: whoever signed on would vouch for what somebody else has done to it. */
+/** Why nothing may be appended: a new signature would vouch for a change that somebody else has made. */
 type Broken = { readonly kind: 'broken'; readonly reason: string }
 
 type Sealed =
@@ -15,20 +15,20 @@ type Sealed =
       readonly kind: 'sealed'
       readonly entries: number
       readonly head: Checkpoint | null
-      /** What waits where nothing is left that can be signed: entries that no process with the key wrote, or copies. */
+      /** What is pending but cannot be signed: entries without a valid MAC, or copies. */
       readonly waiting: Waiting | null
     }
-  /** Another process is at it. */
+  /** Another process is signing. */
   | { readonly kind: 'busy' }
   | Broken
 
 /** The key of the advisory lock; the number spells SEAL. */
 const lockKey = 0x5345414c
-/** So many acts get their place with one signature, at most. */
+/** Maximum number of entries per signature. */
 const atOnce = 1000
 const pageSize = 1000
 
-/** What waits for its place. While it is the same, nobody has added an entry. */
+/** The pending entries. While it is unchanged, no entry was added. */
 export type Waiting = { readonly count: number; readonly newest: string | null }
 
 type SigningInput = {
@@ -39,12 +39,12 @@ type SigningInput = {
 }
 
 /**
- * Gives entries that were committed their place in the chain and signs its new end. One process at a time does so; others answer
- * `busy` and do not wait. `kept` is the head that this installation signed last, as it is kept outside the database. `unsigned` is what
- * waited when there was nothing to sign; those entries are not looked at again until another one comes.
+ * Appends committed entries to the chain and signs its new end. One process at a time does so; the others return `busy` at once. `kept`
+ * is the checkpoint that this installation signed last, stored outside the database. `unsigned` is what was pending when nothing could be
+ * signed; it is not checked again until another entry arrives.
  */
 export async function signPending(db: Db, { key, kept, unsigned = null, now }: SigningInput): Promise<Sealed> {
-  const waiting = await whatWaits(db)
+  const waiting = await readPending(db)
   const isKnown = unsigned !== null && waiting.count === unsigned.count && waiting.newest === unsigned.newest
   if (waiting.count === 0 || isKnown) return { kind: 'sealed', entries: 0, head: null, waiting }
   return await db.transaction().execute(async (tx): Promise<Sealed> => {
@@ -77,8 +77,8 @@ type KeyReplacement = {
 }
 
 /**
- * Has another key take over, with an entry about it. The former key signs that entry too if it is there and the trail is whole.
- * Everything that waits is taken over first, also what no known key vouches for: the entry says how much.
+ * Replaces the key and records that as an entry. The former key signs that entry too if it is available and the trail is intact. All
+ * pending entries are appended first, including those without a valid MAC; the entry counts them.
  */
 export async function replaceKey(
   db: Db,
@@ -111,7 +111,7 @@ export async function replaceKey(
   })
 }
 
-/** The newest signed head; null before there is one. Of two with one ordinal, the one of the key that took over. */
+/** The newest checkpoint; null before the first. Of two with one ordinal, that of the new key. */
 export async function lastCheckpoint(db: Db): Promise<Checkpoint | null> {
   const { rows } = await sql<Checkpoint>`
     select ordinal::float8, previous::float8, hash, at, key, signature from audit_checkpoints
@@ -126,7 +126,7 @@ export async function lastCheckpoint(db: Db): Promise<Checkpoint | null> {
   return rows.find(({ key }) => key === keyReplacementIn(row?.entry ?? '')?.to) ?? first
 }
 
-/** Between which keys an entry changes; null if it is about something else. */
+/** The keys that an entry replaces; null if it is another kind of entry. */
 export function keyReplacementIn(
   entry: string,
 ): { readonly from: unknown; readonly to: unknown; readonly tied: boolean } | null {
@@ -145,7 +145,7 @@ type ExpectedEnd = {
   readonly kept: Checkpoint | null
 }
 
-/** What keeps a process with this key from adding to the chain; null if nothing does. */
+/** Why a process with this key may not append; null if it may. */
 async function whyBroken(tx: Db, { end, key, kept }: ExpectedEnd): Promise<string | null> {
   const { head } = end
   if (end.ordinal !== (head?.ordinal ?? 0) || end.hash !== (head?.hash ?? firstHash))
@@ -203,7 +203,7 @@ async function append(tx: Db, { end, entries, keys, now }: ChainAddition): Promi
   return head
 }
 
-async function whatWaits(db: Db): Promise<Waiting> {
+async function readPending(db: Db): Promise<Waiting> {
   const { rows } = await sql<Waiting>`
     select count(*)::int as count, max(id)::text as newest from audit_pending`.execute(db)
   return rows[0] ?? { count: 0, newest: null }
@@ -213,11 +213,11 @@ type PendingEntry = {
   readonly id: string
   readonly entry: string
   readonly mac: string | null
-  /** It stands in the chain already, or waits twice: this is a copy. */
+  /** It is in the chain already, or pending twice: a copy. */
   readonly isKnown: boolean
 }
 
-/** What waits, in the order in which it came. */
+/** The pending entries in the order of arrival. */
 async function* pendingEntries(tx: Db): AsyncGenerator<PendingEntry> {
   for (let after = '0'; ; ) {
     const { rows } = await sql<PendingEntry>`

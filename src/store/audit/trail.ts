@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../schema.ts'
 import { keyOf } from './key.ts'
 
-/** What the audit trail holds: the closed list of acts, each with what it says. */
+/** All acts that the audit trail records, each with its meaning. */
 export const auditActs = {
   'audit.key_made': 'the signing key of the audit trail was made; the entry names its public half',
   'audit.key_replaced':
@@ -37,16 +37,16 @@ export const auditActs = {
   'history.removed': 'runs were removed with all that they held, because their time was over',
   'person.forgotten': 'a person had the values removed of someone who has left; the key and the date of leaving stay',
   'revert.requested': 'a person asked that what a run did is taken back',
-  'separation.requested': 'a person asked that people are separated whom only the platform knows',
+  'separation.requested': 'a person asked to separate people that only the platform knows',
   'retraction.requested': 'a person asked that the data of a person is deleted as sent in error',
   'retraction.undone': 'a person took a retraction back',
   'token.created': 'a person made a token of the control API, with its role and when it expires',
   'token.revoked': 'a person ended a token, and with it the sessions that it had begun',
   'session.began': 'a person signed in to the console; "how" says with what',
   'session.ended': 'a person signed out',
-  'access.refused': 'a caller was refused what its role may not do; of one operation told once a minute',
+  'access.refused': 'a caller was refused what its role may not do; recorded once a minute for each operation',
   'values.seen':
-    'a caller was shown personal values, of the person or the run that is named; of the same ones told once a minute',
+    'a caller was shown personal values, of the person or the run that is named; recorded once a minute for the same ones',
   'connection.unblocked': 'a person said that what blocked a connection is gone',
   'connection.paused': 'a person paused a connection, so that it takes in nothing new by itself, or changed a pause',
   'connection.resumed': 'a person ended a pause before it was over by itself',
@@ -55,14 +55,15 @@ export const auditActs = {
   'keys.withdrawn': 'a person took back what was said of two keys',
   'hold_back.placed': 'a person holds leavings of a person back until a day',
   'hold_back.ended': 'a person ended that before the day',
-  'people.searched': 'a person searched for people, and was shown so many of them with values',
+  'people.searched': 'a person searched for people and was shown personal values; the entry counts them',
   'events.retried': 'a person had rejected events planned again',
   'events.dismissed': 'a person gave events up',
 } as const satisfies Record<string, string>
 
+/** The name of an act. */
 export type Act = keyof typeof auditActs
 
-/** What more is to be said of an act: keys, counts, digests, and the reason that a person typed. Never a personal value. */
+/** Details of an act: keys, counts, digests, and the reason that an operator typed. Never a personal value. */
 export type Details = {
   readonly [name: string]:
     | string
@@ -74,11 +75,12 @@ export type Details = {
     | Readonly<Record<string, number>>
 }
 
+/** An entry to record. */
 export type NewEntry = {
   readonly act: Act
-  /** null: it concerns the installation. */
+  /** Null: it is about the installation. */
   readonly connection: string | null
-  /** The person who did it, or the part of the daemon. */
+  /** The operator who did it, or `rollcall`. */
   readonly by: string
   readonly runId?: string
   readonly identityId?: string
@@ -86,24 +88,24 @@ export type NewEntry = {
   readonly now: Date
 }
 
-/** What a part of the daemon did, and no person. */
+/** The actor of what the daemon does by itself. */
 export const rollcall = 'rollcall'
 
 /**
- * Adds an act to the audit trail, in the transaction of what it is about, so that there is never one without the other. The act waits
- * for nothing: it gets its place in the chain later.
+ * Records an entry in the transaction that it describes, so that neither exists without the other. It is appended to the signed chain
+ * later.
  */
 export async function recordAuditEntry(tx: Db, entry: NewEntry): Promise<void> {
   await tx.insertInto('audit_pending').values(pendingRow(tx, entry)).execute()
 }
 
-/** Adds several acts at once. */
+/** Records several entries with one statement. */
 export async function recordAuditEntries(tx: Db, entries: readonly NewEntry[]): Promise<void> {
   if (entries.length > 0) await pendingInsert(tx, entries).execute(tx)
 }
 
-/** The statement that adds acts, for one that does more than that. A condition may follow it. */
-export function pendingInsert(db: Db, entries: readonly NewEntry[]): RawBuilder<unknown> {
+/** The statement that records entries. */
+function pendingInsert(db: Db, entries: readonly NewEntry[]): RawBuilder<unknown> {
   const rows = entries.map((entry) => pendingRow(db, entry))
   return sql`
     insert into audit_pending (entry, mac)
@@ -115,21 +117,21 @@ function pendingRow(db: Db, entry: NewEntry): { readonly entry: string; readonly
   return { entry: text, mac: keyOf(db)?.mac(text) ?? null }
 }
 
-/** The text that stands for an act from then on. Its members have a fixed order; those that say nothing are left out. */
+/** The canonical text of an entry. Its members have a fixed order; undefined ones are left out. */
 export function entryText({ act, connection, by, runId, identityId, details, now }: NewEntry): string {
   const members = { id: randomUUID(), at: now.toISOString(), act, by, connection, runId, identityId, details }
   const text = JSON.stringify(members)
-  // Few texts need the look at each string, which takes longer than all the rest of an entry about a thousand people.
+  // Few texts need the check of each string, which takes longer than the rest of an entry about a thousand people.
   return mayBeUnstorable.test(text) ? JSON.stringify(members, storable) : text
 }
 
-/** How JSON writes zeros and halves of characters. */
+/** How JSON escapes NUL and lone surrogates. */
 const mayBeUnstorable = /\\u(?:0000|d[89a-f])/
 
-/** An act as it is read from its text. */
+/** An entry as it is read from its text. */
 export type Entry = Omit<NewEntry, 'now'> & { readonly id: string; readonly at: string }
 
-/** null: the text is none of ours. */
+/** Parses an entry; null if the text is not JSON. */
 export function readEntry(text: string): Entry | null {
   try {
     return JSON.parse(text)
@@ -138,7 +140,7 @@ export function readEntry(text: string): Entry | null {
   }
 }
 
-/** A database stores neither zeros nor halves of characters in a text. */
+/** PostgreSQL stores neither NUL nor lone surrogates in a text. */
 function storable(_name: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\uFFFD').toWellFormed() : value
 }

@@ -11,13 +11,13 @@ export type Verified = AuditVerification
 
 type RestoreEntry = NonNullable<Verified['restored']>
 
-/** What is known from outside the database. */
+/** What is known outside the database. */
 type Trusted = {
-  /** The public key that the newest head has to be signed with. */
+  /** The public key that must have signed the newest checkpoint. */
   readonly publicKey: string
-  /** The head that was signed here last; null: none is kept. */
+  /** The checkpoint that was signed here last; null: none is stored. */
   readonly kept: Checkpoint | null
-  /** With the key itself, acts that wait are checked as well. */
+  /** With the private key, the MACs of pending entries are checked too. */
   readonly key: AuditKey | null
 }
 
@@ -25,7 +25,7 @@ type Row = { readonly ordinal: number; readonly entry: string; readonly hash: st
 
 const pageSize = 2000
 
-/** Goes over the whole trail from its beginning. Entries that come in meanwhile are left for the next time. */
+/** Verifies the whole trail from its beginning. Entries that arrive meanwhile are left for the next call. */
 export async function verifyTrail(db: Db, { publicKey, kept, key }: Trusted): Promise<Verified> {
   const upTo = await lastOrdinals(db)
   const walked = await walk(db, { upTo: upTo.head, publicKey, kept })
@@ -136,7 +136,7 @@ async function walk(
   return ended(null)
 }
 
-/** What an entry says of a restore; null if it is about something else. */
+/** The restore that an entry records; null if it is another kind of entry. */
 function putBackBy({ ordinal, entry: text }: Row): RestoreEntry | null {
   if (!text.includes('"act":"store.restored"')) return null
   const entry = readEntry(text)
@@ -149,12 +149,12 @@ async function lookAtPending(db: Db, key: AuditKey | null): Promise<{ count: num
   const rows = await db.selectFrom('audit_pending').select(['entry', 'mac']).orderBy('id').execute()
   const foreign = key === null ? 0 : rows.filter(({ entry, mac }) => mac !== key.mac(entry)).length
   if (foreign === 0) return { count: rows.length, wrong: null }
-  const what = foreign === 1 ? 'an act that waits' : `${foreign} acts that wait`
-  const finding = `${what} for a place in the trail came from elsewhere, or from a process without the key`
+  const subject = foreign === 1 ? 'an act that waits' : `${foreign} acts that wait`
+  const finding = `${subject} for a place in the trail came from elsewhere, or from a process without the key`
   return { count: rows.length, wrong: wrong(null, finding) }
 }
 
-/** Runs whose plan was accepted, though no act says so: somebody has removed it before it was signed, or has put the run in. */
+/** Runs whose plan was accepted without an entry: somebody removed the entry before it was signed, or inserted the run. */
 async function lookForUnaccounted(db: Db): Promise<Wrong | null> {
   const { rows } = await sql<{ id: string; runs: number }>`
     with accounted as (

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { Failure } from '../../errors.ts'
 
-/** How long a disk may take for one answer. */
+/** Maximum time of one operation on the disk. */
 const usualLimitMs = 30_000
 const pieceBytes = 64 * 1024
 
@@ -12,8 +12,8 @@ type ByteOptions = {
 }
 
 /**
- * The bytes of a backup. A network disk whose server is gone answers neither an open nor a read, so each of them has a time limit. A file
- * that is opened too late is closed then, and nobody waits for it.
+ * Reads the bytes of a backup. A network disk whose server is gone answers neither an open nor a read, so each has a time limit. A file
+ * that is opened too late is closed in the background.
  */
 export async function* backupBytes(
   file: string,
@@ -33,7 +33,7 @@ export async function* backupBytes(
   }
 }
 
-/** Opens without waiting, so that no pipe or device without a writer holds up whoever restores, and follows no link to one. */
+/** Opens without waiting, so that a pipe or device without a writer cannot block a restore, and follows no symbolic link. */
 async function openRegular(file: string): Promise<FileHandle> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
   const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
@@ -44,7 +44,7 @@ async function openRegular(file: string): Promise<FileHandle> {
 
 async function answerWithin<T>(limitMs: number, file: string, answer: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
-  // An answer that came while this thread was busy is taken first.
+  // An answer that arrived while this thread was busy wins over the timer.
   const timer = setTimeout(() => setImmediate(() => late.reject(silent(file, limitMs))), limitMs)
   try {
     return await Promise.race([answer, late.promise])
@@ -54,6 +54,6 @@ async function answerWithin<T>(limitMs: number, file: string, answer: Promise<T>
 }
 
 function silent(file: string, limitMs: number): Failure {
-  const what = `the disk of the backup ${file} has not answered for ${limitMs / 1000} s`
-  return new Failure('source_unreadable', `${what}: check it, or copy the backup to a disk of this machine`)
+  const problem = `the disk of the backup ${file} has not answered for ${limitMs / 1000} s`
+  return new Failure('source_unreadable', `${problem}: check it, or copy the backup to a disk of this machine`)
 }

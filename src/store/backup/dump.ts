@@ -5,8 +5,15 @@ import { installationOf } from '../connections/installation.ts'
 import type { Db } from '../schema.ts'
 import { type BackupHeader, type BackupLine, type BackupTable, backupFormat } from './format.ts'
 
-/** Tables that say what processes do right now, and the ledger, which the header holds. */
-const leftOut = ['leases', 'request_budget', 'migrations', 'export_indexes', 'export_index_parts', 'changed_people']
+/** Tables about running processes, indexes that are rebuilt, and the ledger of migrations, which the header has. */
+const excludedTables = [
+  'leases',
+  'request_budget',
+  'migrations',
+  'export_indexes',
+  'export_index_parts',
+  'changed_people',
+]
 
 type DumpOptions = {
   readonly version: string
@@ -14,9 +21,7 @@ type DumpOptions = {
   readonly pieces?: PieceLimits
 }
 
-/**
- * Hands out everything that the store holds, as of one moment. An embedded store does nothing else meanwhile.
- */
+/** Passes everything in the store to `take`, as of one moment. An embedded store does nothing else meanwhile. */
 export async function dumpStore(
   db: Db,
   { version, now, pieces = {} }: DumpOptions,
@@ -53,10 +58,10 @@ async function headerOf(tx: Db, { version, now }: { version: string; now: Date }
   }
 }
 
-/** Every table after those that its rows refer to. */
+/** All tables, each after those that it references. */
 async function tablesInOrder(tx: Db): Promise<string[]> {
   const { rows: tables } = await sql<{ name: string }>`
-    select tablename as name from pg_tables where schemaname = current_schema() and tablename <> all(${leftOut})
+    select tablename as name from pg_tables where schemaname = current_schema() and tablename <> all(${excludedTables})
     order by tablename`.execute(tx)
   const { rows: references } = await sql<{ from: string; to: string }>`
     select conrelid::regclass::text as from, confrelid::regclass::text as to from pg_constraint
@@ -72,7 +77,7 @@ async function tablesInOrder(tx: Db): Promise<string[]> {
   return ordered
 }
 
-/** A table of the store as a backup describes it. */
+/** Describes a table as a backup lists it. */
 export async function tableOf(tx: Db, table: string): Promise<BackupTable> {
   const { rows } = await sql<{ name: string; type: string; counter: string | null }>`
     select attname as name, format_type(atttypid, atttypmod) as type,

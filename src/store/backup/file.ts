@@ -8,12 +8,13 @@ import { errorCode, Failure } from '../../errors.ts'
 import { backupBytes } from './bytes.ts'
 import { BackupEnd, BackupHeader, type BackupLine, BackupTable, backupFormat } from './format.ts'
 
+/** The size of a backup, and the digest of its content. */
 export type BackupSize = { readonly rows: number; readonly people: number; readonly sha256: string }
 
-/** How much of a backup is restored with one statement; a longer row makes one by itself. */
+/** Limits of one insert statement of a restore; a longer row has a statement of its own. */
 const atOnce: Required<PieceLimits> = { maxRows: 1000, maxBytes: 2 * 1024 * 1024 }
 
-/** Writes what `dump` hands out as a backup. */
+/** Writes the lines of `dump` as a backup. */
 export async function writeBackup(
   sink: NodeJS.WritableStream,
   dump: (take: (line: BackupLine) => Promise<void>) => Promise<void>,
@@ -27,7 +28,7 @@ export async function writeBackup(
 
   const write = async (text: string): Promise<void> => {
     hash.update(text)
-    // A sink that fails ends the pipeline, which tells why.
+    // If the sink fails, the pipeline throws its error.
     if (!plain.write(text)) await Promise.race([once(plain, 'drain'), written])
   }
   const dumped = async (): Promise<BackupSize> => {
@@ -55,7 +56,7 @@ export async function writeBackup(
   }
 }
 
-/** Reads a backup to its end. Fails with `source_unreadable` if it is none, was cut short, or is damaged. */
+/** Reads a backup to its end. Fails with `source_unreadable` if it is not a backup, was cut, or is damaged. */
 export async function* readBackup(file: string, pieces = atOnce): AsyncGenerator<BackupLine, BackupSize> {
   const plain = createGunzip()
   const unzipped = pipeline(backupBytes(file), plain).catch((error: unknown) => plain.destroy(asError(error)))
@@ -69,7 +70,7 @@ export async function* readBackup(file: string, pieces = atOnce): AsyncGenerator
   }
 }
 
-/** Reads a backup once without using it: its header and its size. */
+/** Reads a backup to check it: returns its header and its size. */
 export async function checkBackup(file: string): Promise<{ readonly header: BackupHeader; readonly size: BackupSize }> {
   const lines = readBackup(file)
   let header: BackupHeader | null = null
@@ -127,11 +128,11 @@ async function* parsed(
   return end
 }
 
-/** Lines as they were written: only a line feed ends one, and texts of people may hold other separators. */
+/** Splits at line feeds only: texts of people may contain other separators. */
 async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = ''
   for await (const piece of pieces) {
-    // Only the new piece is looked through: a row of megabytes comes in hundreds of them.
+    // Only the new piece is searched: a row of megabytes comes in hundreds of pieces.
     const [first = '', ...others] = piece.split('\n')
     rest += first
     for (const next of others) {

@@ -8,15 +8,15 @@ import { refuseOthersAtWork } from '../workers/leases.ts'
 import { tableOf } from './dump.ts'
 import type { BackupHeader, BackupLine, BackupTable } from './format.ts'
 
-/** Refuses a backup whose tables this version cannot bring up to date. */
+/** Refuses a backup that this version cannot migrate, with `config_invalid`. */
 export function refuseOtherVersion({ migrations: applied, version }: BackupHeader, from: string): void {
   const foreign = foreignHistory(applied, migrations)
   if (foreign) throw new Failure('config_invalid', `the backup ${from} of version ${version} ${foreign}`)
 }
 
 /**
- * Replaces everything in the store by what `lines` say, in the transaction of the caller, and brings it up to this version. It is refused
- * while other processes work on the store.
+ * Replaces the content of the store by a backup, in the transaction of the caller, and migrates it to this version. Refused while other
+ * processes work on the store.
  */
 export async function loadStore(tx: Db, lines: AsyncIterable<BackupLine>, steps = migrations): Promise<void> {
   await refuseOthersAtWork(tx)
@@ -52,7 +52,7 @@ export async function loadStore(tx: Db, lines: AsyncIterable<BackupLine>, steps 
   await apply(tx, later)
 }
 
-/** Names and types of columns go into statements, so a backup that somebody wrote by hand may not bring its own. */
+/** Names and types of columns become part of statements, so a forged backup must not bring its own. */
 async function refuseOtherColumns(tx: Db, { table, columns }: BackupTable): Promise<void> {
   const { rows } = await sql<{ isThere: boolean }>`
     select to_regclass(quote_ident(${table})) is not null as "isThere"`.execute(tx)

@@ -9,9 +9,9 @@ import type { Db } from '../schema.ts'
 const reason = 'the store was put back to what it was at an earlier time'
 
 /**
- * Makes a store fit for work that is older than what happened since: every plan that was under way is void, because it may have been
- * delivered, and newer ones after it. What HR wants stays, and every connection first learns from the platform what it has by now.
- * Answers how many runs were ended.
+ * Prepares a restored store for work. Every unfinished plan is cancelled, because it and newer plans may have been delivered since the
+ * backup. `desired` stays, and every connection first learns from the platform what happened since. Returns the number of runs that were
+ * ended.
  */
 export async function prepareRestored(tx: Db, { until, now }: { until: Date; now: Date }): Promise<number> {
   const runs = await tx
@@ -32,9 +32,9 @@ export async function prepareRestored(tx: Db, { until, now }: { until: Date; now
   }
   await sql`delete from takeovers`.execute(tx)
   await sql`delete from leases`.execute(tx)
-  // Everybody is read back before anything is planned.
+  // Everybody is looked up before anything is planned.
   await sql`delete from in_doubt`.execute(tx)
-  // What was revoked after the backup would let its holder in again.
+  // A token that was revoked after the backup would be valid again.
   await sql`delete from access_sessions`.execute(tx)
   await sql`update access_tokens set revoked_at = ${now}, revoked_by = ${rollcall} where revoked_at is null`.execute(tx)
   await sql`update connections set target_lease = null`.execute(tx)
@@ -42,7 +42,7 @@ export async function prepareRestored(tx: Db, { until, now }: { until: Date; now
   return runs.length
 }
 
-/** Until when a store knows what happened. */
+/** The time of the newest fact in the store. */
 export async function knownUntil(db: Db): Promise<Date> {
   const { rows } = await sql<{ at: Date | null }>`
     select greatest((select max(created_at) from runs), (select max(finished_at) from runs),

@@ -8,9 +8,10 @@ import { type Lease, withoutLease } from '../workers/leases.ts'
 /** Why a connection is blocked, and when it is probed next. */
 type Block = NonNullable<ConnectionStatus['blocked']>
 
+/** What is stored of a connection, with counts. */
 export type ConnectionState = {
   readonly name: string
-  /** What `targetId` was resolved from. Another key means another place, of whose people nothing is known. */
+  /** The key that `targetId` was resolved from. Another key means another target, whose people are unknown. */
   readonly targetKey: string | null
   readonly targetId: number | null
   /** The platform answered that it does not have the update operation. */
@@ -23,11 +24,12 @@ export type ConnectionState = {
   readonly outOfSync: number
   /** Events that wait for a run, or for a decision about one. */
   readonly pendingEvents: number
-  /** Those of them that were set aside until a person decides. */
+  /** Those of them that wait for a decision. */
   readonly heldEvents: number
   readonly rejectedEvents: number
 }
 
+/** Reads the state of all connections, or of one, by name. */
 export async function connectionStates(db: Db, name?: string): Promise<ConnectionState[]> {
   let query = db
     .selectFrom('connections')
@@ -80,10 +82,10 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
 
 type Headcount = { readonly version: number; readonly people: number; readonly separated: number }
 
-/** What this process has counted last, by database and connection. */
+/** The last counts of this process, by database and connection. */
 const counted = new WeakMap<Db, Map<string, Headcount>>()
 
-/** How many people there are in each connection. Their rows are read only where the roster has another version than when they were counted. */
+/** Counts the people of each connection. Their rows are read only if the version of the roster has changed since the last count. */
 async function headcountsOf(
   db: Db,
   connections: readonly { readonly name: string; readonly roster_version: number }[],
@@ -92,31 +94,32 @@ async function headcountsOf(
   counted.set(db, known)
   for (const { name, roster_version } of connections) {
     if (known.get(name)?.version === roster_version) continue
-    // The version of the very moment that is counted in: the roster may have changed since the connection was read.
+    // Reads the version together with the count: the roster may have changed since the connection was read.
     const { rows } = await sql<Headcount>`
       select roster_version as version, people, separated from connections, lateral (
         select (count(*) filter (where desired is not null))::int as people,
           (count(*) filter (where desired ->> 'separatedAt' is not null))::int as separated
         from roster where connection = connections.name and retracted_at is null) as headcount
       where name = ${name}`.execute(db)
-    for (const found of rows) known.set(name, found)
+    for (const row of rows) known.set(name, row)
   }
   return known
 }
 
-/** Says that who is desired, or who has left, is about to change. First in a transaction, as whoever accepts a plan does it. */
+/** Raises the version of the roster and locks the connection. Call it first in a transaction that changes who is desired or has left. */
 export async function changeRoster(tx: Db, connection: string): Promise<void> {
   await sql`update connections set roster_version = roster_version + 1 where name = ${connection}`.execute(tx)
 }
 
 /**
- * Waits until nobody else changes who is desired. Whoever locks rows both of the roster and of what the platform acknowledged, while a plan may
- * be accepted, begins with this: the two tables are locked in different orders.
+ * Waits until no other transaction changes who is desired. Call it first in a transaction that locks rows of both the roster and
+ * `acknowledged`, because accepting a plan locks the two tables in the other order.
  */
 export async function lockRoster(tx: Db, connection: string): Promise<void> {
   await sql`select from connections where name = ${connection} for no key update`.execute(tx)
 }
 
+/** The connection of the platform that a connection feeds. */
 export type Target = {
   readonly key: string | null
   readonly id: number | null
@@ -125,7 +128,7 @@ export type Target = {
   readonly lacksUpdate: boolean
 }
 
-/** `keeps`: it stays so until the transaction ends. */
+/** The target of a connection. `keeps` locks it until the transaction ends. */
 export async function targetOf(db: Db, connection: string, { keeps = false } = {}): Promise<Target> {
   const row = await db
     .selectFrom('connections')
@@ -136,6 +139,7 @@ export async function targetOf(db: Db, connection: string, { keeps = false } = {
   return { key: row.target_key, id: row.target_id, resource: row.target_resource, lacksUpdate: row.lacks_update }
 }
 
+/** Stores the target of a connection. */
 export async function setTarget(
   db: Db,
   connection: string,
@@ -148,11 +152,12 @@ export async function setTarget(
     .execute()
 }
 
+/** Records that the platform does not have the update operation. */
 export async function setLacksUpdate(db: Db, connection: string): Promise<void> {
   await db.updateTable('connections').set({ lacks_update: true }).where('name', '=', connection).execute()
 }
 
-/** Takes the right to look the target up, or to create it. False while another live process has it. */
+/** Claims the right to look up or create the target. False while another live process has it. */
 export async function claimTarget(db: Db, { connection, lease }: TargetClaim): Promise<boolean> {
   const claimed = await db
     .updateTable('connections')
@@ -165,7 +170,10 @@ export async function claimTarget(db: Db, { connection, lease }: TargetClaim): P
 
 type TargetClaim = { readonly connection: string; readonly lease: Lease }
 
-/** Whether this process still has that right. Asked right before a connection is created: another one may have taken it over. */
+/**
+ * Whether this process still has that claim. Checked right before a connection is created, because another process may have taken it
+ * over.
+ */
 export async function holdsTarget(db: Db, { connection, lease }: TargetClaim): Promise<boolean> {
   const held = await db
     .selectFrom('connections')
@@ -176,7 +184,7 @@ export async function holdsTarget(db: Db, { connection, lease }: TargetClaim): P
   return held !== undefined
 }
 
-/** Gives the right back, unless another process has taken it over. */
+/** Releases the claim, unless another process has taken it over. */
 export async function releaseTarget(db: Db, { connection, lease }: TargetClaim): Promise<void> {
   await db
     .updateTable('connections')
@@ -186,7 +194,7 @@ export async function releaseTarget(db: Db, { connection, lease }: TargetClaim):
     .execute()
 }
 
-/** Why a connection is left alone, and until when. */
+/** Why a connection may not send, and until when. */
 export type ConnectionBlock = { readonly until: Date; readonly code: DeliveryFailureCode; readonly reason: string }
 
 type BlockQuery = {
@@ -196,8 +204,8 @@ type BlockQuery = {
 }
 
 /**
- * What keeps a connection from sending; null if nothing does. Of all callers that ask once the time of a probe has come, one is let
- * through, and the time of the next probe is set.
+ * The block of a connection; null if it may send. When the time of a probe has come, one caller gets null, and the time of the next probe
+ * is set.
  */
 export async function activeBlock(
   db: Db,
@@ -236,7 +244,7 @@ type NewBlock = {
   readonly probeAt: Date
 }
 
-/** Notes why nothing more can be delivered, and when to try again; `since` stays that of the first time. */
+/** Blocks a connection: records the reason and the time of the next probe. `since` of an existing block stays. */
 export async function blockConnection(
   db: Db,
   { connection, status, code, reason, now, probeAt }: NewBlock,
@@ -254,7 +262,7 @@ export async function blockConnection(
     .execute()
 }
 
-/** Has the target looked up again. It may turn out to be another one, of whose people nothing is known. */
+/** Forgets the target, so that it is looked up again. It may be another one, whose people are unknown. */
 export async function forgetTarget(db: Db, connection: string): Promise<void> {
   await db
     .updateTable('connections')

@@ -5,7 +5,7 @@ import { clockBound } from '../has-come.ts'
 import type { Db } from '../schema.ts'
 import { changeRoster } from './connections.ts'
 
-/** Which installation a store is of. */
+/** The installation that a store belongs to. */
 export type Installation = {
   readonly id: string
   /** Where the store was moved to; null: it is in use. */
@@ -13,7 +13,7 @@ export type Installation = {
   readonly movedAt: Date | null
 }
 
-/** null: nothing was ever kept in this store. */
+/** The installation of the store; null if nothing was ever stored. */
 export async function installationOf(db: Db): Promise<Installation | null> {
   const row = await db
     .selectFrom('installation')
@@ -22,7 +22,7 @@ export async function installationOf(db: Db): Promise<Installation | null> {
   return row ?? null
 }
 
-/** Gives a new store its id. If another process was quicker, its id counts. */
+/** Creates the id of a new store. If another process was faster, its id is used. */
 export async function beginInstallation(db: Db, now: Date): Promise<Installation> {
   await db
     .insertInto('installation')
@@ -34,7 +34,7 @@ export async function beginInstallation(db: Db, now: Date): Promise<Installation
   return begun
 }
 
-/** Notes where the store was moved to; null takes that back. */
+/** Records where the store was moved to; null removes that. */
 export async function recordMoveTarget(db: Db, moved: { to: string; at: Date } | null): Promise<void> {
   await db
     .updateTable('installation')
@@ -42,13 +42,13 @@ export async function recordMoveTarget(db: Db, moved: { to: string; at: Date } |
     .execute()
 }
 
-/** How many people the store knows, of all connections. */
+/** Counts the people of all connections. */
 export async function countKnownPeople(db: Db): Promise<number> {
   const { rows } = await sql<{ people: number }>`select count(*)::int as people from roster`.execute(db)
   return rows[0]?.people ?? 0
 }
 
-/** Has every connection learn from the platform what happened after `until`, before it plans anything. */
+/** Makes every connection learn from the platform what happened after `until` before it plans. */
 export async function recordRestore(db: Db, { until, now }: { until: Date; now: Date }): Promise<void> {
   await sql`
     insert into restored_connections (connection, known_until, restored_at) select name, ${until}, ${now} from connections
@@ -58,7 +58,7 @@ export async function recordRestore(db: Db, { until, now }: { until: Date; now: 
   )
 }
 
-/** Since when a connection has to learn what happened; null: it has nothing to learn. */
+/** The restore after which a connection still has to learn what happened; null if there is none. */
 export async function findRestore(
   db: Db,
   connection: string,
@@ -71,7 +71,10 @@ export async function findRestore(
   return row ?? null
 }
 
-/** The connections that have to learn and have no run that does; one whose last run failed waits until `failedBefore`. */
+/**
+ * The connections that still have to learn and have no run for it. If the last run failed, the connection is left out until
+ * `failedBefore`.
+ */
 export async function connectionsToLearn(db: Db, { failedBefore }: { failedBefore: Date }): Promise<string[]> {
   const { rows } = await sql<{ connection: string }>`
     select connection from restored_connections restored where not exists (
@@ -83,7 +86,7 @@ export async function connectionsToLearn(db: Db, { failedBefore }: { failedBefor
   return rows.map(({ connection }) => connection)
 }
 
-/** A person of whom the platform has learned more than a restored store knows. */
+/** A person whose record on the platform is newer than in the restored store. */
 export type Learned = {
   readonly identityId: string
   readonly record: IdentityRecord
@@ -96,28 +99,26 @@ type LearnedPeople = {
   readonly knownUntil: Date
 }
 
-/**
- * Takes what the platform has of people as what HR said last of them, until the time from which the store knows nothing. Facts that are
- * newer than that count as ever.
- */
+/** Stores records of the platform as `desired`, with the time of the backup. Facts that are newer than the backup win as usual. */
 export async function recordLearned(tx: Db, { connection, learned, knownUntil }: LearnedPeople): Promise<void> {
   if (learned.length === 0) return
   await changeRoster(tx, connection)
   await sql`
-    update roster set desired = told.record, inferred = told."isNewLeaver" or roster.inferred,
+    update roster set desired = learned.record, inferred = learned."isNewLeaver" or roster.inferred,
       as_of = greatest(roster.as_of, ${knownUntil}), employment_as_of = greatest(roster.employment_as_of, ${knownUntil}),
       field_times = null, uncertain = false,
-      deferred_to = case when told."isNewLeaver" then null else deferred_to end,
-      deferred_zone = case when told."isNewLeaver" then null else deferred_zone end,
-      due_at = case when told."isNewLeaver" then null else due_at end,
-      held_departure = case when told."isNewLeaver" then null else held_departure end
-    from jsonb_to_recordset(${JSON.stringify(learned)}::jsonb) as told("identityId" text, record jsonb, "isNewLeaver" boolean)
-    where roster.connection = ${connection} and roster.identity_id = told."identityId"`.execute(tx)
+      deferred_to = case when learned."isNewLeaver" then null else deferred_to end,
+      deferred_zone = case when learned."isNewLeaver" then null else deferred_zone end,
+      due_at = case when learned."isNewLeaver" then null else due_at end,
+      held_departure = case when learned."isNewLeaver" then null else held_departure end
+    from jsonb_to_recordset(${JSON.stringify(learned)}::jsonb) as learned("identityId" text, record jsonb, "isNewLeaver" boolean)
+    where roster.connection = ${connection} and roster.identity_id = learned."identityId"`.execute(tx)
   await sql`
     delete from acknowledged where connection = ${connection}
       and identity_id = any(${learned.map(({ identityId }) => identityId)})`.execute(tx)
 }
 
+/** Records that a connection has learned what happened since the backup. */
 export async function endLearning(tx: Db, connection: string): Promise<void> {
   await tx.deleteFrom('restored_connections').where('connection', '=', connection).execute()
 }

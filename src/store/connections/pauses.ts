@@ -2,16 +2,16 @@ import { type RawBuilder, sql } from 'kysely'
 import type { ConnectionAt } from '../keys.ts'
 import type { Db } from '../schema.ts'
 
-/** A connection that takes in nothing new by itself, because a person said so. */
+/** The pause of a connection: no run starts by itself. */
 export type Pause = {
   readonly since: Date
-  /** When it is over by itself; null: when a person ends it. */
+  /** When it ends by itself; null: when an operator ends it. */
   readonly until: Date | null
   readonly reason: string
   readonly by: string
 }
 
-/** The connections that are paused at this time, by name. */
+/** The pauses at this time, by connection. */
 export async function pausedConnections(db: Db, now: Date): Promise<ReadonlyMap<string, Pause>> {
   const rows = await db.selectFrom('pauses').selectAll().where(isPaused(now)).orderBy('connection').execute()
   return new Map(
@@ -22,7 +22,7 @@ export async function pausedConnections(db: Db, now: Date): Promise<ReadonlyMap<
   )
 }
 
-/** The pause of a connection at this time; null if it is not paused. */
+/** The pause of a connection at this time; null if there is none. */
 export async function pauseOf(db: Db, { connection, now }: ConnectionAt): Promise<Pause | null> {
   return (await pausedConnections(db, now)).get(connection) ?? null
 }
@@ -32,7 +32,7 @@ type NewPause = Omit<Pause, 'since'> & {
   readonly now: Date
 }
 
-/** Pauses a connection from now on. One that is paused already stays so since it was, for the new reason and until the new end. */
+/** Pauses a connection. A pause that exists keeps its start and gets the new reason and end. */
 export async function addPause(tx: Db, { connection, until, reason, by, now }: NewPause): Promise<Pause> {
   const values = { until, reason, paused_by: by, ended_at: null }
   const { since } = await tx
@@ -61,7 +61,7 @@ export async function endPause(tx: Db, { connection, now }: ConnectionAt): Promi
   return numUpdatedRows > 0n
 }
 
-/** True in SQL while the pause lasts. */
+/** In SQL, whether a pause is active. */
 export function isPaused(now: Date): RawBuilder<boolean> {
   return sql<boolean>`(pauses.ended_at is null and (pauses.until is null or pauses.until > ${now}))`
 }

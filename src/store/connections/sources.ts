@@ -1,18 +1,19 @@
 import { sql } from 'kysely'
 import type { Db, RunSource } from '../schema.ts'
 
-/** What the last accepted plan of a connection's source was made from. */
+/** The source of the newest accepted plan. */
 export type AcceptedSource = {
   readonly source: RunSource | null
-  /** When the last accepted snapshot was true. */
+  /** The time of the newest accepted snapshot. */
   readonly asOf: string | null
-  /** The mapped fields that it held. */
+  /** Its mapped fields. */
   readonly fields: readonly string[]
   readonly rows: number | null
-  /** The keys at the end of the last accepted snapshot, in their order. */
+  /** The keys at the end of that snapshot, in order. */
   readonly end: readonly string[]
 }
 
+/** What the newest accepted plan of a connection was made from. */
 export async function acceptedSource(db: Db, connection: string): Promise<AcceptedSource> {
   const row = await db
     .selectFrom('connections')
@@ -28,7 +29,7 @@ export async function acceptedSource(db: Db, connection: string): Promise<Accept
   }
 }
 
-/** Which of these versions of a source were accepted, or refused by a person, before. */
+/** Those of these versions that were accepted or rejected before. */
 export async function decidedVersions(
   db: Db,
   { connection, versions }: { connection: string; versions: readonly string[] },
@@ -42,7 +43,7 @@ export async function decidedVersions(
   return new Set(rows.map(({ version }) => version))
 }
 
-/** How often it is written down that a source still lists what was decided about. */
+/** Minimum time between two updates of `listed_at`. */
 const listedMs = 24 * 60 * 60_000
 
 type ListedVersions = {
@@ -51,7 +52,7 @@ type ListedVersions = {
   readonly now: Date
 }
 
-/** Notes which versions the source of these connections lists, so that retention does not forget one that could be read again. */
+/** Records which versions the source still lists, so that retention keeps those that could be read again. */
 export async function recordListed(db: Db, { connections, versions, now }: ListedVersions): Promise<void> {
   await db
     .updateTable('decided_sources')
@@ -62,7 +63,7 @@ export async function recordListed(db: Db, { connections, versions, now }: Liste
     .execute()
 }
 
-/** What was decided about a source: its plan was accepted, or refused by a person. */
+/** The decision about a source: its plan was accepted, or rejected by an operator. */
 export type SourceOutcome = 'accepted' | 'refused'
 
 type SourceDecision = {
@@ -72,7 +73,7 @@ type SourceDecision = {
   readonly now: Date
 }
 
-/** Notes that a source was read and decided about. A source that was accepted stays accepted. */
+/** Records the decision about a source. An accepted source stays accepted. */
 export async function recordSourceDecision(
   tx: Db,
   { connection, source, outcome, now }: SourceDecision,
@@ -89,7 +90,7 @@ export async function recordSourceDecision(
     .execute()
 }
 
-/** The sources that were decided about and not yet moved or deleted as configured. */
+/** The decided sources that were not archived yet. */
 export async function sourcesToArchive(
   db: Db,
   connection: string,
@@ -105,8 +106,8 @@ export async function sourcesToArchive(
 }
 
 /**
- * Of these linked connections, those that have not read an export that was decided about and not yet moved. The run that delivers a kept
- * plan starts no run of a linked connection.
+ * The linked connections that have not read an export which was decided and is not archived yet. A run that delivers a stored plan does
+ * not start runs of linked connections.
  */
 export async function linkedConnectionsToRead(
   db: Db,
@@ -135,6 +136,7 @@ type ArchivedSource = {
   readonly now: Date
 }
 
+/** Records that a source was archived: moved or deleted as configured. */
 export async function markArchived(db: Db, { connection, version, now }: ArchivedSource): Promise<void> {
   await db
     .updateTable('decided_sources')

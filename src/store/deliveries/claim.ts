@@ -8,44 +8,45 @@ import { type Lease, mayStillMove, withoutLease } from '../workers/leases.ts'
 import { type Pending, type PendingRow, pendingOf, pendingRows, type Step } from './pending.ts'
 
 const deliveryKinds = ['upsert', 'update', 'delete', 'session'] as const
+/** The kinds of requests by which batches are delivered. */
 export type DeliveryKind = (typeof deliveryKinds)[number]
 
-/** A batch that this process works on. `attempt` fences it: what an older, slower attempt writes afterwards is refused. */
+/** A batch that this process works on. `attempt` fences it: writes of an older attempt are refused. */
 export type ClaimedDelivery = {
   readonly runId: string
   readonly batch: number
   readonly kind: DeliveryKind
   readonly connection: string
   readonly attempt: number
-  /** Where the connection goes, as far as that is known already. */
+  /** The target of the connection, if it is known. */
   readonly target: Target
   readonly isBlocked: boolean
-  /** The platform refuses people of the connection, or did so before; some of them may be in this batch. */
+  /** The connection has problems; some of them may be in this batch. */
   readonly hasProblems: boolean
-  /** Failed attempts in a row until now. */
+  /** Number of consecutive failed attempts. */
   readonly failures: number
-  /** Since when nothing of it gets through; null: it does not fail. */
+  /** Since when the batch fails; null: it does not. */
   readonly failingSince: Date | null
-  /** An earlier request may have reached the platform, and its outcome is not known. */
+  /** An earlier request may have reached the platform, and its outcome is unknown. */
   readonly uncertain: boolean
-  /** The session that an earlier attempt asked to be completed. */
+  /** The session whose completion an earlier attempt requested. */
   readonly session: string | null
-  /** What is left to do, as far as it was read with the claim; null: it was not. */
+  /** The remaining changes if they were read with the claim; otherwise null. */
   readonly pending: Pending | null
 }
 
 type Claimed = Omit<ClaimedDelivery, 'pending'>
-/** What stands beside a claim in place of the people who are left. */
-type NothingLeft = { readonly [K in keyof PendingRow]: null }
+/** The columns of a claim without remaining changes. */
+type NoPending = { readonly [K in keyof PendingRow]: null }
 
 type ClaimBy = { readonly runId: string; readonly batch: number; readonly lease: Lease; readonly now: Date }
 
 /**
- * Claims a due batch. Null if it is done, cancelled, not due yet, or a live process works on it. A batch whose former process has
- * ended, or has stopped moving, is uncertain: a request of it may be under way.
+ * Claims a due batch. Null if it is done, cancelled, not due yet, or claimed by a live process. If its previous process has ended or is
+ * suspended, the batch is uncertain: a request may be under way.
  */
 export async function claimDelivery(db: Db, by: ClaimBy): Promise<ClaimedDelivery | null> {
-  // Whether a lease is live is looked up only if there is one, which is rare.
+  // Whether a lease is live is checked only if the batch has one, which is rare.
   return (await claimFrom('free', db, by)) ?? (await claimFrom('leased', db, by))
 }
 
@@ -56,17 +57,17 @@ async function claimFrom(
 ): Promise<ClaimedDelivery | null> {
   const isFree = from === 'free'
   const held = sql`deliveries.lease`
-  // The row as it was before, which is the only one that still names whose batch it was.
+  // The row before the update: only it has the previous lease.
   const former = sql`former.run_id = deliveries.run_id and former.batch = deliveries.batch`
   const takeover = sql`, takeover as (
       insert into takeovers (run_id, batch, lease)
       select run_id, batch, previous from claimed where ${mayStillMove(sql`previous`)}
       on conflict do nothing
     )`
-  // Of a free batch, what is left is read by the same statement. Whoever had the batch wrote its last outcome before it let go of it. A
-  // process that never let go may be writing one just now, which this statement would not see.
+  // For a free batch, the same statement reads the remaining changes: its previous process wrote the last outcome before it released the
+  // batch. A process that never released the batch may be writing an outcome right now, which this statement would not see.
   const read = pendingRows({ runId: sql`claimed.run_id`, batch: sql`claimed.batch`, where: sql`blocked_at is null` })
-  const { rows } = await sql<Claimed & (PendingRow | NothingLeft)>`${sql.raw(prepared)}
+  const { rows } = await sql<Claimed & (PendingRow | NoPending)>`${sql.raw(prepared)}
     with claimed as (
       update deliveries set lease = ${lease.id}, attempts = deliveries.attempts + 1,
         recent_attempts = (array_prepend(${now}::timestamptz, deliveries.recent_attempts))[1:${sql.lit(maxRecentAttempts)}]
@@ -93,15 +94,15 @@ async function claimFrom(
   return { ...claim, pending: isFree && !claim.isBlocked ? pendingOf(left) : null }
 }
 
-/** The longest pause of a batch is an hour: the last of its retries, and the longest that a platform may ask for. */
+/** The longest delay of a batch is an hour: the last retry delay, and the maximum `Retry-After`. */
 const maxPauseMinutes = 61
 
-/** True in SQL if a batch that is still to be delivered need not wait any longer. */
+/** In SQL, whether the time of a batch has come. */
 export function isDueAt(now: Date): RawBuilder<boolean> {
   return hasCome(sql`deliveries.due_at`, { now, maxMinutesAhead: maxPauseMinutes })
 }
 
-/** Notes the session before the request that completes it. False: another attempt has taken the batch over. */
+/** Stores the session before the request that completes it. False: another attempt has taken the batch over. */
 export async function storeSession(db: Db, claim: ClaimedDelivery, session: string): Promise<boolean> {
   const stored = await db
     .updateTable('deliveries')
@@ -111,7 +112,7 @@ export async function storeSession(db: Db, claim: ClaimedDelivery, session: stri
   return stored.numUpdatedRows > 0n
 }
 
-/** Stores the step before its request goes out. False: another attempt has taken the batch over, and nothing may be sent. */
+/** Stores the step before its request. False: another attempt has taken the batch over, and nothing may be sent. */
 export async function storeStep(
   db: Db,
   claim: ClaimedDelivery,
@@ -129,12 +130,12 @@ export async function storeStep(
   })
 }
 
-/** True while this attempt may send. Asked right before each request, so that a process that was stopped for long sends no old facts. */
+/** Whether this attempt may send. Checked right before each request, so that a process that was suspended sends no old facts. */
 export async function stillHolds(db: Db, claim: ClaimedDelivery): Promise<boolean> {
   return (await heldDelivery(db, claim).executeTakeFirst()) !== undefined
 }
 
-/** The delivery's row if it is still this attempt's, locked until the transaction ends. */
+/** Locks the row of the delivery until the transaction ends; undefined if another attempt has it. */
 export async function lockDelivery(tx: Db, claim: ClaimedDelivery) {
   return await heldDelivery(tx, claim).forUpdate().executeTakeFirst()
 }
@@ -147,7 +148,7 @@ function heldDelivery(tx: Db, claim: ClaimedDelivery) {
     .where((eb) => eb.and(heldBy(claim)))
 }
 
-/** What the delivery's row says for as long as it is this attempt's. */
+/** The values that the row of a delivery has while this attempt owns it. */
 export function heldBy({ runId, batch, attempt }: ClaimedDelivery) {
   return { run_id: runId, batch, attempts: attempt, state: 'due' }
 }

@@ -4,22 +4,22 @@ import type { Db } from '../schema.ts'
 import { withoutLease } from '../workers/leases.ts'
 import { type DeliveryKind, isDueAt } from './claim.ts'
 
+/** A batch to enqueue. */
 export type DueDelivery = {
   readonly runId: string
   readonly batch: number
   readonly kind: DeliveryKind
   readonly jobId: string
-  /** The run has more batches than are sent within a few seconds. */
+  /** The run has too many batches to be delivered within a few seconds. */
   readonly isLong: boolean
 }
 
-/** A run of so many batches is delivered within a few seconds, at the platform's pace too. */
+/** Maximum number of batches of a run that is delivered within a few seconds. */
 const shortBatches = 4
 
 /**
- * The batches that are due and that no live process works on. The job id stays the same while the batch is only queued, so that
- * enqueueing it again does nothing. After each attempt it is a new one, so that neither an abandoned job nor one that the queue
- * keeps for later stands in the way.
+ * The due batches that no live process works on. The job id is stable while a batch is only queued, so enqueueing it twice has no effect.
+ * Each attempt changes it, so that an abandoned or delayed job does not block the batch.
  */
 export async function dueDeliveries(
   db: Db,
@@ -55,7 +55,7 @@ export async function dueDeliveries(
   }))
 }
 
-/** When the next batch of a run, or of any, is tried again; null: one is being tried now, or none waits. */
+/** When the next batch of a run, or of any run, is attempted; null: one is being attempted now, or none is due. */
 export async function nextAttemptAt(db: Db, runId?: string): Promise<Date | null> {
   const ofRun = runId === undefined ? sql`true` : sql`deliveries.run_id = ${runId}`
   const { rows } = await sql<{ at: Date | null }>`
@@ -65,7 +65,7 @@ export async function nextAttemptAt(db: Db, runId?: string): Promise<Date | null
   return rows[0]?.at ?? null
 }
 
-/** Makes every batch of a connection that waits for its time due now. Answers how many people that concerns. */
+/** Makes every delayed batch of a connection due now. Returns the number of people in them. */
 export async function makeDueNow(db: Db, { connection, now }: ConnectionAt): Promise<number> {
   const { rows } = await sql<{ people: number }>`
     with hastened as (

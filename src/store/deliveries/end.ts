@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DeliveryFailureCode } from '../../contract/failures.ts'
 import { prepared } from '../../database/prepared.ts'
-import { pendingInsert } from '../audit/trail.ts'
+import { recordAuditEntries } from '../audit/trail.ts'
 import { markInDoubt } from '../in-doubt.ts'
 import { updateLeaversOfBatch } from '../leavers/clock.ts'
 import { moveRun } from '../runs/runs.ts'
@@ -9,21 +9,21 @@ import type { Answer, Db } from '../schema.ts'
 import { type ClaimedDelivery, heldBy, lockDelivery } from './claim.ts'
 import { type PersonOutcome, type RequestOutcome, updateChanges } from './outcomes.ts'
 
-/** How an attempt ended, besides what became of people. */
+/** How an attempt ended, besides the outcomes of people. */
 export type AttemptEnd = {
-  /** All who were left of the batch were taken as desired, which is written once for the batch and not for each of them. */
+  /** The outcome if the platform took the rest of the batch as a whole: it is stored once and not for each person. */
   readonly batchOutcome: RequestOutcome | null
   readonly requests: number
   readonly dueAt: Date
   readonly failure: { readonly code: DeliveryFailureCode | null; readonly message: string } | null
-  /** `failed`: one more failure in a row; `withheld`: no failure, and yet nothing gets through; `paused`: no failure. */
-  readonly as: 'settled' | 'failed' | 'withheld' | 'paused'
-  /** Something got through before. */
+  /** `failed`: one more consecutive failure; `withheld`: not sent, which counts as failing since then; `paused`: not a failure. */
+  readonly as: 'completed' | 'failed' | 'withheld' | 'paused'
+  /** The attempt delivered something before it ended. */
   readonly progressed: boolean
   /** A request of the batch may have reached the platform, or still may. */
   readonly uncertain: boolean
-  /** The keys of the people who were settled by this attempt. */
-  readonly settled: readonly string[]
+  /** The keys of the people whose outcome this attempt recorded. */
+  readonly completed: readonly string[]
   readonly now: Date
 }
 
@@ -35,16 +35,13 @@ export type EndedAttempt = {
   readonly people: number
   /** The connection is blocked, perhaps since this batch was claimed. */
   readonly isBlocked: boolean
-  /** A later batch of the run waits for a worker: whoever ends that one sees whether the run is over. If that ever came first, the sweep sees it. */
+  /** A later batch of the run waits for a worker, which will close the run; otherwise the sweep does. */
   readonly hasMore: boolean
 }
 
 type Counts = Omit<EndedAttempt, 'remaining'>
 
-/**
- * Ends this attempt: counts its requests, and either closes the batch or releases it until `dueAt`. Null: another attempt has taken
- * the batch over.
- */
+/** Ends an attempt: counts its requests, and closes the batch or releases it until `dueAt`. Null: another attempt has taken it over. */
 export async function endAttempt(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<EndedAttempt | null> {
   const { batchOutcome } = end
   const ended = batchOutcome
@@ -53,64 +50,66 @@ export async function endAttempt(db: Db, claim: ClaimedDelivery, end: AttemptEnd
   return ended && { ...ended, remaining: ended.people - ended.confirmed - ended.refused }
 }
 
-// The commit does not wait for the disk: a database that loses its last moments has the batch due still, and it is sent again.
 type BatchEnd = AttemptEnd & {
   readonly batchOutcome: RequestOutcome
 }
 
+/** Records the answer for a whole batch and closes it. People are read as due before their own answers are written. */
 async function closeBatch(
   db: Db,
   claim: ClaimedDelivery,
-  { batchOutcome, requests, dueAt, uncertain, settled, now }: BatchEnd,
+  { batchOutcome, uncertain, completed, now, ...end }: BatchEnd,
 ): Promise<Counts | null> {
-  const { runId, batch, attempt, connection } = claim
-  const { sentAt, answeredAt } = batchOutcome
+  const { runId, batch } = claim
   const answer = commonAnswer(batchOutcome.people)
   const others = batchOutcome.people.filter((person) => !sameAnswer(person.answer, answer))
-  const ended = sql`ended as (
-      update deliveries set state = 'done', lease = null, due_at = ${dueAt}, requests = requests + ${requests},
-        answer = ${JSON.stringify(answer)}, sent_at = ${sentAt}, answered_at = ${answeredAt}, confirmed = people - refused,
-        uncertain = false, failures = 0, failing_since = null, last_code = null, last_failure = null
-      where run_id = ${runId} and batch = ${batch} and attempts = ${attempt} and state = 'due'
-      returning people, confirmed, refused
-    )`
-  const ownAnswers = sql`own_answers as (
-      ${updateChanges(claim, { ...batchOutcome, people: others })} and exists (select 1 from ended)
-    )`
-  // Also those whom an earlier request of this attempt has settled.
-  const settledNow = sql`(changes.state = 'due' or changes.identity_id = any(${settled})) and exists (select 1 from ended)`
-  const doubted = sql`doubted as (${markInDoubt({ runId, batch, now, where: settledNow })})`
-  const solved = sql`solved as (
-      delete from problems using ended, changes
-      where problems.connection = ${connection} and changes.run_id = ${runId} and changes.batch = ${batch}
-        and changes.identity_id = problems.identity_id and changes.state in ('due', 'confirmed')
-    )`
-  const audited = sql`audited as (${pendingInsert(db, batchOutcome.acts)} where exists (select 1 from ended))`
-  const left = sql`departed as (${updateLeaversOfBatch(claim, batchOutcome)} and exists (select 1 from ended))`
-  // Each part costs planning time, so a batch names only those that it needs.
-  const parts = [
-    ended,
-    ...(batchOutcome.acts.length > 0 ? [audited] : []),
-    ...(others.length > 0 ? [ownAnswers] : []),
-    ...(uncertain ? [doubted] : []),
-    ...(claim.hasProblems ? [solved] : []),
-    ...(batchOutcome.leavers.length > 0 ? [left] : []),
-  ]
-  const { rows } = await sql<Counts>`${sql.raw(prepared)}
-    with ${sql.join(parts)}
-    select people, confirmed, refused, ${blocked(connection)} as "isBlocked",
-      exists (
-        select 1 from deliveries later
-        where later.run_id = ${runId} and later.batch > ${batch} and later.state = 'due' and later.lease is null) as "hasMore",
-      set_config('synchronous_commit', 'off', true)
-    from ended`.execute(db)
-  const [row] = rows
-  if (!row) return null
-  const { people, confirmed, refused, isBlocked, hasMore } = row
-  return { people, confirmed, refused, isBlocked, hasMore }
+  return await db.transaction().execute(async (tx) => {
+    // The commit does not wait for the disk: if the database loses it, the batch is still due and is sent again.
+    await sql`set local synchronous_commit = off`.execute(tx)
+    const counts = await storeAnswer(tx, claim, { ...end, batchOutcome, answer })
+    if (counts === null) return null
+    if (uncertain) {
+      const where = sql`(changes.state = 'due' or changes.identity_id = any(${completed}))`
+      await markInDoubt({ runId, batch, now, where }).execute(tx)
+    }
+    if (claim.hasProblems) await dropProblemsOfBatch(tx, claim)
+    if (batchOutcome.leavers.length > 0) await updateLeaversOfBatch(claim, batchOutcome).execute(tx)
+    if (others.length > 0) await updateChanges(claim, { ...batchOutcome, people: others }).execute(tx)
+    await recordAuditEntries(tx, batchOutcome.acts)
+    return counts
+  })
 }
 
-/** The answer that most of them got. */
+type BatchAnswer = Pick<BatchEnd, 'batchOutcome' | 'requests' | 'dueAt'> & { readonly answer: Answer }
+
+/** Marks a batch as done with its answer; null if another attempt has taken it over. */
+async function storeAnswer(
+  tx: Db,
+  { runId, batch, attempt, connection }: ClaimedDelivery,
+  { batchOutcome: { sentAt, answeredAt }, requests, dueAt, answer }: BatchAnswer,
+): Promise<Counts | null> {
+  const { rows } = await sql<Counts>`${sql.raw(prepared)}
+    update deliveries set state = 'done', lease = null, due_at = ${dueAt}, requests = requests + ${requests},
+      answer = ${JSON.stringify(answer)}, sent_at = ${sentAt}, answered_at = ${answeredAt}, confirmed = people - refused,
+      uncertain = false, failures = 0, failing_since = null, last_code = null, last_failure = null
+    where run_id = ${runId} and batch = ${batch} and attempts = ${attempt} and state = 'due'
+    returning people, confirmed, refused, ${blocked(connection)} as "isBlocked",
+      exists (
+        select 1 from deliveries later
+        where later.run_id = ${runId} and later.batch > ${batch} and later.state = 'due' and later.lease is null) as "hasMore"`.execute(
+    tx,
+  )
+  return rows[0] ?? null
+}
+
+async function dropProblemsOfBatch(tx: Db, { runId, batch, connection }: ClaimedDelivery): Promise<void> {
+  await sql`
+    delete from problems using changes
+    where problems.connection = ${connection} and changes.run_id = ${runId} and changes.batch = ${batch}
+      and changes.identity_id = problems.identity_id and changes.state in ('due', 'confirmed')`.execute(tx)
+}
+
+/** The most frequent answer. */
 function commonAnswer(people: readonly PersonOutcome[]): Answer {
   const [first] = people
   if (first && people.every(({ answer }) => sameAnswer(answer, first.answer))) return first.answer
@@ -147,21 +146,20 @@ async function releaseBatch(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Pr
       .where((eb) => eb.and(heldBy(claim)))
       .returning(blocked(claim.connection).as('isBlocked'))
       .executeTakeFirstOrThrow()
-    // People who are still due come into doubt when they are settled.
-    const settled = sql`changes.identity_id = any(${end.settled})`
-    if (end.uncertain && end.settled.length > 0)
-      await markInDoubt({ ...claim, now: end.now, where: settled }).execute(tx)
+    // People who are still due come into doubt when they are completed.
+    const where = sql`changes.identity_id = any(${end.completed})`
+    if (end.uncertain && end.completed.length > 0) await markInDoubt({ ...claim, now: end.now, where }).execute(tx)
     return { people, confirmed, refused, isBlocked, hasMore: false }
   })
 }
 
-/** How often the batch has failed in a row after this attempt, and since when nothing of it got through. */
+/** The number of consecutive failures after this attempt, and since when the batch fails. */
 function failing(
   held: { readonly failures: number; readonly failing_since: Date | null },
   { as, progressed, now }: AttemptEnd,
 ): { failures: number; failingSince: Date | null } {
   switch (as) {
-    case 'settled':
+    case 'completed':
       return { failures: 0, failingSince: null }
     case 'failed':
       return progressed
@@ -181,7 +179,7 @@ function blocked(connection: string): RawBuilder<boolean> {
   return sql<boolean>`(select blocked_at is not null from connections where name = ${connection})`
 }
 
-/** Whether anything of a run is due still. */
+/** Whether a batch of a run is due. */
 export async function isDue(db: Db, runId: string): Promise<boolean> {
   const due = await db
     .selectFrom('deliveries')
@@ -194,7 +192,7 @@ export async function isDue(db: Db, runId: string): Promise<boolean> {
   return due !== undefined
 }
 
-/** Ends a run once nothing of it is due any more. True for one caller only, if several find that at once. */
+/** Closes a run if nothing of it is due. True for only one of several concurrent callers. */
 export async function closeRun(db: Db, runId: string, now: Date): Promise<boolean> {
   const { open, refused } = await db
     .selectFrom('deliveries')
@@ -204,7 +202,7 @@ export async function closeRun(db: Db, runId: string, now: Date): Promise<boolea
   return !open && (await moveRun(db, { id: runId, to: refused ? 'finished_with_problems' : 'finished', now }))
 }
 
-/** The runs that deliver though nothing of them is due: the process that delivered the last batch ended before it closed the run. */
+/** The delivering runs without a due batch: the process that delivered the last one ended before it closed the run. */
 export async function runsToClose(db: Db): Promise<{ readonly runId: string; readonly connection: string }[]> {
   return await db
     .selectFrom('runs')

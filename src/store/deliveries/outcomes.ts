@@ -8,7 +8,7 @@ import type { Answer, Db } from '../schema.ts'
 import { type ClaimedDelivery, heldBy, lockDelivery } from './claim.ts'
 import type { Step } from './pending.ts'
 
-/** What became of one person in one request. `holds` is what the platform has now; left out if that did not change. */
+/** The outcome of one request for one person. `holds`: what the platform has now; undefined if that did not change. */
 export type PersonOutcome = {
   readonly identityId: string
   readonly state: 'confirmed' | 'problem' | 'due'
@@ -17,20 +17,20 @@ export type PersonOutcome = {
   readonly answer: Answer
 }
 
-/** What became of people, when the request about them was sent, and when it was answered. */
+/** The outcome of one request, with its times. */
 export type RequestOutcome = {
   readonly people: readonly PersonOutcome[]
   readonly sentAt: Date
   readonly answeredAt: Date
-  /** The keys of those of them who have a leaving date. */
+  /** The keys of those who have a leaving date. */
   readonly leavers: readonly string[]
-  /** What the audit trail is to hold of it. */
+  /** The entries for the audit trail. */
   readonly acts: readonly NewEntry[]
 }
 
 /**
- * Writes what became of some people of a batch, all in one transaction: their changes, what the platform holds of them, their
- * problems and the counts of the batch. False: another attempt has taken the batch over, and nothing was written.
+ * Records the outcome of a request in one transaction: changes, records of the platform, problems and counts of the batch. False: another
+ * attempt has taken the batch over, and nothing was written.
  */
 export async function recordOutcomes(db: Db, claim: ClaimedDelivery, outcome: RequestOutcome): Promise<boolean> {
   const { people } = outcome
@@ -48,7 +48,7 @@ export async function recordOutcomes(db: Db, claim: ClaimedDelivery, outcome: Re
   })
 }
 
-/** The statement that writes what became of single people. Further conditions may follow it. */
+/** The statement that records the outcomes of single people. Conditions may follow it. */
 export function updateChanges(
   { runId }: ClaimedDelivery,
   { people, sentAt, answeredAt }: RequestOutcome,
@@ -103,7 +103,7 @@ async function recordProblems(tx: Db, claim: ClaimedDelivery, { people, answered
       last_at = excluded.last_at, times = problems.times + 1`.execute(tx)
 }
 
-/** Outcomes count as soon as they are written, however the attempt ends. */
+/** Counts are updated with each outcome, however the attempt ends. */
 async function countOutcomes(tx: Db, claim: ClaimedDelivery): Promise<void> {
   const { runId, batch } = claim
   const tally = (state: string) => sql<number>`(
@@ -115,10 +115,7 @@ async function countOutcomes(tx: Db, claim: ClaimedDelivery): Promise<void> {
     .execute()
 }
 
-/**
- * Removes what the platform held of people before it took them with their whole batch. Until then the view `out_of_sync` leaves
- * them out.
- */
+/** Removes rows of `acknowledged` that are superseded by the answer for a whole batch. The view `out_of_sync` ignores them until then. */
 export async function deleteAnswered(db: Db, connection: string): Promise<void> {
   await sql`
     delete from acknowledged
@@ -129,12 +126,12 @@ export async function deleteAnswered(db: Db, connection: string): Promise<void> 
 }
 
 /**
- * The same of one run, at its end. After a first night that is everybody, so the rows are matched in one pass and not one by one. What an
- * end that was cut off leaves behind is removed with the next plan.
+ * The same for one run when it ends. After a first run that is nearly everybody, so the rows are joined instead of looked up one by one.
+ * The next plan removes what an interrupted call leaves.
  */
 export async function deleteAnsweredOf(db: Db, { runId, connection }: RunOfConnection): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    // The statistics know nothing of a run that was just written, so PostgreSQL would look each of its people up by key.
+    // The statistics do not cover a run that was just written, so PostgreSQL would look up each person by key.
     await sql`set local enable_nestloop = off`.execute(tx)
     await sql`
       delete from acknowledged using changes, deliveries

@@ -5,7 +5,7 @@ import type { Db } from '../schema.ts'
 
 type Batch = { readonly runId: string; readonly batch: number }
 
-/** How far a correction of a leaving date has come; stored before the request that it names. */
+/** The step of a correction of a leaving date, stored before its request. */
 export type Step = 'clearing' | 'cleared'
 
 /** A change that is still to be delivered. */
@@ -18,34 +18,34 @@ export type PendingChange = {
   readonly step: Step | null
 }
 
-/** What is left to do in a batch. */
+/** The remaining changes of a batch. */
 export type Pending = {
   readonly changes: readonly PendingChange[]
-  /** Their records in the same order, in pieces. Within a piece there is a comma and a line end between two of them. */
+  /** Their records in the same order, in pieces. A comma and a line feed separate two records of a piece. */
   readonly records: readonly string[]
 }
 
 /**
- * The same as a few rows with a text for each column: a thousand rows cost more than everything else that the store does for a batch, and
- * a single one makes both sides ask the system for memory for each of its long texts.
+ * The same in a few rows with long texts: a thousand rows cost more than everything else that the store does for a batch, and a single
+ * row makes both sides allocate memory for each of its long texts.
  */
 export type PendingRow = {
   readonly ids: readonly string[]
   readonly kinds: string
   readonly records: string
-  /** What is said of few people, by key. */
+  /** Columns that few people have, by key. */
   readonly apart: readonly (readonly [string, string | null, Step | null])[] | null
 }
 
 const changesOfRow = 100
-/** Between two records. JSON escapes the line ends within them. */
+/** Separates two records. JSON escapes line feeds inside them. */
 const separator = ',\n'
 
-/** The statement that reads those rows of a batch. It does not sort the people, which would take longer than reading them. */
+/** The statement that reads those rows of a batch. It does not sort, which would take longer than reading. */
 export function pendingRows(batch: {
   readonly runId: RawBuilder<unknown>
   readonly batch: RawBuilder<unknown>
-  /** Unless this holds, nothing is read. */
+  /** A condition for reading anything. */
   readonly where?: RawBuilder<unknown>
 }): RawBuilder<PendingRow> {
   return sql<PendingRow>`
@@ -61,7 +61,7 @@ export function pendingRows(batch: {
     group by piece`
 }
 
-/** Reads what is left to do in a batch. */
+/** Reads the remaining changes of a batch. */
 export async function pendingChanges(db: Db, { runId, batch }: Batch): Promise<Pending> {
   const read = pendingRows({ runId: sql`${runId}`, batch: sql`${batch}` })
   const { rows } = await sql<PendingRow>`${sql.raw(prepared)}${read}`.execute(db)
@@ -70,11 +70,12 @@ export async function pendingChanges(db: Db, { runId, batch }: Batch): Promise<P
 
 const usual = [null, null, null] as const
 
+/** Decodes the rows of `pendingRows`. */
 export function pendingOf(rows: readonly PendingRow[]): Pending {
   const changes = rows.flatMap(({ ids, ...row }) => {
     const kinds = row.kinds.split(',') as ChangeKind[]
     const records = row.records.split(separator)
-    const apart = new Map(row.apart?.map((said) => [said[0], said]))
+    const apart = new Map(row.apart?.map((values) => [values[0], values]))
     return ids.map((identityId, i) => {
       const [, separatedAt, step] = apart.get(identityId) ?? usual
       return { identityId, kind: kinds[i] as ChangeKind, json: records[i] || null, separatedAt, step }
@@ -83,7 +84,7 @@ export function pendingOf(rows: readonly PendingRow[]): Pending {
   return { changes, records: rows.map(({ records }) => records) }
 }
 
-/** The fields that the changes of a batch change, by key. */
+/** The changed fields of each person in a batch, by key. */
 export async function changedFields(db: Db, { runId, batch }: Batch): Promise<ReadonlyMap<string, FieldChanges>> {
   const rows = await db
     .selectFrom('changes')

@@ -5,13 +5,13 @@ import type { ConnectionAt } from '../keys.ts'
 import type { Db } from '../schema.ts'
 import { isUndelivered, patienceMs, retryAfterMs } from './undelivered.ts'
 
-/** Without these changes the platform takes a person who has left for employed, or keeps a wrong date. */
+/** Without these changes the platform treats a leaver as employed, or keeps a wrong date. */
 const leaverKinds: readonly string[] = ['leave', 'correct']
 
-/** Without what the control API adds: the name, the age, and when the next run comes. */
+/** As the control API shows it, without the name and the age. */
 export type Problem = Omit<ShownProblem, 'name' | 'ageSeconds'>
 
-/** The place after which a page begins: connections come in the order of their names, and keys in order within a connection. */
+/** Where a page starts: after this person, by connection and key. */
 export type ProblemCursor = { readonly connection: string; readonly identityId: string }
 
 type ProblemFilter = {
@@ -22,22 +22,22 @@ type ProblemFilter = {
 }
 
 /**
- * The changes that are desired and do not reach the platform, by connection and key: those that it refuses, and those that have not
- * got through for a while. A person who was refused before and waits now stands there once, with the newest change.
+ * The changes that do not reach the platform, by connection and key: those that it refuses, and those that fail for a while. A person
+ * with a problem and a newer failing change is listed once, with the newer one.
  */
 export async function listProblems(db: Db, { now, connection, after, limit }: ProblemFilter): Promise<Problem[]> {
   const names = connection === undefined ? await connectionNames(db) : [connection]
-  const found: Problem[] = []
+  const all: Problem[] = []
   for (const name of names.filter((each) => after === undefined || each >= after.connection)) {
-    const left = limit === undefined ? null : limit - found.length
-    if (left === 0) break
-    const page = { after: name === after?.connection ? after.identityId : '', limit: left }
+    const remaining = limit === undefined ? null : limit - all.length
+    if (remaining === 0) break
+    const page = { after: name === after?.connection ? after.identityId : '', limit: remaining }
     const overdue = await overdueBatches(db, { connection: name, now })
     const problems = [...(await closedPeople(db, overdue, page)), ...(await undeliveredPeople(db, overdue, page))]
     problems.sort((a, b) => compareKeys(a.identityId, b.identityId))
-    found.push(...problems.slice(0, left ?? problems.length))
+    all.push(...problems.slice(0, remaining ?? problems.length))
   }
-  return found
+  return all
 }
 
 /** How many people are refused and undelivered, and how many of them the platform may still take for employed. */
@@ -45,6 +45,7 @@ export type ProblemCounts = ConnectionStatus['problems']
 type ProblemCount = ProblemCounts[Problem['state']]
 
 const none: ProblemCount = { people: 0, leavers: 0 }
+/** The counts of a connection without problems. */
 export const noProblems: ProblemCounts = { refused: none, undelivered: none }
 
 /** How many people are refused and undelivered, by connection. */
@@ -62,7 +63,7 @@ export async function problemCounts(db: Db, { now }: { now: Date }): Promise<Map
   return tallies
 }
 
-/** The batches of a connection that cannot get through, all of its one active run, by number. */
+/** The batches of the active run that cannot be delivered, by number. */
 type Overdue = {
   readonly connection: string
   readonly runId: string | null
@@ -81,7 +82,7 @@ type Batch = {
 /** The batches that have been failing for a while; all batches if the connection is blocked. */
 async function overdueBatches(db: Db, { connection, now }: ConnectionAt): Promise<Overdue> {
   const failingBefore = new Date(now.getTime() - patienceMs)
-  // A failure that begins in the future was noted before the clock was set back. The clocks of two processes may differ a little.
+  // A failure in the future was recorded before the clock was set back. The clocks of two processes may differ a little.
   const clockWasAhead = new Date(now.getTime() + patienceMs)
   const { rows } = await sql<Batch & { readonly runId: string; readonly batch: number }>`
     select runs.id as "runId", deliveries.batch, blocked_status as status,
@@ -129,7 +130,7 @@ type ClosedRow = Omit<Problem, 'connection' | 'state' | 'leaver' | 'firstAt' | '
   readonly lastAt: Date
 }
 
-/** The people whom the platform refused, or on whom it failed for so long that their run went on without them. */
+/** The people that the platform refused, or that their run gave up on after failing for too long. */
 async function closedPeople(db: Db, overdue: Overdue, { after, limit }: Page): Promise<Problem[]> {
   const { connection } = overdue
   const { rows } = await sql<ClosedRow>`
@@ -148,24 +149,24 @@ async function closedPeople(db: Db, overdue: Overdue, { after, limit }: Page): P
   })
 }
 
-async function tally(db: Db, rows: RawBuilder<unknown>): Promise<ProblemCount> {
-  const found = await sql<ProblemCount>`
-    select count(*)::int as people, (count(*) filter (where kind = any(${leaverKinds})))::int as leavers from ${rows}`.execute(
+async function tally(db: Db, from: RawBuilder<unknown>): Promise<ProblemCount> {
+  const { rows: counts } = await sql<ProblemCount>`
+    select count(*)::int as people, (count(*) filter (where kind = any(${leaverKinds})))::int as leavers from ${from}`.execute(
     db,
   )
-  return found.rows[0] ?? none
+  return counts[0] ?? none
 }
 
 /**
- * True in SQL for a row of `changes` that cannot get through. `is true` hides the batches from the planner, so that a page is read
- * from the index by key even if there are no statistics of how many they are.
+ * In SQL, whether a row of `changes` cannot be delivered. `is true` hides the batches from the planner, so that a page is read from the
+ * index by key even without statistics.
  */
 function isOverdue({ runId, batches }: Overdue): RawBuilder<boolean> {
   if (runId === null) return sql<boolean>`false`
   return sql<boolean>`changes.run_id = ${runId} and changes.state = 'due' and (changes.batch = any(${[...batches.keys()]})) is true`
 }
 
-/** True in SQL for a row of `problems` whose person waits with a newer change; looked up for each by key, not by a join. */
+/** In SQL, whether the person of a problem has a newer change that fails. Looked up by key for each row instead of joined. */
 function isKeptOut(overdue: Overdue): RawBuilder<boolean> {
   return sql<boolean>`coalesce((
     select true from changes where ${isOverdue(overdue)} and changes.identity_id = problems.identity_id limit 1), false)`

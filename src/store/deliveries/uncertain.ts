@@ -11,8 +11,8 @@ type UncertainBatch = BatchKey & {
 }
 
 /**
- * Marks the people of a batch as uncertain: a request about them may have reached the platform after the batch was given to another
- * process, or was dropped. The next run reads back what is there. They are in doubt until no such request can be under way.
+ * Marks the people of a batch as uncertain: a request about them may have reached the platform after another process took the batch over,
+ * or after the batch was dropped. The next run looks them up. They are in doubt until no such request can be under way.
  */
 export async function markUncertain(db: Db, { runId, batch, now }: UncertainBatch): Promise<void> {
   const { connection } = await db
@@ -32,7 +32,10 @@ export async function markUncertain(db: Db, { runId, batch, now }: UncertainBatc
   await markInDoubt({ runId, batch, now, where: sql`true` }).execute(db)
 }
 
-/** The connections with uncertain people of whom no run is about to take care: the last one that was to read them back failed before then. */
+/**
+ * The connections with uncertain people that no run is about to look up. If the last run for that failed, the connection is left out
+ * until `failedBefore`.
+ */
 export async function connectionsWithUncertain(db: Db, { failedBefore }: { failedBefore: Date }): Promise<string[]> {
   const { rows } = await sql<{ connection: string }>`
     select distinct connection from roster
@@ -49,7 +52,7 @@ type Takeover = BatchKey & {
   readonly lease: number
 }
 
-/** Forgets that a batch was taken over from a process, once no request of that process can be under way any more. */
+/** Removes a takeover once no request of the previous process can be under way. */
 export async function closeTakeover(db: Db, { runId, batch, lease }: Takeover): Promise<void> {
   await db
     .deleteFrom('takeovers')

@@ -7,22 +7,22 @@ import { hasExpired } from '../runs/runs.ts'
 import type { Db } from '../schema.ts'
 import type { ClaimedDelivery } from './claim.ts'
 
-/** How long the platform may fail before the people concerned count as undelivered. */
+/** How long deliveries may fail before the people are reported as undelivered. */
 export const patienceMs = 15 * 60_000
-/** How long after a run gave up waiting for people the next one tries them again. */
+/** When the next run retries people that a run gave up on. */
 export const retryAfterMs = 60 * 60_000
 
-/** True if a batch has been failing for a while. A failure that begins in the future was noted before the clock was set back. */
+/** Whether a batch has been failing for a while. A failure in the future was recorded before the clock was set back. */
 export function isOverdue(failingSince: Date | null, now: Date): boolean {
   return failingSince !== null && Math.abs(now.getTime() - failingSince.getTime()) >= patienceMs
 }
 
-/** True in SQL for a row of `problems` of a person whom the platform did not refuse: it failed. */
+/** In SQL, whether a problem is a failure of the platform and not a refusal. */
 export const isUndelivered = sql<boolean>`exists (
   select 1 from changes where changes.run_id = problems.run_id and changes.identity_id = problems.identity_id
     and changes.answer ->> 'code' = any(${[...undeliveredCodes]}))`
 
-/** Those of these people whom an earlier run has closed as undelivered. */
+/** Those of these people that an earlier run closed as undelivered. */
 export async function knownUndelivered(db: Db, { connection, identityIds }: PeopleKeys): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ id: string }>`
     select identity_id as id from problems
@@ -30,7 +30,7 @@ export async function knownUndelivered(db: Db, { connection, identityIds }: Peop
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Puts people of a batch in doubt who are about to be closed. Afterwards nothing would, if the process ended with its attempt under way. */
+/** Puts people of a batch in doubt before they are closed. If the process ended after that, nothing else would. */
 export async function markUndeliveredInDoubt(
   db: Db,
   { runId, batch }: ClaimedDelivery,
@@ -40,8 +40,8 @@ export async function markUndeliveredInDoubt(
 }
 
 /**
- * The connections with undelivered people whom no run has tried for a while, and none is about to. A held plan of the roster has them in it:
- * another one would take its place, also under the eyes of who decides about it.
+ * The connections with undelivered people that no run has tried for a while or is about to try. A held plan of the roster contains them:
+ * a new one would replace it while an operator looks at it.
  */
 export async function connectionsWithUndelivered(db: Db, now: Date): Promise<string[]> {
   const before = new Date(now.getTime() - retryAfterMs)

@@ -4,18 +4,19 @@ import type { PeopleKeys, RunOfConnection } from '../keys.ts'
 import { entriesOfPlan } from '../plans/entries.ts'
 import type { Db, ForeignCounts } from '../schema.ts'
 
-/** A person whom the platform holds and no accepted export states, as the control API shows it without the age. */
+/** A person that only the platform knows, as the control API shows it without the age. */
 type ForeignPerson = Omit<ShownForeignPerson, 'ageSeconds'>
 
 type ForeignCursor = Pick<ForeignPerson, 'connection' | 'identityId'>
 
-/** What the list of the platform says of somebody of whom the roster knows nothing. */
+/** A person in the list of the platform that the roster does not know. */
 export type Listed = { readonly identityId: string; readonly isSeparated: boolean }
 
+/** The counts of a connection without such people. */
 export const noForeignPeople: ForeignCounts = { people: 0, separated: 0 }
 
-/** So many people are written together. */
-const atOnce = 5000
+/** Maximum number of people per statement. */
+const peopleAtOnce = 5000
 
 type ListedPeople = {
   readonly connection: string
@@ -24,14 +25,14 @@ type ListedPeople = {
 }
 
 /**
- * Stores whom the whole list of the platform holds without the roster knowing them, in place of those of the list before. Belongs into one
- * transaction, so that a reading that is broken off leaves what was known.
+ * Stores the people of the platform's list that the roster does not know, and removes those of the previous list. Call it in one
+ * transaction, so that an interrupted read changes nothing.
  */
 export async function storeForeign(tx: Db, { connection, listed, now }: ListedPeople): Promise<void> {
   const keys = listed.map(({ identityId }) => identityId)
   await sql`delete from foreign_people where connection = ${connection} and identity_id <> all(${keys})`.execute(tx)
-  for (let start = 0; start < listed.length; start += atOnce) {
-    const people = JSON.stringify(listed.slice(start, start + atOnce))
+  for (let start = 0; start < listed.length; start += peopleAtOnce) {
+    const people = JSON.stringify(listed.slice(start, start + peopleAtOnce))
     await sql`
       insert into foreign_people (connection, identity_id, is_separated, first_at, last_at)
       select ${connection}, "identityId", "isSeparated", ${now}, ${now}
@@ -42,15 +43,18 @@ export async function storeForeign(tx: Db, { connection, listed, now }: ListedPe
   }
 }
 
-/** Forgets whom the platform held: the connection feeds another place now. */
+/** Removes all such people, because the connection has another target now. */
 export async function forgetForeign(tx: Db, connection: string): Promise<void> {
   await tx.deleteFrom('foreign_people').where('connection', '=', connection).execute()
 }
 
-/** True in SQL of a person of whom HR's word is known and counts. */
+/** In SQL, whether HR states the person and no retraction withholds that. */
 const isStated = sql`roster.desired is not null and roster.retracted_at is null`
 
-/** True in SQL of a person of whom an accepted export holds a row that cannot be read, or waits for its day. HR names them, so they are no strangers. */
+/**
+ * In SQL, whether an accepted export has an unreadable row or a row with a future date of the person. HR names them, so they are not
+ * unknown.
+ */
 const hasRow = sql`(exists (
     select from known_faults fault
     where fault.connection = listed.connection and fault.identity_id = listed.identity_id and fault.accepted_times > 0)
@@ -59,8 +63,8 @@ const hasRow = sql`(exists (
     where later.connection = listed.connection and later.identity_id = listed.identity_id and later.run_id is null))`
 
 /**
- * In SQL, the people whom only the platform knows. They are judged against accepted exports alone: until one is accepted, the platform may
- * hold everybody without anything being wrong. Whom HR states since is meant no longer. A person who was retracted is: HR's word is withheld.
+ * In SQL, the people that only the platform knows. They are compared with accepted exports: before the first one, everybody on the
+ * platform is unknown, which is fine. People that HR has stated since are excluded, retracted people are included.
  */
 function foreign(connection?: string): RawBuilder<unknown> {
   return sql`foreign_people listed join connections on connections.name = listed.connection
@@ -72,7 +76,7 @@ function foreign(connection?: string): RawBuilder<unknown> {
       and ${connection === undefined ? sql`true` : sql`listed.connection = ${connection}`}`
 }
 
-/** Drops those whom an accepted plan states: on a first night that is nearly everybody. */
+/** Removes the people that an accepted plan states: in a first run that is nearly everybody. */
 export async function dropStated(tx: Db, connection: string): Promise<void> {
   await sql`
     delete from foreign_people using roster
@@ -80,7 +84,7 @@ export async function dropStated(tx: Db, connection: string): Promise<void> {
       and roster.identity_id = foreign_people.identity_id and ${isStated}`.execute(tx)
 }
 
-/** How many people only the platform knows, by connection; connections without any are left out. */
+/** Counts the people that only the platform knows, by connection; connections without any are left out. */
 export async function foreignCounts(db: Db): Promise<Map<string, ForeignCounts>> {
   const { rows } = await sql<ForeignCounts & { connection: string }>`
     select listed.connection, (count(*) filter (where not is_separated))::int as people,
@@ -95,7 +99,7 @@ type ForeignFilter = {
   readonly limit?: number
 }
 
-/** The people whom only the platform knows, and takes for employed, by connection and key. */
+/** Lists the people that only the platform knows and treats as employed, by connection and key. */
 export async function listForeign(db: Db, { connection, after, limit }: ForeignFilter): Promise<ForeignPerson[]> {
   const { rows } = await sql<{ connection: string; identityId: string; firstAt: Date; lastAt: Date }>`
     select listed.connection, listed.identity_id as "identityId", first_at as "firstAt", last_at as "lastAt"
@@ -109,7 +113,7 @@ export async function listForeign(db: Db, { connection, after, limit }: ForeignF
   }))
 }
 
-/** Of these people, those whom only the platform knows, and whether they have left there. */
+/** Those of these people that only the platform knows, and whether they have left there. */
 export async function findForeign(
   db: Db,
   { connection, identityIds }: PeopleKeys,
@@ -120,10 +124,10 @@ export async function findForeign(
   return new Map(rows.map((listed) => [listed.identityId, listed]))
 }
 
-/** What names a person whom nothing accepted states: a row that cannot be read or waits, or a held plan that takes them for employed. */
+/** Where HR names a person without an accepted statement: an unreadable or future row, or a held plan that has them as employed. */
 type Named = { readonly identityId: string; readonly hasRow: boolean; readonly heldRun: string | null }
 
-/** Of these people, those whom HR names without stating them. */
+/** Those of these people that HR names without an accepted statement. */
 export async function findNamed(db: Db, { connection, identityIds }: PeopleKeys): Promise<readonly Named[]> {
   const { rows } = await sql<Named>`
     select * from (
@@ -132,12 +136,12 @@ export async function findNamed(db: Db, { connection, identityIds }: PeopleKeys)
         where runs.connection = listed.connection and runs.state = 'held' and entry.identity_id = listed.identity_id
           and jsonb_typeof(entry.desired) = 'object' and entry.desired ->> 'separatedAt' is null
         order by runs.created_at desc limit 1) as "heldRun"
-      from (select ${connection}::text as connection, asked as identity_id from unnest(${identityIds}::text[]) asked) listed) named
+      from (select ${connection}::text as connection, key as identity_id from unnest(${identityIds}::text[]) key) listed) named
     where "hasRow" or "heldRun" is not null order by "identityId" collate "C"`.execute(db)
   return rows
 }
 
-/** How many people only the platform knows, by connection; since when, and since when the newest of them. */
+/** Counts the people that only the platform knows, by connection, with the times of the first and the newest of them. */
 export async function newestForeign(
   db: Db,
   connections: readonly string[],
@@ -155,8 +159,8 @@ type PlanComparison = RunOfConnection & {
 }
 
 /**
- * Of those who were listed, whom the plan of a run does not state either: how many, and the first keys of those who are employed there.
- * `named`: of whom the plan holds rows that cannot be read, or wait.
+ * Counts the listed people that the plan of a run does not state either, with the first keys of those who are employed there. `named`:
+ * people with an unreadable or future row in the plan.
  */
 export async function foreignToPlan(
   db: Db,
@@ -164,15 +168,15 @@ export async function foreignToPlan(
 ): Promise<ForeignCounts & { readonly keys: readonly string[] }> {
   const { rows } = await sql<ForeignCounts & { keys: readonly string[] | null }>`
     with unstated as (
-      select identity_id, is_separated, row_number() over (partition by is_separated order by identity_id) as place
+      select identity_id, is_separated, row_number() over (partition by is_separated order by identity_id) as rank
       from foreign_people listed
       where listed.connection = ${connection}
         and not exists (select from ${entriesOfPlan(runId)} planned where planned.identity_id = listed.identity_id)
         and not ${hasRow} and listed.identity_id <> all(${named})
     )
     select (count(*) filter (where not is_separated))::int as people, (count(*) filter (where is_separated))::int as separated,
-      array_agg(identity_id order by identity_id) filter (where not is_separated and place <= ${limit}) as keys
+      array_agg(identity_id order by identity_id) filter (where not is_separated and rank <= ${limit}) as keys
     from unstated`.execute(db)
-  const [found] = rows
-  return { ...noForeignPeople, ...found, keys: found?.keys ?? [] }
+  const [row] = rows
+  return { ...noForeignPeople, ...row, keys: row?.keys ?? [] }
 }

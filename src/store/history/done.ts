@@ -5,7 +5,7 @@ import type { Db } from '../schema.ts'
 
 type Row = Parameters<typeof toChange>[0] & { delivered: boolean; was_inferred: boolean; changed_by: string | null }
 
-/** What a run did, in key order, page by page, with what other runs said of the same people before and after it. */
+/** The changes of a run in key order, page by page, with what other runs did to the same people before and after it. */
 export async function* doneBy(db: Db, runId: string, pageSize = 1000): AsyncGenerator<Done[]> {
   for (let after = ''; ; ) {
     const { rows } = await sql<Row>`

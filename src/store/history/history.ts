@@ -10,14 +10,14 @@ import { type WaitingRow, waitingOf } from '../roster/waiting.ts'
 import type { Answer, Db } from '../schema.ts'
 import { hasPrefix, hasSearchedKey, matchedBy, portionSize, type SearchCursor, searchInSteps } from '../search.ts'
 
-/** A change with its whole account: from which row it came, by which run, when it was sent and what the platform answered. */
+/** A change with its row, its run, its times and the answer of the platform. */
 export type AccountedChange = {
   readonly runId: string
   readonly connection: string
   readonly change: Change
   readonly origin: Origin | null
   readonly state: 'planned' | 'due' | 'confirmed' | 'problem' | 'dropped'
-  /** When the run that planned it was asked for. */
+  /** When its run was requested. */
   readonly plannedAt: string
   readonly requests: number
   readonly sentAt: string | null
@@ -31,7 +31,7 @@ type ChangeFilter = {
   readonly kind?: ChangeKind
 }
 
-/** A run's changes in key order, from behind `after`: all of them, or those of one kind. */
+/** Lists the changes of a run in key order after `after`: all, or those of one kind. */
 export async function changesOf(
   db: Db,
   runId: string,
@@ -55,10 +55,7 @@ type ChangeSearch = {
   readonly withinMs: number
 }
 
-/**
- * A run's changes of the people whom a search finds: by key, and with `values` also by what the change holds of e-mail and name. Where
- * values were removed, the key alone is left.
- */
+/** Searches the changes of a run by key, and with `values` also by e-mail and name. Where values were removed, only the key is searched. */
 export async function searchChanges(
   db: Db,
   runId: string,
@@ -104,7 +101,7 @@ export async function searchChanges(
   return { found: found.flatMap(({ identityId }) => changes.get(identityId) ?? []), next }
 }
 
-/** A run's rejects in the order of their lines or events, from behind the place `after`. */
+/** Lists the rejects of a run in the order of their lines or events, after the cursor `after`. */
 export async function rejectsOf(
   db: Db,
   runId: string,
@@ -134,10 +131,10 @@ export async function rejectsOf(
   }))
 }
 
-/** So many reasons of one event are listed. */
+/** Maximum number of reasons that are listed of one event. */
 const reasonsListed = 20
 
-/** The events of a run in which something was rejected, with what is wrong with their items, and when the first of these takes effect. */
+/** The events of a run with a rejected item, with the reasons, and the time at which the first item takes effect. */
 export async function rejectedEvents(db: Db, runId: string): Promise<RejectedEvent[]> {
   const { rows } = await sql<RejectedEvent>`
     with numbered as (
@@ -152,7 +149,7 @@ export async function rejectedEvents(db: Db, runId: string): Promise<RejectedEve
   return rows
 }
 
-/** What is known of one person and how it came about, the newest change first; null for a key never seen. */
+/** A person with all changes, the newest first; null if the key is unknown. */
 export async function personOf(
   db: Db,
   person: { connection: string; identityId: string },
@@ -176,7 +173,7 @@ export async function personOf(
   return { entry, keys: await laterKeys(db, person), changes: rows.map(toAccounted), waiting, overtaken }
 }
 
-/** Drops the problems of people for whom the platform has acknowledged what is desired now: the newest facts, or that they are gone. */
+/** Removes problems of people whose desired state the platform has acknowledged, also their deletion. */
 export async function dropSolvedProblems(db: Db, connection: string): Promise<void> {
   await sql`
     delete from problems using roster
@@ -211,7 +208,7 @@ function accounted(db: Db) {
       'changes.origin',
       'runs.connection',
       'runs.created_at',
-      // The last answer about a person who is still due is that of the batch as a whole.
+      // The answer for a whole batch applies to each person who is still due.
       sql<string>`case when ${isAnsweredWithBatch} then 'confirmed'
         when changes.state = 'due' and deliveries.batch is null then 'planned' else changes.state end`.as('state'),
       sql<number>`changes.requests + case when ${isAnsweredWithBatch} then 1 else 0 end`.as('requests'),

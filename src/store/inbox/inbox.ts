@@ -6,14 +6,14 @@ import type { Db } from '../schema.ts'
 /** An event as it came in. */
 export type NewEvent = {
   readonly connection: string
-  /** Equal for what is the same event of this connection, however often it is sent. */
+  /** Equal for the same event of a connection, however often it is sent. */
   readonly key: string
-  /** The sender's own name for it. */
+  /** The sender's id of the event. */
   readonly eventId: string | null
   readonly signedAt: Date | null
   readonly receivedAt: Date
   readonly body: Uint8Array
-  /** Only proves that events arrive: kept without its body, and never planned. */
+  /** A test event: stored without its body, and never planned. */
   readonly isTest: boolean
 }
 
@@ -25,10 +25,10 @@ export type FreshEvents = {
   readonly newestReceivedAt: string
 }
 
-/** An event in which something could not be used, why, and when it is read again by itself; none: only a person has it read again. */
+/** An event with an unusable item, the reason, and when it is retried by itself; null or undefined: only an operator retries it. */
 export type RejectedEvent = { readonly id: string; readonly reason: string; readonly retryAt?: Date | null }
 
-/** So many events at most, and so many bytes of bodies. */
+/** Maximum number of events and of bytes of their bodies. */
 type Portion = { readonly connection: string; readonly limit: number; readonly limitBytes?: number }
 
 type StoredRow = {
@@ -42,12 +42,11 @@ type StoredRow = {
 const repetitionDays = 7
 const portionBytes = 64 * 1024 * 1024
 
-/** Stores events, all or none; says of each whether it is new. Two that are the same event are stored once. */
+/** Stores all events or none; returns for each whether it is new. Duplicates are stored once. */
 export async function addEvents(db: Db, events: readonly NewEvent[]): Promise<('stored' | 'seen before')[]> {
   if (events.length === 0) return []
   const column = <T>(of: (event: NewEvent) => T): T[] => events.map(of)
-  // Numbered as they came, and stored in the order of the keys, so that two processes which store the same events never wait for each
-  // other in a circle.
+  // Numbered in order of arrival and stored in order of their keys, so that two processes that store the same events cannot deadlock.
   const { rows } = await sql<{ connection: string; dedup_key: string }>`
     with numbered as materialized (
       select nextval(pg_get_serial_sequence('inbox', 'id')) as id, sent.* from (
@@ -56,7 +55,7 @@ export async function addEvents(db: Db, events: readonly NewEvent[]): Promise<('
           ${column((event) => event.eventId)}::text[], ${column((event) => event.signedAt)}::timestamptz[],
           ${column((event) => event.receivedAt)}::timestamptz[], ${column((event) => event.body)}::bytea[],
           ${column((event) => event.isTest)}::boolean[]
-        ) with ordinality as given (connection, key, event_id, signed_at, received_at, body, is_test, place) order by place
+        ) with ordinality as given (connection, key, event_id, signed_at, received_at, body, is_test, position) order by position
       ) as sent
     )
     insert into inbox (id, connection, dedup_key, event_id, signed_at, received_at, body, state) overriding system value
@@ -69,7 +68,7 @@ export async function addEvents(db: Db, events: readonly NewEvent[]): Promise<('
   return events.map(({ connection, key }) => (stored.delete(nameOf(connection, key)) ? 'stored' : 'seen before'))
 }
 
-/** How many events of a connection wait to be planned or for a decision, also those that a run has taken. */
+/** Counts the events of a connection that wait for a run or a decision, including those that a run has taken. */
 export async function pendingCount(db: Db, connection: string): Promise<number> {
   const { count } = await db
     .selectFrom('inbox')
@@ -108,8 +107,8 @@ type PortionOfRun = Portion & {
 }
 
 /**
- * Gives a run its events, the oldest first: those that it has already, and fresh ones, up to so many and to so many bytes of
- * bodies (but one in any case). A run that is read again gets the same ones again.
+ * Assigns events to a run, the oldest first: those that it already has, and new ones up to the limits, but at least one. A run that is
+ * repeated gets the same events again.
  */
 export async function takePending(tx: Db, { runId, ...portion }: PortionOfRun): Promise<StoredEvent[]> {
   const { rows } = await sql<StoredRow>`
@@ -120,7 +119,7 @@ export async function takePending(tx: Db, { runId, ...portion }: PortionOfRun): 
   return rows.sort((a, b) => a.id - b.id).map(toStoredEvent)
 }
 
-/** What the next run would be given, left where it is. */
+/** The events that the next run would get, without assigning them. */
 export async function peekPending(db: Db, portion: Portion): Promise<StoredEvent[]> {
   const { rows } = await sql<StoredRow>`
     with ${nextPortion({ ...portion, runId: null })}
@@ -129,7 +128,10 @@ export async function peekPending(db: Db, portion: Portion): Promise<StoredEvent
   return rows.map(toStoredEvent)
 }
 
-/** Gives a run all events of its connection that wait, also those that other runs took and did not settle: it reads none of them. */
+/**
+ * Assigns all waiting events of the connection to a run that reads none of them, including those that other runs took and did not
+ * acknowledge.
+ */
 export async function takeAllPending(tx: Db, { connection, runId }: RunOfConnection): Promise<void> {
   await tx
     .updateTable('inbox')
@@ -140,7 +142,7 @@ export async function takeAllPending(tx: Db, { connection, runId }: RunOfConnect
     .execute()
 }
 
-/** The events of a held run that its plan was made from; those that only wait behind it are no part of it. */
+/** The events that the plan of a held run was made from, without those that only queue behind it. */
 export async function eventsOfHeld(db: Db, runId: string): Promise<StoredEvent[]> {
   const rows = await db
     .selectFrom('inbox')
@@ -153,7 +155,7 @@ export async function eventsOfHeld(db: Db, runId: string): Promise<StoredEvent[]
   return rows.map((row) => toStoredEvent({ ...row, body: row.body ?? Buffer.alloc(0) }))
 }
 
-/** An event that waits for a decision about a held run, and why. `joined`: the plan of that run does not hold it. */
+/** An event that waits for the decision about a held run, and why. `joined`: it queues behind the run and is not in its plan. */
 type HeldEvent = {
   readonly id: string
   readonly runId: string
@@ -161,7 +163,7 @@ type HeldEvent = {
   readonly joined: boolean
 }
 
-/** Sets events aside that a run has taken: they wait for a decision about another run. */
+/** Holds events of a run: they wait for the decision about another run. */
 export async function holdEvents(
   tx: Db,
   { takenBy, events }: { takenBy: string; events: readonly HeldEvent[] },
@@ -172,7 +174,7 @@ export async function holdEvents(
     where inbox.run_id = ${takenBy} and inbox.state = 'pending' and inbox.id = held.id`.execute(tx)
 }
 
-/** Sets aside all events of a run that is held. */
+/** Holds all events of a run that is held. */
 export async function holdAllEvents(tx: Db, { runId, reason }: { runId: string; reason: string }): Promise<void> {
   await tx
     .updateTable('inbox')
@@ -182,7 +184,7 @@ export async function holdAllEvents(tx: Db, { runId, reason }: { runId: string; 
     .execute()
 }
 
-/** Leaves events that a run has taken to the next one. */
+/** Returns events of a run, so that the next run takes them. */
 export async function leaveEvents(tx: Db, { runId, ids }: { runId: string; ids: readonly string[] }): Promise<void> {
   await tx
     .updateTable('inbox')
@@ -193,7 +195,7 @@ export async function leaveEvents(tx: Db, { runId, ids }: { runId: string; ids: 
     .execute()
 }
 
-/** Gives the events of a held run to the run that makes its plan again. Those that waited behind it are free. */
+/** Moves the events of a held run to the run that makes its plan again. Events that queued behind it become free. */
 export async function passOnEvents(tx: Db, { from, to }: { from: string; to: string }): Promise<void> {
   await tx
     .updateTable('inbox')
@@ -208,7 +210,7 @@ export async function passOnEvents(tx: Db, { from, to }: { from: string; to: str
     .execute()
 }
 
-/** Ends the hold on a run's events without a decision: they are in the next run, which comes by itself after a while. */
+/** Releases the held events of a run without a decision: the next run takes them. */
 export async function releaseEvents(tx: Db, runId: string): Promise<void> {
   await tx
     .updateTable('inbox')
@@ -219,8 +221,8 @@ export async function releaseEvents(tx: Db, runId: string): Promise<void> {
 }
 
 /**
- * Ends the work on a run's events once its plan was accepted: their bodies go. Of those in which something was rejected the bodies
- * stay, for a person to look at and to try again. Events that waited behind the run are free.
+ * Acknowledges the events of a run whose plan was accepted, and removes their bodies. Rejected events keep their bodies, so that they can
+ * be retried. Events that queued behind the run become free.
  */
 export async function acknowledgeEvents(
   tx: Db,
@@ -240,12 +242,12 @@ export async function acknowledgeEvents(
     where inbox.run_id = ${runId} and inbox.state in ('pending', 'held') and inbox.id = rejected.id`.execute(tx)
 }
 
-/** In SQL, why nothing follows from an event: of several people, the first one is named. */
+/** In SQL, why an event has no effect; of several people, the first is named. */
 const overtakenReason = sql`(
   select min(reason) || case when count(*) > 1 then '; and ' || count(*) - 1 || ' more people of it' else '' end
   from overtaken_events where event = inbox.id)`
 
-/** Sets a run's events aside because a person refused its plan. Events that waited behind the run are free. */
+/** Rejects the events of a run whose plan an operator rejected. Events that queued behind the run become free. */
 export async function refuseEvents(tx: Db, { runId, reason }: { runId: string; reason: string }): Promise<void> {
   await freeJoined(tx, runId)
   await tx
@@ -271,8 +273,8 @@ type TakeBackInput = RunOfConnection & {
 }
 
 /**
- * Frees the events that other runs of the connection took and did not settle: those of runs that failed or were cancelled, and, if the
- * run plans them again, those of held runs.
+ * Frees the events that other runs of the connection took and did not acknowledge: those of failed or cancelled runs, and with `held`
+ * those of held runs.
  */
 export async function takeBackEvents(tx: Db, { connection, runId, held }: TakeBackInput): Promise<void> {
   await tx
@@ -284,7 +286,7 @@ export async function takeBackEvents(tx: Db, { connection, runId, held }: TakeBa
     .execute()
 }
 
-/** Frees the events of runs that failed, or were cancelled, before that time, for another attempt. */
+/** Frees the events of runs that failed or were cancelled before that time, for another attempt. */
 export async function retryEndedEvents(db: Db, { before }: { before: Date }): Promise<void> {
   await sql`
     update inbox set run_id = null from runs
@@ -292,7 +294,7 @@ export async function retryEndedEvents(db: Db, { before }: { before: Date }): Pr
       and runs.finished_at < ${before}`.execute(db)
 }
 
-/** Lets the next run take rejected events once more of which something has taken effect since. */
+/** Makes rejected events pending again once their future date has come. */
 export async function retryDueEvents(db: Db, { now }: { now: Date }): Promise<void> {
   await db
     .updateTable('inbox')
@@ -303,7 +305,7 @@ export async function retryDueEvents(db: Db, { now }: { now: Date }): Promise<vo
     .execute()
 }
 
-/** Removes what is done with and older than the days in which a repeated event is known; answers how many. */
+/** Removes closed events that are older than the period in which duplicates are recognised; returns their number. */
 export async function forgetEvents(db: Db, { now }: { now: Date }): Promise<number> {
   const forgotten = await db
     .deleteFrom('inbox')
@@ -313,7 +315,7 @@ export async function forgetEvents(db: Db, { now }: { now: Date }): Promise<numb
   return Number(forgotten.numDeletedRows)
 }
 
-/** Names the same event of the same connection in one text. */
+/** Identifies an event of a connection in one text. */
 function nameOf(connection: string, key: string): string {
   return `${connection} ${key}`
 }
@@ -322,7 +324,7 @@ type NextPortion = Portion & {
   readonly runId: string | null
 }
 
-/** The ids of what a run is to get, as `portion`. */
+/** The ids of the events that a run gets, as `portion`. */
 function nextPortion({ connection, limit, limitBytes = portionBytes, runId }: NextPortion): RawBuilder<unknown> {
   return sql`waiting as (
       select id, run_id, octet_length(body) as bytes from inbox

@@ -6,7 +6,7 @@ import type { Db } from '../schema.ts'
 const eventsAtOnce = 5000
 const shownOfPerson = 20
 
-/** Records which events of a run have no effect, in the place of what an earlier plan found of them. */
+/** Records which events of a run have no effect, replacing the result of an earlier plan. */
 export async function recordOvertakenEvents(
   tx: Db,
   { runId, overtaken }: { runId: string; overtaken: readonly OvertakenEvent[] },
@@ -16,12 +16,12 @@ export async function recordOvertakenEvents(
     tx,
   )
   for (let start = 0; start < overtaken.length; start += eventsAtOnce) {
-    const some = JSON.stringify(overtaken.slice(start, start + eventsAtOnce))
+    const rows = JSON.stringify(overtaken.slice(start, start + eventsAtOnce))
     await sql`
       insert into overtaken_events (event, identity_id, reason)
-      select found.event, "identityId", found.reason
-      from jsonb_to_recordset(${some}::jsonb) as found(event bigint, "identityId" text, reason text)
-        join inbox on inbox.id = found.event
+      select overtaken.event, "identityId", overtaken.reason
+      from jsonb_to_recordset(${rows}::jsonb) as overtaken(event bigint, "identityId" text, reason text)
+        join inbox on inbox.id = overtaken.event
       on conflict do nothing`.execute(tx)
   }
 }

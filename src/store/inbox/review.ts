@@ -3,13 +3,13 @@ import type { EventState } from '../../contract/control/shapes.ts'
 import type { StoredEvent } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 
-/** What an operator sees of an event. */
+/** An event as operators see it. */
 type ListedEvent = Omit<StoredEvent, 'body'> & {
   readonly connection: string
   readonly state: EventState
   readonly runId: string | null
   readonly reason: string | null
-  /** Of the body; 0 once it has been removed. */
+  /** Size of the body; 0 once it is removed. */
   readonly bytes: number
 }
 
@@ -21,7 +21,7 @@ type EventFilter = {
   readonly after?: string
 }
 
-/** Events in the order in which they came, or the newest first, from behind the one called `after`. */
+/** Lists events in the order of arrival, or the newest first, after the id `after`. */
 export async function listEvents(
   db: Db,
   { connection, state, order = 'oldest', limit = 500, after }: EventFilter = {},
@@ -48,7 +48,7 @@ export async function listEvents(
   }))
 }
 
-/** Lets the next run take rejected events once more, these or all of the connection; answers how many. One whose body is gone stays. */
+/** Makes rejected events pending again: these, or all of the connection. Events without a body stay. Returns their number. */
 export async function retryEvents(
   db: Db,
   { connection, ids }: { connection: string; ids?: readonly string[] },
@@ -69,7 +69,7 @@ type Dismissal = {
   readonly by: string
 }
 
-/** Gives up rejected events, and those that no run has taken, because a person says so; answers how many. */
+/** Dismisses rejected events and those that no run has taken; returns their number. */
 export async function dismissEvents(db: Db, { connection, ids, by }: Dismissal): Promise<number> {
   const dismissed = await db
     .updateTable('inbox')

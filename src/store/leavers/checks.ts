@@ -2,16 +2,16 @@ import { sql } from 'kysely'
 import { type LeaverFinding, leaverFindings } from '../../contract/control/leavers.ts'
 import type { Db } from '../schema.ts'
 
-/** A departure that the platform acknowledged, and of which its personnel is to be read now. */
+/** An acknowledged departure whose person is to be read from the platform's personnel. */
 export type LeaverCheck = {
   readonly id: string
   readonly connection: string
   readonly identityId: string
-  /** null: HR states none, or the person was forgotten. */
+  /** Null: HR states none, or the person was forgotten. */
   readonly email: string | null
 }
 
-/** What the personnel showed: that the person has left, or what stands in the way of that or of reading it. */
+/** What the personnel showed: that the person has left, or why that is not so or not known. */
 export type CheckResult = {
   readonly id: string
   readonly visible: boolean
@@ -22,7 +22,7 @@ export type CheckResult = {
 
 const unread = Object.entries(leaverFindings).flatMap(([code, finding]) => (finding.unread ? [code] : []))
 
-/** For how long departures are taken: in this time they are read, or another process may take them. */
+/** How long a claim lasts; then another process may take the departures. */
 const claimMinutes = 15
 
 type CheckClaim = {
@@ -33,9 +33,8 @@ type CheckClaim = {
 }
 
 /**
- * Takes the departures whose personnel is due to be read, those first of which nothing is known and then those that were read longest
- * ago; with `all` each that is over and was not seen to be effective. No other process takes them for a while. Of those that were not
- * read by then no look counts.
+ * Claims the departures that are due to be checked, unchecked ones first, then those checked longest ago; with `all` also those that are
+ * not due yet. No other process gets them while the claim lasts.
  */
 export async function claimChecks(db: Db, { connections, all, limit, now }: CheckClaim): Promise<LeaverCheck[]> {
   const { rows } = await sql<LeaverCheck>`
@@ -59,34 +58,34 @@ export async function claimChecks(db: Db, { connections, all, limit, now }: Chec
 }
 
 /**
- * Notes what reading showed, and when to read next: after a quarter of an hour, then twice as long each time up to a day, and after a
- * month once a week. That nothing could be read takes nothing back of what was found before.
+ * Records the results and the time of the next check: after 15 minutes, then twice as long each time up to a day, and after a month once
+ * a week. A failed check does not overwrite an earlier finding.
  */
 export async function recordCheckResults(db: Db, results: readonly CheckResult[], now: Date): Promise<void> {
   if (results.length === 0) return
   await sql`
-    update leavers set checks = checks + 1, checked_at = ${now}, platform_status = coalesce(found.status, platform_status),
-      visible_at = case when found.visible then ${now}::timestamptz end,
+    update leavers set checks = checks + 1, checked_at = ${now}, platform_status = coalesce(result.status, platform_status),
+      visible_at = case when result.visible then ${now}::timestamptz end,
       check_at = case
-        when found.visible then null
+        when result.visible then null
         when acknowledged_at < ${now}::timestamptz - interval '30 days' then ${now}::timestamptz + interval '7 days'
         else ${now}::timestamptz + least(interval '15 minutes' * 2 ^ least(checks, 10), interval '1 day') end,
-      finding = case when leavers.finding <> all(${unread}) and found.finding = any(${unread}) then leavers.finding else found.finding end,
-      finding_detail = case when leavers.finding <> all(${unread}) and found.finding = any(${unread}) then finding_detail else found.detail end
+      finding = case when leavers.finding <> all(${unread}) and result.finding = any(${unread}) then leavers.finding else result.finding end,
+      finding_detail = case when leavers.finding <> all(${unread}) and result.finding = any(${unread}) then finding_detail else result.detail end
     from jsonb_to_recordset(${JSON.stringify(results)}::jsonb)
-      as found(id bigint, visible boolean, status text, finding text, detail text)
-    where leavers.id = found.id and leavers.visible_at is null and leavers.ended_at is null`.execute(db)
+      as result(id bigint, visible boolean, status text, finding text, detail text)
+    where leavers.id = result.id and leavers.visible_at is null and leavers.ended_at is null`.execute(db)
 }
 
-/** By e-mail in lower case, the key of another person who has that e-mail and is employed, as far as accepted facts say. */
+/** Finds other people with these e-mail addresses who are employed: by address in lower case, the key. */
 export async function employedWithEmail(db: Db, people: readonly LeaverCheck[]): Promise<ReadonlyMap<string, string>> {
   if (people.length === 0) return new Map()
   const { rows } = await sql<{ email: string; key: string }>`
-    select distinct on (asked.email) asked.email, roster.connection || '/' || roster.identity_id as key
-    from jsonb_to_recordset(${JSON.stringify(people)}::jsonb) as asked(email text, connection text, "identityId" text)
-    join roster on lower(roster.desired ->> 'email') = lower(asked.email)
-      and (roster.connection <> asked.connection or roster.identity_id <> asked."identityId")
+    select distinct on (person.email) person.email, roster.connection || '/' || roster.identity_id as key
+    from jsonb_to_recordset(${JSON.stringify(people)}::jsonb) as person(email text, connection text, "identityId" text)
+    join roster on lower(roster.desired ->> 'email') = lower(person.email)
+      and (roster.connection <> person.connection or roster.identity_id <> person."identityId")
     where roster.desired ->> 'separatedAt' is null and roster.retracted_at is null
-    order by asked.email, key`.execute(db)
+    order by person.email, key`.execute(db)
   return new Map(rows.map(({ email, key }) => [email.toLowerCase(), key]))
 }

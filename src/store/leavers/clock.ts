@@ -2,9 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import { oneByOne } from '../one-by-one.ts'
 import type { Db } from '../schema.ts'
 
-/** How long after the acknowledgement the platform's personnel is read for the first time. */
+/** Time between the acknowledgement and the first check of the personnel. */
 const firstCheckMs = 15 * 60_000
-/** No leaving date is read as a later moment than this, which every database can store. */
+/** The latest moment of a leaving date, which every database can store. */
 const lastMoment = Date.parse('9999-12-31T00:00:00Z')
 
 type Stating = {
@@ -16,23 +16,23 @@ type Stating = {
 
 type Batch = { readonly runId: string; readonly batch: number; readonly connection: string }
 
-/** What became of people in one request. A `step` is that of a correction: its request clears a date. */
+/** The outcome of one request. `step`: a correction whose request clears a date. */
 type Answered = {
   readonly people: readonly { readonly identityId: string; readonly state: string; readonly step?: string }[]
-  /** The keys of those of them who have a leaving date. */
+  /** The keys of those who have a leaving date. */
   readonly leavers: readonly string[]
   readonly sentAt: Date
   readonly answeredAt: Date
 }
 
-/** Starts the clocks of the people whom a plan states to be leaving, whether it will be held or not. Belongs to the transaction that completes the plan. */
+/** Starts the clocks of the leavers of a plan, also if it will be held. Call it in the transaction that completes the plan. */
 export async function recordLeavers(tx: Db, stating: Stating): Promise<void> {
   await stateLeavers(tx, stating, { accepted: false })
 }
 
 /**
- * Notes which departures the plan of a run makes the truth, and which of those noted before it takes back. Belongs to the transaction that
- * accepts the plan, while its entries are still there.
+ * Records which departures an accepted plan states, and ends those that it withdraws. Call it in the transaction that accepts the plan,
+ * before its entries are removed.
  */
 export async function acceptLeavers(tx: Db, stating: Stating): Promise<void> {
   await endTakenBack(tx, stating)
@@ -42,7 +42,7 @@ export async function acceptLeavers(tx: Db, stating: Stating): Promise<void> {
 
 type Day = { readonly day: string; readonly zone: string | null }
 
-/** What a plan says of leaving dates. A date that waits for its day stands in the entry of its person, and in no change. */
+/** In SQL, the leaving dates of a plan. A future date is in the entry of its person and in no change. */
 function stated(runId: string): RawBuilder<unknown> {
   return sql`
     select distinct on (identity_id) * from (
@@ -87,19 +87,19 @@ async function stateLeavers(
     where ${accepted}::boolean or leavers.accepted_at is null`.execute(tx)
 }
 
-/** The moment at which a last day of employment is over. */
+/** The end of a last day of employment. */
 function endOfDay(day: string, zone: string): Date {
   const ends = Temporal.PlainDate.from(day).add({ days: 1 }).toZonedDateTime(zone).epochMilliseconds
   return new Date(Math.min(ends, lastMoment))
 }
 
 /**
- * Ends the clocks of people who came back, whose date was withdrawn before it was sent, or who were sent in error. A person who was
- * acknowledged as gone and now leaves on a later day is back until then: the later departure has a clock of its own. A departure that no
- * accepted plan states is taken back only by what HR said of the employment later: other news of the person say nothing of it.
+ * Ends the clocks of people who returned, whose date was withdrawn before it was sent, or who were retracted. If an acknowledged leaver
+ * now leaves on a later day, the person is back until then, and the later departure has its own clock. A departure of a plan that was not
+ * accepted is withdrawn only by a later fact about employment.
  */
 async function endTakenBack(tx: Db, { runId, connection, now }: Stating): Promise<void> {
-  // What this plan itself states it does not take back. On a first night there is nothing else.
+  // A plan does not withdraw what it states. In a first run there is nothing else.
   const isStatedByOthers = sql`exists (
     select 1 from leavers where connection = ${connection} and ended_at is null and run_id <> ${runId} ${oneByOne})`
   const statedAt = sql`(
@@ -132,8 +132,8 @@ async function endTakenBack(tx: Db, { runId, connection, now }: Stating): Promis
 }
 
 /**
- * Ends the clocks that only plans which came to nothing had started: an export that speaks of everybody says nothing of them. A person
- * whose row cannot be read is left alone, because the row may say it still.
+ * Ends the clocks that only unaccepted plans started, if an accepted snapshot does not state the departure. People with an unreadable row
+ * are left out, because the row may still state it.
  */
 async function endNeverAccepted(tx: Db, { runId, connection, now }: Stating): Promise<void> {
   await sql`
@@ -144,15 +144,15 @@ async function endNeverAccepted(tx: Db, { runId, connection, now }: Stating): Pr
       and not exists (
         select 1 from runs stated where stated.id = leavers.run_id and stated.state in ('reading', 'planned', 'held', 'delivering'))
       and not exists (
-        select 1 from known_faults standing
-        where standing.connection = leavers.connection and standing.identity_id = leavers.identity_id and standing.may_leave)`.execute(
+        select 1 from known_faults fault
+        where fault.connection = leavers.connection and fault.identity_id = leavers.identity_id and fault.may_leave)`.execute(
     tx,
   )
 }
 
 /**
- * Notes what is known to stand on the platform though no answer has said so: reading it back showed it. Belongs to the transaction that
- * accepts a plan, after its changes became due.
+ * Acknowledges departures that a verification found on the platform. Call it in the transaction that accepts a plan, after its changes
+ * became due.
  */
 export async function acknowledgeVerifiedLeavers(
   tx: Db,
@@ -172,26 +172,25 @@ export async function acknowledgeVerifiedLeavers(
   )
 }
 
-/** Notes which of these people's departures were sent, and which of them the platform has taken. */
+/** Records which departures were sent, and which of them the platform acknowledged. */
 export async function recordLeaverOutcomes(
   tx: Db,
   { runId, connection }: Batch,
   { people, sentAt, answeredAt }: Answered,
 ): Promise<void> {
-  // The request that clears a date to be corrected tells the platform of no departure, nor does a change without a leaving date, as of a
-  // person whose date waits for its day.
-  const told = people.filter(({ step }) => step === undefined).map(({ identityId, state }) => ({ identityId, state }))
+  // A request that clears a date sends no departure, nor does a change without a leaving date.
+  const sent = people.filter(({ step }) => step === undefined).map(({ identityId, state }) => ({ identityId, state }))
   await sql`
     update leavers set sent_at = coalesce(leavers.sent_at, ${sentAt}),
-      acknowledged_at = case when told.state = 'confirmed' then ${answeredAt}::timestamptz end,
-      check_at = case when told.state = 'confirmed' then ${firstCheck(answeredAt)} end
-    from jsonb_to_recordset(${JSON.stringify(told)}::jsonb) as told("identityId" text, state text), changes
-    where leavers.connection = ${connection} and leavers.run_id = ${runId} and leavers.identity_id = told."identityId"
+      acknowledged_at = case when sent.state = 'confirmed' then ${answeredAt}::timestamptz end,
+      check_at = case when sent.state = 'confirmed' then ${firstCheck(answeredAt)} end
+    from jsonb_to_recordset(${JSON.stringify(sent)}::jsonb) as sent("identityId" text, state text), changes
+    where leavers.connection = ${connection} and leavers.run_id = ${runId} and leavers.identity_id = sent."identityId"
       and changes.run_id = leavers.run_id and changes.identity_id = leavers.identity_id and changes.separated_at is not null
       and leavers.acknowledged_at is null and leavers.ended_at is null`.execute(tx)
 }
 
-/** The statement that notes the departures of a batch that was taken as a whole. Further conditions may follow it. */
+/** The statement that records the departures of a batch that was answered as a whole. Conditions may follow it. */
 export function updateLeaversOfBatch(
   { runId, connection }: Batch,
   { leavers, sentAt, answeredAt }: Answered,
@@ -203,7 +202,7 @@ export function updateLeaversOfBatch(
       and leavers.identity_id = any(${leavers})`
 }
 
-/** When the platform's personnel is read first, in SQL. Nothing is to be seen there before the last day is over. */
+/** In SQL, the time of the first check: not before the last day is over. */
 function firstCheck(acknowledgedAt: Date): RawBuilder<Date> {
   return sql<Date>`greatest(leavers.effective_at, ${new Date(acknowledgedAt.getTime() + firstCheckMs)}::timestamptz)`
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
-/** The departures of a connection that the platform should have acknowledged by now. `runId`: the run that states the oldest of them. */
+/** The late departures of a connection. `runId`: the run that states the oldest of them. */
 type LateLeavers = {
   readonly name: string
   readonly people: number
@@ -10,8 +10,8 @@ type LateLeavers = {
 }
 
 /**
- * Departures that are neither acknowledged nor taken back though the bound of their connection has passed, by connection. A person who
- * rejected or cancelled the only plan that states one has decided about it.
+ * Finds departures that are neither acknowledged nor withdrawn within the limit of their connection. A departure whose only plan was
+ * rejected or cancelled is not late: an operator decided.
  */
 export async function lateLeavers(
   db: Db,

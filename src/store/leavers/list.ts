@@ -4,9 +4,10 @@ import type { ClockTimes } from '../../identity/leaving-clock.ts'
 import { desiredName, desiredValue } from '../roster/names.ts'
 import type { Db, PreviousDate } from '../schema.ts'
 
-/** The platform's identity sync comes once a night; a day of grace follows. */
+/** The platform's identity sync runs once a night; a day of grace follows. */
 const graceHours = 48
 
+/** A departure with its times and its state. */
 export type StoredLeaver = ClockTimes & {
   readonly connection: string
   readonly identityId: string
@@ -34,7 +35,7 @@ type LeaverFilter = { readonly connections: readonly string[]; readonly now: Dat
 
 const notEffective = [...Object.entries(leaverFindings)].flatMap(([code, { unread }]) => (unread ? [] : [code]))
 
-/** In SQL, whether a departure is acknowledged and its person should long have left the platform's personnel. */
+/** In SQL, whether a departure is acknowledged and still not effective in the personnel. */
 function isNotEffective(now: Date): RawBuilder<boolean> {
   const before = new Date(now.getTime() - graceHours * 60 * 60_000)
   return sql<boolean>`(leavers.ended_at is null and leavers.visible_at is null and leavers.finding = any(${notEffective})
@@ -51,7 +52,7 @@ type Row = {
   readonly [K in 'platform_status' | 'finding' | 'finding_detail' | 'name' | 'email']: string | null
 } & { readonly inferred: boolean; readonly joined_as_leaver: boolean; readonly previous_dates: PreviousDate[] }
 
-/** The clocks of departures, by connection, last day and key; those of one person the newest first. */
+/** Lists departures by connection, last day and key; those of one person the newest first. */
 export async function listLeavers(db: Db, desired: LeaverFilter): Promise<StoredLeaver[]> {
   const { connections, now } = desired
   const { rows } = await sql<Row>`

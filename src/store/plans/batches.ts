@@ -3,6 +3,7 @@ import type { ChangeKind } from '../../identity/change.ts'
 import type { DeliveryKind } from '../deliveries/claim.ts'
 import type { Db } from '../schema.ts'
 
+/** Maximum number of people and of bytes in a batch. */
 export type BatchLimits = { readonly batchSize: number; readonly batchBytes: number }
 
 /** The requests by which each kind of change of a person is delivered, in the order in which they are numbered. */
@@ -18,7 +19,7 @@ const jobOf: Readonly<Record<ChangeKind, Exclude<DeliveryKind, 'session'>>> = {
 /** How changes are delivered: as people, as records change by change, or as one session that holds every record. */
 export type DeliveredBy = 'people' | 'direct' | 'session'
 
-/** In SQL, the job of a change. A record of whoever leaves is deleted, and one of whoever comes back is written as a whole. */
+/** In SQL, the job of a change. The record of a leaver is deleted, and that of a returning person is written completely. */
 const jobsInSql: Readonly<Record<DeliveredBy, RawBuilder<string>>> = {
   people: sql`case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end`,
   direct: sql`case when kind in ('join', 'return') then 'upsert' when kind in ('leave', 'retract') then 'delete' else 'update' end`,
@@ -26,8 +27,8 @@ const jobsInSql: Readonly<Record<DeliveredBy, RawBuilder<string>>> = {
 }
 
 /**
- * While a plan grows nobody knows how many batches of each kind there will be. Each kind has numbers of its own until the plan is accepted,
- * so that those of the first kind, which nearly all changes of a large plan are, can stay.
+ * While a plan grows, the number of batches per kind is unknown. Each kind has its own range until the plan is accepted, so that the
+ * batches of the first kind, which has most changes of a large plan, keep their numbers.
  */
 const before: Readonly<Record<Exclude<DeliveryKind, 'session'>, number>> = {
   upsert: 0,
@@ -35,9 +36,10 @@ const before: Readonly<Record<Exclude<DeliveryKind, 'session'>, number>> = {
   delete: 2 ** 30,
 }
 
+/** Returns the number of the batch for a change with this many bytes. */
 export type BatchNumbers = (kind: ChangeKind, bytes: number) => number
 
-/** Numbers the batches of a plan that grows: each change that it is asked for goes into the last batch of its kind, or into a new one. */
+/** Numbers the batches of a growing plan: each change goes into the last batch of its kind, or into a new one. */
 export function batchNumbers({ batchSize, batchBytes }: BatchLimits): BatchNumbers {
   const last = new Map<DeliveryKind, { number: number; people: number; bytes: number }>()
   return (kind, bytes) => {
@@ -55,7 +57,7 @@ export function batchNumbers({ batchSize, batchBytes }: BatchLimits): BatchNumbe
 type Batch = {
   readonly batch: number | null
   readonly kind: DeliveryKind
-  /** Another one than `kind` where the batch is of several. */
+  /** Differs from `kind` if the batch mixes kinds. */
   readonly last_kind: DeliveryKind
   readonly people: number
   readonly bytes: number
@@ -69,13 +71,12 @@ type DeliveryInput = {
 }
 
 /**
- * Makes the changes of a plan due in batches: those in which it was staged, or new ones where these are not within the limits or hardly filled.
- * To number the changes of a large plan means to write each of them once more, which costs more than all else. Answers how many batches
- * there are.
+ * Creates the deliveries of a plan: with the staged batches, or with new ones if those exceed the limits or are mostly empty. Numbering a
+ * large plan again rewrites each change, which costs more than everything else. Returns the number of batches.
  */
 export async function createDeliveries(tx: Db, { runId, limits, by, now }: DeliveryInput): Promise<number> {
   const staged = await batchesOf(tx, runId, by)
-  // Records are staged as people are, and numbered by what becomes of them.
+  // Changes are staged as for people. For records they are numbered by their job.
   const isUsable = by === 'people' && areWithin(staged, limits) && areFilled(staged, limits)
   if (!isUsable) await numberAgain(tx, { runId, limits, by })
   const batches = isUsable ? await inOneRow(tx, runId, staged) : await batchesOf(tx, runId, by)
@@ -105,7 +106,7 @@ function areWithin(batches: readonly Batch[], { batchSize, batchBytes }: BatchLi
   )
 }
 
-/** Whether not many fewer batches would do, as they would where much of a plan was taken out of it since. */
+/** Whether the batches are well filled, also if much of the plan was removed after staging. */
 function areFilled(batches: readonly Batch[], { batchSize, batchBytes }: BatchLimits): boolean {
   let needed = 0
   const open = { kind: '', people: 0, bytes: 0 }
@@ -117,7 +118,7 @@ function areFilled(batches: readonly Batch[], { batchSize, batchBytes }: BatchLi
   return batches.length - needed <= batches.length / 4
 }
 
-/** Lets the numbers of the other kinds follow those of the first. */
+/** Renumbers the other kinds so that they follow the first. */
 async function inOneRow(tx: Db, runId: string, staged: readonly Batch[]): Promise<Batch[]> {
   let end = 0
   const moved = new Map<DeliveryKind, number>()
@@ -145,32 +146,32 @@ type NumberingInput = {
 }
 
 /**
- * Gives new numbers in the order of the keys. A batch ends with the record that fills it, so it is counted as full by the size of the largest
- * record before that. A record of more than half a batch has one of its own, so that it makes no other batch small.
+ * Numbers the batches again in the order of the keys. A batch ends with the record that fills it, so it is full at the limit minus the
+ * size of its largest record. A record of more than half the limit gets a batch of its own.
  */
 async function numberAgain(tx: Db, { runId, limits, by }: NumberingInput): Promise<void> {
   if (by === 'session') {
-    // All records become live at once, so that all of their changes are settled at once.
+    // All records become live at once, so that all of their changes are closed at once.
     await sql`update changes set batch = 1 where run_id = ${runId} and state = 'due'`.execute(tx)
     return
   }
   const { batchSize, batchBytes } = limits
   await sql`
     with kinds as (
-      select ctid as place, identity_id, ${jobsInSql[by]} as job, coalesce(octet_length(record::text), 0) as bytes
+      select ctid as row_ctid, identity_id, ${jobsInSql[by]} as job, coalesce(octet_length(record::text), 0) as bytes
       from changes where run_id = ${runId} and state = 'due'
     ), counted as (
-      select place, identity_id, job, bytes, bytes > ${batchBytes}::int / 2 as is_large,
+      select row_ctid, identity_id, job, bytes, bytes > ${batchBytes}::int / 2 as is_large,
         (row_number() over (partition by job order by identity_id) - 1) / ${batchSize}::int as by_count
       from kinds
     ), portions as (
-      select place, job, by_count, is_large,
+      select row_ctid, job, by_count, is_large,
         case when is_large then row_number() over portion
           else sum(bytes) over portion / (${batchBytes}::int - max(bytes) over (partition by job, by_count, is_large)) end as by_bytes
       from counted window portion as (partition by job, by_count, is_large order by identity_id)
     ), batches as (
-      select place, dense_rank() over (order by job desc, by_count, is_large, by_bytes) as batch from portions
+      select row_ctid, dense_rank() over (order by job desc, by_count, is_large, by_bytes) as batch from portions
     )
     update changes set batch = batches.batch
-    from batches where changes.ctid = batches.place`.execute(tx)
+    from batches where changes.ctid = batches.row_ctid`.execute(tx)
 }

@@ -6,14 +6,14 @@ const columns = sql.raw(
 )
 
 /**
- * In SQL, all that the plan of a run would make of the roster, with the columns of `plan_entries` but for the run: what stands there, and
- * what follows from changes. Once a plan is accepted its changes are still there, and say so no more.
+ * In SQL, all roster entries that a plan would write, with the columns of `plan_entries` except the run: stored entries, and those that
+ * follow from changes. Only valid until the plan is accepted.
  */
 export function entriesOfPlan(runId: string): RawBuilder<unknown> {
   return sql`(select ${columns} from plan_entries where run_id = ${runId} union all ${followed(runId)})`
 }
 
-/** Writes out the entries that follow from changes. A plan that waits may be parted, and its entries may be looked at by anybody. */
+/** Stores the entries that follow from changes. A held plan may be split, and its entries may be read by others. */
 export async function writeOutEntries(tx: Db, runId: string): Promise<void> {
   await sql`insert into plan_entries (run_id, ${columns}) select ${runId}, ${columns} from (${followed(runId)}) entry`.execute(
     tx,

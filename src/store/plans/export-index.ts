@@ -3,18 +3,18 @@ import { copyBytes, int4, readBytes, uuidBytes } from '../../database/copy.ts'
 import type { RunOfConnection } from '../keys.ts'
 import type { Db } from '../schema.ts'
 
-/** What is kept of an index beside its parts. */
+/** The header of an index, without its parts. */
 type Sealed = { readonly head: string; readonly seal: Buffer }
 
-/** A part is kept in pieces that fill a page of the database each. One of another length is the last of its part. */
+/** A part is stored in pieces that fill a page of the database. A shorter piece ends its part. */
 const pieceBytes = 8000
 const piecesOfPart = 2 ** 16
 /** Most parts have fewer bytes. */
 const usualPartBytes = 2 ** 21
 
 /**
- * Says that a run begins to read an export by what the last one left behind, and will leave an index itself. What is written of people from
- * now on is noted for it. Running it twice has it begin again.
+ * Starts the index of a run that reads an export with the accepted index. People who change from now on are recorded for it. Repeating it
+ * starts again.
  */
 export async function beginIndex(tx: Db, { runId, connection }: RunOfConnection): Promise<void> {
   await sql`
@@ -25,15 +25,15 @@ export async function beginIndex(tx: Db, { runId, connection }: RunOfConnection)
   await sql`update changed_people set run_id = ${runId} where connection = ${connection}`.execute(tx)
 }
 
-/** An index as it lies in the database. */
+/** An index in the database. */
 type StoredIndex = Sealed & {
-  /** How many bytes all its parts have at most. */
+  /** Maximum size of all parts together. */
   readonly bytesAtMost: number
-  /** Gives the parts one after the other, in memory that is used again for the next one. */
+  /** Passes the parts one after the other, in memory that is reused for the next one. */
   readonly eachPart: (take: (part: Buffer) => void) => Promise<void>
 }
 
-/** What the last accepted export left behind; null for nothing. */
+/** The accepted index of a connection; null if there is none. */
 export async function acceptedIndex(db: Db, connection: string): Promise<StoredIndex | null> {
   const row = await db
     .selectFrom('export_indexes')
@@ -73,7 +73,7 @@ type IndexPart = {
   readonly data: Buffer
 }
 
-/** Keeps a part of what the reading of a run leaves behind. */
+/** Stores one part of the index of a run. */
 export async function storeIndexPart(tx: Db, { runId, part, data }: IndexPart): Promise<void> {
   const id = uuidBytes(runId)
   const rows: Buffer[][] = []
@@ -82,7 +82,7 @@ export async function storeIndexPart(tx: Db, { runId, part, data }: IndexPart): 
   await copyBytes(tx, { table: 'export_index_parts', columns: ['run_id', 'part', 'data'], rows })
 }
 
-/** The people of whom something was written since the index was made, or whom the platform does not have as they are desired; at most so many. */
+/** The people who changed since the index was made or who are out of sync; at most `most`. */
 export async function changedPeople(
   db: Db,
   { connection, most }: { readonly connection: string; readonly most: number },
@@ -96,8 +96,8 @@ export async function changedPeople(
 }
 
 /**
- * Keeps what the reading of a run leaves behind, whose parts are kept already. `same`: the index that it went by. null: nothing. Belongs to
- * the transaction that completes the plan.
+ * Completes the index of a run, whose parts are stored already. `same`: it equals the index that the run read with. Null: no index. Call
+ * it in the transaction that completes the plan.
  */
 export async function storeIndex(tx: Db, runId: string, index: Sealed | 'same' | null): Promise<void> {
   if (index === null) return await dropIndex(tx, runId)
@@ -108,7 +108,7 @@ export async function storeIndex(tx: Db, runId: string, index: Sealed | 'same' |
   await sql`update export_indexes set head = ${index.head}, seal = ${index.seal} where run_id = ${runId}`.execute(tx)
 }
 
-/** Removes what a plan that comes to nothing would have left behind. What was noted for nobody else goes with it. */
+/** Removes the index of a plan that is dropped, and the recorded changes that no other index needs. */
 export async function dropIndex(tx: Db, runId: string): Promise<void> {
   await sql`
     with dropped as (delete from export_indexes where run_id = ${runId} and not accepted returning connection)
@@ -120,15 +120,15 @@ export async function dropIndex(tx: Db, runId: string): Promise<void> {
 }
 
 /**
- * Makes what the plan of a run leaves behind the accepted index, while `commit` makes the plan the truth: what that writes of people is
- * known to the index. Where another index was accepted since the run began to read, its own is void, and what is written is noted.
+ * Accepts the index of a run while `commit` accepts its plan: the people whom that changes are known to the index. If another index was
+ * accepted since the run started, its own is removed and the changes are recorded.
  */
 export async function acceptIndex<T>(
   tx: Db,
   { runId, connection }: RunOfConnection,
   commit: () => Promise<T>,
 ): Promise<T> {
-  // The same row as every plan that is accepted changes, so that no two of them are accepted at once.
+  // Every accepted plan changes this row, so no two plans are accepted at once.
   await sql`select from connections where name = ${connection} for update`.execute(tx)
   const { rows } = await sql<{ isSame: boolean }>`
     select ours.is_same as "isSame" from export_indexes ours

@@ -10,18 +10,18 @@ import { heldReason } from '../runs/runs.ts'
 import type { Db } from '../schema.ts'
 import { stagePeople } from './plans.ts'
 
-/** An event of which something waits: in the plan that is set aside, or behind a run that is held already. */
+/** An event with a waiting item: in the held part, or behind a run that is already held. */
 export type WaitingEvent = { readonly id: string; readonly runId: string | null; readonly reason: string }
 
-/** What a guard stops of a plan of events, while the rest of it goes on. */
+/** The part of an event plan that a guard holds, while the rest is delivered. */
 export type HeldPart = {
-  /** In key order; empty where all of them wait behind runs that are held already. */
+  /** In key order; empty if all of them queue behind held runs. */
   readonly people: readonly PlannedPerson[]
   readonly counts: PlanCounts
-  /** What the limits of people count of them. */
+  /** The counts of its people for the limits. */
   readonly counted: PeopleCounts
   readonly digest: string
-  /** What the guards said of the plan as a whole. */
+  /** The verdicts about the whole plan. */
   readonly guards: readonly Verdict[]
   readonly pairs: readonly KeyChangeCandidate[]
   readonly events: readonly WaitingEvent[]
@@ -37,8 +37,8 @@ type HeldPartInput = {
 }
 
 /**
- * Makes a held run of what was set aside of a run, with its events, in the transaction that completes the plan of the rest. Answers the
- * held run; null where all of it waits behind runs that are held already.
+ * Creates a held run with the held part and its events, in the transaction that completes the plan of the rest. Returns the held run;
+ * null if all people queue behind held runs.
  */
 export async function storeHeldPart(
   tx: Db,

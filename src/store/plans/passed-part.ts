@@ -12,7 +12,7 @@ import { stagedDigest, stagePeople, toChange } from './plans.ts'
 
 const peopleAtOnce = 1000
 
-/** What the limits of people count of each kind of change. */
+/** The limit that counts each kind of change. */
 const countedAs: { readonly [K in ChangeKind]?: Exclude<keyof PeopleCounts, 'changed' | 'blanked'> } = {
   leave: 'leavers',
   join: 'joiners',
@@ -24,25 +24,25 @@ type PassedPartInput = {
   readonly runId: string
   readonly kinds: readonly ChangeKind[]
   readonly withoutValues: boolean
-  /** Who leaves is taken off the platform. */
+  /** Leavers are removed from the platform. */
   readonly removes: boolean
   readonly now: Date
 }
 
 /**
- * Takes these kinds of change out of a plan that is held now, and makes a planned run of them, in the transaction that holds the rest.
- * With `withoutValues`, of people who are known only what is said about their employment goes on. Both plans get the digest and the counts of what they
- * then hold. Answers the new run; null where the plan has no such change.
+ * Moves changes of these kinds from a held plan to a new planned run, in the transaction that holds the rest. With `withoutValues`, only
+ * facts about employment move for known people. Both plans get the digest and counts of their content. Returns the new run; null if the
+ * plan has no such change.
  */
 export async function storePassedPart(
   tx: Db,
   { runId, kinds, withoutValues, removes, now }: PassedPartInput,
 ): Promise<string | null> {
-  const { rows: found } = await sql`
+  const { rows: matches } = await sql`
     select 1 from changes where run_id = ${runId} and kind = any(${kinds}) limit 1`.execute(tx)
-  if (found.length === 0) return null
+  if (matches.length === 0) return null
   const id = randomUUID()
-  // It speaks of its own people alone, and settles nothing of the source.
+  // It concerns only its own people, and decides nothing about the source.
   await sql`
     insert into runs (id, connection, feed, trigger, options, state, mode, as_of, rows, records, warnings, verification, guards,
       configuration, requested_by, held_part_run_id, created_at, started_at)
@@ -80,7 +80,7 @@ type PartInput = {
   readonly removes: boolean
 }
 
-/** Parts people of whom more is said than that they leave, come back, or left on another day. The rest of it stays where it is. */
+/** Splits people with further changes besides a departure, a return or a corrected date. The other changes stay in the held plan. */
 async function partPeople(tx: Db, { from, to, kinds, removes }: PartInput): Promise<void> {
   for (let after = ''; ; ) {
     const { rows } = await sql<PartedRow>`
@@ -94,7 +94,7 @@ async function partPeople(tx: Db, { from, to, kinds, removes }: PartInput): Prom
       left join plan_entries entry on entry.run_id = changes.run_id and entry.identity_id = changes.identity_id
       where changes.run_id = ${from} and changes.kind = any(${kinds}) and changes.kind <> 'join'
         and changes.identity_id > ${after}
-        and exists (select 1 from jsonb_object_keys(changes.fields) told (field) where told.field <> 'separatedAt')
+        and exists (select 1 from jsonb_object_keys(changes.fields) fields (name) where fields.name <> 'separatedAt')
       order by changes.identity_id limit ${peopleAtOnce}`.execute(tx)
     const last = rows.at(-1)
     if (last === undefined) return
@@ -144,7 +144,7 @@ type PartedRuns = {
   readonly kinds: readonly ChangeKind[]
 }
 
-/** Notes with both runs what they hold now. */
+/** Records the content of both runs. */
 async function recordParts(tx: Db, { runId, id, kinds }: PartedRuns): Promise<void> {
   const held = await tx
     .selectFrom('runs')
@@ -161,7 +161,7 @@ async function recordParts(tx: Db, { runId, id, kinds }: PartedRuns): Promise<vo
         return [name, moved.some((counted) => counted === name) === keep ? 0 : count]
       }),
     )
-    // Joiners who have left are counted among the leavers, and go where the joiners go.
+    // Joiners who have already left count as leavers, and move with the joiners.
     const [departures, joined] = [moved.includes('leavers') !== keep, moved.includes('joiners') !== keep]
     const left = joined ? leftJoiners : 0
     return { ...counts, leftJoiners: left, leavers: left + (departures ? before.leavers - leftJoiners : 0) }
@@ -175,7 +175,7 @@ async function recordParts(tx: Db, { runId, id, kinds }: PartedRuns): Promise<vo
 }
 
 async function kindCounts(tx: Db, runId: string): Promise<Pick<PlanCounts, ChangeKind>> {
-  // People who are sent again without a difference are no change.
+  // People who are sent again without a difference are not counted.
   const { rows } = await sql<{ kind: ChangeKind; people: number }>`
     select kind, count(*)::int as people from changes where run_id = ${runId} and (fields is null or fields <> '{}') group by kind`.execute(
     tx,

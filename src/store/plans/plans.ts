@@ -31,12 +31,13 @@ import { type BatchLimits, type BatchNumbers, createDeliveries, type DeliveredBy
 import { entriesOfPlan } from './entries.ts'
 import { dropIndex } from './export-index.ts'
 
+/** A change of a plan with its row. */
 export type StagedChange = { readonly change: Change; readonly origin: Origin | null }
 
-/** Rejects beyond this number are counted and not kept one by one, but for the first of each event. */
+/** Maximum number of rejects that are stored one by one, besides the first of each event. The others are counted. */
 export const rejectsKept = 10_000
 
-/** Removes whatever an earlier attempt at this run left behind. */
+/** Removes what an earlier attempt of this run stored. */
 export async function clearPlan(db: Db, runId: string): Promise<void> {
   for (const table of ['changes', 'plan_entries', 'rejects', 'waiting_rows'] as const) {
     await db.deleteFrom(table).where('run_id', '=', runId).execute()
@@ -44,8 +45,8 @@ export async function clearPlan(db: Db, runId: string): Promise<void> {
 }
 
 /**
- * Adds people to the plan of a run that is being read. It fails as `isStagedTwice` says if one of them is in the plan already; with `again`
- * they are left out, and stay as they are. `numbers`: gives the batches; without them the changes get theirs when the plan is accepted.
+ * Adds people to the plan of a run. Fails as `isStagedTwice` says if one is already in the plan; with `again` those people are skipped.
+ * `numbers` assigns batches; without it the changes get them when the plan is accepted.
  */
 export async function stagePeople(
   db: Db,
@@ -67,7 +68,7 @@ export async function stagePeople(
   }
 }
 
-/** Whether staging has failed because somebody is in the plan already. */
+/** Whether staging failed because a person is already in the plan. */
 export function isStagedTwice(error: unknown): boolean {
   return errorCode(error) === uniqueViolation
 }
@@ -95,11 +96,11 @@ async function notYetStaged(db: Db, { runId, table, people }: StagedTable): Prom
   })
 }
 
-/** A planned person with the records as text. A record that is planned as it is sent is written out once. */
+/** A planned person with the records as text. Equal records are serialized once. */
 type WrittenPerson = PlannedPerson & {
   readonly desired: string | null
   readonly record: string | null
-  /** The change is all that has to be written. */
+  /** Only the change has to be stored. */
   readonly isEntry: boolean
 }
 
@@ -149,7 +150,7 @@ const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns
   },
 }
 
-/** A joiner's fields follow from the record, which is read back with them. */
+/** The fields of a joiner follow from the record. */
 function fieldsOf(change: Change | null): string | null {
   return change === null || change.kind === 'retract' || isJoinedByRecord(change) ? null : json(change.fields)
 }
@@ -162,7 +163,7 @@ function json(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value)
 }
 
-/** When the day begins for which a leaving date waits, or until which a leaving is held back. It is not midnight everywhere: where the clock goes forward then, it is later. */
+/** The start of the day that a leaving date or a held departure waits for. Where the clock is set forward at midnight, it is later. */
 function dueAt({ deferredTo, deferredZone, heldDeparture }: DesiredState): string | null {
   if (heldDeparture !== null) return startOf(heldDeparture.until, heldDeparture.timeZone)
   if (deferredTo === null || deferredZone === null) return null
@@ -173,7 +174,7 @@ function startOf(day: string, timeZone: string): string {
   return Temporal.PlainDate.from(day).toZonedDateTime(timeZone).toInstant().toString()
 }
 
-/** Takes people out of the plan again: a later row of the source contradicts or replaces what was staged about them. */
+/** Removes people from a plan, because a later row of the source contradicts or replaces what was staged. */
 export async function unstagePeople(db: Db, runId: string, identityIds: readonly string[]): Promise<void> {
   if (identityIds.length === 0) return
   for (const table of ['changes', 'plan_entries'] as const) {
@@ -185,7 +186,7 @@ export async function unstagePeople(db: Db, runId: string, identityIds: readonly
   }
 }
 
-/** The digest of a plan as it is staged. */
+/** The digest of a staged plan. */
 export async function stagedDigest(db: Db, runId: string, pageSize = 50_000): Promise<string> {
   const hasher = planHasher()
   for (let after = ''; ; ) {
@@ -204,7 +205,7 @@ export async function stagedDigest(db: Db, runId: string, pageSize = 50_000): Pr
   }
 }
 
-/** The same from the changes themselves, for a plan that an older version has staged. */
+/** The same from the changes, for a plan without stored digests. */
 async function digestOfChanges(db: Db, runId: string): Promise<string> {
   const hasher = planHasher()
   for await (const page of stagedChanges(db, runId)) for (const { change } of page) hasher.add(change)
@@ -239,6 +240,7 @@ type ChangeRow = {
   reason: string | null
 }
 
+/** Maps a row of `changes` to a change. */
 export function toChange(row: ChangeRow): Change {
   if (row.kind === 'retract') {
     return { kind: 'retract', identityId: row.identity_id, reason: row.reason ?? '', carried: row.carried }
@@ -253,45 +255,46 @@ export function toChange(row: ChangeRow): Change {
   } as Change
 }
 
+/** A plan besides its changes and entries. */
 export type PlanSummary = {
   readonly mode: 'snapshot' | 'delta'
-  /** null: there was nothing new to read. */
+  /** Null: there was nothing new to read. */
   readonly source: RunSource | null
   readonly asOf: string
   readonly rows: number
   readonly records: number
   readonly counts: PlanCounts
   readonly guards: readonly Verdict[]
-  /** What the limits of people counted. */
+  /** The counts of people for the limits. */
   readonly people: PeopleCounts
-  /** How many people were known before it. */
+  /** The number of people before the plan. */
   readonly known: RosterCounts
-  /** Keys that are gone and keys that are new which look like one person each. */
+  /** Missing and new keys that may be one person each. */
   readonly pairs: readonly KeyChangeCandidate[]
   readonly digest: string
-  /** What the plan was made by, as digests: the connection's configuration, and that with all else that people have said. */
+  /** Digests of the connection's configuration, and of that with all decisions of operators. */
   readonly configuration: string
   readonly basis: string
-  /** The mapped fields that the source holds; null where its header cannot be mapped. */
+  /** The mapped fields of the source; null if its header cannot be mapped. */
   readonly fields: readonly string[] | null
   /** The columns of the source; left out where it was not read as a whole, or its header cannot be mapped. */
   readonly header?: SourceHeader
-  /** The keys that the source named last of people who have not left, in their order. */
+  /** The keys at the end of the source of people who have not left, in order. */
   readonly endKeys: readonly string[]
   readonly warnings: readonly string[]
   readonly verification: Verification | null
   readonly rejects: readonly Reject[]
-  /** What is wrong with the source as a whole; null where nothing of it was read. */
+  /** The faults of the whole source; null if nothing was read. */
   readonly standing: readonly KnownFault[] | null
-  /** What it makes of the rows that wait for their day; null or left out: nothing. */
+  /** Changes of waiting rows; null or undefined: none. */
   readonly waiting?: PlannedWaiting | null
-  /** Of a plan of events: those of which something has no effect. */
+  /** In a plan of events: those without effect. */
   readonly overtaken?: readonly OvertakenEvent[]
 }
 
 /**
- * Completes a plan. Every older held plan of the same feed is void; of events only those that were planned again, and of runs of one
- * person, or that revert a run or separate people, only those of the same one, since the others are about other people. False: another attempt has taken over.
+ * Completes a plan. It supersedes held plans of the same feed: of events, only those that were planned again; of a person, a revert or a
+ * separation, only those about the same subject. False: another attempt has taken over.
  */
 export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, now: Date): Promise<boolean> {
   const { id, connection, feed, options } = claim.run
@@ -362,20 +365,20 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
     })
     if (feed === 'webhook') await passOnEvents(tx, { from: held.id, to: id })
   }
-  // The plan rests on the events of that run, which a person has dropped meanwhile.
+  // The plan needs the events of that run, which was decided meanwhile.
   if (feed === 'webhook' && again !== undefined && !options.held && replaced.length === 0)
     throw new Failure('conflict', `run ${again}, whose plan was to be made again, was decided meanwhile`)
   return true
 }
 
-/** What remains of a plan that will never be carried out: its changes, as a record of what was refused. */
+/** Drops a plan that will not be delivered. Its changes stay as a record. */
 export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> {
   await dropIndex(tx, runId)
   await dropFaults(tx, runId)
   await recordCandidates(tx, runId, [])
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await tx.deleteFrom('waiting_rows').where('run_id', '=', runId).execute()
-  // The batches first: one that ends just now has its answer by then, or finds itself cancelled.
+  // Batches first: one that ends now has its answer by then, or finds itself cancelled.
   const cancelled = await tx
     .updateTable('deliveries')
     .set({ state: 'cancelled' })
@@ -383,7 +386,7 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
     .where('state', '=', 'due')
     .returning(['batch', 'attempts'])
     .execute()
-  // What was tried and never answered, or is under way right now, may have reached the platform.
+  // Batches that were attempted without an answer may have reached the platform.
   for (const { batch, attempts } of cancelled) if (attempts > 0) await markUncertain(tx, { runId, batch, now })
   await sql`
     update changes set state = 'dropped'
@@ -402,16 +405,16 @@ type CommitInput = RunOfConnection & {
 }
 
 /**
- * Makes the plan the connection's truth: `desired` becomes what the plan says and its changes become due in batches. Held plans that
- * rest on what was true before are marked, so that an approval sends nothing stale. Belongs into the transaction that moves the run
- * to `delivering`. Answers how many batches are due; with none there is nothing to deliver.
+ * Accepts a plan: its entries become the roster, and its changes become due in batches. Held plans that are affected are marked, so that
+ * an approval sends nothing outdated. Call it in the transaction that moves the run to `delivering`. Returns the number of batches; 0:
+ * nothing to deliver.
  */
 export async function commitPlan(
   tx: Db,
   { runId, connection, limits, speaksOfAbsent, by = 'people', now }: CommitInput,
 ): Promise<number> {
   await changeRoster(tx, connection)
-  // To look for each person first costs half as much as to write them.
+  // Checking each person for a conflict costs half as much as writing them.
   const isFirst = !(await hasRosterEntries(tx, connection))
   await markOutdatedPlans(tx, { runId, connection })
   await storeAcknowledged(tx, { runId, connection, isFirst })
@@ -433,10 +436,7 @@ export async function commitPlan(
   return await createDeliveries(tx, { runId, limits, by, now })
 }
 
-/**
- * Keeps what the next plan is compared with. An older export than the newest accepted one says nothing of how that ended and how large
- * it was.
- */
+/** Stores what the next plan is compared with. An export that is older than the newest accepted one does not change it. */
 async function acceptSource(
   tx: Db,
   { runId, speaksOfAbsent }: { runId: string; speaksOfAbsent: boolean },
@@ -462,8 +462,8 @@ type RunAt = RunOfConnection & {
 }
 
 /**
- * Withholds the people whom a plan takes back. Since the plan was made, somebody else may have retracted a person, or may have taken back the
- * retraction that an earlier run has left undone: then there is nothing to delete.
+ * Retracts the people of a plan. Since it was made, another run may have retracted a person, or an operator may have withdrawn the
+ * retraction: then nothing is deleted.
  */
 async function acceptRetractions(tx: Db, { runId, connection, now }: RunAt): Promise<void> {
   await sql`
@@ -480,7 +480,7 @@ async function acceptRetractions(tx: Db, { runId, connection, now }: RunAt): Pro
 
 const nothing = sql``
 
-/** In SQL, what a plan makes of whoever is known. */
+/** In SQL, how a plan updates known people. */
 const whereKnown = sql`
   on conflict (connection, identity_id) do update set
     desired = excluded.desired, inferred = excluded.inferred, deferred_to = excluded.deferred_to, cleared_date = excluded.cleared_date,
@@ -491,11 +491,9 @@ const whereKnown = sql`
       else roster.forgotten_at end`
 
 /**
- * Marks every held plan that speaks of the same people as this one: its differences start from what was true before, and times alone
- * cannot tell which of its facts still count. An export speaks of everybody, so an accepted one moves every held plan. The held plan
- * of an export is also moved where older facts are accepted about people that it does no more than list. What the roster itself has
- * known, a leaving date whose day has come, is no such fact. What went on of the held plan itself is none either. A retraction that a person
- * asked for rests on nothing but that word.
+ * Marks held plans as outdated whose differences start from other facts than before. An accepted export affects every held plan; other
+ * plans affect those with the same people, and a held plan of an export also if they bring older facts about people that it only lists. A
+ * leaving date whose day has come, and the passed part of the held plan itself, do not count. Held retractions are never outdated.
  */
 async function markOutdatedPlans(tx: Db, { runId, connection }: RunOfConnection): Promise<void> {
   await sql`
@@ -518,8 +516,8 @@ async function markOutdatedPlans(tx: Db, { runId, connection }: RunOfConnection)
             and (entry.desired ->> 'separatedAt', entry.deferred_to)
               is distinct from (roster.desired ->> 'separatedAt', roster.deferred_to)
           or exists (
-            select 1 from jsonb_each_text(entry.field_times) told
-            where told.value::timestamptz < held.as_of and entry.desired -> told.key is distinct from roster.desired -> told.key))
+            select 1 from jsonb_each_text(entry.field_times) stated
+            where stated.value::timestamptz < held.as_of and entry.desired -> stated.key is distinct from roster.desired -> stated.key))
       ) overtaken
       where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
         and held.passed_part_run_id is distinct from ours.id
@@ -530,13 +528,12 @@ async function markOutdatedPlans(tx: Db, { runId, connection }: RunOfConnection)
     from overtaken where overtaken.id = runs.id`.execute(tx)
 }
 
-/** A table is counted again where a plan brings at least this share of its rows. */
+/** Statistics are refreshed if a plan brings at least this share of the rows of a table. */
 const changedShare = 0.1
 
 /**
- * Has the database count what a plan put into its tables, where that is much of them: until it knows, it reads all of them to find the
- * people of one batch. A table that is being counted just now for another run is passed over: nobody gains by waiting for a second count.
- * Each table is counted by itself, so that other work can go between: `yieldToShortWork` is awaited before each of them.
+ * Refreshes statistics of tables to which a plan added much: without them, finding the people of one batch reads the whole table. A table
+ * that is being analyzed for another run is skipped. `yieldToShortWork` is awaited before each table.
  */
 export async function refreshStatistics(db: Db, runId: string, yieldToShortWork?: () => Promise<void>): Promise<void> {
   const { rows } = await sql<{ name: string }>`
@@ -555,8 +552,8 @@ type AcknowledgedInput = RunOfConnection & {
 }
 
 /**
- * Keeps what the platform has of everybody with a change to send, before `desired` moves on. People who need no change any more have
- * what is desired. Withheld people are sent nothing, so that what the platform has of them stays known.
+ * Stores the acknowledged record of everybody with a change to send, before `desired` changes, and removes it for people without a
+ * change. Retracted people keep theirs.
  */
 async function storeAcknowledged(tx: Db, { runId, connection, isFirst }: AcknowledgedInput): Promise<void> {
   const toSend = sql`exists (

@@ -3,16 +3,16 @@ import type { FieldChange } from '../../identity/change.ts'
 import type { FieldName } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 
-/** What a plan does to one field, joiners left out. */
+/** What a plan does to one field, without joiners. */
 type FieldSummary = {
   readonly field: FieldName
   readonly people: number
-  /** How many of them lose their value, and how many get their first. */
+  /** How many lose their value, and how many get their first. */
   readonly blanked: number
   readonly filled: number
-  /** By how many days dates move, and from which domain addresses move to which: the commonest ways. */
+  /** The most frequent moves of dates, in days, and of e-mail addresses, by domain. */
   readonly ways: readonly { readonly way: string; readonly people: number }[]
-  /** The commonest replacements of one value by another. */
+  /** The most frequent replacements of one value by another. */
   readonly values: readonly (FieldChange & { readonly people: number })[]
   /** The first people by key. */
   readonly examples: readonly string[]
@@ -25,10 +25,11 @@ type ManagerSummary = {
   readonly examples: readonly string[]
 }
 
+/** What a plan does, by field and by manager. */
 export type RunSummary = {
   readonly fields: readonly FieldSummary[]
   readonly managers: readonly ManagerSummary[]
-  /** How many managers have leavers; the first of them are listed. */
+  /** Number of managers with leavers; the first of them are listed. */
   readonly managersCount: number
 }
 
@@ -36,42 +37,42 @@ const shownWays = 3
 const shownExamples = 3
 const shownManagers = 10
 
-/** What the plan of a run does, by field and by manager. The database counts, so that the size of a plan costs no memory here. */
+/** Summarizes a plan by field and by manager. The database counts, so the size of a plan costs no memory here. */
 export async function summarizePlan(db: Db, runId: string): Promise<RunSummary> {
   const fields = await sql<Omit<FieldSummary, 'ways' | 'values'>>`
-    select told.key as field, count(*)::int as people,
-      (count(*) filter (where told.value ->> 'to' is null))::int as blanked,
-      (count(*) filter (where told.value ->> 'from' is null))::int as filled,
+    select changed.key as field, count(*)::int as people,
+      (count(*) filter (where changed.value ->> 'to' is null))::int as blanked,
+      (count(*) filter (where changed.value ->> 'from' is null))::int as filled,
       (array_agg(identity_id order by identity_id))[1:${shownExamples}::int] as examples
-    from changes, jsonb_each(fields) told
-    where run_id = ${runId} and kind <> 'join' group by told.key order by people desc, field`.execute(db)
+    from changes, jsonb_each(fields) changed
+    where run_id = ${runId} and kind <> 'join' group by changed.key order by people desc, field`.execute(db)
   const ways = await sql<{ field: FieldName; way: string; people: number }>`
-    with told as (
-      select told.key as field, told.value ->> 'from' as before, told.value ->> 'to' as after
-      from changes, jsonb_each(fields) told where run_id = ${runId} and kind <> 'join'
+    with changed as (
+      select changed.key as field, changed.value ->> 'from' as before, changed.value ->> 'to' as after
+      from changes, jsonb_each(fields) changed where run_id = ${runId} and kind <> 'join'
     ), moved as (
       select field, case when field in ('startedAt', 'separatedAt')
           then (case when after > before then '+' else '' end) || (left(after, 10)::date - left(before, 10)::date) || ' days'
           else 'from ' || substring(before from '@[^@]*$') || ' to ' || substring(after from '@[^@]*$') end as way
-      from told
+      from changed
       where before is not null and after is not null and (field in ('startedAt', 'separatedAt')
         or field in ('email', 'secondaryEmail') and before like '%@%' and after like '%@%'
           and substring(before from '@[^@]*$') <> substring(after from '@[^@]*$'))
     ), ranked as (
-      select field, way, count(*)::int as people, row_number() over (partition by field order by count(*) desc, way) as place
+      select field, way, count(*)::int as people, row_number() over (partition by field order by count(*) desc, way) as rank
       from moved group by field, way
     )
-    select field, way, people from ranked where place <= ${shownWays} order by field, place`.execute(db)
+    select field, way, people from ranked where rank <= ${shownWays} order by field, rank`.execute(db)
   const values = await sql<FieldChange & { field: FieldName; people: number }>`
-    with told as (
-      select told.key as field, told.value -> 'from' as before, told.value -> 'to' as after
-      from changes, jsonb_each(fields) told where run_id = ${runId} and kind <> 'join'
+    with changed as (
+      select changed.key as field, changed.value -> 'from' as before, changed.value -> 'to' as after
+      from changes, jsonb_each(fields) changed where run_id = ${runId} and kind <> 'join'
     ), ranked as (
       select field, before, after, count(*)::int as people,
-        row_number() over (partition by field order by count(*) desc, before, after) as place
-      from told group by field, before, after
+        row_number() over (partition by field order by count(*) desc, before, after) as rank
+      from changed group by field, before, after
     )
-    select field, before as "from", after as "to", people from ranked where place <= ${shownWays} order by field, place`.execute(
+    select field, before as "from", after as "to", people from ranked where rank <= ${shownWays} order by field, rank`.execute(
     db,
   )
   const managers = await sql<ManagerSummary & { all: number }>`

@@ -11,6 +11,7 @@ export type BlockedPersonCursor = Pick<BlockedPerson, 'connection' | 'identityId
   readonly fingerprint: string
 }
 
+/** The counts of a connection without blocked people. */
 export const noBlockedPeople: BlockedPeopleCounts = { people: 0, leavers: 0, rows: 0 }
 
 /**

@@ -6,10 +6,10 @@ import type { RunOfConnection } from '../keys.ts'
 import type { Db } from '../schema.ts'
 import { countBlockedPeople, noBlockedPeople } from './blocked-people.ts'
 
-/** So many rejects are written with one statement. */
+/** Maximum number of faults per statement. */
 const written = 5000
 
-/** What was accepted before, so that the guards do not judge it again. Values are known whatever feed they come by. */
+/** What was accepted before, so that guards do not judge it again. Accepted values apply to every feed. */
 export async function knownFaults(
   db: Db,
   { connection, feed }: { connection: string; feed: string },
@@ -36,12 +36,11 @@ type FaultComparison = RunOfConnection & {
 }
 
 /**
- * Whether a run found a fault that neither the `approved` run nor any accepted export had, or had less often. True also where there are
- * more faults than are kept one by one, so that it cannot be known.
+ * Whether a run found a fault, or more of it, than the `approved` run and every accepted export. Also true if not all faults were stored.
  */
 export async function hasNewFaults(db: Db, { connection, runId, approved, kept }: FaultComparison): Promise<boolean> {
   const { rows } = await sql<{ is_new: boolean }>`
-    with found as (
+    with current as (
       select fingerprint, count(*) as times from rejects
       where run_id = ${runId} and not exists (
         select 1 from unlisted_values known
@@ -50,23 +49,23 @@ export async function hasNewFaults(db: Db, { connection, runId, approved, kept }
       group by fingerprint
     ), seen as (select fingerprint, count(*) as times from rejects where run_id = ${approved} group by fingerprint)
     select (select count(*) from rejects where run_id = ${runId}) >= ${kept} or exists (
-      select 1 from found left join seen using (fingerprint)
-        left join known_faults accepted on accepted.connection = ${connection} and accepted.fingerprint = found.fingerprint
-      where found.times > greatest(seen.times, accepted.accepted_times, 0)) as is_new`.execute(db)
+      select 1 from current left join seen using (fingerprint)
+        left join known_faults accepted on accepted.connection = ${connection} and accepted.fingerprint = current.fingerprint
+      where current.times > greatest(seen.times, accepted.accepted_times, 0)) as is_new`.execute(db)
   return rows[0]?.is_new ?? true
 }
 
-type Noted = {
+type RecordedFaults = {
   readonly runId: string
   readonly connection: string
-  /** The name of what was read. */
+  /** The name of the source. */
   readonly source: string | null
   readonly rejects: readonly KnownFault[]
   readonly now: Date
 }
 
-/** Notes what an export holds that cannot be read, whether or not its plan will be accepted. What an older plan alone held is forgotten. */
-export async function recordFaults(tx: Db, { runId, connection, source, rejects, now }: Noted): Promise<void> {
+/** Records the faults of an export, whether or not its plan will be accepted. Faults that only an older plan had are removed. */
+export async function recordFaults(tx: Db, { runId, connection, source, rejects, now }: RecordedFaults): Promise<void> {
   for (let start = 0; start < rejects.length; start += written) {
     await sql`
       insert into known_faults (connection, fingerprint, identity_id, line, column_name, field, reason, source, cell_only, may_leave,
@@ -89,7 +88,7 @@ export async function recordFaults(tx: Db, { runId, connection, source, rejects,
   await recordBlockedPeople(tx, { runId, connection, now })
 }
 
-/** Forgets what stood in a plan alone that will never be carried out. */
+/** Removes the faults that only a dropped plan had. */
 export async function dropFaults(tx: Db, runId: string): Promise<void> {
   await tx.deleteFrom('known_faults').where('run_id', '=', runId).where('accepted_times', '=', 0).execute()
 }
@@ -100,10 +99,9 @@ type AcceptedFaults = RunOfConnection & {
 }
 
 /**
- * Makes known what is wrong with an accepted plan. A snapshot says what is wrong with everybody, so that all else has passed. A delta,
- * or a snapshot older than the last accepted one, says so of its own people: what is wrong with a field passes where it tells that
- * field, and evidence that a person has left, or a contradiction about that, where it says whether they are employed. Belongs before the
- * plan's people become the roster. `entries`: in SQL, what the plan would make of the roster.
+ * Accepts the faults of a plan. A snapshot covers everybody, so all other faults have passed. A delta, or a snapshot older than the
+ * newest accepted one, covers its own people: a fault of a field passes if the plan states that field, and a fault about employment if it
+ * states employment. Call it before the people of the plan become the roster. `entries`: in SQL, the roster entries of the plan.
  */
 export async function acceptFaults(tx: Db, { runId, connection, entries, now }: AcceptedFaults): Promise<void> {
   const run = await tx
@@ -118,7 +116,7 @@ export async function acceptFaults(tx: Db, { runId, connection, entries, now }: 
     ])
     .where('runs.id', '=', runId)
     .executeTakeFirst()
-  // What a person approved for one person is not known of the next export.
+  // What was approved for one person does not apply to the next export.
   if (run?.feed === 'person') return
   // Set where the plan was made, if it says what is wrong with its source.
   if (run?.blocked_people) {
@@ -141,7 +139,7 @@ export async function acceptFaults(tx: Db, { runId, connection, entries, now }: 
     select ${connection}, unlisted ->> 'field', unlisted ->> 'value', ${now}
     from (
       select unlisted from rejects where run_id = ${runId}
-      union select unlisted from known_faults where connection = ${connection} and run_id = ${runId}) found
+      union select unlisted from known_faults where connection = ${connection} and run_id = ${runId}) unlisted_ones
     where unlisted is not null
     on conflict do nothing`.execute(tx)
 }

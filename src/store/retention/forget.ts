@@ -8,21 +8,21 @@ import { lockActiveRun } from '../runs/claims.ts'
 import type { Db } from '../schema.ts'
 import { removedReason, withoutValues } from './retain.ts'
 
-/** A person of a connection whose values are to be removed, and the person who wants that. */
+/** The person whose values are removed, and who requested it. */
 type Forgetting = {
   readonly connection: string
   readonly identityId: string
   readonly reason: string
   readonly by: string
-  /** The day (`YYYY-MM-DD`) on which this happens. */
+  /** The current day (`YYYY-MM-DD`). */
   readonly today: string
   readonly now: Date
 }
 
 /**
- * Removes what the store knows of a person who has left, or was retracted, and of whom nothing is left to be delivered. The key and the
- * date of leaving stay: without them the next export that names the person would make a joiner of them. Answers of how many changes the
- * values were removed. The platform is not asked for anything.
+ * Removes the values of a person who has left or was retracted and has nothing left to deliver. The key and the leaving date stay:
+ * without them the next export would make the person a joiner. Returns the number of changes whose values were removed. Sends nothing to
+ * the platform.
  */
 export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<number> {
   const { connection, identityId, reason, by, now } = forgetting
@@ -95,8 +95,8 @@ async function refuseUnlessGone(tx: Db, { connection, identityId, today }: Forge
     if (entry.confirmed === null) return
     throw new Failure('conflict', `the platform has not confirmed yet that person ${identityId} was deleted`)
   }
-  const left = entry.desired?.separatedAt ?? null
-  if (left === null || left.slice(0, today.length) > today)
+  const leavingDate = entry.desired?.separatedAt ?? null
+  if (leavingDate === null || leavingDate.slice(0, today.length) > today)
     throw new Failure('conflict', `person ${identityId} is employed: only people who have left can be forgotten`)
   if (entry.confirmed !== entry.desired)
     throw new Failure('conflict', `the platform has not acknowledged yet that person ${identityId} has left`)
@@ -110,15 +110,15 @@ async function removeQuotes(tx: Db, { connection, identityId }: Forgetting): Pro
     where rejects.identity_id = ${identityId} and runs.id = rejects.run_id and runs.connection = ${connection}`.execute(
     tx,
   )
-  // The fault itself stays known, so that the next export with it is no new one for the guards.
+  // The fault stays known, so that the guards do not see it as new in the next export.
   await sql`
     update known_faults set reason = ${removedReason}
     where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
 }
 
 /**
- * Removes the bodies of rejected events that are about nobody else. Of the others the body stays, since it could not be tried again
- * without it, and its reason is the first one of another person.
+ * Removes the bodies of rejected events about this person only. An event with other people keeps its body, which a retry needs, and its
+ * reason becomes the first one about another person.
  */
 async function removeBodies(
   tx: Db,
@@ -129,7 +129,7 @@ async function removeBodies(
     with own as (
       select event from rejects where identity_id = ${identityId}
       union select origin ->> 'event' from changes where identity_id = ${identityId}
-    ), told as (
+    ), others as (
       select inbox.id, (
           select concat_ws(': ', 'item ' || line, column_name, reason) from rejects
           where event = inbox.id::text and ${ofOthers} order by seq limit 1) as reason,
@@ -139,8 +139,8 @@ async function removeBodies(
       from inbox join own on own.event = inbox.id::text
       where connection = ${connection} and state = 'rejected'
     )
-    update inbox set body = case when told.reason is not null or "isChange" then body end,
-      reason = case when told.reason is not null or "isChange" then coalesce(told.reason, ${removedReason})
+    update inbox set body = case when others.reason is not null or "isChange" then body end,
+      reason = case when others.reason is not null or "isChange" then coalesce(others.reason, ${removedReason})
         else 'its body was removed with the person' end
-    from told where inbox.id = told.id`.execute(tx)
+    from others where inbox.id = others.id`.execute(tx)
 }

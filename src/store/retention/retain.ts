@@ -5,38 +5,36 @@ import { endStates } from '../runs/runs.ts'
 import { purposeOf } from '../runs/slots.ts'
 import type { Db } from '../schema.ts'
 
+/** How many days values and history are kept after a run has ended. */
 export type Retention = { readonly valuesDays: number; readonly historyDays: number }
 
-/** What one turn has removed. */
+/** What one call removed. */
 type Removed = {
-  /** Runs whose values are gone now. */
+  /** Runs that lost their values. */
   readonly runs: number
   /** Changes and rejected rows that lost their values. */
   readonly values: number
-  /** Events whose body is gone now. */
+  /** Events that lost their body. */
   readonly events: number
-  /** Runs that were removed with all that they held. */
+  /** Runs that were removed completely. */
   readonly history: number
 }
 
 const dayMs = 24 * 60 * 60_000
-/** So many rows are changed in one transaction. */
-const atOnce = 2000
-/** So many transactions make one turn; the next one goes on. */
+/** Maximum number of rows per transaction. */
+const rowsAtOnce = 2000
+/** Maximum number of transactions per call; the next call continues. */
 const portionsATurn = 200
-/** So many runs of long ago are removed in one turn. */
+/** Maximum number of old runs that are removed per call. */
 const runsATurn = 20
-/** So many runs of a connection stay, however old they are: what is usual is known from them. */
+/** Minimum number of runs of a connection that stay, because they define what is usual. */
 const runsThatStay = 100
 
 type RetentionInput = Retention & {
   readonly portions?: number
 }
 
-/**
- * Removes what has been kept for as long as is allowed, in small portions, so that no run waits for it. What a portion leaves is found by
- * the next one, also after a crash.
- */
+/** Removes what has reached the end of its retention, in small portions, so that no run waits for it. Can be repeated after a crash. */
 export async function retain(
   db: Db,
   { valuesDays, historyDays, portions = portionsATurn }: RetentionInput,
@@ -66,7 +64,7 @@ export async function retain(
   return { runs, values, events, history }
 }
 
-/** What was removed last: of which run, up to which key. */
+/** The last removed portion: its run and its last key. */
 type Portion = { readonly runId: string; readonly to: string; readonly rows: number; readonly isDone: boolean }
 
 type RemovalInput = {
@@ -75,7 +73,7 @@ type RemovalInput = {
   readonly now: Date
 }
 
-/** One portion of the values of the run that ended first; null if there is none left. It begins where the last one ended. */
+/** Removes one portion of values of the run that ended first, after the last portion; null if there is none. */
 async function removeValues(db: Db, { before, done, now }: RemovalInput): Promise<Portion | null> {
   const run = await db
     .selectFrom('runs')
@@ -110,16 +108,16 @@ const ofJoiner = sql`(
       from json_each(case json_typeof(changes.record) when 'object' then changes.record end) as record(field, stated)
       where changes.kind = 'join' and field <> 'identityId' and json_typeof(stated) <> 'null')`
 
-/** Sets the columns of a change without its values. The date of leaving stays. The message of an answer may quote values. */
+/** In SQL, the columns of a change without values. The leaving date stays. The message of an answer may quote values. */
 export const withoutValues = sql`record = null, digest = null, answer = changes.answer - 'message',
   fields = (
     select jsonb_object_agg(name, case name when 'separatedAt' then value else '{"from": null, "to": null, "gone": true}' end)
-    from jsonb_each(coalesce(changes.fields, ${ofJoiner})) as told(name, value))`
+    from jsonb_each(coalesce(changes.fields, ${ofJoiner})) as stored(name, value))`
 
-/** Takes the place of a reason that may quote a cell. */
+/** Replaces a reason that may quote a cell. */
 export const removedReason = 'its reason was removed with the values'
 
-/** In SQL, whether a reject still has what it quotes, and the columns of one that no longer has. */
+/** In SQL, whether a reject still quotes a cell, and its columns without the quote. */
 const quotesCell = sql<boolean>`(rejects.reason <> ${removedReason})`
 const withoutCell = sql`reason = ${removedReason}, fingerprint = '', unlisted = null`
 
@@ -128,10 +126,10 @@ async function stripChanges(
   { runId, after }: { runId: string; after: string },
 ): Promise<{ readonly rows: number; readonly to: string }> {
   const withValues = sql`run_id = ${runId} and identity_id > ${after} and (record is not null or answer ? 'message'
-        or exists (select 1 from jsonb_each(fields) as told(name, value) where name <> 'separatedAt' and not value ? 'gone'))`
+        or exists (select 1 from jsonb_each(fields) as stored(name, value) where name <> 'separatedAt' and not value ? 'gone'))`
   const { rows } = await sql<{ rows: number; to: string | null }>`
     with portion as materialized (
-      select identity_id from changes where ${withValues} order by identity_id limit ${atOnce}
+      select identity_id from changes where ${withValues} order by identity_id limit ${rowsAtOnce}
     ), stripped as (
       update changes set ${withoutValues}
       where ${withValues} and identity_id <= (select max(identity_id) from portion)
@@ -142,8 +140,8 @@ async function stripChanges(
 }
 
 /**
- * Removes a portion of the rejects of a run. Those of events that are still rejected only lose their values: the alert about people who
- * may have left needs the key until somebody retries or dismisses the event.
+ * Removes a portion of the rejects of a run. Those of rejected events lose only their values: the alert about possible leavers needs the
+ * key until the event is retried or dismissed.
  */
 async function removeRejects(tx: Db, runId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`
@@ -151,7 +149,7 @@ async function removeRejects(tx: Db, runId: string): Promise<number> {
       select rejects.seq, inbox.id is not null as stays from rejects
       left join inbox on inbox.id = rejects.event::bigint and inbox.run_id = rejects.run_id and inbox.state = 'rejected'
       where rejects.run_id = ${runId} and (inbox.id is null or ${quotesCell})
-      limit ${atOnce}
+      limit ${rowsAtOnce}
     ), stripped as (
       update rejects set ${withoutCell} where run_id = ${runId} and seq in (select seq from portion where stays)
     ), dropped as (
@@ -161,20 +159,20 @@ async function removeRejects(tx: Db, runId: string): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** Removes the bodies of events that could not be used, and their reasons, which may quote them. The event stays in its list. */
+/** Removes the bodies and reasons of rejected events. The events stay listed. */
 async function removeBodies(db: Db, { before, valuesDays }: { before: Date; valuesDays: number }): Promise<number> {
   const removed = await sql`
     update inbox set body = null, reason = ${`it could not be used, and its body was removed after ${pluralize(valuesDays, 'day')}`}
     where id in (
-      select id from inbox where state = 'rejected' and body is not null and greatest(received_at, retry_at) < ${before} limit ${atOnce})`.execute(
+      select id from inbox where state = 'rejected' and body is not null and greatest(received_at, retry_at) < ${before} limit ${rowsAtOnce})`.execute(
     db,
   )
   return Number(removed.numAffectedRows ?? 0n)
 }
 
 /**
- * Removes runs of long ago, unless something that still stands speaks of them, and what else is known of that time. Their changes go before them,
- * in portions; a run that is left without all of them goes with the next turn.
+ * Removes old runs that nothing refers to, and old sources and slots. The changes of a run are removed first, in portions; an interrupted
+ * run is removed by the next call.
  */
 async function removeHistory(db: Db, { before, portions }: { before: Date; portions: number }): Promise<number> {
   await forgetSources(db, before)
@@ -188,11 +186,11 @@ async function removeHistory(db: Db, { before, portions }: { before: Date; porti
   const { rows: past } = await sql<{ id: string }>`select id from runs old where ${isPast} limit ${runsATurn}`.execute(
     db,
   )
-  let left = portions
+  let remaining = portions
   let removed = 0
   for (const { id } of past) {
-    for (let after: string | null = ''; after !== null; left--) {
-      if (left <= 0) return removed
+    for (let after: string | null = ''; after !== null; remaining--) {
+      if (remaining <= 0) return removed
       after = await dropChanges(db, { runId: id, after })
     }
     const gone = await sql`delete from runs old where id = ${id} and ${isPast}`.execute(db)
@@ -202,8 +200,8 @@ async function removeHistory(db: Db, { before, portions }: { before: Date; porti
 }
 
 /**
- * Removes exports that were decided about and put away, once their source has been looked at and does not list them any more: what is
- * still there would be read once more. A look was made if it found another one.
+ * Removes old decided and archived sources that their source no longer lists: a listed one would be read again. A source was listed since
+ * if another of its exports was.
  */
 async function forgetSources(db: Db, before: Date): Promise<void> {
   const lastListed = (table: 'old' | 'newer') =>
@@ -215,7 +213,7 @@ async function forgetSources(db: Db, before: Date): Promise<void> {
   )
 }
 
-/** Removes slots that were taken long ago. The newest of each purpose stays: a schedule without any would pass its next one over. */
+/** Removes old slots. The newest of each purpose stays: without it, a schedule would skip its next slot. */
 async function forgetSlots(db: Db, before: Date): Promise<void> {
   await sql`
     delete from slots where taken_at < ${before} and exists (
@@ -223,11 +221,11 @@ async function forgetSlots(db: Db, before: Date): Promise<void> {
         and ${purposeOf(sql.ref('later.slot'))} = ${purposeOf(sql.ref('slots.slot'))})`.execute(db)
 }
 
-/** Removes one portion of the changes of a run. Answers where it ended; null: there is none left. */
+/** Removes one portion of the changes of a run. Returns its last key; null if there was none. */
 async function dropChanges(db: Db, { runId, after }: { runId: string; after: string }): Promise<string | null> {
   const { rows } = await sql<{ to: string | null }>`
     with portion as materialized (
-      select identity_id from changes where run_id = ${runId} and identity_id > ${after} order by identity_id limit ${atOnce}
+      select identity_id from changes where run_id = ${runId} and identity_id > ${after} order by identity_id limit ${rowsAtOnce}
     ), dropped as (
       delete from changes
       where run_id = ${runId} and identity_id > ${after} and identity_id <= (select max(identity_id) from portion)

@@ -1,6 +1,10 @@
-/** What a group of columns holds of people. `values`: personal values. `keys`: identityIds. `words`: what a person typed or a server said. */
+/**
+ * The content of a group of columns. `values`: personal values. `keys`: identityIds. `words`: texts that an operator typed or a server
+ * returned.
+ */
 export type Holds = 'values' | 'keys' | 'words' | 'none'
 
+/** A group of columns with one retention rule. */
 export type StoredData = {
   readonly holds: Holds
   readonly description: string
@@ -9,7 +13,7 @@ export type StoredData = {
   readonly columns: readonly string[]
 }
 
-/** Columns by their names, with blanks between them. */
+/** Splits names of columns at blanks. */
 function named(columns: string): readonly string[] {
   return columns.split(' ')
 }
@@ -20,8 +24,8 @@ const known = 'as long as the person is known; values of people who have left un
 const forEver = 'until the database is deleted'
 
 /**
- * What the store keeps, table by table, and until when. Every column of every table stands here once: a test compares this with
- * the database, and docs/security.md is made from it.
+ * What the store keeps, by table, and until when. Every column of every table is listed once: a test compares this with the database, and
+ * docs/security.md is generated from it.
  */
 export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   roster: [

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
-/** A record as JSON, as it is kept. */
+/** A record as stored JSON. */
 type DesiredRecord = { readonly identityId: string; readonly separatedAt: null; readonly json: string }
 
-/** Every record that the platform is to hold, in key order, page by page: of nobody who has left, and of nobody who was taken back. */
+/** All records that the platform should have, in key order, page by page: without leavers and retracted people. */
 export async function* desiredRecords(
   db: Db,
   connection: string,

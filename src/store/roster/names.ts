@@ -2,12 +2,12 @@ import { type RawBuilder, sql } from 'kysely'
 import type { FieldName } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 
-/** In SQL, a value that the roster wants; null where there is none. */
+/** In SQL, a desired value; null if there is none. */
 export function desiredValue(field: FieldName): RawBuilder<string | null> {
   return sql`roster.desired ->> ${field}::text`
 }
 
-/** In SQL, the name of a person, of these fields; null where none of them is there. */
+/** In SQL, the name of a person from these fields; null if all are empty. */
 export function desiredName(fields: readonly FieldName[] = ['firstName', 'lastName']): RawBuilder<string | null> {
   return sql`nullif(concat_ws(' ', ${sql.join(fields.map(desiredValue))}), '')`
 }
@@ -18,7 +18,7 @@ type NameQuery = {
   readonly fields?: readonly FieldName[]
 }
 
-/** The names of people of a connection by key, as HR writes them. Who has none is left out. */
+/** The names of people by key, as HR states them. People without a name are left out. */
 export async function namesByKey(db: Db, { connection, keys, fields }: NameQuery): Promise<Map<string, string>> {
   if (keys.length === 0) return new Map()
   const { rows } = await sql<{ key: string; name: string | null }>`

@@ -43,11 +43,12 @@ export async function rosterEntries(
   return new Map(rows.map((row) => [row.identity_id, toEntry(row)]))
 }
 
+/** The roster entry of a person; null if the person is unknown. */
 export async function rosterEntry(db: Db, { connection, identityId }: PersonKey): Promise<RosterEntry | null> {
   return (await rosterEntries(db, { connection, identityIds: [identityId] })).get(identityId) ?? null
 }
 
-/** Keeps what is desired of these people from being changed until the transaction ends. */
+/** Locks the entries of these people until the transaction ends. */
 export async function lockEntries(tx: Db, { connection, identityIds }: PeopleKeys): Promise<void> {
   await lockRoster(tx, connection)
   await sql`
@@ -55,17 +56,20 @@ export async function lockEntries(tx: Db, { connection, identityIds }: PeopleKey
     order by identity_id for update`.execute(tx)
 }
 
-/** The keys of everybody known, in byte order, page by page. */
+/** The keys of all known people, in byte order, page by page. */
 export function rosterKeys(db: Db, connection: string): AsyncGenerator<string[]> {
   return keysWhere(db, connection, sql<boolean>`true`)
 }
 
-/** The keys of people with something left to do, whatever a source says: a date to come, a leaving that is held back, or facts not acknowledged yet. */
+/** The keys of people with unfinished work, independent of the source: a future date, a held departure, or unacknowledged facts. */
 export function unfinishedKeys(db: Db, connection: string): AsyncGenerator<string[]> {
   return keysWhere(db, connection, sql<boolean>`(deferred_to is not null or due_at is not null or ${isDue})`)
 }
 
-/** The connections with leaving dates or rows whose day has come, and when the newest of them did. Cheap: indexes hold what waits only. */
+/**
+ * The connections with leaving dates or rows whose day has come, and the time of the newest. Cheap: the indexes contain only waiting
+ * ones.
+ */
 export async function connectionsWithDueLeavers(
   db: Db,
   { now, connection }: { now: Date; connection?: string },
@@ -79,7 +83,7 @@ export async function connectionsWithDueLeavers(
   return rows
 }
 
-/** The keys of the people whose desired e-mail address passes a test. It reads everybody, so it is for what a person asks for. */
+/** The keys of people whose desired e-mail address passes a test. Reads everybody, so only for requests of operators. */
 export async function findKeysByEmail(
   db: Db,
   { connection, isMeant }: { connection: string; isMeant: (email: string) => boolean },
@@ -94,12 +98,12 @@ export async function findKeysByEmail(
   return found
 }
 
-/** The keys of uncertain people: it is not known what the platform holds of them. */
+/** The keys of uncertain people: their record on the platform is unknown. */
 export function uncertainKeys(db: Db, connection: string): AsyncGenerator<string[]> {
   return keysWhere(db, connection, sql<boolean>`uncertain`)
 }
 
-/** How many people of the connection are known, whether they have left or not. */
+/** Counts the known people of a connection, including leavers. */
 export async function rosterSize(db: Db, connection: string): Promise<number> {
   const row = await db
     .selectFrom('roster')
@@ -109,13 +113,13 @@ export async function rosterSize(db: Db, connection: string): Promise<number> {
   return row.count
 }
 
-/** Whether someone of the connection is known, whatever is known of them. */
+/** Whether the roster has any entry of a connection. */
 export async function hasRosterEntries(db: Db, connection: string): Promise<boolean> {
   const { rows } = await sql`select from roster where connection = ${connection} limit 1`.execute(db)
   return rows.length > 0
 }
 
-/** Whether someone of the connection is employed, as far as accepted facts say. */
+/** Whether anybody of a connection is employed according to accepted facts. */
 export async function hasEmployed(db: Db, connection: string): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`
     select exists (
@@ -124,7 +128,7 @@ export async function hasEmployed(db: Db, connection: string): Promise<boolean> 
   return rows[0]?.found ?? false
 }
 
-/** How many people of the connection are employed, as far as accepted facts say. It reads everybody. */
+/** Counts the people of a connection by accepted facts. Reads everybody. */
 export async function headcount(db: Db, connection: string): Promise<RosterCounts & { readonly employed: number }> {
   const { people, separated } = await db
     .selectFrom('roster')
@@ -138,13 +142,13 @@ export async function headcount(db: Db, connection: string): Promise<RosterCount
   return { people, separated, employed: people - separated }
 }
 
-/** What the platform holds of a person, as read back from it: as desired, or what stands there instead; null for nothing. */
+/** The record of a person that was read from the platform: as desired, or another one; null for none. */
 export type ReadBack = { readonly identityId: string } & (
   | { readonly asDesired: true }
   | { readonly asDesired: false; readonly confirmed: IdentityRecord | null }
 )
 
-/** Notes what was read back. These people are no longer uncertain. */
+/** Records what was read from the platform. These people are no longer uncertain. */
 export async function recordVerification(
   db: Db,
   { connection, found }: { connection: string; found: readonly ReadBack[] },
@@ -171,7 +175,7 @@ export async function recordVerification(
   }
 }
 
-/** Forgets what the platform acknowledged: it is another platform, or another of its connections, than before. */
+/** Removes what was acknowledged, because the target is another platform or connection. */
 export async function forgetConfirmed(db: Db, connection: string): Promise<void> {
   await sql`
     insert into acknowledged (connection, identity_id, confirmed)
@@ -180,8 +184,8 @@ export async function forgetConfirmed(db: Db, connection: string): Promise<void>
 }
 
 /**
- * Takes a retraction back: the next run treats the person as missing from the platform. One whose values were removed is a joiner when
- * a source names them again. False if there was no retraction.
+ * Withdraws a retraction: the next run adds the person to the platform again. A person whose values were removed becomes a joiner when a
+ * source names them. False if there is no retraction.
  */
 export async function unretract(db: Db, { connection, identityId }: PersonKey): Promise<boolean> {
   await changeRoster(db, connection)
@@ -223,7 +227,7 @@ async function* keysWhere(
   }
 }
 
-// Withheld, a person is due for as long as the platform holds anything of them.
+// A retracted person is due as long as the platform has a record.
 const isDue = sql<boolean>`case when roster.retracted_at is null
   then roster.desired is not null and exists (
     select 1 from out_of_sync where out_of_sync.connection = roster.connection and out_of_sync.identity_id = roster.identity_id)
@@ -273,7 +277,7 @@ function entries(db: Db) {
 const remembered = 100
 const instants = new Map<number, string>()
 
-/** Of all people of an export the times are the same. */
+/** All people of an export have the same times. */
 function isoOf(time: Date): string {
   const known = instants.get(time.getTime())
   if (known !== undefined) return known

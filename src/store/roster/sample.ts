@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
-/** How many days after their departure, or after the platform acknowledged it, leavers belong to each sample. */
+/** How long leavers are part of each sample, in days after their departure or its acknowledgement. */
 const leaverDays = 30
 
 type SampleInput = {
@@ -11,10 +11,7 @@ type SampleInput = {
   readonly now: Date
 }
 
-/**
- * The keys of people who are read back as a sample: all leavers of late, first, and so many of the others by chance. The same seed picks
- * the same people.
- */
+/** The keys of a sample: all recent leavers first, then a random choice of the others. The same seed chooses the same people. */
 export async function sampleKeys(db: Db, { connection, others, seed, now }: SampleInput): Promise<string[]> {
   const since = sql`${now}::timestamptz - make_interval(days => ${sql.lit(leaverDays)})`
   const { rows } = await sql<{ identityId: string }>`
@@ -28,7 +25,7 @@ export async function sampleKeys(db: Db, { connection, others, seed, now }: Samp
         and not exists (select 1 from late where late.identity_id = roster.identity_id)
       order by md5(identity_id || ${seed}::text) limit ${others}
     )
-    select identity_id as "identityId" from (select identity_id, 0 as place from late union all select identity_id, 1 from chosen) both_kinds
-    order by place, identity_id`.execute(db)
+    select identity_id as "identityId" from (select identity_id, 0 as rank from late union all select identity_id, 1 from chosen) both_kinds
+    order by rank, identity_id`.execute(db)
   return rows.map(({ identityId }) => identityId)
 }

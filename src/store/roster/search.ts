@@ -12,6 +12,7 @@ import {
   searchInSteps,
 } from '../search.ts'
 
+/** A person that a search found, and by what. */
 export type RosterSearchResult = {
   readonly connection: string
   readonly identityId: string
@@ -20,7 +21,7 @@ export type RosterSearchResult = {
   readonly by: 'key' | 'email' | 'name' | null
 }
 
-/** Where a search through several connections goes on. */
+/** Where a search through several connections continues. */
 export type PeopleCursor = SearchCursor & { readonly connection: string }
 
 type PeopleSearch = {
@@ -32,8 +33,8 @@ type PeopleSearch = {
 }
 
 /**
- * People by the beginning of key, e-mail or name; without `search` everybody by key. Keys are found by an index. For the others a million
- * people take one to three seconds of the database, and after `withinMs` the search answers what it has and where it goes on.
+ * Searches people by the start of key, e-mail or name; without `search`, lists everybody by key. An index finds keys. Scanning a million
+ * people for the rest takes one to three seconds, so after `withinMs` the search returns its matches so far and where to continue.
  */
 export async function searchPeople(
   db: Db,
@@ -104,7 +105,7 @@ async function inConnection(
   })
 }
 
-/** The person whom HR names by this key too. */
+/** The person who has this key as a later key. */
 async function withOtherKey(db: Db, asked: { connection: string; identityId: string }): Promise<RosterSearchResult[]> {
   const identityId = await resolveKey(db, asked)
   if (identityId === asked.identityId) return []

@@ -3,44 +3,42 @@ import type { Observation } from '../../identity/record.ts'
 import type { ConnectionAt, PeopleKeys, PersonKey, RunOfConnection } from '../keys.ts'
 import type { Db } from '../schema.ts'
 
-/** A row that takes effect on a later day (`YYYY-MM-DD`), which begins at `dueAt` (ISO instant). Its `asOf` is that of its export. */
+/** A row that takes effect on a future day (`YYYY-MM-DD`), which starts at `dueAt` (ISO instant). Its `asOf` is that of its export. */
 export type WaitingRow = { readonly effectiveOn: string; readonly dueAt: string; readonly observation: Observation }
 
-/** People of whom nothing waits any more once a plan is accepted: for that day, or at all where it is null. */
+/** The end of a waiting row once a plan is accepted: for that day, or with null for all days. */
 export type EndOfWaiting = { readonly identityId: string; readonly effectiveOn: string | null }
 
-/** What a plan makes of the rows that wait. `withdrawn`: the people whose departure waited, and waits no more. */
+/** What a plan changes about waiting rows. `withdrawn`: people whose waiting departure ends. */
 export type PlannedWaiting = {
   readonly rows: readonly WaitingRow[]
   readonly ended: readonly EndOfWaiting[]
   readonly withdrawn: readonly string[]
 }
 
-/** So many rows are written with one statement. */
-const written = 1000
+/** Maximum number of rows per statement. */
+const rowsAtOnce = 1000
 
 type WaitingOfPlan = RunOfConnection & {
   readonly waiting: PlannedWaiting
 }
 
-/** Keeps with a plan what waits once it is accepted. */
+/** Stores the waiting rows of a plan. */
 export async function storeWaiting(tx: Db, { runId, connection, waiting }: WaitingOfPlan): Promise<void> {
   const rows = [
     ...waiting.ended.map((end) => ({ ...end, dueAt: null, observation: null })),
     ...waiting.rows.map((row) => ({ ...row, identityId: row.observation.identityId })),
   ]
-  for (let start = 0; start < rows.length; start += written) {
+  for (let start = 0; start < rows.length; start += rowsAtOnce) {
     await sql`
       insert into waiting_rows (connection, run_id, identity_id, effective_on, due_at, observation)
       select ${connection}, ${runId}, "identityId", "effectiveOn", "dueAt", observation
-      from jsonb_to_recordset(${JSON.stringify(rows.slice(start, start + written))}::jsonb)
+      from jsonb_to_recordset(${JSON.stringify(rows.slice(start, start + rowsAtOnce))}::jsonb)
         as r("identityId" text, "effectiveOn" date, "dueAt" timestamptz, observation jsonb)`.execute(tx)
   }
 }
 
-/**
- * Makes what a plan says of waiting rows true. What a newer export said goes on waiting. Belongs where its people become the roster.
- */
+/** Accepts the waiting rows of a plan. Rows of a newer export stay. Call it when the people of the plan become the roster. */
 export async function acceptWaiting(tx: Db, { runId, connection }: RunOfConnection): Promise<void> {
   await sql`
     delete from waiting_rows using waiting_rows ended join runs on runs.id = ended.run_id
@@ -56,7 +54,7 @@ export async function acceptWaiting(tx: Db, { runId, connection }: RunOfConnecti
   await sql`update waiting_rows set run_id = null where run_id = ${runId}`.execute(tx)
 }
 
-/** Removes what waits for a person, also in plans. */
+/** Removes the waiting rows of a person, also in plans. */
 export async function dropWaiting(tx: Db, { connection, identityId }: PersonKey): Promise<void> {
   await tx
     .deleteFrom('waiting_rows')
@@ -65,7 +63,7 @@ export async function dropWaiting(tx: Db, { connection, identityId }: PersonKey)
     .execute()
 }
 
-/** The accepted rows of a connection whose day has come, each true since that day began. */
+/** The accepted rows of a connection whose day has come. */
 export async function dueWaiting(db: Db, { connection, now }: ConnectionAt): Promise<readonly WaitingRow[]> {
   const { rows } = await sql<StoredRow>`
     select to_char(effective_on, 'YYYY-MM-DD') as "effectiveOn", due_at as "dueAt", observation from waiting_rows
@@ -73,7 +71,7 @@ export async function dueWaiting(db: Db, { connection, now }: ConnectionAt): Pro
   return rows.map(toWaitingRow)
 }
 
-/** What waits for a person, the earliest first. */
+/** The waiting rows of a person, the earliest first. */
 export async function waitingOf(db: Db, { connection, identityId }: PersonKey): Promise<readonly WaitingRow[]> {
   const { rows } = await sql<StoredRow>`
     select to_char(effective_on, 'YYYY-MM-DD') as "effectiveOn", due_at as "dueAt", observation from waiting_rows
@@ -83,7 +81,7 @@ export async function waitingOf(db: Db, { connection, identityId }: PersonKey): 
   return rows.map(toWaitingRow)
 }
 
-/** The keys of the people of a connection for whom something waits. */
+/** The keys of the people with waiting rows. */
 export async function waitingKeys(db: Db, connection: string): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('waiting_rows')
@@ -100,7 +98,7 @@ type DepartureQuery = PeopleKeys & {
   readonly asOf: string
 }
 
-/** Those of these people for whom a departure waits that an export of that time, or of an earlier one, has stated. */
+/** Those of these people with a waiting departure from an export of that time or earlier. */
 export async function waitingDepartures(
   db: Db,
   { connection, identityIds, asOf }: DepartureQuery,

@@ -2,14 +2,14 @@ import { sql } from 'kysely'
 import type { RunOfConnection } from '../keys.ts'
 import type { Db, RunAccount } from '../schema.ts'
 
-/** So many accounts of a connection are kept; those of older runs are removed. */
+/** Maximum number of accounts that are kept per connection. */
 const accountsKept = 200
 
 type AccountOfRun = RunOfConnection & {
   readonly account: RunAccount
 }
 
-/** Keeps what a run accounts for beyond its plan, in the transaction that completes the plan. */
+/** Stores the account of a run, in the transaction that completes its plan. */
 export async function storeAccount(tx: Db, { runId, connection, account }: AccountOfRun): Promise<void> {
   await tx
     .insertInto('run_accounts')
@@ -22,7 +22,7 @@ export async function storeAccount(tx: Db, { runId, connection, account }: Accou
       where runs.connection = ${connection} order by runs.created_at desc, runs.id offset ${accountsKept})`.execute(tx)
 }
 
-/** What a run accounts for beyond its plan; null where there is none, or none any more. */
+/** The account of a run; null if it has none, or no longer. */
 export async function accountOf(db: Db, runId: string): Promise<RunAccount | null> {
   const row = await db.selectFrom('run_accounts').select('account').where('run_id', '=', runId).executeTakeFirst()
   return row?.account ?? null

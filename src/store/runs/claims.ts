@@ -3,17 +3,18 @@ import type { Db, RunRow } from '../schema.ts'
 import { type Lease, withoutLease } from '../workers/leases.ts'
 import { behindSource } from './runs.ts'
 
-/** The states of which a connection has one run at a time. */
+/** A connection has at most one run in these states. */
 const activeStates = ['reading', 'planned', 'delivering'] as const
 
+/** A run that this process works on. `attempt` fences its writes. */
 export type ClaimedRun = { readonly run: RunRow; readonly attempt: number }
 
-/** Has everything that starts a run of a connection queue up on the connection's row, so that two never race for the one active place. */
+/** Locks the row of a connection, so that no two transactions start a run of it at once. */
 async function lockConnection(tx: Db, connection: string): Promise<void> {
   await tx.selectFrom('connections').select('name').where('name', '=', connection).forUpdate().execute()
 }
 
-/** The active run of a connection; null if there is none, and none can start before this transaction has ended. */
+/** The active run of a connection; null if there is none. None can start before this transaction ends. */
 export async function lockActiveRun(tx: Db, connection: string): Promise<string | null> {
   await lockConnection(tx, connection)
   return await activeRun(tx, connection)
@@ -37,14 +38,14 @@ type RunClaimInput = {
 }
 
 /**
- * Takes a waiting run up, or one whose process died while it read or planned; null if there is nothing to do now, because the
- * connection has another active run or a live process works on this one.
+ * Claims a waiting run, or one whose process died while it read or planned. Null: the connection has another active run, or a live
+ * process works on this one.
  */
 export async function claimRun(db: Db, { id, lease, now }: RunClaimInput): Promise<ClaimedRun | null> {
   return await db.transaction().execute(async (tx) => {
-    const found = await tx.selectFrom('runs').select('connection').where('id', '=', id).executeTakeFirst()
-    if (!found) return null
-    await lockConnection(tx, found.connection)
+    const waiting = await tx.selectFrom('runs').select('connection').where('id', '=', id).executeTakeFirst()
+    if (!waiting) return null
+    await lockConnection(tx, waiting.connection)
     const run = await tx
       .updateTable('runs')
       .set({
@@ -63,21 +64,21 @@ export async function claimRun(db: Db, { id, lease, now }: RunClaimInput): Promi
   })
 }
 
-/** How many rows the last run of its connection has read, null if there was none, by the ids of runs that are to read the source. */
+/** By id of a run that will read its source: the number of rows of the previous run, null if there was none. */
 export async function formerRows(db: Db, runIds: readonly string[]): Promise<ReadonlyMap<string, number | null>> {
   if (runIds.length === 0) return new Map()
   const { rows } = await sql<{ id: string; rows: number | null }>`
-    select asked.id, former.rows
-    from runs asked left join lateral (
+    select given.id, former.rows
+    from runs given left join lateral (
       select rows from runs
-      where connection = asked.connection and feed = 'source' and rows is not null
+      where connection = given.connection and feed = 'source' and rows is not null
       order by created_at desc, id desc limit 1
     ) former on true
-    where asked.id = any(${runIds}) and asked.feed = 'source'`.execute(db)
+    where given.id = any(${runIds}) and given.feed = 'source'`.execute(db)
   return new Map(rows.map((run) => [run.id, run.rows]))
 }
 
-/** Lets go of a run that this process cannot go on with now; another attempt may take it up. */
+/** Releases a run that this process cannot continue now; another attempt may claim it. */
 export async function releaseRun(db: Db, claim: ClaimedRun): Promise<void> {
   await db
     .updateTable('runs')
@@ -87,7 +88,7 @@ export async function releaseRun(db: Db, claim: ClaimedRun): Promise<void> {
     .execute()
 }
 
-/** True while this attempt is the one that may write; taken inside the transaction that writes. */
+/** Whether this attempt may write; locks the run in the transaction that writes. */
 export async function holdsRun(tx: Db, claim: ClaimedRun): Promise<boolean> {
   const row = await tx
     .selectFrom('runs')
@@ -104,11 +105,11 @@ type DueRun = {
   readonly runId: string
   readonly jobId: string
   readonly attempt: number
-  /** An attempt at it has failed and let go of it: the queue has it tried again after a pause. */
+  /** An attempt has failed and released it: the queue retries it after a delay. */
   readonly wasReleased: boolean
 }
 
-/** Runs that could go on and have no live process: waiting ones without a rival, and those whose process died. The older go first. */
+/** Runs that can continue and have no live process: waiting ones without a rival, and those whose process died. Older ones first. */
 export async function dueRuns(db: Db, { connection }: { readonly connection?: string } = {}): Promise<DueRun[]> {
   let query = db
     .selectFrom('runs')
@@ -126,8 +127,8 @@ export async function dueRuns(db: Db, { connection }: { readonly connection?: st
   }))
 }
 
-// Runs of a connection go one after the other: older facts never overtake newer ones. What the roster knows goes before what a source
-// that was asked for later says, so that a leaver whose day has come does not wait for a source that cannot be read.
+// Runs of a connection are sequential, so that older facts never overtake newer ones. A waiting roster run goes before later requests of
+// a source, so that a due departure does not wait for an unreadable source.
 const noRival = sql<boolean>`not exists (
   select 1 from runs rival
   where rival.connection = runs.connection and rival.id <> runs.id and (rival.state in (${sql.join(activeStates)})

@@ -9,7 +9,7 @@ type UsedConfiguration = {
   readonly startedBy: string | null
 }
 
-/** Notes by which configuration a connection's plans are made now, and who started the process that was the first to do so. */
+/** Records the configuration that plans of a connection are made with, and who started the first process that used it. */
 export async function recordConfiguration(
   tx: Db,
   { connection, configuration, startedBy }: UsedConfiguration,
@@ -23,8 +23,7 @@ export async function recordConfiguration(
 }
 
 /**
- * Who started the first process that planned by this configuration; null if the newest accepted plan of the connection was made by it
- * already, or that is not known.
+ * Who started the first process with this configuration; null if the newest accepted plan was already made with it, or if it is unknown.
  */
 export async function configuredBy(
   db: Db,
@@ -49,7 +48,7 @@ export async function configuredBy(
   return known?.configured_by ?? null
 }
 
-/** The newest run of the connection whose plan was accepted; null if there is none. */
+/** The newest run of a connection whose plan was accepted; null if there is none. */
 export async function newestAccepted(db: Db, connection: string): Promise<string | null> {
   const run = await db
     .selectFrom('runs')

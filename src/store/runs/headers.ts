@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
-/** The columns of an export, and which of them each field is taken from. */
+/** The columns of an export, and the column of each field. */
 export type SourceHeader = {
   readonly headers: readonly string[]
   readonly columns: Readonly<Partial<Record<string, string>>>
@@ -10,7 +10,7 @@ export type SourceHeader = {
 const mostColumns = 300
 const mostCharacters = 200
 
-/** Keeps the columns that a run has read. */
+/** Stores the columns that a run has read. */
 export async function storeHeader(tx: Db, runId: string, { headers, columns }: SourceHeader): Promise<void> {
   const kept = headers.slice(0, mostColumns).map((header) => header.slice(0, mostCharacters))
   await sql`
@@ -19,7 +19,7 @@ export async function storeHeader(tx: Db, runId: string, { headers, columns }: S
     on conflict (run_id) do update set headers = excluded.headers, columns = excluded.columns`.execute(tx)
 }
 
-/** Null: the run has read none. */
+/** The columns that a run has read; null if none. */
 export async function headerOf(db: Db, runId: string): Promise<SourceHeader | null> {
   const row = await db
     .selectFrom('source_headers')

@@ -11,21 +11,18 @@ type AcceptedDay = {
 
 type Period = { readonly connection: string; readonly timeZone: string; readonly since: Date }
 
-/**
- * What the runs of a connection accepted anew, by the day on which each was accepted. A run that was cancelled while it delivered had
- * been accepted.
- */
+/** The new changes of accepted runs of a connection, by day of acceptance. A run that was cancelled during delivery had been accepted. */
 export async function acceptedByDay(db: Db, { connection, timeZone, since }: Period): Promise<AcceptedDay[]> {
-  const anew = (limit: string, kind: ChangeKind) =>
+  const countNew = (limit: string, kind: ChangeKind) =>
     sql`sum(coalesce((people_counts ->> ${limit})::int, (counts ->> ${kind})::int, 0))::int`
-  // Joiners who have left already are counted among the leavers by the guards, and are no departures.
+  // The guards count joiners who have already left among the leavers. They are not departures.
   const departures = sql`sum(coalesce((people_counts ->> 'leavers')::int - coalesce((people_counts ->> 'leftJoiners')::int, 0),
     (counts ->> 'leave')::int, 0))::int`
   const all = (kind: ChangeKind) => sql`sum(coalesce((counts ->> ${kind})::int, 0))::int`
   const { rows } = await sql<AcceptedDay>`
     select to_char(coalesce(decided_at, started_at, created_at) at time zone ${timeZone}, 'YYYY-MM-DD') as day, count(*)::int as runs,
-      json_build_object('join', ${anew('joiners', 'join')}, 'update', ${all('update')}, 'leave', ${departures},
-        'return', ${anew('returns', 'return')}, 'correct', ${anew('redates', 'correct')}, 'retract', ${all('retract')}) as changes
+      json_build_object('join', ${countNew('joiners', 'join')}, 'update', ${all('update')}, 'leave', ${departures},
+        'return', ${countNew('returns', 'return')}, 'correct', ${countNew('redates', 'correct')}, 'retract', ${all('retract')}) as changes
     from runs
     where connection = ${connection} and created_at >= ${since} and counts is not null
       and (state in ('delivering', 'finished', 'finished_with_problems', 'unchanged')
@@ -34,7 +31,7 @@ export async function acceptedByDay(db: Db, { connection, timeZone, since }: Per
   return rows
 }
 
-/** How many people were known when the first plan of each day was made: nothing had changed since the last one of the days before. */
+/** The number of people when the first plan of each day was made. */
 export async function knownAtFirstPlans(
   db: Db,
   { connection, timeZone, since }: Period,

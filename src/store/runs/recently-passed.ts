@@ -5,9 +5,9 @@ import type { Db } from '../schema.ts'
 import type { FeedName } from './runs.ts'
 
 const hourMs = 60 * 60_000
-/** Less than a day, so that a nightly export that comes some hours earlier than the last one is of another day. */
+/** Less than a day, so that a nightly export that is some hours early counts as another day. */
 const exportHours = 20
-/** No export waits longer than this before it is read; only so many days of runs are looked through. */
+/** How many days of runs are searched; no export waits longer before it is read. */
 const daysLookedAt = 30
 
 type RecentQuery = {
@@ -18,9 +18,9 @@ type RecentQuery = {
 }
 
 /**
- * What the limits of people counted of runs of one feed that passed without a person's approval: of the exports, the runs that read one of
- * about the same time as `asOf`, however late they are read; of other feeds, the runs of the last day. What a run carried from an earlier one
- * counts with that one, and the first plan of a connection counts nowhere.
+ * Sums the limit counts of runs of one feed that passed without approval: of exports, the runs with about the same time as `asOf`,
+ * however late they were read; of other feeds, the runs of the last day. What a run carried over counts only in the earlier run, and
+ * first plans are excluded.
  */
 export async function countRecentlyPassed(db: Db, { connection, feed, asOf, now }: RecentQuery): Promise<PeopleCounts> {
   const hoursFrom = (time: number, hours: number) => new Date(time + hours * hourMs)
@@ -30,7 +30,7 @@ export async function countRecentlyPassed(db: Db, { connection, feed, asOf, now 
       ? sql`as_of > ${hoursFrom(at, -exportHours)} and as_of < ${hoursFrom(at, exportHours)}
           and created_at > ${hoursFrom(now.getTime(), -24 * daysLookedAt)}`
       : sql`created_at > ${hoursFrom(now.getTime(), -24)}`
-  // A run that is cancelled while it delivers was accepted: the next one carries what it did not deliver. A guard that fails was approved.
+  // A run that is cancelled during delivery was accepted: the next one carries the rest. A failed guard means that it was approved.
   const hasPassed = sql`(state in ('delivering', 'finished', 'finished_with_problems') and decided_by is null
     or state = 'cancelled' and exists (select 1 from deliveries where deliveries.run_id = runs.id)
       and not exists (select 1 from json_array_elements(guards) as guard where guard ->> 'ok' = 'false'))`
@@ -49,13 +49,13 @@ export async function countRecentlyPassed(db: Db, { connection, feed, asOf, now 
   return { ...noPeople, ...sums('people'), changed: sums('changed'), blanked: sums('blanked') }
 }
 
-/** Everybody is new in a first plan, and what is odd about it is judged by guards of its own. */
+/** Everybody is new in a first plan, which has guards of its own. */
 const isNoFirstPlan = sql<boolean>`coalesce((known_people ->> 'people')::int, 1) > 0`
 
-/** So many runs say what is usual. */
+/** Number of recent runs that define what is usual. */
 const runsLookedAt = 90
 
-/** The most that the newest accepted runs of a feed had; null where there were none. A plan that was rejected was not usual, nor is a first one. */
+/** The maximum counts of the newest accepted runs of a feed; null if there are none. Rejected and first plans are excluded. */
 export async function usualOf(
   db: Db,
   { connection, feed }: { connection: string; feed: FeedName },

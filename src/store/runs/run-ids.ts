@@ -1,29 +1,29 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
-type Asked = { readonly connection?: string; readonly limit: number }
+type RunIdFilter = { readonly connection?: string; readonly limit: number }
 
 const lowest = '00000000-0000-0000-0000-000000000000'
 const highest = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-type IdsWithPrefixInput = Asked & {
+type IdsWithPrefixInput = RunIdFilter & {
   readonly prefix: string
 }
 
-/** The ids that begin so, of the newest run first. The primary key finds them, however many runs there are. */
-export async function idsWithPrefix(db: Db, { prefix, ...asked }: IdsWithPrefixInput): Promise<string[]> {
+/** The run ids with this prefix, the newest first. The primary key finds them, however many runs there are. */
+export async function idsWithPrefix(db: Db, { prefix, ...filter }: IdsWithPrefixInput): Promise<string[]> {
   const [from, to] = [lowest, highest].map((end) => prefix + end.slice(prefix.length))
-  // The hyphens of an id stand in fixed places.
+  // The hyphens of an id have fixed positions.
   if (prefix.includes('-') && !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(from ?? '')) return []
-  return await newest(ids(db, asked).where(sql<boolean>`id between ${from}::uuid and ${to}::uuid`), asked)
+  return await newest(ids(db, filter).where(sql<boolean>`id between ${from}::uuid and ${to}::uuid`), filter)
 }
 
-/** The runs that wait for a decision, the newest first. */
-export async function heldIds(db: Db, asked: Asked): Promise<string[]> {
-  return await newest(ids(db, asked).where('state', '=', 'held'), asked)
+/** The held runs, the newest first. */
+export async function heldIds(db: Db, filter: RunIdFilter): Promise<string[]> {
+  return await newest(ids(db, filter).where('state', '=', 'held'), filter)
 }
 
-/** The newest run, or with `before` the one so many before it; none if there are not so many. */
+/** The run that is `before` runs older than the newest; none if there are fewer. */
 export async function idBefore(
   db: Db,
   { before, connection }: { readonly before: number; readonly connection?: string },

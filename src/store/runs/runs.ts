@@ -8,15 +8,16 @@ import type { Db, Requester, RunOptions, RunRow, RunSource } from '../schema.ts'
 
 /** What makes a run happen. */
 export const triggers = ShownRun.shape.trigger.options
+/** What starts a run. */
 export type Trigger = ShownRun['trigger']
 
 /**
- * What a run reads: the connection's source, the events that came in for it, nothing new but what the roster wants already, of the
- * source what it says of one person, what a former run did, to take it back, or whom the platform holds and no export states, to separate them.
+ * What a run reads: the source, pending events, only the roster, the rows of one person in the source, the changes of an earlier run to
+ * revert them, or the people that only the platform knows to separate them.
  */
 export type FeedName = ShownRun['feed']
 
-/** The feeds of runs that a person asks for about named people: no other request joins one that waits, and nothing follows beside it. */
+/** The feeds of runs about named people: no other request joins such a waiting run. */
 export const feedsOfNamedPeople: ReadonlySet<FeedName> = new Set(['person', 'revert', 'separation'])
 
 /** The states of a run and where each may go. */
@@ -37,10 +38,10 @@ export const moves = {
 
 export type { RunState } from '../../contract/control/shapes.ts'
 
-/** The states in which a run has come to rest for good. */
+/** The final states of a run. */
 export const endStates = (Object.keys(moves) as RunState[]).filter((state) => moves[state].length === 0)
 
-/** The other states, in the order in which they say what a connection does: what is at work comes before what waits. */
+/** The other states, by priority for the state of a connection: active before waiting. */
 const activeStates: readonly RunState[] = ['reading', 'planned', 'delivering', 'held', 'waiting']
 
 /** The states that may move to `to`. */
@@ -48,14 +49,14 @@ function statesBefore(to: RunState): RunState[] {
   return (Object.keys(moves) as RunState[]).filter((from) => (moves[from] as readonly string[]).includes(to))
 }
 
-/** As the control API shows it, with all that is stored of its source. Why it does not move now is not stored. */
+/** As the control API shows it, with the full source and without the delay. */
 export type Run = Omit<ShownRun, 'options' | 'guards' | 'source' | 'delay'> & {
   readonly options: RunOptions
   readonly guards: Verdict[] | null
   readonly source: RunSource | null
 }
 
-/** Makes the connection's row where there is none yet. */
+/** Creates the row of a connection if it is missing. */
 export async function ensureConnection(db: Db, name: string): Promise<void> {
   await db
     .insertInto('connections')
@@ -64,7 +65,7 @@ export async function ensureConnection(db: Db, name: string): Promise<void> {
     .execute()
 }
 
-/** Adds the waiting run of one feed, or joins the one that waits already: its options are widened by the new ones. */
+/** Adds a waiting run of one feed, or joins the one that is already waiting by adding the new options. */
 export async function addWaitingRun(
   db: Db,
   run: {
@@ -96,7 +97,7 @@ export async function addWaitingRun(
         .columns(['connection', 'feed'])
         .where('state', '=', 'waiting')
         .doUpdateSet({
-          // A run that must come to a kept plan is not widened, and a run that waits for others is not bound to one.
+          // A run with a stored plan keeps its options, and a run that waits for others is not bound to a plan.
           options: sql`case when runs.options ? 'plan'
             then runs.options || jsonb_build_object('joined', coalesce(runs.options -> 'joined', '{}') || excluded.options - 'plan')
             else runs.options || excluded.options - 'plan' end`,
@@ -110,8 +111,8 @@ export async function addWaitingRun(
 }
 
 /**
- * The connections that still have to read their source or wait for a decision about it. A connection whose newest run failed or was
- * cancelled without a decision about its export has to read the source again.
+ * Those of these connections that still have to read their source or wait for a decision about it. A connection whose newest run failed
+ * or was cancelled before a decision has to read it again.
  */
 export async function undecidedOf(
   db: Db,
@@ -134,7 +135,7 @@ export async function undecidedOf(
   return rows
 }
 
-/** Adds a waiting run that is about people of its own, so that no other request joins it. Null if one of this feed waits already. */
+/** Adds a waiting run about named people, which no other request joins. Null if one of this feed is already waiting. */
 export async function addOwnRun(
   db: Db,
   run: {
@@ -164,7 +165,7 @@ export async function addOwnRun(
   return row?.id ?? null
 }
 
-/** Notes that further people ask for a run. */
+/** Adds people to those who requested a run. */
 export async function addRequesters(
   db: Db,
   { runId, requestedBy }: { runId: string; requestedBy: readonly Requester[] },
@@ -174,13 +175,13 @@ export async function addRequesters(
     where id = ${runId}`.execute(db)
 }
 
-/** The people who asked for a run, each with the principal. */
+/** The people who requested a run. */
 export async function requestersOfRun(db: Db, runId: string): Promise<readonly Requester[]> {
   const row = await db.selectFrom('runs').select('requested_by').where('id', '=', runId).executeTakeFirst()
   return row?.requested_by ?? []
 }
 
-/** The run of this feed that waits, with what it was asked for; null if none does. */
+/** The waiting run of a feed with its options; null if there is none. */
 export async function waitingRun(
   db: Db,
   { connection, feed }: { connection: string; feed: FeedName },
@@ -195,7 +196,7 @@ export async function waitingRun(
   return row ?? null
 }
 
-/** Adds a run that reads no source and waits for approval at once. */
+/** Adds a held run that reads no source. */
 export async function addHeldRun(
   db: Db,
   run: {
@@ -233,7 +234,7 @@ export async function addHeldRun(
   return id
 }
 
-/** The held run that would delete a person as sent in error, whether somebody asked for that or a source says so; null if there is none. */
+/** The held run that would retract a person, by request or by a source; null if there is none. */
 export async function heldRetraction(db: Db, { connection, identityId }: PersonKey): Promise<string | null> {
   const run = await db
     .selectFrom('runs')
@@ -248,6 +249,7 @@ export async function heldRetraction(db: Db, { connection, identityId }: PersonK
   return run?.id ?? null
 }
 
+/** Why a plan is held, from its failed guards. */
 export function heldReason(guards: readonly Verdict[]): string {
   return guards
     .filter((guard) => !guard.ok)
@@ -255,7 +257,7 @@ export function heldReason(guards: readonly Verdict[]): string {
     .join('; ')
 }
 
-/** Moves a run by the table of moves; false where it is not in a state that may move there. */
+/** Moves a run to another state; false if the table of moves does not allow it. */
 export async function moveRun(
   db: Db,
   run: {
@@ -265,20 +267,20 @@ export async function moveRun(
     reason?: string
     failure?: string
     by?: string
-    /** Why that person decided so. */
+    /** The reason of the decision. */
     because?: string | null
-    /** Until when a plan that is held now can be approved. */
+    /** Until when a held plan can be approved. */
     expiresAt?: Date
     digest?: string
     attempt?: number
   },
 ): Promise<boolean> {
-  const settled = endStates.includes(run.to)
+  const isFinal = endStates.includes(run.to)
   let update = db
     .updateTable('runs')
     .set({
       state: run.to,
-      ...(settled && { finished_at: run.now, lease: null }),
+      ...(isFinal && { finished_at: run.now, lease: null }),
       ...(run.to === 'held' && { lease: null }),
       ...(run.reason !== undefined && { reason: run.reason }),
       ...(run.failure !== undefined && { failure: run.failure }),
@@ -294,7 +296,7 @@ export async function moveRun(
   return result.numUpdatedRows > 0n
 }
 
-/** Marks a held run whose plan was made by another basis: an approval then has it made again. */
+/** Marks a held run as outdated if its plan was made with another basis: an approval plans it again. */
 export async function markBasisOutdated(tx: Db, { runId, basis }: { runId: string; basis: string }): Promise<void> {
   await tx
     .updateTable('runs')
@@ -306,7 +308,7 @@ export async function markBasisOutdated(tx: Db, { runId, basis }: { runId: strin
     .execute()
 }
 
-/** By what a held run's plan was made; null where it is not held, or rests on nothing of the kind. */
+/** The basis of a held plan; null if the run is not held or has none. */
 export async function basisOfHeld(db: Db, runId: string): Promise<string | null> {
   const run = await db
     .selectFrom('runs')
@@ -317,7 +319,7 @@ export async function basisOfHeld(db: Db, runId: string): Promise<string | null>
   return run?.basis ?? null
 }
 
-/** What is said of a held plan whose connection is configured otherwise by now. */
+/** Why a held plan with another basis is outdated. */
 export const outdatedBasis = 'the configuration of the connection, or what its values mean, has changed since'
 
 type UndecidedQuery = {
@@ -326,7 +328,7 @@ type UndecidedQuery = {
   readonly now: Date
 }
 
-/** Whether a plan of this feed is made right now; of a source also, whether one waits for a person's decision and can be approved still. */
+/** Whether a plan of this feed is being made; of other feeds than webhook also, whether one is held and can be approved. */
 export async function hasUndecidedRun(db: Db, { connection, feed, now }: UndecidedQuery): Promise<boolean> {
   const run = await db
     .selectFrom('runs')
@@ -348,8 +350,8 @@ type RosterRunQuery = {
 }
 
 /**
- * Whether a run of the roster has looked at what was due at that time, or is about to. One that failed has not; only one that failed
- * a moment ago counts, so that it is not tried again at once. One whose plan was held until it expired has to look again.
+ * Whether a roster run has handled what was due at that time, or will. A failed run counts only until `failedBefore`, so that it is not
+ * repeated at once. A held run counts until its plan expires.
  */
 export async function hasRosterRunSince(
   db: Db,
@@ -371,14 +373,15 @@ export async function hasRosterRunSince(
   return run !== undefined
 }
 
-/** True in SQL of a held run that can no longer be approved. */
+/** In SQL, whether a held run can no longer be approved. */
 export function hasExpired(now: Date) {
   return sql<boolean>`coalesce(expires_at <= ${now}, false)`
 }
 
-/** A run of events that waits for a person's decision, and the guards that stopped it. */
+/** A held event run, and its failed guards. */
 type HeldEventRun = { readonly id: string; readonly failed: readonly string[] }
 
+/** The held event runs of a connection, the oldest first. */
 export async function heldEventRuns(db: Db, connection: string): Promise<HeldEventRun[]> {
   const rows = await db
     .selectFrom('runs')
@@ -392,7 +395,7 @@ export async function heldEventRuns(db: Db, connection: string): Promise<HeldEve
   return rows.map(({ id, guards }) => ({ id, failed: (guards ?? []).flatMap(({ ok, name }) => (ok ? [] : [name])) }))
 }
 
-/** Of these people, those who stand in a plan of one of these runs. */
+/** Those of these people who are in the plan of one of these runs, with the run. */
 export async function plannedIn(
   db: Db,
   { runIds, identityIds }: { runIds: readonly string[]; identityIds: readonly string[] },
@@ -405,7 +408,7 @@ export async function plannedIn(
   return new Map(rows.map((row) => [row.identity_id, row.run_id]))
 }
 
-/** The newest run that reverts this one, or is about to; null if there is none but such as came to nothing. */
+/** The newest run that reverts this one, or will; null if there is none. */
 export async function revertOf(
   db: Db,
   runId: string,
@@ -422,7 +425,7 @@ export async function revertOf(
   return row ? { id: row.id, state: row.state as RunState } : null
 }
 
-/** The run that separates one of these people because only the platform knows them, or is about to; null if there is none. */
+/** The run that separates one of these people, or will; null if there is none. */
 export async function separationOf(
   db: Db,
   { connection, identityIds }: PeopleKeys,
@@ -439,10 +442,10 @@ export async function separationOf(
   return row ? { id: row.id, state: row.state as RunState } : null
 }
 
-/** In SQL: of two runs of the same moment, the one that reads the source goes first, as a person asks for both by asking for it. */
+/** In SQL, sorts runs of the same time: those that read the source first. */
 export const behindSource = sql`feed <> 'source'`
 
-/** The runs that wait for this connection, the older first. */
+/** The waiting runs of a connection, the oldest first. */
 export async function waitingRunsOf(db: Db, connection: string): Promise<string[]> {
   const rows = await db
     .selectFrom('runs')
@@ -456,14 +459,16 @@ export async function waitingRunsOf(db: Db, connection: string): Promise<string[
   return rows.map(({ id }) => id)
 }
 
+/** A run; null if the id is unknown. */
 export async function getRun(db: Db, id: string): Promise<Run | null> {
   const row = await runs(db).where('runs.id', '=', id).executeTakeFirst()
   return row ? toRun(row) : null
 }
 
-/** Where a list of runs goes on. */
+/** Where a list of runs continues. */
 export type RunCursor = { readonly createdAt: string; readonly id: string }
 
+/** Which runs are listed. */
 export type RunFilter = {
   readonly connection?: string
   readonly states?: readonly RunState[]
@@ -472,7 +477,7 @@ export type RunFilter = {
   readonly limit: number
 }
 
-/** The newest first, from behind a place. However many runs there are, a page costs the same. */
+/** Lists runs, the newest first, after the cursor. A page costs the same however many runs there are. */
 export async function listRuns(db: Db, filter: RunFilter): Promise<Run[]> {
   const { connection, after, limit } = filter
   let query = runs(db).orderBy('runs.created_at', 'desc').orderBy('runs.id', 'desc').limit(limit)
@@ -484,14 +489,15 @@ export async function listRuns(db: Db, filter: RunFilter): Promise<Run[]> {
   return (await query.execute()).map(toRun)
 }
 
+/** What a connection does now and did last. */
 export type CurrentRuns = {
-  /** The run at work, else the one that is held or waits. */
+  /** The active run, otherwise the held or waiting one. */
   readonly active: Run | null
-  /** The newest run that has ended. */
+  /** The newest finished run. */
   readonly last: Run | null
 }
 
-/** What each connection does now and did last, however many runs there have been since. */
+/** The current and last run of each connection, however many runs there are. */
 export async function currentRuns(db: Db, connections: readonly string[]): Promise<ReadonlyMap<string, CurrentRuns>> {
   const current = sql<string>`(
     select distinct on (connection, rank is null) id
@@ -505,16 +511,16 @@ export async function currentRuns(db: Db, connections: readonly string[]): Promi
           order by runs.created_at desc, runs.id desc limit 1) as newest) as of_each
     order by connection, rank is null, rank, created_at desc, id desc)`
   const found = (await runs(db).where('runs.id', 'in', current).execute()).map(toRun)
-  const isSettled = ({ state }: Run): boolean => endStates.includes(state)
+  const hasEnded = ({ state }: Run): boolean => endStates.includes(state)
   return new Map(
     connections.map((connection) => {
       const own = found.filter((run) => run.connection === connection)
-      return [connection, { active: own.find((run) => !isSettled(run)) ?? null, last: own.find(isSettled) ?? null }]
+      return [connection, { active: own.find((run) => !hasEnded(run)) ?? null, last: own.find(hasEnded) ?? null }]
     }),
   )
 }
 
-/** The runs that looked at a source, the newest first. */
+/** Lists the runs of the feed `source`, the newest first. */
 export async function listSourceRuns(
   db: Db,
   { connection, after, limit }: Pick<RunFilter, 'connection' | 'after' | 'limit'>,
@@ -538,13 +544,13 @@ function connectionsMeant(connection: string | undefined) {
 }
 
 /**
- * The newest runs of each connection, state and trigger that are asked for: one step into the index for each of them, where a filter
- * alone would look through all runs for those that are rare.
+ * The newest runs of each connection, state and trigger: one index lookup for each combination, because a filter would scan all runs for
+ * rare ones.
  */
-function newestOfEach({ connection, states, triggers: asked, after, limit }: RunFilter) {
+function newestOfEach({ connection, states, triggers: requestedTriggers, after, limit }: RunFilter) {
   return sql<string>`(
     select newest.id from (${connectionsMeant(connection)}) as of_connection(name),
-      unnest(${states ?? Object.keys(moves)}::text[]) as of_state(name), unnest(${asked ?? triggers}::text[]) as of_trigger(name),
+      unnest(${states ?? Object.keys(moves)}::text[]) as of_state(name), unnest(${requestedTriggers ?? triggers}::text[]) as of_trigger(name),
       lateral (
         select runs.id, runs.created_at from runs
         where runs.connection = of_connection.name and runs.state = of_state.name and runs.trigger = of_trigger.name

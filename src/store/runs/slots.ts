@@ -1,16 +1,17 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
-/** What a connection does by a schedule: it reads its source, or it reads back what the platform holds, of everybody or of some. */
+/** What schedules do: read the source, or verify all people or a sample on the platform. */
 export const purposes = ['read', 'verify', 'sample'] as const
+/** What a schedule is for. */
 export type Purpose = (typeof purposes)[number]
 
-/** A slot by the name under which it is taken: two schedules that meet at one time have two slots there. */
+/** The key of a slot. Two schedules at one time have two slots. */
 export function slotKey({ purpose, slot }: { purpose: Purpose; slot: string }): string {
   return purpose === 'read' ? slot : `${purpose} ${slot}`
 }
 
-/** The purpose of a slot, in SQL, by the name under which it was taken. */
+/** In SQL, the purpose of a slot, from its key. */
 export function purposeOf(slot: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`case when ${slot} like '% %' then split_part(${slot}, ' ', 1) else 'read' end`
 }
@@ -22,7 +23,7 @@ type SlotOfConnection = {
   readonly now: Date
 }
 
-/** Takes a slot; false where it was taken before, so that one night never runs twice. */
+/** Takes a slot; false if it was taken before, so that a slot never runs twice. */
 export async function takeSlot(db: Db, { connection, purpose, slot, now }: SlotOfConnection): Promise<boolean> {
   const taken = await db
     .insertInto('slots')
@@ -32,7 +33,7 @@ export async function takeSlot(db: Db, { connection, purpose, slot, now }: SlotO
   return (taken.numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
-/** True where a slot for this purpose was taken before. */
+/** Whether a slot for this purpose was ever taken. */
 export async function hasTakenSlots(
   db: Db,
   { connection, purpose }: { connection: string; purpose: Purpose },

@@ -12,26 +12,26 @@ const lockClass = 0x524f4c4c
 
 const renewMs = 10_000
 const retakeMs = 1000
-/** How soon the session of the lock answers, unless its server is gone and only the socket is still open. */
+/** How long the session of the lock may take to answer, before its server counts as gone. */
 const answerMs = 8000
-/** A process that has not renewed its lease for so long may be stopped for good: others take its work. */
+/** How long a process may miss its renewals before others take its work. */
 const stoppedSeconds = 60
 const forgottenSeconds = 24 * 60 * 60
 
 /**
- * A process's claim to what it works on, written on each row. It is live while the database session that took it lives and the
- * process renews it: a killed process is known to be dead at once, and a stopped one does not keep its work.
+ * The claim of a process to its work, stored on each row. It is live while its database session lives and the process renews it: the work
+ * of a killed process is free at once, and a suspended one loses its work.
  */
 export type Lease = {
   readonly id: number
-  /** What the process works on now. A row under this lease that is not among it is stranded: the store did not take its end. */
+  /** What the process works on now. A row with this lease that is not in it is abandoned: its release failed. */
   readonly atWork: Set<Work>
-  /** Writes to the store that the process lives, and reads it. Throws what the database says. */
+  /** Renews the lease in the store. Throws the error of the database. */
   renew(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** What a process has instead that only looks, and so works on nothing. */
+/** The lease of a read-only process, which works on nothing. */
 export const noLease: Lease = {
   get id(): never {
     throw new Error('a process that only looks works on nothing')
@@ -41,13 +41,13 @@ export const noLease: Lease = {
   async [Symbol.asyncDispose]() {},
 }
 
-/** What a lease is written on: a run that is read and planned, a batch that is delivered, a connection whose target is looked up. */
+/** What a lease is stored on: a run that is planned, a batch that is delivered, a connection whose target is looked up. */
 type Work =
   | { readonly kind: 'run'; readonly runId: string }
   | { readonly kind: 'batch'; readonly runId: string; readonly batch: number }
   | { readonly kind: 'target'; readonly connection: string }
 
-/** Works on something under this lease, from before the row is leased until after it is released or could not be. */
+/** Runs a task on something with this lease, from before the row is claimed until after it is released. */
 export async function workingOn<T>(lease: Lease, work: Work, task: () => Promise<T>): Promise<T> {
   lease.atWork.add(work)
   try {
@@ -57,14 +57,17 @@ export async function workingOn<T>(lease: Lease, work: Work, task: () => Promise
   }
 }
 
+/** Whether this process is working on something. */
 export function isAtWork({ atWork }: Lease, work: Work): boolean {
   return atWork.values().some((one) => isDeepStrictEqual(one, work))
 }
 
-/** How often a lease is renewed, and how soon its lock's session has to answer then. */
+/** The renewal interval, and how long the session of the lock may take to answer. */
 type Times = { readonly renewMs: number; readonly answerMs: number }
 
-/** Takes a lease for this process and keeps it, also over a lost database connection. `card`: what a daemon says of itself. */
+/**
+ * Takes a lease for this process and keeps it, also if the database connection is lost. `card`: the information that a daemon publishes.
+ */
 export async function takeLease(
   { db, pool }: Database<StoreSchema>,
   card: ProcessInfo | null = null,
@@ -74,7 +77,7 @@ export async function takeLease(
   await sql`delete from leases where seen_at < now() - make_interval(secs => ${forgottenSeconds})`.execute(db)
   await renew()
   const lock = await keepLock(pool, { id, answerMs: times.answerMs })
-  // A renewal that the database does not answer comes again; until then another process may take the work over.
+  // A failed renewal is repeated at the next interval; until then another process may take the work over.
   const renewing = setInterval(() => {
     renew().catch(() => undefined)
     lock.check().catch(() => undefined)
@@ -103,13 +106,13 @@ export async function takeLease(
 }
 
 type Lock = AsyncDisposable & {
-  /** Asks the session whether it still holds the lock. If it does not, or does not answer, another one takes it. Never fails. */
+  /** Checks whether the session still holds the lock. If not, or without an answer, another session takes it. Never throws. */
   check(): Promise<void>
 }
 
 /**
- * Holds the advisory lock of a lease in a session of its own, and takes it again in another one when that breaks. Meanwhile another
- * process may take the work over; what this one then writes is fenced off by the numbers of attempts. Disposing never fails.
+ * Holds the advisory lock of a lease in a session of its own, and takes it again in another one if that breaks. Meanwhile another process
+ * may take the work over; attempts fence the writes of this one. Disposing never throws.
  */
 async function keepLock(pool: Pool, { id, answerMs: withinMs }: { id: number; answerMs: number }): Promise<Lock> {
   let isOver = false
@@ -121,7 +124,7 @@ async function keepLock(pool: Pool, { id, answerMs: withinMs }: { id: number; an
   async function take(): Promise<PoolClient> {
     const client = await pool.connect()
     try {
-      // It does not wait: a session whose end the server has not noticed yet holds the lock for this lease as well.
+      // It does not wait: a broken session whose end the server has not noticed yet still holds the lock.
       const taken = client.query('select pg_try_advisory_lock($1, $2) as taken', [lockClass, id])
       const { rows } = await answeredWithin(withinMs, taken)
       if (!rows[0]?.taken) throw new Error('an earlier session of this lease still has its lock')
@@ -153,15 +156,15 @@ async function keepLock(pool: Pool, { id, answerMs: withinMs }: { id: number; an
   }
 
   async function checkSession(): Promise<void> {
-    const asked = session
-    if (asked === null) return
+    const checked = session
+    if (checked === null) return
     try {
-      const { rows } = await answeredWithin(withinMs, asked.query(holdsLock, [lockClass, id]))
+      const { rows } = await answeredWithin(withinMs, checked.query(holdsLock, [lockClass, id]))
       if (rows[0]?.holds) return
     } catch {
       // The same as if the lock were gone.
     }
-    drop(asked)
+    drop(checked)
   }
 
   return {
@@ -202,9 +205,9 @@ async function answeredWithin<T>(ms: number, answer: Promise<T>): Promise<T> {
 }
 
 /**
- * Releases what is stranded under this lease: the process no longer works on it, and the store did not answer when it desired to
- * release it. No other process takes it up, since the lease is live. The outcome of the last request of such a batch is not known.
- * Answers the runs that were released: the queue may keep their jobs for a while, as those of a process that is silent.
+ * Releases abandoned work of this lease: the process no longer works on it, but the store did not answer when it tried to release it. No
+ * other process takes it, because the lease is live. The outcome of the last request of such a batch is unknown. Returns the released
+ * runs: the queue may delay their jobs as those of a silent process.
  */
 export async function releaseAbandoned(db: Db, lease: Lease): Promise<ReadonlySet<string>> {
   const batches = await db
@@ -250,8 +253,8 @@ export async function releaseAbandoned(db: Db, lease: Lease): Promise<ReadonlySe
 }
 
 /**
- * True in SQL if no process that moves works on the row: `lease` is null, or belongs to a process that has ended or is stopped. A renewal
- * from the future is as old as one of the past: the database's clock has been set back since.
+ * In SQL, whether no running process works on the row: its lease is null, or of a process that has ended or is suspended. A renewal in
+ * the future is as old as one in the past: the clock was set back.
  */
 export function withoutLease(column: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`(${column} is null or not ${mayStillMove(column)} or not exists (
@@ -259,7 +262,7 @@ export function withoutLease(column: RawBuilder<unknown>): RawBuilder<boolean> {
       and abs(extract(epoch from now() - leases.seen_at)) < ${sql.lit(stoppedSeconds)}))`
 }
 
-/** Refuses what ends the work of others while processes, here or on another machine, work on the store. */
+/** Fails with `already_active` while another process works on the store. */
 export async function refuseOthersAtWork(db: Db): Promise<void> {
   const others = await othersAtWork(db)
   if (others === 0) return
@@ -267,7 +270,7 @@ export async function refuseOthersAtWork(db: Db): Promise<void> {
   throw new Failure('already_active', `${who} on the store; stop them first`)
 }
 
-/** How many processes have a lease. */
+/** Counts the processes with a lease. */
 async function othersAtWork(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(distinct objid)::int as count from pg_locks
@@ -276,7 +279,7 @@ async function othersAtWork(db: Db): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** True in SQL if the lease's process has not ended: it works, or is stopped and may move again. */
+/** In SQL, whether the process of a lease has not ended: it runs, or is suspended and may continue. */
 export function mayStillMove(column: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`exists (
     select 1 from pg_locks held

@@ -5,7 +5,7 @@ import { mayStillMove } from './leases.ts'
 
 type KnownProcess = ProcessInfo & { readonly lease: number; readonly seenAt: Date }
 
-/** The processes of the daemon that live, the oldest first. A command that works for a moment is none. */
+/** The live processes of the daemon, the oldest first. Commands are not included. */
 export async function processes(db: Db): Promise<KnownProcess[]> {
   const { rows } = await sql<{ id: number; seen_at: Date; process: ProcessInfo }>`
     select id, seen_at, process from leases
@@ -14,10 +14,10 @@ export async function processes(db: Db): Promise<KnownProcess[]> {
   return rows.map(({ id, seen_at, process }) => ({ ...process, lease: id, seenAt: seen_at }))
 }
 
-/** The name under which settings of no connection are told. */
+/** The name of the settings that belong to no connection. */
 const generalSettings = 'general'
 
-/** What two processes have different settings of: connections by name, and `general`. */
+/** The settings in which two processes differ: connections by name, and `general`. */
 export function differences(a: SettingsDigests, b: SettingsDigests): string[] {
   const names = [...new Set([...Object.keys(a.connections), ...Object.keys(b.connections)])].sort()
   const differing = names.filter((name) => a.connections[name] !== b.connections[name])

@@ -77,7 +77,7 @@ function attemptResult(attempt: Attempt, { stop, pauseMs, now }: ResultInput): A
 }
 
 function resultKind(stop: Stop | null): AttemptEnd['as'] {
-  if (stop === null) return 'settled'
+  if (stop === null) return 'completed'
   if (withheldCodes.has(stop.code)) return 'withheld'
   return stop.kind === 'retry' && stop.code !== 'stopped' ? 'failed' : 'paused'
 }

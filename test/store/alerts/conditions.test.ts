@@ -355,7 +355,7 @@ describe.each(databases)('conditions on $name', ({ place }) => {
         connection: 'acme',
         kind: 'blockedPeople',
         code: ago(200).toISOString(),
-        reason: '2 people may have left, and the platform was not told',
+        reason: '2 people may have left, and the platform does not know',
         since: ago(400),
         people: 2,
         leavers: 2,
