@@ -1,9 +1,13 @@
 import type { FieldName, IdentityFields, IdentityRecord, KnownField, OwnFields, UnlistedValue } from './record.ts'
 
+/** The kinds of change that a plan may hold. `correct` moves a leaving date; `retract` deletes. */
 export const changeKinds = ['join', 'update', 'leave', 'return', 'correct', 'retract'] as const
+/** One of `changeKinds`. */
 export type ChangeKind = (typeof changeKinds)[number]
 
+/** The value of a field: a text, or a boolean; null for none. */
 export type FieldValue = IdentityFields[KnownField]
+/** How one field differs between the platform (`from`) and HR (`to`). */
 export type FieldChange = {
   readonly from: FieldValue
   readonly to: FieldValue
@@ -12,6 +16,7 @@ export type FieldChange = {
   readonly inferred?: true /** The values are no longer kept. */
   readonly gone?: true
 }
+/** The fields that differ, by name. */
 export type FieldChanges = { readonly [F in KnownField]?: FieldChange } & OwnFields<FieldChange>
 
 /**

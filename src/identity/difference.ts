@@ -51,14 +51,14 @@ export function storedFields({
 export function isJoinedByRecord({ kind, record, fields, inferred }: Exclude<Change, { kind: 'retract' }>): boolean {
   if (kind !== 'join') return false
   return fieldsOf(fields, record).every((field) => {
-    const [told, to] = [fields[field], record[field]]
-    if (!differs(null, to)) return told === undefined
+    const [change, to] = [fields[field], record[field]]
+    if (!differs(null, to)) return change === undefined
     return (
-      told?.from === null &&
-      told.to === to &&
-      told.inferred === (isInferred(field, to, inferred) || undefined) &&
-      told.gone === undefined &&
-      told.desiredBefore === undefined
+      change?.from === null &&
+      change.to === to &&
+      change.inferred === (isInferred(field, to, inferred) || undefined) &&
+      change.gone === undefined &&
+      change.desiredBefore === undefined
     )
   })
 }

@@ -1,15 +1,15 @@
 import { type FieldTimes, type RosterEntry, type Observation, type TimedField, timedFieldsOf } from './record.ts'
 
 /** When facts were true (ISO instant), and whether they speak of every field (`snapshot`) or of those alone that they hold. */
-type Telling = { readonly mode: 'snapshot' | 'delta'; readonly asOf: string }
+type Source = { readonly mode: 'snapshot' | 'delta'; readonly asOf: string }
 
 type Fields = Observation['fields']
 type Known = Pick<RosterEntry, 'desired' | 'asOf' | 'fieldTimes'>
 
 /** The fields of a row about which nothing newer is known. */
-export function newerFields({ desired, asOf, fieldTimes }: Known, fields: Fields, { asOf: told }: Telling): Fields {
-  if (desired === null || !isBefore(told, asOf)) return fields
-  const isNewer = (field: TimedField) => desired[field] === undefined || !isBefore(told, fieldTimes?.[field] ?? asOf)
+export function newerFields({ desired, asOf, fieldTimes }: Known, fields: Fields, { asOf: ownAsOf }: Source): Fields {
+  if (desired === null || !isBefore(ownAsOf, asOf)) return fields
+  const isNewer = (field: TimedField) => desired[field] === undefined || !isBefore(ownAsOf, fieldTimes?.[field] ?? asOf)
   return Object.fromEntries(Object.entries(fields).filter(([field]) => isNewer(field as TimedField)))
 }
 
@@ -17,18 +17,18 @@ export function newerFields({ desired, asOf, fieldTimes }: Known, fields: Fields
 export function timesAfter(
   { desired, asOf: known, fieldTimes }: Known,
   taken: Fields,
-  { mode, asOf: told }: Telling,
+  { mode, asOf: ownAsOf }: Source,
 ): Pick<RosterEntry, 'asOf' | 'fieldTimes'> {
-  if (desired === null) return { asOf: told, fieldTimes: null }
-  const asOf = later(known, told)
-  if (mode === 'snapshot' && fieldTimes === null && asOf === told) return { asOf, fieldTimes }
+  if (desired === null) return { asOf: ownAsOf, fieldTimes: null }
+  const asOf = later(known, ownAsOf)
+  if (mode === 'snapshot' && fieldTimes === null && asOf === ownAsOf) return { asOf, fieldTimes }
 
   const times: { -readonly [F in keyof FieldTimes]: FieldTimes[F] } = {}
   for (const field of timedFieldsOf(desired, taken)) {
     const [isKnown, isTaken] = [desired[field] !== undefined, taken[field] !== undefined]
     if (!isKnown && !isTaken) continue
-    const before = isKnown ? (fieldTimes?.[field] ?? known) : told
-    const time = isTaken || mode === 'snapshot' ? later(before, told) : before
+    const before = isKnown ? (fieldTimes?.[field] ?? known) : ownAsOf
+    const time = isTaken || mode === 'snapshot' ? later(before, ownAsOf) : before
     if (isBefore(time, asOf)) times[field] = time
   }
   return { asOf, fieldTimes: Object.keys(times).length === 0 ? null : times }
@@ -46,6 +46,7 @@ export function timesSpokenOf(
   return { asOf, fieldTimes: older.length === 0 ? null : Object.fromEntries(older) }
 }
 
+/** Whether two records have the same time in every field. */
 export function sameTimes(a: FieldTimes | null, b: FieldTimes | null): boolean {
   return a === b || timedFieldsOf(a, b).every((field) => a?.[field] === b?.[field])
 }

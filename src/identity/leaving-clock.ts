@@ -21,6 +21,7 @@ type Delays = {
   readonly platformSeconds: number | null
 }
 
+/** The parts of the delay of a departure. */
 export const legs = ['hrSeconds', 'ourSeconds', 'platformSeconds'] as const satisfies readonly (keyof Delays)[]
 
 type Clock = Delays & {

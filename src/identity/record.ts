@@ -17,12 +17,14 @@ export type IdentityFields = {
  * the platform knows. Its value is a text, as the record's shape writes it, or a boolean.
  */
 export type OwnField = `.${string}`
+/** Own fields by name. */
 export type OwnFields<V> = { readonly [F in OwnField]: V }
 
 /** One person as the platform wants it, normalised and valid. A field that is absent is not mapped and is never sent. */
 export type IdentityRecord = { readonly identityId: string } & Readonly<Partial<IdentityFields>> &
   OwnFields<string | boolean | null>
 
+/** The fields that the platform knows, in the order in which they are shown. */
 export const fieldNames = [
   'email',
   'secondaryEmail',
@@ -38,6 +40,7 @@ export const fieldNames = [
 
 /** A field that the platform knows of every person. */
 export type KnownField = (typeof fieldNames)[number]
+/** A field of a record: one that the platform knows, or an own field. */
 export type FieldName = KnownField | OwnField
 
 /** A field with a time of its own. That of employment is `employmentAsOf`. */
@@ -46,10 +49,12 @@ const timedFields: readonly TimedField[] = fieldNames.filter((field) => field !=
 
 const dotCode = '.'.charCodeAt(0)
 
+/** Whether the name is that of an own field. */
 export function isOwnField(name: string): name is OwnField {
   return name.charCodeAt(0) === dotCode
 }
 
+/** Whether the name is that of a field with a time of its own. */
 export function isTimedField(name: string): name is TimedField {
   return isOwnField(name) || timedFields.some((field) => field === name)
 }
@@ -95,6 +100,7 @@ export type StoredEvent = {
 
 /** What a row of a delta may say that it is about. */
 export const actions = ['join', 'change', 'leave', 'retract'] as const
+/** One of `actions`. */
 export type Action = (typeof actions)[number]
 
 /** What a row says of the fields with a time of their own. */
@@ -170,6 +176,7 @@ export type Reject = {
 
 /** The fields whose values are a closed list: each has to be classed by a person before it counts. */
 export const listedFields = ['status', 'isContractor'] as const
+/** One of `listedFields`. */
 export type ListedField = (typeof listedFields)[number]
 
 /** A value of a closed list as the source writes it, cut off where it is long. */

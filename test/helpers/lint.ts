@@ -23,7 +23,7 @@ export function lintOf(
   for (const [index, one] of told.entries()) {
     const origin = { file: 'people.csv', line: index + 2 }
     const placed = 'reason' in one ? { ...one, line: origin.line } : { ...one, origin }
-    lint.see({ values: cells[index] ?? [], origin }, placed)
+    lint.addRow({ values: cells[index] ?? [], origin }, placed)
   }
   return lint.findings()
 }

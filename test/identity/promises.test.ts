@@ -49,8 +49,8 @@ const nothing = { email: null, jobTitle: null, isContractor: null }
 
 /** A row that leaves nothing to what was known before: an inferred date would depend on it. */
 function complete(row: Observation, { today }: PlanContext): Observation {
-  const left = typeof row.leavingDate === 'string' && row.leavingDate <= today
-  const says = { left, employed: !left, isUncertain: false, hasEmploymentCell: true }
+  const isLeaver = typeof row.leavingDate === 'string' && row.leavingDate <= today
+  const says = { statesDeparture: isLeaver, statesEmployed: !isLeaver, isUncertain: false, hasEmploymentCell: true }
   return { ...row, ...says, leavingDate: row.leavingDate ?? null, fields: { ...nothing, ...row.fields } }
 }
 

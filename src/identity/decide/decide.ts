@@ -24,6 +24,7 @@ import {
 } from '../record.ts'
 import { newsOf } from './news.ts'
 
+/** What decisions need to know of their source and their run, besides the person. */
 export type PlanContext = EmploymentRules & {
   /** When the run happens, an ISO instant. */
   readonly now: string
@@ -41,7 +42,7 @@ export type PlanContext = EmploymentRules & {
   readonly mapped?: ReadonlySet<FieldName>
 }
 
-/** What a run learned about a person. `untouched`: present, but the row cannot be used (rejected, or its key stands there twice). */
+/** What a run learned about a person. `untouched`: present, but the row cannot be used (rejected, or its key is repeated). */
 export type PersonInput = Observation | 'absent' | 'untouched'
 
 /** The part of a roster entry that follows HR. */
@@ -60,30 +61,34 @@ export type DesiredState = Pick<
   | 'absences'
 >
 
+/** What follows for one person. */
 export type Decision = {
-  /** The entry's new desired side; null where nothing needs storing. `desired` is the very object of before where it says the same. */
+  /** The entry's new desired state; null if nothing needs storing. `desired` is the same object as before if it says the same. */
   readonly entry: DesiredState | null
   readonly change: Change | null
   /** The snapshot lacks this person, who was employed until now. */
   readonly isAbsent: boolean
-  /** What is new against what was desired before, for the guards: what a former run accepted is not judged again. */
+  /** What is new compared with what was desired before, for the guards. What an earlier run accepted is not judged again. */
   readonly news: News
-  /** Rows of which something does not count because newer facts are known; left out where there is none. */
+  /** Rows of which something does not apply because newer facts are known; undefined if there are none. */
   readonly overtaken?: readonly Overtaken[]
 }
 
-/** A row, and when the facts were true that are newer. `countsInPart`: what it says of other fields than employment counts. */
+/** A row, and when the newer facts were true. `countsInPart`: what the row states of other fields than employment applies. */
 type Overtaken = { readonly observation: Observation; readonly knownAsOf: string; readonly countsInPart: boolean }
+
+/** The state that follows for a person. `isAbsent`: the snapshot lacks the person, who was employed until now. */
+type Learned = { readonly state: DesiredState; readonly isAbsent: boolean }
 
 const nothing: Decision = { entry: null, change: null, isAbsent: false, news: noNews }
 
 /**
- * What follows for one person from what a run learned. Older facts than the known ones, and the same facts again, change nothing.
- * Employment and every field are facts with times of their own: an older word about one still counts, if no newer one is known of it.
+ * Decides about one person. Facts that are older than the known ones, and the same facts again, change nothing. Employment and every
+ * field have times of their own: an older fact still applies if no newer one is known about the same field.
  */
-export function decide(entry: RosterEntry | undefined, seen: PersonInput, ctx: PlanContext): Decision {
-  if (typeof seen !== 'string') return decideInOrder(entry, [seen], ctx)
-  return entry === undefined ? nothing : conclude(entry, nextSide(entry, seen, ctx), ctx)
+export function decide(entry: RosterEntry | undefined, input: PersonInput, ctx: PlanContext): Decision {
+  if (typeof input !== 'string') return decideInOrder(entry, [input], ctx)
+  return entry === undefined ? nothing : conclude(entry, nextState(entry, input, ctx), ctx)
 }
 
 /** What follows for one person from several observations, one after the other. */
@@ -93,24 +98,24 @@ export function decideInOrder(
   ctx: PlanContext,
 ): Decision {
   const start = entry ?? unknownPerson(observations[0]?.identityId ?? '', ctx)
-  let side: DesiredState = start
+  let state: DesiredState = start
   let retracted: Observation | null = null
   const overtaken: Overtaken[] = []
   for (const observation of observations) {
     const own = contextOf(observation, ctx)
-    const known = side === start ? start : { ...start, ...side }
+    const known = state === start ? start : { ...start, ...state }
     const old = overtakenBy(observation, known, own)
     if (old !== null) overtaken.push(old)
     if (observation.action === 'retract') {
       if (!isOlder(known, own)) retracted = observation
     } else {
       if (retracted !== null && !isOlder(known, own)) retracted = null
-      side = nextSide(known, observation, own).side
+      state = nextState(known, observation, own).state
     }
   }
   if (retracted !== null) return decideRetraction(entry, retracted)
   if (isUnknown(entry) && observations.every(({ tooLittleToJoin }) => tooLittleToJoin !== undefined)) return nothing
-  const decision = conclude(start, { side, absent: false }, ctx)
+  const decision = conclude(start, { state, isAbsent: false }, ctx)
   return overtaken.length === 0 ? decision : { ...decision, overtaken }
 }
 
@@ -124,9 +129,9 @@ function overtakenBy(observation: Observation, known: RosterEntry, ctx: PlanCont
   return hasNewerFields ? null : { observation, knownAsOf: known.asOf, countsInPart: false }
 }
 
-/** What follows for one person from a desired side that a person asked for. */
-export function decideSide(entry: RosterEntry, side: DesiredState, ctx: PlanContext): Decision {
-  return conclude(entry, { side, absent: false }, ctx)
+/** What follows for one person from a desired state that an operator asked for. */
+export function decideSide(entry: RosterEntry, state: DesiredState, ctx: PlanContext): Decision {
+  return conclude(entry, { state, isAbsent: false }, ctx)
 }
 
 /** The change that takes a person's data off the platform as sent in error. Nothing but an explicit request leads here. */
@@ -134,7 +139,7 @@ export function retractChange(entry: Pick<RosterEntry, 'identityId'>, reason: st
   return { kind: 'retract', identityId: entry.identityId, reason, carried: false }
 }
 
-// An approved retraction that the platform has refused so far is tried again, as every other refused change is.
+// Like every refused change, an approved retraction that the platform refused is sent again.
 function undeliveredRetraction(entry: RosterEntry, { reason }: { readonly reason: string }): Change | null {
   return entry.confirmed === null ? null : { ...retractChange(entry, reason), carried: true }
 }
@@ -177,7 +182,7 @@ function inZoneOf({ deferredZone }: RosterEntry, ctx: PlanContext): PlanContext 
   return { ...ctx, timeZone: deferredZone, today: dateIn(deferredZone, ctx.now) }
 }
 
-// A guard holds the plan, whatever says so in the source: deleting takes a person's word.
+// A guard always holds a plan that deletes, until an operator approves it.
 function decideRetraction(entry: RosterEntry | undefined, { origin }: Observation): Decision {
   if (entry === undefined || entry.retracted !== null) return nothing
   const reason =
@@ -189,64 +194,61 @@ function decideRetraction(entry: RosterEntry | undefined, { origin }: Observatio
   }
 }
 
-function conclude(
-  entry: RosterEntry,
-  { side, absent }: { side: DesiredState; absent: boolean },
-  { today, removes = false }: PlanContext,
-): Decision {
-  const settled = keepDesired(entry, keptForgotten(entry, side, today))
-  const stored = sameSide(entry, settled) ? null : settled
+function conclude(entry: RosterEntry, { state, isAbsent }: Learned, { today, removes = false }: PlanContext): Decision {
+  const next = keepDesired(entry, keptForgotten(entry, state, today))
+  const stored = sameState(entry, next) ? null : next
   if (entry.retracted !== null)
     return { ...nothing, entry: stored, change: undeliveredRetraction(entry, entry.retracted) }
-  if (settled.desired === null) return { ...nothing, entry: stored }
+  if (next.desired === null) return { ...nothing, entry: stored }
 
-  // Nothing is known of them any more that could make them a joiner.
-  if (isKeptForgotten(entry, settled, today) && entry.confirmed === null) return { ...nothing, entry: stored }
-  const carried = settled.desired === entry.desired
-  const change = changeTo(settled.desired, {
+  // Too little is known of them to let them join.
+  if (isKeptForgotten(entry, next, today) && entry.confirmed === null) return { ...nothing, entry: stored }
+  const carried = next.desired === entry.desired
+  const change = changeTo(next.desired, {
     confirmed: entry.confirmed,
-    inferred: settled.inferred,
+    inferred: next.inferred,
     carried,
     removes,
     today,
     ...(!carried && { desiredBefore: entry.desired }),
   })
-  return { entry: stored, change, isAbsent: absent, news: newsOf(entry, settled.desired, { today, removes }) }
+  return { entry: stored, change, isAbsent, news: newsOf(entry, next.desired, { today, removes }) }
 }
 
-/** Exports go on naming people who have left. Of one whose values were removed, only the leaving date counts until they come back. */
-function keptForgotten(entry: RosterEntry, side: DesiredState, today: string): DesiredState {
-  if (side.desired === null || !isKeptForgotten(entry, side, today)) return side
-  const { identityId, separatedAt = null } = side.desired
-  return { ...side, desired: { identityId, separatedAt }, fieldTimes: null }
+/** Exports keep naming leavers. Of one whose values were removed, only the leaving date is stored until they come back. */
+function keptForgotten(entry: RosterEntry, state: DesiredState, today: string): DesiredState {
+  if (state.desired === null || !isKeptForgotten(entry, state, today)) return state
+  const { identityId, separatedAt = null } = state.desired
+  return { ...state, desired: { identityId, separatedAt }, fieldTimes: null }
 }
 
 function isKeptForgotten({ forgotten, retracted }: RosterEntry, { desired }: DesiredState, today: string): boolean {
   return forgotten === true && desired !== null && (retracted !== null || isLeaver(desired, today))
 }
 
-function nextSide(entry: RosterEntry, seen: PersonInput, ctx: PlanContext): { side: DesiredState; absent: boolean } {
-  const saysNothing = seen === 'untouched' || (seen === 'absent' && (ctx.mode === 'delta' || ctx.absence === 'ignore'))
+function nextState(entry: RosterEntry, input: PersonInput, ctx: PlanContext): Learned {
+  const saysNothing =
+    input === 'untouched' || (input === 'absent' && (ctx.mode === 'delta' || ctx.absence === 'ignore'))
   if (saysNothing) {
-    const isPresent = seen === 'untouched' && ctx.mode === 'snapshot' && !isOlderOfEmployment(entry, ctx)
-    const side = untouchedSide(entry, isPresent ? 0 : entry.absences, ctx)
-    return { side: { ...side, exportIsSilent: isSilent(entry, true, ctx) }, absent: false }
+    const isPresent = input === 'untouched' && ctx.mode === 'snapshot' && !isOlderOfEmployment(entry, ctx)
+    const state = untouchedState(entry, isPresent ? 0 : entry.absences, ctx)
+    return { state: { ...state, exportIsSilent: isSilent(entry, true, ctx) }, isAbsent: false }
   }
   const isOld = isOlderOfEmployment(entry, ctx)
-  if (seen !== 'absent') {
-    const silent = isSilent(entry, !datesEmployment(seen, ctx), ctx)
-    return { side: { ...seenSide(entry, seen, ctx, isOld), exportIsSilent: silent }, absent: false }
+  if (input !== 'absent') {
+    const silent = isSilent(entry, !datesEmployment(input, ctx), ctx)
+    return { state: { ...observedState(entry, input, ctx, isOld), exportIsSilent: silent }, isAbsent: false }
   }
-  return isOld ? { side: untouchedSide(entry, entry.absences, ctx), absent: false } : absentSide(entry, ctx)
+  return isOld ? { state: untouchedState(entry, entry.absences, ctx), isAbsent: false } : absentState(entry, ctx)
 }
 
-/** What is stored of whether the newest accepted export is silent about the person. No older export, and no event, changes that. */
+/** Whether the newest accepted export says nothing of the person's employment. Only a newer export changes that. */
 function isSilent(entry: RosterEntry, saysNothing: boolean, ctx: PlanContext): boolean {
   const isNewest = ctx.mode === 'snapshot' && !isBefore(ctx.asOf, ctx.acceptedAsOf ?? ctx.asOf)
   return isNewest ? saysNothing : entry.exportIsSilent
 }
 
-function seenSide(
+function observedState(
   entry: RosterEntry,
   observation: Observation,
   ctx: PlanContext,
@@ -254,9 +256,9 @@ function seenSide(
 ): DesiredState {
   const fields = newerFields(entry, observation.fields, ctx)
   const speaks = !isOldOfEmployment && isAboutEmployment(observation, ctx)
-  // A change of a job title is no sign that a person whom the exports lack is still employed.
+  // A change of a job title does not prove that a person whom the exports lack is still employed.
   const absences = speaks ? 0 : entry.absences
-  if (!speaks && isOlder(entry, ctx) && Object.keys(fields).length === 0) return untouchedSide(entry, absences, ctx)
+  if (!speaks && isOlder(entry, ctx) && Object.keys(fields).length === 0) return untouchedState(entry, absences, ctx)
 
   const rules = speaks ? ctx : inZoneOf(entry, ctx)
   const before = storedEmployment(entry)
@@ -267,18 +269,18 @@ function seenSide(
   const employmentAsOf = speaks && datesEmployment(observation, ctx) ? ctx.asOf : entry.employmentAsOf
   const { exportIsSilent } = entry
   const times = { ...timesAfter(entry, fields, ctx), employmentAsOf, exportIsSilent, absences }
-  return sideOf(desired, served, { ...times, heldDeparture: heldDeparture }, rules)
+  return stateOf(desired, served, { ...times, heldDeparture }, rules)
 }
 
-function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): DesiredState {
+function untouchedState(entry: RosterEntry, absences: number, ctx: PlanContext): DesiredState {
   const rules = inZoneOf(entry, ctx)
   const employment = employmentUntouched(storedEmployment(entry), rules)
   const { served, heldDeparture } = servedOf(employment, entry, rules)
   const desired = entry.desired && { ...entry.desired, separatedAt: served.separatedAt }
-  return sideOf(desired, served, { ...entry, absences, heldDeparture: heldDeparture }, rules)
+  return stateOf(desired, served, { ...entry, absences, heldDeparture }, rules)
 }
 
-function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: DesiredState; absent: boolean } {
+function absentState(entry: RosterEntry, ofSource: PlanContext): Learned {
   const ctx = inZoneOf(entry, ofSource)
   const known = storedEmployment(entry)
   const record = onlyMapped(entry.desired ?? entry.confirmed, ctx.mapped)
@@ -295,12 +297,12 @@ function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: DesiredS
   const before = (entry.desired ?? entry.confirmed)?.separatedAt ?? null
   const desired =
     record !== null && served.separatedAt !== before ? { ...record, separatedAt: served.separatedAt } : entry.desired
-  // An absence that does not mean that the person has left says nothing.
+  // An absence within the grace says nothing of employment.
   const speaks = isLeaver(employment, ctx.today)
   const times = speaks ? { ...timesAfter(entry, {}, ctx), employmentAsOf: ctx.asOf } : timesOf(entry)
   const exportIsSilent = isSilent(entry, !speaks, ctx)
-  const side = sideOf(desired, served, { ...times, exportIsSilent, absences, heldDeparture: heldDeparture }, ctx)
-  return { side, absent: counts }
+  const state = stateOf(desired, served, { ...times, exportIsSilent, absences, heldDeparture }, ctx)
+  return { state, isAbsent: counts }
 }
 
 function timesOf({ asOf, employmentAsOf, fieldTimes }: RosterEntry) {
@@ -314,7 +316,7 @@ function onlyMapped(known: IdentityRecord | null, mapped: ReadonlySet<FieldName>
   return kept
 }
 
-function sideOf(
+function stateOf(
   desired: IdentityRecord | null,
   { inferred, deferredTo, clearedDate }: Employment,
   {
@@ -332,28 +334,28 @@ function sideOf(
   return { ...employed, asOf, employmentAsOf, exportIsSilent, fieldTimes, absences }
 }
 
-function keepDesired(entry: RosterEntry, side: DesiredState): DesiredState {
-  const same = entry.desired !== null && side.desired !== null && sameRecord(entry.desired, side.desired)
-  return same ? { ...side, desired: entry.desired } : side
+function keepDesired(entry: RosterEntry, state: DesiredState): DesiredState {
+  const same = entry.desired !== null && state.desired !== null && sameRecord(entry.desired, state.desired)
+  return same ? { ...state, desired: entry.desired } : state
 }
 
-function sameSide(entry: RosterEntry, side: DesiredState): boolean {
+function sameState(entry: RosterEntry, state: DesiredState): boolean {
   return (
-    entry.desired === side.desired &&
-    entry.inferred === side.inferred &&
-    entry.deferredTo === side.deferredTo &&
-    entry.clearedDate === side.clearedDate &&
-    entry.deferredZone === side.deferredZone &&
-    sameHeld(entry.heldDeparture, side.heldDeparture) &&
-    entry.asOf === side.asOf &&
-    entry.employmentAsOf === side.employmentAsOf &&
-    entry.exportIsSilent === side.exportIsSilent &&
-    sameTimes(entry.fieldTimes, side.fieldTimes) &&
-    entry.absences === side.absences
+    entry.desired === state.desired &&
+    entry.inferred === state.inferred &&
+    entry.deferredTo === state.deferredTo &&
+    entry.clearedDate === state.clearedDate &&
+    entry.deferredZone === state.deferredZone &&
+    sameHeld(entry.heldDeparture, state.heldDeparture) &&
+    entry.asOf === state.asOf &&
+    entry.employmentAsOf === state.employmentAsOf &&
+    entry.exportIsSilent === state.exportIsSilent &&
+    sameTimes(entry.fieldTimes, state.fieldTimes) &&
+    entry.absences === state.absences
   )
 }
 
-/** Whether the same leaving is held back until the same day. */
+/** Whether the same departure is held back until the same day. */
 export function sameHeld(a: HeldDeparture | null, b: HeldDeparture | null): boolean {
   if (a === null || b === null) return a === b
   return (

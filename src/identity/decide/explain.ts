@@ -65,27 +65,27 @@ function leavingOf(
   ctx: PlanContext,
 ) {
   const { today, future, timeZone } = ctx
-  const said: string[] = []
-  if (action === 'retract') said.push('the row says that the person was sent in error')
+  const sentences: string[] = []
+  if (action === 'retract') sentences.push('the row says that the person was sent in error')
   if (typeof leavingDate === 'string') {
     if (side?.clearedDate === leavingDate)
-      said.push(`the leaving date ${leavingDate} counts no more: a later start has cleared it`)
-    else if (leavingDate <= today) said.push(`the row states the leaving date ${leavingDate}, which has come`)
+      sentences.push(`the leaving date ${leavingDate} counts no more: a later start has cleared it`)
+    else if (leavingDate <= today) sentences.push(`the row states the leaving date ${leavingDate}, which has come`)
     else if (future === 'send')
-      said.push(`the row states the leaving date ${leavingDate}, which lies ahead and is sent at once`)
+      sentences.push(`the row states the leaving date ${leavingDate}, which lies ahead and is sent at once`)
     else
-      said.push(
+      sentences.push(
         `the row states the leaving date ${leavingDate}, which lies ahead: it is sent when that day begins in ${timeZone}`,
       )
   }
-  if (statesDeparture) said.push('the row says that the person has left')
-  if (statesEmployed) said.push('the row says that the person is employed')
+  if (statesDeparture) sentences.push('the row says that the person has left')
+  if (statesEmployed) sentences.push('the row says that the person is employed')
   if (isUncertain)
-    said.push(
+    sentences.push(
       'a cell that could say that the person has left cannot be read, or speaks of a day ahead: such a row brings no one back',
     )
-  if (said.length === 0) said.push('nothing in the row says that the person has left')
-  return said
+  if (sentences.length === 0) sentences.push('nothing in the row says that the person has left')
+  return sentences
 }
 
 function returnOf(

@@ -24,13 +24,13 @@ export function faultTally(known: KnownFaults) {
     return value !== undefined && known.values.has(valueName(value))
   }
 
-  function noteUnlisted({ unlisted: found, line }: Reject): void {
-    if (found === undefined) return
-    const name = valueName(found)
+  function countUnlisted({ unlisted: value, line }: Reject): void {
+    if (value === undefined) return
+    const name = valueName(value)
     const counted = unlisted.get(name)
     if (known.values.has(name)) unlistedKnown.add(name)
     else if (counted) counted.rows += 1
-    else if (unlisted.size < unlistedCounted) unlisted.set(name, { ...found, rows: 1, line })
+    else if (unlisted.size < unlistedCounted) unlisted.set(name, { ...value, rows: 1, line })
   }
 
   return {
@@ -42,14 +42,14 @@ export function faultTally(known: KnownFaults) {
         counts.unreadableKeys++
         counts.knownUnreadableKeys += knownOne
       }
-      noteUnlisted(reject)
+      countUnlisted(reject)
     },
     /** Counts a row by the cells of it that could not be read. */
     incomplete(cells: readonly Reject[]): void {
       counts.incomplete++
       // Each of them is met, so that none is passed over.
       if (cells.filter(isKnown).length === cells.length) counts.knownFaulty++
-      for (const cell of cells) noteUnlisted(cell)
+      for (const cell of cells) countUnlisted(cell)
     },
     counts: counts as Readonly<typeof counts>,
     facts: () => ({

@@ -12,6 +12,7 @@ export type KnownFault = Reject & {
 /** How many different faults of one source are known again; what is beyond counts as new each time. */
 export const maxKnownFaults = 100_000
 
+/** The faults of one source so far. */
 export type Faults = ReturnType<typeof keepFaults>
 
 /**
@@ -22,7 +23,7 @@ export function keepFaults(tally: Tally, rejectsKept: number) {
   const kept: Reject[] = []
   /** Where in `kept` the first one of each event is. */
   const firstOfEvents = new Map<string, number>()
-  const standing = new Map<string, { reject: Reject; times: number }>()
+  const byFingerprint = new Map<string, { reject: Reject; times: number }>()
   let rejected = 0
 
   function keep(reject: Reject): void {
@@ -32,12 +33,12 @@ export function keepFaults(tally: Tally, rejectsKept: number) {
     if (isFirstOfEvent) firstOfEvents.set(reject.event, kept.length)
     if (isFirstOfEvent || kept.length < rejectsKept) kept.push(reject)
     else if (first !== undefined) hastenFirst(first, reject)
-    const before = standing.get(reject.fingerprint)
+    const before = byFingerprint.get(reject.fingerprint)
     if (before) {
       before.times++
       // Of several rows with this fault, one that may say that the person has left is enough.
       if (reject.mayLeave) before.reject = { ...before.reject, mayLeave: true }
-    } else if (standing.size < maxKnownFaults) standing.set(reject.fingerprint, { reject, times: 1 })
+    } else if (byFingerprint.size < maxKnownFaults) byFingerprint.set(reject.fingerprint, { reject, times: 1 })
   }
 
   /** An event is read again at the earliest time that one of its rejects names, also if that one is not kept. */
@@ -65,6 +66,6 @@ export function keepFaults(tally: Tally, rejectsKept: number) {
     /** The first rejects and the first of each event, in the order in which they were found. */
     first: kept as readonly Reject[],
     /** The different rejects, as far as they are known again, with how many rows have each. */
-    different: (): readonly { readonly reject: Reject; readonly times: number }[] => [...standing.values()],
+    different: (): readonly { readonly reject: Reject; readonly times: number }[] => [...byFingerprint.values()],
   }
 }

@@ -54,16 +54,16 @@ type Values = Omit<IdentityRecord, 'identityId'>
 /** What the fields that the run itself changed held before: what was desired then, whether the platform had it or not. */
 function formerValues({ carried, fields }: Pick<Sent, 'carried' | 'fields'>): Values {
   if (carried) return {}
-  const told = Object.entries(fields) as [FieldName, FieldChange][]
+  const changes = Object.entries(fields) as [FieldName, FieldChange][]
   return Object.fromEntries(
-    told.flatMap(([field, { from, to, desiredBefore = from }]) =>
+    changes.flatMap(([field, { from, to, desiredBefore = from }]) =>
       desiredBefore === to ? [] : [[field, desiredBefore]],
     ),
   )
 }
 
 function wasDesiredBefore({ fields }: Sent): boolean {
-  return Object.values(fields).some((told) => told?.desiredBefore !== undefined)
+  return Object.values(fields).some((changes) => changes?.desiredBefore !== undefined)
 }
 
 type Sent = Exclude<Change, { readonly kind: 'retract' }>

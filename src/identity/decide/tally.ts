@@ -28,6 +28,7 @@ export type Tallied = {
   readonly blanked: readonly FieldName[]
 }
 
+/** What a decision adds that counts nowhere. */
 export const nothingTallied: Tallied = { kind: null, news: [], changed: [], blanked: [] }
 
 /** What a tally knows; the rest of the facts is known elsewhere. */

@@ -23,6 +23,7 @@ export type PeopleCounts = { readonly [K in (typeof peopleLimits)[number]]: numb
 /** By field; one that is left out counts nobody. */
 export type FieldCounts = Readonly<Record<string, number>>
 
+/** No limit counts anybody. */
 export const noPeople: PeopleCounts = {
   leavers: 0,
   joiners: 0,
@@ -37,6 +38,7 @@ export const noPeople: PeopleCounts = {
 /** A value that is replaced, or lost where `to` is null. */
 export type Move = { readonly field: FieldName; readonly from: FieldValue; readonly to: FieldValue }
 
+/** What may be new about a person besides the values of other fields. */
 export type NewsKind =
   | (typeof peopleLimits)[number]
   | ('leftJoiners' | 'unnamedJoiners' | 'retractions' | 'pinned' | 'reusedKeys')
@@ -47,6 +49,7 @@ export type News = {
   readonly kinds: readonly NewsKind[]
   readonly moves: readonly Move[]
 }
+/** Nothing is new about a person. */
 export const noNews: News = { identityId: '', kinds: [], moves: [] }
 
 /** The most that any of the accepted runs had, and how many of them were looked at. */
@@ -120,6 +123,7 @@ export type KnownFaults = {
   readonly values: ReadonlySet<string>
 }
 
+/** The accepted exports have no faults. */
 export const noKnownFaults: KnownFaults = { rejects: new Map(), values: new Set() }
 
 /** Names a value of a closed list, however it is written. */
@@ -127,6 +131,7 @@ export function valueName({ field, value }: UnlistedValue): string {
   return `${field} ${value.toLowerCase()}`
 }
 
+/** How many there were before, and are now. */
 export type Shrink = { readonly before: number; readonly now: number }
 
 /** How many people have one date, `of` those who state any; null where nobody does. */

@@ -66,12 +66,12 @@ function missingColumn({ missingColumns }: GuardFacts): Verdict {
 function rejectedRows({ rejected, incomplete, knownFaulty, rows }: GuardFacts, limit: Limit): Verdict {
   const all = rejected + incomplete
   const actual = all - knownFaulty
-  const what = limitRows.rejectedRows.said
-  const verdict = limited('rejectedRows', limit, { actual, base: rows, of: what })
+  const subject = limitRows.rejectedRows.said
+  const verdict = limited('rejectedRows', limit, { actual, base: rows, of: subject })
   if (verdict.ok || knownFaulty === 0) return verdict
   return {
     ...verdict,
-    reason: `${all} of ${rows} ${what}, of which ${actual} are new; the limit is ${verdict.limit}`,
+    reason: `${all} of ${rows} ${subject}, of which ${actual} are new; the limit is ${verdict.limit}`,
   }
 }
 
@@ -125,7 +125,7 @@ function fields(
 ): Verdict {
   const { said } = limitRows[name]
   const most = mostOf(limits[name], base)
-  const found = otherFieldsOf(counts)
+  const counted = otherFieldsOf(counts)
     .map((field) => {
       const now = counts[field] ?? 0
       const { actual: sum, within } = withRecent(now, recent[fact][field] ?? 0, recentBy)
@@ -137,8 +137,8 @@ function fields(
       return { field, actual, reason: unusual && `${counts[field]} ${said} ${field} (${unusual.reason})` }
     })
     .toSorted((a, b) => b.actual - a.actual)
-  const failed = found.filter(({ reason }) => reason !== null)
-  const verdict = { name, actual: found[0]?.actual ?? 0, limit: most }
+  const failed = counted.filter(({ reason }) => reason !== null)
+  const verdict = { name, actual: counted[0]?.actual ?? 0, limit: most }
   if (failed.length === 0) return { ...verdict, ok: true }
   const reasons = failed.map(({ reason }) => reason)
   return { ...verdict, ok: false, reason: reasons.join(', '), fields: failed.map(({ field }) => field) }

@@ -115,11 +115,13 @@ export const limitRows = {
   },
 } as const satisfies Readonly<Record<string, Row>>
 
+/** The name of a limit, as the settings have it. */
 export type LimitName = keyof typeof limitRows
 
 /** The fields that a limit of their own counts. */
 const ownLimits: readonly string[] = ['email', 'isContractor', 'separatedAt'] satisfies FieldName[]
 
+/** Whether no limit of its own counts changes of this field. */
 export function isOtherField(field: string): boolean {
   return !ownLimits.includes(field)
 }
@@ -162,6 +164,7 @@ export const Guards = z.strictObject({
     ),
 })
 export type Guards = z.infer<typeof Guards>
+/** The settings of one limit: an absolute count and a share. A plan is held when both are exceeded. */
 export type Limit = Guards[LimitName]
 
 function limit({ counts, against, count, share }: Row) {

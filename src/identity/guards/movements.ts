@@ -50,7 +50,7 @@ export function movements() {
         if (field === 'separatedAt' && !kinds.includes('redates')) continue
         const movement = moved.get(field) ?? stillness()
         moved.set(field, movement)
-        note(movement, move)
+        addMove(movement, move)
         if (isOtherField(field)) name(to === null ? 'blanks' : 'fieldChanges', identityId)
       }
     },
@@ -95,7 +95,7 @@ function stillness(): Movement {
   }
 }
 
-function note(movement: Movement, { from, to }: Move): void {
+function addMove(movement: Movement, { from, to }: Move): void {
   movement.all++
   add(movement.balance, String(from), 1)
   if (to === null) {

@@ -1,16 +1,16 @@
 import { type DeclaredDates, dateExplainer, hintText } from '../mapping/date-hints.ts'
 import { isPlaceholderDate } from '../mapping/placeholder-dates.ts'
 import type { Observation } from '../record.ts'
-import { column, countRows, type Found, minSampleSize, indexesOf, type LintScope, type Watch } from './watch.ts'
+import { type Check, column, countRows, minSampleSize, indexesOf, type Finding, type LintScope } from './watch.ts'
 
 const twoDigitYear = /^\d{1,2}([ ./-])\d{1,2}\1\d{2}$/
 const yearLast = /^\d{1,2}([ ./-])\d{1,2}\1\d{4}$/
 const yearFirst = /^\d{4}([ ./-])\d{1,2}\1\d{1,2}$/
 const maxNamedPlaceholders = 5
 
-// Fewer cells than this are typing errors, which their own rejects tell about.
-const fewestCells = 2
-const shareOfCells = 0.2
+// Fewer cells than this are typing errors, which their own rejects report.
+const minCells = 2
+const minShareOfCells = 0.2
 
 type DateField = {
   readonly name: 'startedAt' | 'separatedAt'
@@ -22,13 +22,13 @@ type DateField = {
 }
 
 /** Finds date columns in which every date is the same. */
-export function watchSameDates(scope: LintScope): Watch[] {
+export function watchSameDates(scope: LintScope): Check[] {
   return dateFields(scope).map(({ name, header, read }) => {
     let only: string | null = null
     let several = false
     let dates = 0
     return {
-      see(observation) {
+      addRow(observation) {
         const date = read(observation)
         if (date === null) return false
         dates += 1
@@ -36,8 +36,8 @@ export function watchSameDates(scope: LintScope): Watch[] {
         several = only !== date
         return several
       },
-      spares: ({ fills }) => !fills(name),
-      found() {
+      traits: { areEnough: ({ fills }) => !fills(name) },
+      finding() {
         if (several || dates < minSampleSize) return null
         return {
           message: `all ${dates} dates of ${column(header)} are ${only}; check that it is the column it seems to be`,
@@ -48,13 +48,13 @@ export function watchSameDates(scope: LintScope): Watch[] {
 }
 
 /** Finds years of two digits where the declared format has four. */
-export function watchTwoDigitYears(scope: LintScope): Watch[] {
+export function watchTwoDigitYears(scope: LintScope): Check[] {
   return dateFields(scope).map((field) => {
     const cells = new RejectedCells(field, (text) => twoDigitYear.test(text) && !isPlaceholderDate(text))
     return {
-      seeReject: cells.see,
-      found: () =>
-        cells.found(
+      addReject: cells.add,
+      finding: () =>
+        cells.finding(
           ({ count, line }) =>
             `${countRows(count)}: ${column(field.header)} writes years with two digits, such as in line ${line}; ` +
             'have the report write four, or declare yy and a pivot',
@@ -63,8 +63,8 @@ export function watchTwoDigitYears(scope: LintScope): Watch[] {
   })
 }
 
-/** Finds columns that hold what HR systems write for "no date", which the mapping does not list as blank. */
-export function watchPlaceholderDates(scope: LintScope): Watch[] {
+/** Finds columns with what HR systems write for "no date", where the mapping does not list it as blank. */
+export function watchPlaceholderDates(scope: LintScope): Check[] {
   return dateFields(scope).map((field) => {
     const placeholders = new Set<string>()
     const cells = new RejectedCells(field, (text) => {
@@ -73,9 +73,9 @@ export function watchPlaceholderDates(scope: LintScope): Watch[] {
       return isOne
     })
     return {
-      seeReject: cells.see,
-      found: () =>
-        cells.found(
+      addReject: cells.add,
+      finding: () =>
+        cells.finding(
           ({ count, example, line }) =>
             `${countRows(count)}: ${column(field.header)} holds dates that stand for none, such as "${example}" in line ${line}; ` +
             `write blankWhen: ['${[...placeholders].join("', '")}']`,
@@ -84,41 +84,43 @@ export function watchPlaceholderDates(scope: LintScope): Watch[] {
   })
 }
 
-/** Finds columns whose dates are mostly written in another way than declared. */
-export function watchDateFormats(scope: LintScope): Watch[] {
+/** Finds columns most of whose dates are not in the declared format. */
+export function watchDateFormats(scope: LintScope): Check[] {
   return dateFields(scope).map((field) => {
     const explain = dateExplainer(field.declared)
     const isDate = (text: string) => (yearLast.test(text) || yearFirst.test(text)) && !isPlaceholderDate(text)
-    const isTelling = (text: string) => {
+    const isClear = (text: string) => {
       const { hint } = explain(text)
       return hint.kind === 'form' && hint.forms.length === 1
     }
     const helpFor = (example: string) => {
       const { hint } = explain(example)
-      if (!isTelling(example) && hint.kind === 'form') return 'declare the format that they are in'
+      if (!isClear(example) && hint.kind === 'form') return 'declare the format that they are in'
       return hintText(hint.kind === 'form' ? { ...hint, added: false } : hint, field.declared)
     }
-    const cells = new RejectedCells(field, isDate, isTelling)
+    const cells = new RejectedCells(field, isDate, isClear)
     let people = 0
     let readable = 0
     return {
-      see(observation) {
+      addRow(observation) {
         if (field.read(observation) !== null) readable += 1
         people += 1
         return people >= scope.sampleSize
       },
-      spares: () => true,
-      spareOne({ traits }) {
-        if (traits.fills(field.name)) readable += 1
-        people += 1
-        return people >= scope.sampleSize
+      traits: {
+        areEnough: () => true,
+        addInOrder({ traits }) {
+          if (traits.fills(field.name)) readable += 1
+          people += 1
+          return people >= scope.sampleSize
+        },
       },
-      seeReject(reject, row) {
-        if (people < scope.sampleSize) cells.see(reject, row)
+      addReject(reject, row) {
+        if (people < scope.sampleSize) cells.add(reject, row)
       },
-      found() {
-        if (cells.count < fewestCells || cells.count < shareOfCells * (cells.count + readable)) return null
-        return cells.found(
+      finding() {
+        if (cells.count < minCells || cells.count < minShareOfCells * (cells.count + readable)) return null
+        return cells.finding(
           ({ count, example, line }) =>
             `${countRows(count)}: ${column(field.header)} writes dates in another way than the declared format, such as in line ${line}; ${helpFor(example)}`,
         )
@@ -142,36 +144,36 @@ function dateFields({ columns, headers, dateRules }: LintScope): DateField[] {
 }
 
 /**
- * Counts the cells of a column that rejected their rows and are written in a certain way; names the line of the first that tells most. What
- * warns of it is kept with the run for good, so that no message may hold the cell of a person.
+ * Counts the cells of a column that were rejected and match a pattern, and remembers the clearest of them as an example. Warnings are stored
+ * with the run for good, so that no message may contain a person's cell.
  */
 class RejectedCells {
   count = 0
   readonly #field: DateField
   readonly #matches: (text: string) => boolean
-  readonly #tells: (text: string) => boolean
-  #shown: { readonly example: string; readonly line: number; readonly telling: boolean } | null = null
+  readonly #isClear: (text: string) => boolean
+  #shown: { readonly example: string; readonly line: number; readonly isClear: boolean } | null = null
 
-  constructor(field: DateField, matches: (text: string) => boolean, tells: (text: string) => boolean = () => true) {
+  constructor(field: DateField, matches: (text: string) => boolean, isClear: (text: string) => boolean = () => true) {
     this.#field = field
     this.#matches = matches
-    this.#tells = tells
+    this.#isClear = isClear
   }
 
-  readonly see: NonNullable<Watch['seeReject']> = (reject, { values }) => {
+  readonly add: NonNullable<Check['addReject']> = (reject, { values }) => {
     if (reject.column !== this.#field.header) return
     const cells = this.#field.indexes.map((index) => values[index]?.trim() ?? '')
     const example = cells.find((cell) => cell !== '') ?? ''
     if (!this.#matches(example)) return
     this.count += 1
-    if (this.#shown?.telling) return
-    const telling = this.#tells(example)
-    if (this.#shown === null || telling) this.#shown = { example, line: reject.line, telling }
+    if (this.#shown?.isClear) return
+    const isClear = this.#isClear(example)
+    if (this.#shown === null || isClear) this.#shown = { example, line: reject.line, isClear }
   }
 
-  found(
+  finding(
     message: (cells: { readonly count: number; readonly example: string; readonly line: number }) => string,
-  ): Found | null {
+  ): Finding | null {
     if (this.#shown === null) return null
     const { example, line } = this.#shown
     return { message: message({ count: this.count, example, line }), line }

@@ -14,17 +14,18 @@ type HeaderBelow = {
   readonly reasons: () => readonly string[]
 }
 
+/** Looks among the first rows for the header of an export whose header line lacks mapped columns. */
 export function watchHeaderBelow(
   mapping: Mapping,
   { headers, missing }: { readonly headers: readonly string[]; readonly missing: readonly string[] },
 ): HeaderBelow {
-  let left = rowsLookedAt
+  let remaining = rowsLookedAt
   let line: number | null = null
 
   return {
     see({ values, origin }) {
-      if (left === 0 || line !== null) return
-      left -= 1
+      if (remaining === 0 || line !== null) return
+      remaining -= 1
       const compiled = compileMapping(
         mapping,
         values.map((cell = '') => cell),

@@ -1,5 +1,5 @@
 import { invisibleIn } from '../mapping/cells.ts'
-import { column, countRows, indexesOf, type LintScope, type Watch } from './watch.ts'
+import { type Check, column, countRows, indexesOf, type LintScope } from './watch.ts'
 
 const zero = 48
 const nine = 57
@@ -9,32 +9,32 @@ const scientific = /^\d([.,]\d+)?E[+-]\d{1,3}$/i
 // What a spreadsheet would take for such a number.
 const likeScientific = /^\d+([.,]\d+)?E\d+$/i
 
-const mostDigits = 20
-// Without a padded key beside them, short keys are suspicious where nearly all are of one length, and where the numbers of that
-// length are so many more than the people that no one counted them up from 1.
-const fewestDigits = 4
-const oneLength = 0.8
+const maxDigits = 20
+// Without a padded key beside them, short keys are suspicious where nearly all are of one length, and where the number of keys of
+// that length is so much greater than the number of people that nobody counted them up from 1.
+const minDigits = 4
+const minShareOfOneLength = 0.8
 const numbersPerPerson = 1000
 
-const mostKeysTwice = 0.02
+const minShareOfRepeated = 0.02
 
 type Example = { readonly key: string; readonly line: number }
 
-/** Finds keys that a spreadsheet has turned into numbers such as 1.23E+05, or would. */
-export function watchScientificKeys({ columns }: LintScope): Watch[] {
+/** Finds keys that a spreadsheet has turned into numbers such as 1.23E+05, or would turn into one. */
+export function watchScientificKeys({ columns }: LintScope): Check[] {
   const damaged = new Examples()
   const inDanger = new Examples()
   return [
     {
-      see({ identityId, origin }) {
+      addRow({ identityId, origin }) {
         if (!mayBeLikeNumber(identityId)) return false
         if (scientific.test(identityId)) damaged.add(identityId, origin.line)
         else if (likeScientific.test(identityId)) inDanger.add(identityId, origin.line)
         return false
       },
-      // Such keys have no traits, and neither have those of the next check.
-      spares: () => true,
-      found() {
+      // Rows with such keys have no traits, and neither have those of the next check.
+      traits: { areEnough: () => true },
+      finding() {
         if (damaged.first !== null) {
           const { key, line } = damaged.first
           const message =
@@ -53,23 +53,23 @@ export function watchScientificKeys({ columns }: LintScope): Watch[] {
   ]
 }
 
-/** Finds keys in which stand characters that show nothing. The mapping has left them out, so that the person is the one who was meant. */
-export function watchInvisibleKeys({ columns, headers }: LintScope): Watch[] {
+/** Finds keys with invisible characters. The mapping drops them, so that the key still names the right person. */
+export function watchInvisibleKeys({ columns, headers }: LintScope): Check[] {
   const indexes = columns.identityId === undefined ? [] : indexesOf(columns.identityId, headers)
-  const found = new Examples()
+  const examples = new Examples()
   return [
     {
-      see(observation, { values }) {
+      addRow(observation, { values }) {
         const [invisible] = indexes.flatMap((index) => invisibleIn(values[index] ?? ''))
-        if (invisible !== undefined) found.add(invisible, observation.origin.line)
+        if (invisible !== undefined) examples.add(invisible, observation.origin.line)
         return false
       },
-      spares: () => true,
-      found() {
-        if (found.first === null) return null
-        const { key: character, line } = found.first
+      traits: { areEnough: () => true },
+      finding() {
+        if (examples.first === null) return null
+        const { key: character, line } = examples.first
         const message =
-          `${countRows(found.count)}: the key holds a character that shows nothing, such as ${character} in line ${line} (${column(columns.identityId)}); ` +
+          `${countRows(examples.count)}: the key holds a character that shows nothing, such as ${character} in line ${line} (${column(columns.identityId)}); ` +
           'it is left out of the key: have HR remove it'
         return { message, line }
       },
@@ -78,26 +78,28 @@ export function watchInvisibleKeys({ columns, headers }: LintScope): Watch[] {
 }
 
 /** Finds keys of digits that look as if they had lost leading zeros. */
-export function watchShrunkKeys({ columns }: LintScope): Watch[] {
-  const paddedLengths = new Uint32Array(mostDigits + 1)
-  const plain = Array.from({ length: mostDigits + 1 }, () => new Examples())
+export function watchShrunkKeys({ columns }: LintScope): Check[] {
+  const paddedLengths = new Uint32Array(maxDigits + 1)
+  const plain = Array.from({ length: maxDigits + 1 }, () => new Examples())
 
   return [
     {
-      see({ identityId, fields: { managerId }, origin }) {
+      addRow({ identityId, fields: { managerId }, origin }) {
         if (typeof managerId === 'string' && managerId.charCodeAt(0) === zero) countPadded(managerId, paddedLengths)
         if (identityId.charCodeAt(0) === zero) countPadded(identityId, paddedLengths)
         else if (leadingDigits(identityId) === identityId.length) plain[identityId.length]?.add(identityId, origin.line)
         return false
       },
       // The first key of each length serves as an example.
-      spares: ({ digits, isPadded }) => digits === 0 || isPadded || plain[digits]?.first !== null,
-      spare({ digits, isPadded, managerDigits }, times) {
-        paddedLengths[managerDigits] = (paddedLengths[managerDigits] ?? 0) + (managerDigits > 0 ? times : 0)
-        if (isPadded) paddedLengths[digits] = (paddedLengths[digits] ?? 0) + times
-        else plain[digits]?.addMore(digits > 0 ? times : 0)
+      traits: {
+        areEnough: ({ digits, isPadded }) => digits === 0 || isPadded || plain[digits]?.first !== null,
+        add({ digits, isPadded, managerDigits }, rows) {
+          paddedLengths[managerDigits] = (paddedLengths[managerDigits] ?? 0) + (managerDigits > 0 ? rows : 0)
+          if (isPadded) paddedLengths[digits] = (paddedLengths[digits] ?? 0) + rows
+          else plain[digits]?.addMore(digits > 0 ? rows : 0)
+        },
       },
-      found(people) {
+      finding(people) {
         const padded = paddedLengths.indexOf(Math.max(...paddedLengths, 1))
         const longest = padded > 0 ? padded : lengthOfNearlyAll(plain, people)
         const shorter = plain.slice(0, longest).filter((examples) => examples.first !== null)
@@ -113,27 +115,29 @@ export function watchShrunkKeys({ columns }: LintScope): Watch[] {
   ]
 }
 
-/** Finds reports with several rows for a person, where the mapping does not say which of them counts. */
-export function watchSeveralRows({ columns, sampleSize }: LintScope): Watch[] {
-  const seen = new Set<string>()
+/** Finds reports with several rows for a person, where the mapping does not say which of them applies. */
+export function watchSeveralRows({ columns, sampleSize }: LintScope): Check[] {
+  const keys = new Set<string>()
   const again = new Examples()
   let rows = 0
   return [
     {
-      see({ identityId, rank, origin }) {
+      addRow({ identityId, rank, origin }) {
         rows += 1
-        if (seen.has(identityId)) again.add(identityId, origin.line)
-        else seen.add(identityId)
+        if (keys.has(identityId)) again.add(identityId, origin.line)
+        else keys.add(identityId)
         return rank !== undefined || rows >= sampleSize
       },
-      // Whoever leaves a row out has seen that its key stands in no other one.
-      spares: () => true,
-      spareOne() {
-        rows += 1
-        return rows >= sampleSize
+      // Only rows whose key stands in no other row are given as traits.
+      traits: {
+        areEnough: () => true,
+        addInOrder() {
+          rows += 1
+          return rows >= sampleSize
+        },
       },
-      found() {
-        if (again.first === null || again.count < 2 || again.count < mostKeysTwice * rows) return null
+      finding() {
+        if (again.first === null || again.count < 2 || again.count < minShareOfRepeated * rows) return null
         // A key may be an address where nothing else serves as one, so it is not shown here.
         const { line } = again.first
         const message =
@@ -171,9 +175,9 @@ function mayBeLikeNumber(key: string): boolean {
   return digits > 0 && digits < key.length
 }
 
-/** How long a key of digits is, as far as keys are compared by their lengths, and whether it begins with a zero; 0 digits for any other key. */
+/** The length of a key of digits, as far as keys are compared by length, and whether it begins with a zero; 0 digits for any other key. */
 export function lengthOfDigits(key: string): { readonly digits: number; readonly isPadded: boolean } {
-  if (key.length > mostDigits || leadingDigits(key) < key.length) return { digits: 0, isPadded: false }
+  if (key.length > maxDigits || leadingDigits(key) < key.length) return { digits: 0, isPadded: false }
   const isPadded = key.charCodeAt(0) === zero
   return isPadded && key.length < 2 ? { digits: 0, isPadded: false } : { digits: key.length, isPadded }
 }
@@ -190,14 +194,14 @@ function leadingDigits(key: string): number {
 }
 
 function countPadded(key: string, lengths: Uint32Array): void {
-  if (key.length < 2 || key.length > mostDigits || leadingDigits(key) < key.length) return
+  if (key.length < 2 || key.length > maxDigits || leadingDigits(key) < key.length) return
   lengths[key.length] = (lengths[key.length] ?? 0) + 1
 }
 
-/** The length that nearly all keys have, if they are numbers that no one counted up; otherwise 0. */
+/** The length of nearly all keys, if they are numbers that nobody counted up from 1; otherwise 0. */
 function lengthOfNearlyAll(plain: readonly Examples[], people: number): number {
   const length = plain.findLastIndex(({ first }) => first !== null)
   const most = plain[length]?.count ?? 0
   const counted = people * numbersPerPerson > 10 ** length
-  return length < fewestDigits || counted || most < oneLength * people ? 0 : length
+  return length < minDigits || counted || most < minShareOfOneLength * people ? 0 : length
 }

@@ -4,9 +4,9 @@ import { watchDateFormats, watchPlaceholderDates, watchSameDates, watchTwoDigitY
 import { watchInvisibleKeys, watchScientificKeys, watchSeveralRows, watchShrunkKeys } from './keys.ts'
 import { watchAddresses, watchBlankColumns, watchLeavers, watchManagers } from './people.ts'
 import { type RowTraits, readTraits } from './traits.ts'
-import { type LintScope, maxSampleSize, type ReadTraits, type SparedRow, type Watch } from './watch.ts'
+import { type Check, type Finding, type LintScope, maxSampleSize, type ReadTraits, type TraitsRow } from './watch.ts'
 
-/** The checks. Those of a snapshot rest on the export listing everybody, and say nothing about a delta. */
+/** The checks. `needsSnapshot`: the check makes sense only for an export of everybody. */
 const checks = {
   'no-leavers': { needsSnapshot: true, watch: watchLeavers },
   'key-scientific': { needsSnapshot: false, watch: watchScientificKeys },
@@ -20,86 +20,104 @@ const checks = {
   'two-digit-year': { needsSnapshot: false, watch: watchTwoDigitYears },
   'placeholder-date': { needsSnapshot: false, watch: watchPlaceholderDates },
   'date-format': { needsSnapshot: false, watch: watchDateFormats },
-} as const satisfies Record<string, { needsSnapshot: boolean; watch: (scope: LintScope) => Watch[] }>
+} as const satisfies Record<string, { needsSnapshot: boolean; watch: (scope: LintScope) => Check[] }>
 
 type LintCheck = keyof typeof checks
 
+/** The names of all checks. */
 export const lintChecks = Object.keys(checks) as [LintCheck, ...LintCheck[]]
 
-/** What a preset knows of its system, said whenever the check finds something. */
+/** What a preset knows of its system, appended whenever the check finds something. */
 export type Trap = { readonly check: LintCheck; readonly warn: string }
 
 /** Something about an export that an operator should look at, though its rows can be read. Holds no personal values. */
-type Finding = { readonly check: LintCheck; readonly message: string; readonly line?: number }
+type NamedFinding = Finding & { readonly check: LintCheck }
 
+/** The checks of one export. */
 export type Lint = {
-  /** To be shown every row with what the mapping told of it, in the order of the export. */
-  readonly see: (row: MappableRow, told: Observation | Reject) => void
-  /** Whether rows with these traits need not be shown any more. `knowsAddress`: where it is known what the addresses in them are compared by. */
-  readonly spares: (traits: RowTraits, knowsAddress: boolean) => boolean
-  /** Takes so many rows into account that were not shown. */
-  readonly spare: (traits: RowTraits, times: number) => void
-  /** Whether rows that are not shown are also to be named one by one, in their order among all others. */
-  readonly wantsEach: () => boolean
-  readonly spareOne: (traits: RowTraits, row: Omit<SparedRow, 'traits'>) => void
-  readonly findings: () => Finding[]
+  /** Adds a row with what the mapping made of it, in the order of the export. */
+  readonly addRow: (row: MappableRow, mapped: Observation | Reject) => void
+  /** Whether the traits of a row are enough for all checks. `hasAddress`: what its e-mail address is compared by is known too. */
+  readonly areTraitsEnough: (traits: RowTraits, hasAddress: boolean) => boolean
+  /** Adds this many rows by their traits. */
+  readonly addByTraits: (traits: RowTraits, rows: number) => void
+  /** Whether a check also needs rows that are added by their traits one by one, in their order among all rows. */
+  readonly needsOrder: () => boolean
+  /** Adds a row that `addByTraits` counts, in its order among all rows. */
+  readonly addInOrder: (traits: RowTraits, row: Omit<TraitsRow, 'traits'>) => void
+  /** What the checks found. Complete once all rows were added. */
+  readonly findings: () => NamedFinding[]
 }
 
-/** Looks over one export while it is read. Memory is bounded, however long the export is. */
+type LintInput = Omit<LintScope, 'sampleSize' | 'addressOf'> & {
+  readonly mode: 'snapshot' | 'delta'
+  readonly traps?: readonly Trap[]
+  readonly sampleSize?: number
+  readonly addressOf?: LintScope['addressOf']
+}
+
+/** Checks one export while it is read. Memory is bounded, however long the export is. */
 export function createLint({
   mode,
   traps = [],
   sampleSize = maxSampleSize,
   addressOf = (email) => email,
   ...about
-}: Omit<LintScope, 'sampleSize' | 'addressOf'> & {
-  readonly mode: 'snapshot' | 'delta'
-  readonly traps?: readonly Trap[]
-  readonly sampleSize?: number
-  readonly addressOf?: LintScope['addressOf']
-}): Lint {
+}: LintInput): Lint {
   const scope = { ...about, sampleSize, addressOf }
   const chosen = lintChecks.filter((check) => mode === 'snapshot' || !checks[check].needsSnapshot)
-  const watches = chosen.flatMap((check) => checks[check].watch(scope).map((watch: Watch) => ({ check, ...watch })))
-  const ofObservations = watches.flatMap(({ see, ...spared }) => (see ? [{ see, ...spared }] : []))
-  const known = new Map<RowTraits, ReadTraits>()
-  const read = (traits: RowTraits): ReadTraits => {
-    const before = known.get(traits) ?? readTraits(traits)
-    known.set(traits, before)
-    return before
-  }
-  const ofRejects = watches.flatMap(({ seeReject }) => (seeReject ? [seeReject] : []))
+  const all = chosen.flatMap((name) => checks[name].watch(scope).map((check: Check) => ({ name, ...check })))
+  const ofRejects = all.flatMap(({ addReject }) => (addReject ? [addReject] : []))
+  /** The checks whose finding further rows can change. */
+  const open = all.flatMap(({ addRow, traits }) => (addRow ? [{ addRow, traits }] : []))
+  const decode = rememberTraits()
   let people = 0
 
+  /** Gives a row to each open check, and closes those that need no more rows. */
+  function giveToOpen(give: (check: (typeof open)[number]) => boolean | undefined): void {
+    for (let index = open.length - 1; index >= 0; index -= 1) {
+      const check = open[index]
+      if (check && give(check)) open.splice(index, 1)
+    }
+  }
+
   return {
-    see(row, told) {
-      if (isReject(told)) {
-        for (const see of ofRejects) see(told, row)
+    addRow(row, mapped) {
+      if (isReject(mapped)) {
+        for (const addReject of ofRejects) addReject(mapped, row)
         return
       }
       people += 1
-      for (const cell of told.badCells ?? []) for (const see of ofRejects) see(cell, row)
-      for (let index = ofObservations.length - 1; index >= 0; index -= 1) {
-        if (ofObservations[index]?.see(told, row)) ofObservations.splice(index, 1)
-      }
+      for (const cell of mapped.badCells ?? []) for (const addReject of ofRejects) addReject(cell, row)
+      giveToOpen(({ addRow }) => addRow(mapped, row))
     },
-    spares: (traits, knowsAddress) => ofObservations.every(({ spares }) => spares?.(read(traits), knowsAddress)),
-    spare(traits, times) {
-      people += times
-      for (const { spare } of ofObservations) spare?.(read(traits), times)
+    areTraitsEnough: (traits, hasAddress) =>
+      open.every((check) => check.traits?.areEnough(decode(traits), hasAddress) ?? false),
+    addByTraits(traits, rows) {
+      people += rows
+      for (const check of open) check.traits?.add?.(decode(traits), rows)
     },
-    wantsEach: () => ofObservations.some(({ spareOne }) => spareOne),
-    spareOne(traits, row) {
-      for (let index = ofObservations.length - 1; index >= 0; index -= 1) {
-        if (ofObservations[index]?.spareOne?.({ traits: read(traits), ...row })) ofObservations.splice(index, 1)
-      }
-    },
+    needsOrder: () => open.some((check) => check.traits?.addInOrder),
+    addInOrder: (traits, row) => giveToOpen((check) => check.traits?.addInOrder?.({ traits: decode(traits), ...row })),
     findings: () =>
-      watches.flatMap(({ check, found }) => {
-        const finding = found(people)
-        if (finding === null) return []
-        const warnings = traps.filter((trap) => trap.check === check).map(({ warn }) => warn)
-        return [{ check, ...finding, message: [finding.message, ...warnings].join('; ') }]
+      all.flatMap(({ name, finding }) => {
+        const found = finding(people)
+        return found === null ? [] : [{ check: name, ...found, message: withWarnings(found.message, name, traps) }]
       }),
+  }
+}
+
+/** Appends what a preset knows of its system. */
+function withWarnings(message: string, name: LintCheck, traps: readonly Trap[]): string {
+  return [message, ...traps.filter(({ check }) => check === name).map(({ warn }) => warn)].join('; ')
+}
+
+/** Decodes traits once for all rows that share them. */
+function rememberTraits(): (traits: RowTraits) => ReadTraits {
+  const known = new Map<RowTraits, ReadTraits>()
+  return (traits) => {
+    const decoded = known.get(traits) ?? readTraits(traits)
+    known.set(traits, decoded)
+    return decoded
   }
 }

@@ -3,11 +3,11 @@ import type { Observation } from '../record.ts'
 import { column, type LintScope } from './watch.ts'
 
 /** What is told of a row; one that is rejected or not in scope has a key alone. */
-type Told = { readonly identityId: string | null } & Partial<Pick<Observation, 'fields' | 'origin'>>
+type ManagerRow = { readonly identityId: string | null } & Partial<Pick<Observation, 'fields' | 'origin'>>
 
 type ManagerKeys = {
   /** To be shown every row of an export that lists everybody. */
-  readonly see: (told: Told) => void
+  readonly see: (told: ManagerRow) => void
   /** A sentence if many managers are nobody whom the export lists. Complete once every row was shown. */
   readonly found: () => string | null
 }

@@ -4,7 +4,7 @@ import type { MappableRow } from '../mapping/rows.ts'
 import { isOwnField } from '../record.ts'
 import { indexesOf, type LintScope } from './watch.ts'
 
-const mostLines = 5
+const maxLines = 5
 
 const number = String.raw`[-+]?(?:\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3})+|\d+)(?:[.,]\d+)?`
 const amount = new RegExp(String.raw`^\(?${number}\)? ?[%€$£]?$`, 'u')
@@ -28,22 +28,22 @@ const likeDate = /^\d{6,}$/
 const enclosed = /^(?:\(.*\)|\[.*\]|<.*>|\{.*\})$/s
 
 /** A cell of these tells a person from a sum. */
-const tellingFields = [
+const personFields = [
   ...(['email', 'secondaryEmail', 'firstName', 'lastName', 'jobTitle', 'managerName'] as const),
   ...(['startedAt', 'separatedAt', 'status', 'action'] as const),
 ]
 
-/** Finds rows that are about no person: totals, and the words of the header once more. */
+/** Finds rows that are not about a person: totals and repeated headers. */
 type NotPeople = {
-  /** Whether a row is about no person. To be shown every row, in the order of the export. */
+  /** Whether a row is not about a person. Needs every row, in the order of the export. */
   readonly isNotAPerson: (row: MappableRow) => boolean
   /** Whether a row names the columns again, in another order than the header: the rows below it cannot be read by the header. */
   readonly isReorderedHeader: (row: MappableRow) => boolean
-  /** Whether the row that was shown last, which is about a person, reads like totals all the same. */
+  /** Whether the last row, which is about a person, reads like totals all the same. */
   readonly isLikeTotals: () => boolean
-  /** Takes rows into account that were not shown, of which the last stands in this line. All of them are about people. */
-  readonly spare: (lastLine: number) => void
-  /** What was found and which setting helps, complete once every row was shown. Quotes nothing but the word for a total. */
+  /** Takes rows about people up to this line into account that are not at hand themselves. */
+  readonly addPeopleUntil: (lastLine: number) => void
+  /** What was found and which setting helps, complete once all rows were given. Quotes nothing but the word for a total. */
   readonly findings: () => string[]
 }
 
@@ -59,10 +59,10 @@ export function watchNotPeople({
   const indexesFor = (header: string | undefined) => (header === undefined ? [] : indexesOf(header, headers))
   const key = indexesFor(columns.identityId)
   const dates = [...indexesFor(columns.startedAt), ...indexesFor(columns.separatedAt)]
-  const hasTelling = tellingFields.some((name) => columns[name] !== undefined)
+  const hasPersonField = personFields.some((name) => columns[name] !== undefined)
   const hasOwn = Object.keys(columns).some(isOwnField)
   const mapped = [...new Set(Object.values(columns).flatMap(indexesFor))]
-  // A name of signs alone is no word: cells that hold nothing but a dash would be that word.
+  // A name without letters or digits is no word: a cell with only a dash would be that word.
   const words = new Set([...headers, ...namesIn(mapping)].map(normaliseHeader).filter((word) => word !== ''))
   const keyWords = new Set(
     [...key.map((index) => headers[index] ?? ''), ...namesOf(mapping.fields.identityId)].map(normaliseHeader),
@@ -71,9 +71,9 @@ export function watchNotPeople({
   const wordsHoldDigits = [...words].some(holdsDigit)
   const ownWords = wordsOfColumns(mapping, { headers, columns, indexesFor })
 
-  const sums: Found = { lines: [], count: 0, amongPeople: false }
-  const likeSums: Found = { lines: [], count: 0, amongPeople: false }
-  const headings: Found = { lines: [], count: 0, amongPeople: false }
+  const sums: Lines = { lines: [], count: 0, amongPeople: false }
+  const likeSums: Lines = { lines: [], count: 0, amongPeople: false }
+  const headings: Lines = { lines: [], count: 0, amongPeople: false }
   let label = { word: '', isFirstCell: false }
   let peopleSeen = false
   let isLikeTotals = false
@@ -103,7 +103,7 @@ export function watchNotPeople({
     },
     isReorderedHeader,
     isLikeTotals: () => isLikeTotals,
-    spare(lastLine) {
+    addPeopleUntil(lastLine) {
       peopleSeen = true
       sums.amongPeople ||= (sums.lines[0] ?? Number.POSITIVE_INFINITY) < lastLine
     },
@@ -121,8 +121,8 @@ export function watchNotPeople({
     const { word, sign, sum } = totalsLabel.exec(values[at]?.trim() ?? '')?.groups ?? {}
     if (word === undefined) return null
     // Where only a key is mapped, the word for a total may be the key of a person.
-    const isTelling = hasTelling || (hasOwn && !isAlsoName.test(word))
-    if (!isTelling && (sum === undefined || !/[:=(]/.test(sign ?? ''))) return null
+    const isSure = hasPersonField || (hasOwn && !isAlsoName.test(word))
+    if (!isSure && (sum === undefined || !/[:=(]/.test(sign ?? ''))) return null
     if (!values.every((cell, index) => index === at || !isFilled(cell) || isAmount(cell))) return null
     if (dates.some((index) => likeDate.test(values[index]?.trim() ?? ''))) return null
     const keyCells = key.map((index) => values[index]).filter(isFilled)
@@ -161,35 +161,35 @@ export function watchNotPeople({
   }
 }
 
-type Found = { readonly lines: number[]; count: number; amongPeople: boolean }
+type Lines = { readonly lines: number[]; count: number; amongPeople: boolean }
 
-function add(found: Found, line: number, isAmongPeople = false): void {
-  found.count += 1
-  found.amongPeople ||= isAmongPeople
-  if (found.lines.length < mostLines) found.lines.push(line)
+function add(rows: Lines, line: number, isAmongPeople = false): void {
+  rows.count += 1
+  rows.amongPeople ||= isAmongPeople
+  if (rows.lines.length < maxLines) rows.lines.push(line)
 }
 
-function headingText(found: Found): string {
-  const help = found.amongPeople
+function headingText(rows: Lines): string {
+  const help = rows.amongPeople
     ? 'have the report name its columns once'
-    : `if every export has ${found.count === 1 ? 'it' : 'them'}, write linesAfterHeader: ${found.count}`
-  return `${leftOut(found, 'a second header', 'further headers')}; ${help}`
+    : `if every export has ${rows.count === 1 ? 'it' : 'them'}, write linesAfterHeader: ${rows.count}`
+  return `${description(rows, 'a second header', 'further headers')}; ${help}`
 }
 
-function totalsText(found: Found, { word, isFirstCell }: { word: string; isFirstCell: boolean }): string {
+function totalsText(rows: Lines, { word, isFirstCell }: { word: string; isFirstCell: boolean }): string {
   const help =
-    found.amongPeople || !isFirstCell
+    rows.amongPeople || !isFirstCell
       ? 'have the report leave totals out'
       : `write footer: { startsWith: ${word} }, and an export without it counts as cut off`
-  return `${leftOut(found, `a row of totals ("${word}")`, `rows of totals ("${word}")`)}; ${help}`
+  return `${description(rows, `a row of totals ("${word}")`, `rows of totals ("${word}")`)}; ${help}`
 }
 
-function likeTotalsText({ lines: [line], count }: Found, { word }: { word: string }): string {
+function likeTotalsText({ lines: [line], count }: Lines, { word }: { word: string }): string {
   const rows = count === 1 ? `line ${line} reads` : `${count} rows, such as line ${line}, read`
   return `${rows} like totals ("${word}"), but with a key, which makes a person; if there is none, leave it out with footer`
 }
 
-function leftOut({ lines, count }: Found, one: string, several: string): string {
+function description({ lines, count }: Lines, one: string, several: string): string {
   if (count === 1) return `line ${lines[0]} is ${one} and no person, so it was left out`
   const more = count > lines.length ? ` and ${count - lines.length} more` : ''
   return `${count} rows are ${several} and no people, so they were left out (lines ${lines.join(', ')}${more})`

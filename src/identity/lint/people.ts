@@ -1,28 +1,28 @@
 import { pluralizePeople } from '../pluralize.ts'
 import { isHiredAgain } from '../employment.ts'
 import { timedFieldsOf } from '../record.ts'
-import { column, minSampleSize, type LintScope, type Watch } from './watch.ts'
+import { type Check, column, type LintScope, minSampleSize } from './watch.ts'
 
-/** Finds exports in which no one has left, though they have a column to say so. A leaving date that lies ahead is no leaver yet. */
-export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {
-  const telling = [columns.separatedAt, columns.status].filter((header) => header !== undefined)
-  if (telling.length === 0) return []
-  let anybodyLeft = false
+/** Finds exports without leavers, though they have a column for them. A future leaving date makes no leaver yet. */
+export function watchLeavers({ columns, exportDate }: LintScope): Check[] {
+  const headers = [columns.separatedAt, columns.status].filter((header) => header !== undefined)
+  if (headers.length === 0) return []
+  let hasLeaver = false
   return [
     {
-      see(observation) {
+      addRow(observation) {
         const { statesDeparture, leavingDate } = observation
         // The date of a person who was hired again is kept in exports that leave out who has left.
         const hasCome =
           typeof leavingDate === 'string' && leavingDate < exportDate && !isHiredAgain(observation, exportDate)
-        if (statesDeparture || hasCome) anybodyLeft = true
-        return anybodyLeft
+        if (statesDeparture || hasCome) hasLeaver = true
+        return hasLeaver
       },
-      spares: ({ left }) => !left,
-      found(people) {
-        if (anybodyLeft || people < minSampleSize) return null
+      traits: { areEnough: ({ left }) => !left },
+      finding(people) {
+        if (hasLeaver || people < minSampleSize) return null
         const message =
-          `this export contains no leavers (${pluralizePeople(people)}, ${telling.map(column).join(', ')}); ` +
+          `this export contains no leavers (${pluralizePeople(people)}, ${headers.map(column).join(', ')}); ` +
           'such reports often leave inactive people out: have the report include them'
         return { message }
       },
@@ -30,23 +30,23 @@ export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {
   ]
 }
 
-/** Finds mapped columns that say nothing about anybody. */
-export function watchBlankColumns({ columns }: LintScope): Watch[] {
-  const unsaid = timedFieldsOf(columns).filter((name) => columns[name] !== undefined)
+/** Finds mapped columns that are blank for everybody. */
+export function watchBlankColumns({ columns }: LintScope): Check[] {
+  const blankFields = timedFieldsOf(columns).filter((name) => columns[name] !== undefined)
   return [
     {
-      see({ fields, badCells = [] }) {
-        for (let at = unsaid.length - 1; at >= 0; at -= 1) {
-          const name = unsaid[at]
+      addRow({ fields, badCells = [] }) {
+        for (let at = blankFields.length - 1; at >= 0; at -= 1) {
+          const name = blankFields[at]
           if (name === undefined) continue
-          if (fields[name] != null || badCells.some((cell) => cell.column === columns[name])) unsaid.splice(at, 1)
+          if (fields[name] != null || badCells.some((cell) => cell.column === columns[name])) blankFields.splice(at, 1)
         }
-        return unsaid.length === 0
+        return blankFields.length === 0
       },
-      spares: ({ fills }) => !unsaid.some(fills),
-      found(people) {
-        if (unsaid.length === 0 || people < minSampleSize) return null
-        const named = unsaid.map((name) => `${column(columns[name])} (${name})`).join(', ')
+      traits: { areEnough: ({ fills }) => !blankFields.some(fills) },
+      finding(people) {
+        if (blankFields.length === 0 || people < minSampleSize) return null
+        const named = blankFields.map((name) => `${column(columns[name])} (${name})`).join(', ')
         const message = `${named}: every row is blank or holds a value that means "not known"; have the report fill it, or take the field out of the mapping`
         return { message }
       },
@@ -54,18 +54,18 @@ export function watchBlankColumns({ columns }: LintScope): Watch[] {
   ]
 }
 
-/** Finds exports that name managers without saying by a key who they are. */
-export function watchManagers({ columns }: LintScope): Watch[] {
+/** Finds exports that name managers without their keys. */
+export function watchManagers({ columns }: LintScope): Check[] {
   if (columns.managerName === undefined || columns.managerId !== undefined) return []
   let anyManager = false
   return [
     {
-      see({ fields }) {
+      addRow({ fields }) {
         if (fields.managerName != null) anyManager = true
         return anyManager
       },
-      spares: ({ fills }) => !fills('managerName'),
-      found() {
+      traits: { areEnough: ({ fills }) => !fills('managerName') },
+      finding() {
         if (!anyManager) return null
         const message =
           `managers are known by name only (${column(columns.managerName)}), and two people may share one; ` +
@@ -76,15 +76,17 @@ export function watchManagers({ columns }: LintScope): Watch[] {
   ]
 }
 
+/** The first row with an e-mail address. `identityId`: null of a row given by its traits, whose key stands in no other row. */
+type Owner = { readonly identityId: string | null; readonly line: number }
+
 /** Finds an e-mail address that several of the first people have. */
-export function watchAddresses({ columns, sampleSize, addressOf }: LintScope): Watch[] {
+export function watchAddresses({ columns, sampleSize, addressOf }: LintScope): Check[] {
   if (columns.email === undefined) return []
-  /** `identityId`: null of a row that was left out, whose key stands in no other one. */
-  const owners = new Map<string, { readonly identityId: string | null; readonly line: number }>()
+  const owners = new Map<string, Owner>()
   let shared = 0
   let first: { readonly line: number; readonly before: number } | null = null
 
-  function note(address: string, { identityId, line }: { identityId: string | null; line: number }): boolean {
+  function addAddress(address: string, { identityId, line }: Owner): boolean {
     const owner = owners.get(address)
     if (owner === undefined) {
       owners.set(address, { identityId, line })
@@ -97,12 +99,14 @@ export function watchAddresses({ columns, sampleSize, addressOf }: LintScope): W
 
   return [
     {
-      see({ fields: { email }, identityId, origin }) {
-        return typeof email === 'string' && note(addressOf(email), { identityId, line: origin.line })
+      addRow({ fields: { email }, identityId, origin }) {
+        return typeof email === 'string' && addAddress(addressOf(email), { identityId, line: origin.line })
       },
-      spares: ({ fills }, knowsAddress) => knowsAddress || !fills('email'),
-      spareOne: ({ address, line }) => address !== null && note(address, { identityId: null, line }),
-      found() {
+      traits: {
+        areEnough: ({ fills }, hasAddress) => hasAddress || !fills('email'),
+        addInOrder: ({ address, line }) => address !== null && addAddress(address, { identityId: null, line }),
+      },
+      finding() {
         if (first === null) return null
         const { line, before } = first
         const message =

@@ -13,32 +13,34 @@ export type CellFault = {
   readonly required?: true
 }
 
-/** What a cell says; undefined where it says nothing and what is known stays. */
+/** The value of a cell. undefined: it says nothing, and what is known stays. */
 export type CellValue<V> = V | null | undefined | CellFault
 
 /** Reads a cell of a row whose dates are those of a time zone. */
 export type CellReader<V> = (cell: string, timeZone: string) => CellValue<V>
 
+/** What a blank cell means: keep what is known, clear the field, or reject the cell. */
 export type OnBlank = 'keep' | 'clear' | 'reject'
 type MapEntries<V> = Readonly<Record<string, V>>
 
 // The limit of the platform's columns, in UTF-16 units as the platform counts.
-const mostUnits = 191
+const maxUnits = 191
 const printableAscii = /^[\x20-\x7e]*$/
 const controlCharacter = /\p{Cc}/u
 const controlCharacters = /\p{Cc}/gu
-/** So much of a value that no list holds is shown; a column that was mapped by mistake may hold anything. */
-const mostShown = 60
+/** How much of an unlisted value is shown, in UTF-16 units; a column that was mapped by mistake may hold anything. */
+const maxShown = 60
 const invisibleCharacter = /\p{Default_Ignorable_Code_Point}/gu
 
-/** What a column of contractors means where no map says otherwise. */
+/** The values of a contractor column without a map. */
 export const yesAndNo: MapEntries<boolean> = { true: true, false: false, yes: true, no: false, 1: true, 0: false }
 
-export function isFault(told: unknown): told is CellFault {
-  return typeof told === 'object' && told !== null
+/** Whether a cell could not be read. */
+export function isFault(value: unknown): value is CellFault {
+  return typeof value === 'object' && value !== null
 }
 
-/** Composes (NFC) a cell's text, and trims it unless told otherwise; refuses what no column of the platform can hold. */
+/** Composes (NFC) a cell's text, and trims it unless `trim` is false; refuses what no column of the platform can hold. */
 function readText(cell: string, trim = true): string | CellFault {
   const trimmed = cell.trim()
   const text = trim || trimmed === '' ? trimmed : cell
@@ -48,6 +50,7 @@ function readText(cell: string, trim = true): string | CellFault {
   return shortEnough(text.normalize('NFC'))
 }
 
+/** Reads a text, or the value that a map gives for it. */
 export function textReader(options: {
   onBlank: OnBlank
   trim: boolean
@@ -75,6 +78,7 @@ export function emailReader({ onBlank }: { onBlank: OnBlank }): CellReader<strin
   }
 }
 
+/** Reads yes or no, by a map if there is one. */
 export function booleanReader(options: { onBlank: OnBlank; map?: MapEntries<boolean | null> }): CellReader<boolean> {
   return mapReader(options.map ?? yesAndNo, options.onBlank)
 }
@@ -89,7 +93,7 @@ export function referenceReader(options: Parameters<typeof textReader>[0]): Cell
   return visibly(textReader(options))
 }
 
-/** Two keys that look the same are the same: characters that show nothing, such as U+200B, are left out before a cell is read. */
+/** Drops invisible characters, such as U+200B, before a cell is read: two keys that look the same are the same. */
 function visibly(read: CellReader<string>): CellReader<string> {
   return (cell, timeZone) => {
     const [invisible] = invisibleIn(cell)
@@ -138,11 +142,12 @@ export function actionReader(
   return (cell) => byValue.get(foldValue(cell)) ?? unlisted
 }
 
+/** What a blank cell yields. */
 export function blankReader(onBlank: OnBlank): () => null | undefined | CellFault {
-  const told = { keep: undefined, clear: null, reject: { reason: 'the cell is blank', required: true } as const }[
+  const value = { keep: undefined, clear: null, reject: { reason: 'the cell is blank', required: true } as const }[
     onBlank
   ]
-  return () => told
+  return () => value
 }
 
 function mapReader<V>(map: MapEntries<V | null>, onBlank: OnBlank): CellReader<V> {
@@ -158,10 +163,10 @@ function mapReader<V>(map: MapEntries<V | null>, onBlank: OnBlank): CellReader<V
 }
 
 function shown(cell: string): string {
-  return cell.trim().normalize('NFC').replaceAll(controlCharacters, ' ').slice(0, mostShown)
+  return cell.trim().normalize('NFC').replaceAll(controlCharacters, ' ').slice(0, maxShown)
 }
 
 function shortEnough(text: string): string | CellFault {
-  if (text.length <= mostUnits) return text
-  return { reason: `the cell holds ${text.length} characters; the platform takes ${mostUnits}` }
+  if (text.length <= maxUnits) return text
+  return { reason: `the cell holds ${text.length} characters; the platform takes ${maxUnits}` }
 }

@@ -11,6 +11,7 @@ export const meanings = {
   employee: 'isContractor',
 } as const satisfies Record<string, ListedField>
 
+/** One of `meanings`. */
 export type Meaning = keyof typeof meanings
 
 /** A value that a person has classed; `value` is folded, so that case and blanks around it do not matter. */

@@ -23,8 +23,8 @@ type DateOptions = DateWords & {
 export function startReader(options: DateOptions): CellReader<string> {
   const read = plainDateReader(options, options.offsetDays)
   return (cell, timeZone) => {
-    const told = read(cell, timeZone)
-    return typeof told === 'string' ? utcMidnight(told) : told
+    const value = read(cell, timeZone)
+    return typeof value === 'string' ? utcMidnight(value) : value
   }
 }
 

@@ -41,6 +41,7 @@ const tokens = {
   Z: { unit: 'offset', pattern: 'Z|[+-]\\d{2}:?\\d{2}', fixed: true },
 } as const satisfies Record<string, TokenRule>
 
+/** A part of a date format, such as yyyy. */
 export type Token = keyof typeof tokens
 type Fraction = Extract<Token, `S${string}`>
 
@@ -130,15 +131,15 @@ function unquoted(text: string): string {
   return text.startsWith("'") ? text.slice(1, -1).replaceAll("''", "'") : text
 }
 
-function unitsProblem(found: readonly Token[]): string | null {
-  const units = found.map((token): Unit => tokens[token].unit)
+function unitsProblem(used: readonly Token[]): string | null {
+  const units = used.map((token): Unit => tokens[token].unit)
   const count = (unit: Unit) => units.filter((one) => one === unit).length
   if (count('year') !== 1 || count('month') !== 1 || count('day') !== 1 || new Set(units).size !== units.length) {
     return 'a format holds the year, the month and the day once each, like yyyy-MM-dd, and every other part once at most'
   }
   const lacking = finerThan.find(([fine, coarse]) => units.includes(fine) && !units.includes(coarse))
   if (lacking !== undefined) return `a format with the ${lacking[0]} needs the ${lacking[1]} too`
-  const halfDay = found.some((token) => token === 'hh' || token === 'h')
+  const halfDay = used.some((token) => token === 'hh' || token === 'h')
   return halfDay === units.includes('half') ? null : 'hh and h go with a (AM or PM), HH and H without it'
 }
 

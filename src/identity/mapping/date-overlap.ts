@@ -47,9 +47,9 @@ function readsAnotherDay(format: string, words: DateWords): boolean {
 /** Where the units stand that decide about the day; the time only does where there is an offset. */
 function placesIn(match: RegExpExecArray | null): string | null {
   if (match === null) return null
-  const found = match.indices?.groups ?? {}
-  const telling = units.filter((unit) => found.offset !== undefined || ['year', 'month', 'day'].includes(unit))
-  return JSON.stringify(telling.map((unit) => found[unit] ?? null))
+  const positions = match.indices?.groups ?? {}
+  const decisive = units.filter((unit) => positions.offset !== undefined || ['year', 'month', 'day'].includes(unit))
+  return JSON.stringify(decisive.map((unit) => positions[unit] ?? null))
 }
 
 /** Texts of a format in every width and with every name that it can have. */

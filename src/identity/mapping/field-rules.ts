@@ -25,6 +25,7 @@ const lowercase = z.boolean().default(false).describe('Whether the text is sent 
 
 /** What a rule may say besides where its text comes from, for each kind of field. */
 export const keyOptions = { trim, lowercase, blankWhen }
+/** The settings of a text field. */
 export const textOptions = {
   optional,
   onBlank,
@@ -33,9 +34,13 @@ export const textOptions = {
   lowercase,
   blankWhen,
 }
+/** The settings of an e-mail address. */
 export const emailOptions = { optional, onBlank, blankWhen }
+/** The settings of the contractor flag. */
 export const contractorOptions = { optional, onBlank, map: valuesTo(z.boolean().nullable()), blankWhen }
+/** The settings of a start date. */
 export const startOptions = { optional, onBlank, ...dateFormat, blankWhen }
+/** The settings of a leaving date. */
 export const leavingOptions = {
   optional,
   onBlank: z
@@ -99,6 +104,7 @@ export const propertyOption = {
   property: z.strictObject({ type: z.enum(propertyTypes), isList: z.boolean(), mayBeNull: z.boolean() }),
 }
 
+/** The column of the status, and what its values mean. */
 export const StatusRule = z
   .strictObject({
     ...textSource,
@@ -118,6 +124,7 @@ export const StatusRule = z
   })
   .describe('A column that says whether a person has left.')
 
+/** When a status that says "left" takes effect. */
 export const StatusMeans = z
   .enum(['now', 'onDate'])
   .describe(
@@ -125,6 +132,7 @@ export const StatusMeans = z
   )
 export type StatusMeans = z.infer<typeof StatusMeans>
 
+/** What an unreadable cell costs: its field, or its row. */
 export const OnBadCell = z
   .enum(['keepField', 'rejectRow'])
   .describe(
@@ -132,10 +140,12 @@ export const OnBadCell = z
   )
 export type OnBadCell = z.infer<typeof OnBadCell>
 
+/** The values of the action column, by action. */
 export type ActionValues = { readonly [A in Action | 'ignore']?: readonly string[] | undefined }
 
 const values = z.array(z.string()).min(1).optional()
 
+/** The column that says what a row is about, with its values. */
 export const ActionRule = z
   .strictObject({
     ...textSource,
@@ -153,6 +163,7 @@ export const ActionRule = z
   })
   .describe('A column that says what a row of a delta is about. A value that is not listed rejects the row.')
 
+/** Which of several rows of a person applies. */
 export const SeveralRows = z
   .union([
     z.literal('reject'),
@@ -177,6 +188,7 @@ export const Scope = z
     'A JSONata expression over the columns of a row: true for the rows that are meant at all, false for those to leave out.',
   )
 
+/** The column that names the time zone of a row. */
 export const RowTimeZone = z
   .strictObject({ column: Columns, optional })
   .describe(

@@ -14,6 +14,7 @@ export function normaliseHeader(header: string): string {
     .replace(/[^\p{L}\p{N}]/gu, '')
 }
 
+/** What a header has for some names: one column, several that read the same, or none. */
 export type MatchedColumn =
   | { readonly found: 'one'; readonly index: number; readonly header: string }
   | { readonly found: 'several'; readonly headers: readonly string[] }

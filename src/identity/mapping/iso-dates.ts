@@ -11,10 +11,10 @@ const pattern = new RegExp(`^${day.source}(?:[T ]${time.source}(?:${offset.sourc
 
 /** The parts of an ISO 8601 date with or without a time, as digits; null for anything else. */
 export function isoParts(text: string): Readonly<Record<string, string | undefined>> | null {
-  const found = pattern.exec(text)?.groups
-  if (found === undefined) return null
-  const calendar = found.month === undefined ? calendarDay(found) : {}
-  return calendar && { ...found, ...calendar }
+  const parts = pattern.exec(text)?.groups
+  if (parts === undefined) return null
+  const calendar = parts.month === undefined ? calendarDay(parts) : {}
+  return calendar && { ...parts, ...calendar }
 }
 
 /** The month and the day of a week date or an ordinal date; null for a day that never was. */

@@ -147,17 +147,18 @@ export type MappedExpression = { readonly path: readonly string[]; readonly text
 /** The expressions of a mapping. Their results stand in this order behind the cells of a row. */
 export function expressionsOf(mapping: Mapping): readonly MappedExpression[] {
   const ofRules = textRules(mapping).flatMap(([name, { expression, optional = false }]) => {
-    const place = placeOf(name)
+    const place = pathOf(name)
     return expression === undefined ? [] : [{ path: [...place, 'expression'], text: expression, optional }]
   })
   return mapping.scope === undefined ? ofRules : [...ofRules, { path: ['scope'], text: mapping.scope, optional: false }]
 }
 
-function placeOf(name: MappedName): readonly string[] {
+function pathOf(name: MappedName): readonly string[] {
   if (name === 'status' || name === 'action') return [name]
   return isOwnField(name) ? ['record', name.slice(1)] : ['fields', name]
 }
 
+/** A mapping that is bound to a header, or why it cannot be. */
 export type CompiledMapping =
   | {
       readonly ok: true
@@ -184,6 +185,7 @@ export type CompiledMapping =
 /** The text of a row for one mapped name; undefined where the row does not speak of it. */
 export type MappedCell = { readonly name: MappedName; readonly column: string; readonly text: string | undefined }
 
+/** What a cell may be mapped to: a field, or another part of a row. */
 export type MappedName = FieldName | 'identityId' | (typeof columnParts)[number]
 
 type CompileOptions = {
@@ -313,7 +315,7 @@ function binder(
   }
 
   /** Without one of its members a field is read from the others alone, which may take a leaving date back. */
-  function noteParts(name: MappedName, textRule: TextRule): void {
+  function addParts(name: MappedName, textRule: TextRule): void {
     if (missingIsBlank === undefined || textRule.optional === true) return
     for (const names of membersOf(textRule)) {
       const part = `${name}: ${names[0]}`
@@ -342,7 +344,7 @@ function binder(
       return undefined
     }
     columns[name] = place.header
-    noteParts(name, textRule)
+    addParts(name, textRule)
     return { name, index: place.indexes[0] ?? -1, ...place, read: readerOf(textRule) }
   }
 

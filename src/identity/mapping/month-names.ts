@@ -1,5 +1,6 @@
 /** The languages in which months may be named. */
 export const languages = ['en', 'de'] as const
+/** A language whose month names can be read. */
 export type Language = (typeof languages)[number]
 
 // The short names of a month as systems write them; all of them are read.

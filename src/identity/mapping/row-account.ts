@@ -25,11 +25,11 @@ export type RowAccount = {
 }
 
 /** Accounts for a row: which column gave which field, and what was read from its text. */
-export function rowAccount(origin: Origin, told: Observation | Reject, cells: readonly MappedCell[]): RowAccount {
-  if (isReject(told)) {
-    const { column, reason } = told
+export function rowAccount(origin: Origin, mapped: Observation | Reject, cells: readonly MappedCell[]): RowAccount {
+  if (isReject(mapped)) {
+    const { column, reason } = mapped
     const accounts = cells.map((cell) => ({
-      ...placeOf(cell),
+      ...cellOf(cell),
       value: null,
       keeps: false,
       reason: cell.column === column ? reason : null,
@@ -37,33 +37,33 @@ export function rowAccount(origin: Origin, told: Observation | Reject, cells: re
     return { origin, cells: accounts, reason: column === null ? reason : `${column}: ${reason}` }
   }
   const accounts = cells.map((cell) => {
-    const value = readFrom(told, cell.name)
-    const reason = told.badCells?.find(({ column }) => column === cell.column)?.reason ?? null
-    return { ...placeOf(cell), value: value ?? null, keeps: value === undefined && reason === null, reason }
+    const value = readFrom(mapped, cell.name)
+    const reason = mapped.badCells?.find(({ column }) => column === cell.column)?.reason ?? null
+    return { ...cellOf(cell), value: value ?? null, keeps: value === undefined && reason === null, reason }
   })
   return { origin, cells: accounts, reason: null }
 }
 
-function placeOf({ name, column, text }: MappedCell): Pick<CellAccount, 'column' | 'field' | 'text'> {
+function cellOf({ name, column, text }: MappedCell): Pick<CellAccount, 'column' | 'field' | 'text'> {
   return { column, field: name, text: text ?? null }
 }
 
-function readFrom(told: Observation, name: MappedName): FieldValue | undefined {
+function readFrom(mapped: Observation, name: MappedName): FieldValue | undefined {
   switch (name) {
     case 'identityId':
-      return told.identityId
+      return mapped.identityId
     case 'separatedAt':
-      return told.leavingDate
+      return mapped.leavingDate
     case 'status':
-      if (told.statesDeparture) return 'left'
-      return told.statesEmployed ? 'employed' : undefined
+      if (mapped.statesDeparture) return 'left'
+      return mapped.statesEmployed ? 'employed' : undefined
     case 'action':
-      return told.action
+      return mapped.action
     case 'severalRows':
-      return told.rank
+      return mapped.rank
     case 'rowTimeZone':
-      return told.timeZone
+      return mapped.timeZone
     default:
-      return told.fields[name satisfies FieldName]
+      return mapped.fields[name satisfies FieldName]
   }
 }

@@ -14,17 +14,17 @@ type RowMap = (row: MappableRow) => Observation | Reject
  */
 export function inTime(map: RowMap, timeZone: string): RowMap {
   return (row) => {
-    const told = map(row)
+    const mapped = map(row)
     const { timing } = row
-    if (timing === undefined || isReject(told)) return told
+    if (timing === undefined || isReject(mapped)) return mapped
     const { statedAt, effectiveAt, reason } = timing
-    if (speaksOfLeaving(told) && effectiveAt !== null) {
-      const leavingDate = told.leavingDate ?? dateIn(told.timeZone ?? timeZone, effectiveAt)
-      return { ...told, statesDeparture: false, leavingDate, isUncertain: true, asOf: statedAt }
+    if (speaksOfLeaving(mapped) && effectiveAt !== null) {
+      const leavingDate = mapped.leavingDate ?? dateIn(mapped.timeZone ?? timeZone, effectiveAt)
+      return { ...mapped, statesDeparture: false, leavingDate, isUncertain: true, asOf: statedAt }
     }
-    if (reason === null) return told
-    const mayLeave = speaksOfLeaving(told) || (told.badCells?.some((bad) => bad.mayLeave) ?? false)
-    const rejected = rejectedRow(row, null, { reason }, { identityId: told.identityId, mayLeave })
+    if (reason === null) return mapped
+    const mayLeave = speaksOfLeaving(mapped) || (mapped.badCells?.some((bad) => bad.mayLeave) ?? false)
+    const rejected = rejectedRow(row, null, { reason }, { identityId: mapped.identityId, mayLeave })
     return effectiveAt === null ? rejected : { ...rejected, retryAt: effectiveAt }
   }
 }
@@ -37,18 +37,18 @@ export function withDay(
   if (format === undefined) return map
   const isInstant = hasOffset(format) && format !== isoFormat
   return (row) => {
-    const told = map(row)
-    if (isReject(told) || told.rank === undefined) return told
-    const instant = isInstant ? `${told.rank}Z` : told.rank
+    const mapped = map(row)
+    if (isReject(mapped) || mapped.rank === undefined) return mapped
+    const instant = isInstant ? `${mapped.rank}Z` : mapped.rank
     const effectiveOn = instant.endsWith('Z')
-      ? dateIn(told.timeZone ?? timeZone, instant)
-      : told.rank.slice(0, 'yyyy-mm-dd'.length)
-    return { ...told, effectiveOn }
+      ? dateIn(mapped.timeZone ?? timeZone, instant)
+      : mapped.rank.slice(0, 'yyyy-mm-dd'.length)
+    return { ...mapped, effectiveOn }
   }
 }
 
-function speaksOfLeaving(told: Observation): boolean {
-  const { action, statesDeparture, leavingDate } = told
+function speaksOfLeaving(mapped: Observation): boolean {
+  const { action, statesDeparture, leavingDate } = mapped
   if (action === 'join' || action === 'retract') return false
-  return statesDeparture || (typeof leavingDate === 'string' && !startsAfterLeaving(told))
+  return statesDeparture || (typeof leavingDate === 'string' && !startsAfterLeaving(mapped))
 }

@@ -279,6 +279,7 @@ function mayBeLeaver(row: MappableRow, { action, status, leaving }: RowCells, ti
   return gone === true || typeof date === 'string' || isFault(gone) || isFault(date)
 }
 
+/** Rejects a whole row for what is wrong with a cell, or with the row itself (`cell` null). */
 export function rejectedRow(
   row: MappableRow,
   cell: Cell<string, unknown> | null | undefined,

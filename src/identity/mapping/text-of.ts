@@ -3,6 +3,7 @@ import type { ColumnFinder, MatchedColumn } from './headers.ts'
 import { type TemplatePart, templateParts } from './template.ts'
 import type { TextRule } from './text-rules.ts'
 
+/** The cells of a row in the order of the header; undefined where the row does not have the column. */
 export type RowValues = readonly (string | undefined)[]
 
 /** Where the text of a field stands in the rows of one source. */

@@ -40,8 +40,10 @@ export const textSource = {
     .describe('A JSONata expression over the columns of the row, for cases that the other settings do not cover.'),
 }
 
+/** The settings of which exactly one says where a text comes from. */
 export const sourceNames = ['column', 'firstOf', 'template', 'expression'] as const
 
+/** The setting for columns that the source may lack. */
 export const optional = z
   .boolean()
   .default(false)
@@ -73,6 +75,7 @@ export function sourceProblem(rule: TextRule): string | null {
     : `${named.join(' and ')} cannot stand together: name one of them`
 }
 
+/** Adds a problem to a schema check; null adds nothing. */
 export function addProblem(context: z.RefinementCtx, message: string | null, path: readonly string[] = []): void {
   if (message !== null) context.addIssue({ code: 'custom', message, path: [...path] })
 }

@@ -7,6 +7,7 @@ export const TimeZone = z
   .string()
   .refine(isTimeZone, { error: 'unknown time zone: write an IANA name such as Europe/Berlin or UTC' })
 
+/** Whether this runtime knows an IANA time zone of this name. */
 export function isTimeZone(name: string): boolean {
   if (!written.test(name)) return false
   try {

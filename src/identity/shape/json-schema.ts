@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 
+/** An object of parsed JSON. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /** Keywords that say something to people and demand nothing of records. */
@@ -8,6 +9,7 @@ const annotations: ReadonlySet<string> = new Set(
 )
 const mostDifferences = 10
 
+/** Whether a value of parsed JSON is an object, and no list. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -3,7 +3,9 @@ import { isObject, type JsonObject, schemaAt } from './json-schema.ts'
 
 /** What a property of a record is, by its schema. */
 export const propertyTypes = ['string', 'number', 'integer', 'boolean', 'date', 'date-time'] as const
+/** The type of a property, as JSON Schema and its formats name it. */
 export type PropertyType = (typeof propertyTypes)[number]
+/** One property of a custom record. */
 export type Property = { readonly type: PropertyType; readonly isList: boolean; readonly mayBeNull: boolean }
 
 /** What the schema says of a property; null where it allows none of the name, a text where it is nothing that a cell can hold. */
@@ -42,6 +44,7 @@ function scalar(schema: JsonObject | undefined, type: string, mayBeNull: boolean
   return { type: propertyTypes.find((known) => known === dated) ?? 'string', isList: false, mayBeNull }
 }
 
+/** The dotted path of an own field. */
 export function pathOf(field: OwnField): readonly string[] {
   return field.slice(1).split('.')
 }

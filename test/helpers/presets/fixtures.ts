@@ -40,7 +40,7 @@ export async function readFixture(file: string, name: string, own: Own = {}) {
   const slices = await Array.fromAsync(rows)
   const told = slices.flat().map((row) => {
     const one = map(row)
-    lint.see(row, one)
+    lint.addRow(row, one)
     return one
   })
   return { told, findings: lint.findings() }

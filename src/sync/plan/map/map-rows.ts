@@ -41,8 +41,8 @@ export type MappedRows =
       /** Takes rows into account that were left out, of which the last stands in this line. */
       readonly spare: (times: ReadonlyMap<RowTraits, number>, lastLine: number) => void
       /** Whether rows that are left out are also to be named one by one, in their order among all others. */
-      readonly wantsEach: Lint['wantsEach']
-      readonly spareOne: Lint['spareOne']
+      readonly wantsEach: Lint['needsOrder']
+      readonly spareOne: Lint['addInOrder']
       /** Complete once every row was mapped. */
       readonly findings: () => string[]
     })
@@ -114,7 +114,7 @@ export function mapRows(
       const scope = compiled.scopeOf(row, told)
       if (scope === false) return { outOfScope: true, identityId: told.identityId, origin: row.origin }
       if (scope !== true) return scope
-      lint.see(row, told)
+      lint.addRow(row, told)
       return told
     },
     traitsOf(row, observation) {
@@ -122,13 +122,13 @@ export function mapRows(
       return isKeyOdd || notPeople?.isLikeTotals() ? null : rowTraits(observation)
     },
     addressOf: ({ fields: { email } }) => (typeof email === 'string' ? addressOf(email) : null),
-    spares: lint.spares,
+    spares: lint.areTraitsEnough,
     spare(times, lastLine) {
-      notPeople?.spare(lastLine)
-      for (const [traits, count] of times) lint.spare(traits, count)
+      notPeople?.addPeopleUntil(lastLine)
+      for (const [traits, count] of times) lint.addByTraits(traits, count)
     },
-    wantsEach: lint.wantsEach,
-    spareOne: lint.spareOne,
+    wantsEach: lint.needsOrder,
+    spareOne: lint.addInOrder,
     findings: () => [...(notPeople?.findings() ?? []), ...lint.findings().map(({ message }) => message)],
   }
 }
