@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { By } from './access.ts'
-import { ChangeView, Counts, RejectView, Verdict } from './shapes.ts'
+import { ChangeView, Counts, RejectView, Verdict } from './plan-shapes.ts'
 
 const Count = z.int().min(0)
 const Line = z.int().min(1).max(1000)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { By } from './access.ts'
 import { After, Limit, page } from './lists.ts'
-import { Run } from './shapes.ts'
+import { Run } from './run-shapes.ts'
 
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 

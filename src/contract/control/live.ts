@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { Alert } from './alerts.ts'
-import { Run } from './shapes.ts'
+import { Run } from './run-shapes.ts'
 
 /** How far a run has come. */
 export const LiveRun = Run.pick({
