@@ -3,6 +3,7 @@ import { operations } from '../operation.ts'
 import { By } from './access.ts'
 import { page } from './lists.ts'
 
+/** The result of checking the whole audit trail. */
 export const AuditVerification = z
   .object({
     entries: z.int().min(0),
@@ -28,6 +29,7 @@ export const AuditVerification = z
   .meta({ id: 'AuditVerification' })
 export type AuditVerification = z.infer<typeof AuditVerification>
 
+/** What a new signing key took over. */
 export const AuditKeyReplaced = z
   .object({
     tied: z.boolean().describe('Whether the former key has signed the takeover.'),

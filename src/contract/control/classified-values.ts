@@ -5,10 +5,12 @@ import { ListedField } from './plan-shapes.ts'
 
 const ofConnection = z.object({ connection: z.string() })
 
+/** The meanings that an operator can give a value of HR. */
 export const ValueMeaning = z
   .enum(['employed', 'left', 'contractor', 'employee'])
   .describe('employed and left class a status, contractor and employee a value of the contractor column.')
 
+/** A value of HR, its meaning, and who stated it. */
 export const ClassifiedValue = z
   .object({
     field: ListedField,

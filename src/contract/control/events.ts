@@ -6,9 +6,11 @@ import { Instant } from './plan-shapes.ts'
 
 const ofConnection = z.object({ connection: z.string() })
 
+/** The states of a webhook event. */
 export const EventState = z.enum(['pending', 'held', 'settled', 'rejected', 'dismissed', 'test'])
 export type EventState = z.infer<typeof EventState>
 
+/** A webhook event as it was received, and its state. */
 export const InboxEvent = z
   .object({
     id: z.string(),

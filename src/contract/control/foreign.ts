@@ -6,6 +6,7 @@ import { Run } from './run-shapes.ts'
 
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 
+/** A person whom the platform holds as employed and no accepted export states. */
 export const ForeignPerson = z
   .object({
     connection: z.string(),

@@ -65,6 +65,7 @@ export const leaverFindings = {
   },
 } as const satisfies Record<string, { readonly unread: boolean; readonly says: string; readonly helps: string }>
 
+/** The code of a finding. */
 export type LeaverFinding = keyof typeof leaverFindings
 export const LeaverFinding = z.enum(Object.keys(leaverFindings) as [LeaverFinding, ...LeaverFinding[]])
 
@@ -82,9 +83,11 @@ export const leaverStates = {
   retracted: 'the person was sent in error and taken back',
 } as const
 
+/** The code of a state. */
 export type LeaverState = keyof typeof leaverStates
 export const LeaverState = z.enum(Object.keys(leaverStates) as [LeaverState, ...LeaverState[]])
 
+/** One departure with its times, from HR's statement to its effect on the platform. */
 export const Leaver = z
   .object({
     connection: z.string(),
@@ -127,6 +130,7 @@ const Figures = z
   .nullable()
   .describe('In seconds; null where there is none to count.')
 
+/** Counts and times of a connection's departures in a period. */
 export const LeaverSummary = z.object({
   connection: z.string(),
   timeZone: z.string(),
@@ -147,6 +151,7 @@ export const LeaverSummary = z.object({
 })
 export type LeaverSummary = z.infer<typeof LeaverSummary>
 
+/** The departures of a period and their summary by connection. */
 export const LeaverReport = z
   .object({
     from: Day,
@@ -159,6 +164,7 @@ export const LeaverReport = z
   .meta({ id: 'LeaverReport' })
 export type LeaverReport = z.infer<typeof LeaverReport>
 
+/** The files that prove a report on leavers. */
 export const LeaverPack = z
   .object({
     leavers: Count,

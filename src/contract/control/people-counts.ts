@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Count, Instant } from './plan-shapes.ts'
 
+/** How many people and rows are blocked. */
 export const BlockedPeopleCounts = z
   .object({
     people: Count.describe('People whose row, or a cell of it, cannot be read.'),
@@ -10,6 +11,7 @@ export const BlockedPeopleCounts = z
   .meta({ id: 'BlockedPeopleCounts' })
 export type BlockedPeopleCounts = z.infer<typeof BlockedPeopleCounts>
 
+/** How many people only the platform holds. */
 export const ForeignTally = z
   .object({
     people: Count.describe(
@@ -20,6 +22,7 @@ export const ForeignTally = z
   .meta({ id: 'ForeignTally' })
 export type ForeignTally = z.infer<typeof ForeignTally>
 
+/** How many people are in doubt, and until when. */
 export const InDoubtCounts = z
   .object({
     people: Count.describe(

@@ -7,6 +7,7 @@ import { RecordView } from './plan-shapes.ts'
 import { Values } from './plans.ts'
 import { Run } from './run-shapes.ts'
 
+/** A person whom a search matched. */
 export const PersonSearchResult = z
   .object({
     connection: z.string(),

@@ -11,6 +11,7 @@ const Fault = z.object({
   line: Count,
 })
 
+/** Everything known of a person: desired and confirmed records, faults, changes and departures. */
 export const Person = z
   .object({
     connection: z.string(),

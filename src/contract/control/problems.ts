@@ -17,6 +17,7 @@ const deliveryActions = [
   'block',
 ] as const satisfies readonly DeliveryAction[]
 
+/** A person whom the platform refused or who cannot be delivered for a while. */
 export const Problem = z
   .object({
     connection: z.string(),
@@ -42,6 +43,7 @@ export const Problem = z
   .meta({ id: 'Problem' })
 export type Problem = z.infer<typeof Problem>
 
+/** A reason why what HR states of a person, or in a row, cannot be sent. */
 export const BlockedPerson = z
   .object({
     connection: z.string(),
@@ -71,6 +73,7 @@ export const BlockedPerson = z
   .meta({ id: 'BlockedPerson' })
 export type BlockedPerson = z.infer<typeof BlockedPerson>
 
+/** A kind of failed delivery, its consequence and its remedy. */
 export const FailureView = z
   .object({
     code: z.string(),

@@ -13,6 +13,7 @@ import {
   Warnings,
 } from './plan-shapes.ts'
 
+/** The states of a run. */
 export const RunState = z.enum([
   'waiting',
   'reading',
@@ -86,6 +87,7 @@ const Sent = z.object({ requests: Count, people: Count })
 
 const Keys = z.array(z.string())
 
+/** The differences that reading the platform's list found. */
 export const Verification = z
   .object({
     listed: Count.describe('People that the platform holds.'),
@@ -104,6 +106,7 @@ export const Verification = z
   .meta({ id: 'Verification' })
 export type Verification = z.infer<typeof Verification>
 
+/** A run with its plan's counts, its verdicts and the progress of its delivery. */
 export const Run = z
   .object({
     id: z.string(),
@@ -195,6 +198,7 @@ export type Run = z.infer<typeof Run>
 
 const FirstKeys = z.array(z.string()).readonly().describe('The first of them by key.')
 
+/** A plan by field and by manager. */
 export const RunSummary = z
   .object({
     fields: z
@@ -231,6 +235,7 @@ export type RunSummary = z.infer<typeof RunSummary>
 
 const NamedPeople = z.object({ count: Count, keys: z.array(z.string()).readonly() })
 
+/** The effect of a revert on the people of the reverted run. */
 export const RevertAccount = z
   .object({
     runId: z.string().describe('The run that is reverted.'),
@@ -249,6 +254,7 @@ export const RevertAccount = z
   .meta({ id: 'RevertAccount' })
 export type RevertAccount = z.infer<typeof RevertAccount>
 
+/** What a run of named people reports beyond its plan. */
 export const RunAccount = z
   .object({
     revert: RevertAccount.nullable().describe('Of a run that reverts another one: what becomes of its people.'),

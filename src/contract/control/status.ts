@@ -13,6 +13,7 @@ const ProblemTally = z.object({
   leavers: Count.describe('Those of them that the platform may still take for employed.'),
 })
 
+/** The state of a connection: its people, problems, runs and next times. */
 export const ConnectionStatus = z.object({
   name: z.string(),
   target: z.string().describe('The connection of the platform that this one feeds.'),
@@ -58,6 +59,7 @@ export const ConnectionStatus = z.object({
 })
 export type ConnectionStatus = z.infer<typeof ConnectionStatus>
 
+/** The state of the daemon and of every connection. */
 export const Status = z
   .object({
     version: z.string(),
@@ -83,6 +85,7 @@ export const Status = z
   .meta({ id: 'Status' })
 export type Status = z.infer<typeof Status>
 
+/** The version, the daemon and the names of the connections. */
 export const About = Status.pick({ version: true, daemon: true })
   .extend({ connections: z.array(z.string()).describe('The names of all connections.') })
   .meta({ id: 'About' })

@@ -8,6 +8,7 @@ import type { Upload } from '../proposal/uploads.ts'
 import type { Acting } from './permitted.ts'
 import { changeView, rejectView } from './views.ts'
 
+/** What the handlers of the first connection use. */
 export type FirstVisitContext = {
   /** Left out if no daemon runs. */
   readonly firstVisits?: FirstVisits

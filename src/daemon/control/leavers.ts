@@ -115,7 +115,7 @@ export async function leaverReport(
 }
 
 /** The report with what proves it, as files. The key of the installation has to be there. */
-export async function leaverPack(
+async function leaverPack(
   ctx: LeaverContext & { readonly audit: Pick<AuditService, 'seal'> },
   desired: ReportWanted,
 ): Promise<LeaverPack> {

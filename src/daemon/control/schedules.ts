@@ -36,7 +36,7 @@ export const scheduleHandlers: Handlers<typeof scheduleOperations, ScheduleConte
 }
 
 /** When a connection does something by itself next; after a pause at once, where something was missed meanwhile. */
-export function nextTime(schedule: Schedule, { pause, now }: { pause: Pause | null; now: Date }): Date | null {
+function nextTime(schedule: Schedule, { pause, now }: { pause: Pause | null; now: Date }): Date | null {
   if (pause === null) return nextSlotAt(schedule, now)
   const { since, until } = pause
   if (until === null) return null
