@@ -4,6 +4,7 @@ import { bytesType, type Example, type FirstOf, type Operation, type OperationTa
 import { ExceptionResponse, NamedExceptionResponse } from '../contract/platform/common.ts'
 import { isNamedStatus } from './refusal.ts'
 
+/** A chapter of the document with its operations. */
 export type Area = { readonly tag: string; readonly description?: string; readonly operations: OperationTable }
 
 type DocumentInfo = {

@@ -33,6 +33,7 @@ export const refusalKinds = {
   Unavailable: { status: 503, code: 15030 },
 } as const satisfies Readonly<Record<string, { status: number; code: number }>>
 
+/** A kind of refusal, which fixes its status and name. */
 export type RefusalKind = keyof typeof refusalKinds
 
 // Statuses about the caller or the server itself; the others are about the request and carry a name as well.

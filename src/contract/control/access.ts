@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 /** What a caller may do. Each role may do what those before it may. */
 export const roles = ['viewer', 'operator', 'approver', 'admin'] as const
+/** A caller's role. */
 export type Role = (typeof roles)[number]
 
 /** Who asks for an operation. */
@@ -23,6 +24,7 @@ export function machineCaller(name: string): Caller {
   return { name, role: 'admin', via: 'machine', principal: machinePrincipal }
 }
 
+/** Whether a role includes the least role that an operation asks for. */
 export function mayDo(role: Role, least: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(least)
 }
@@ -30,6 +32,7 @@ export function mayDo(role: Role, least: Role): boolean {
 /** Names that the audit trail has for others than people and programs from outside. */
 const reserved: ReadonlySet<string> = new Set(['rollcall', 'operator', 'server.token'])
 
+/** Whether a name, in any case, belongs to Rollcall itself and cannot be given to a token. */
 export function isReservedName(name: string): boolean {
   return reserved.has(name.toLowerCase())
 }

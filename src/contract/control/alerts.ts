@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { operations } from '../operation.ts'
 
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 const Count = z.number().int().min(0)
@@ -105,3 +106,24 @@ export const AlertTestMessage = z
   })
   .meta({ id: 'AlertTestMessage' })
 export type AlertTestMessage = z.infer<typeof AlertTestMessage>
+
+/** How people see alerts and test the channels. */
+export const alertOperations = operations({
+  listAlerts: {
+    method: 'GET',
+    path: '/alerts',
+    permission: 'viewer',
+    summary: 'What needs the attention of a person now, what was sent about it, and where alerts go.',
+    success: { 200: z.object({ data: z.array(Alert), channels: z.array(AlertChannel) }) },
+    errors: [401, 500, 503],
+  },
+  testAlerts: {
+    method: 'POST',
+    path: '/alerts/test',
+    permission: 'operator',
+    summary: 'Send a test message now through one channel, or through each.',
+    body: z.strictObject({ channel: z.string().optional() }),
+    success: { 200: z.object({ data: z.array(AlertTest) }) },
+    errors: [400, 401, 403, 404, 500],
+  },
+})

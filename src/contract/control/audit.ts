@@ -1,5 +1,9 @@
 import { z } from 'zod'
+import { operations } from '../operation.ts'
+import { By } from './access.ts'
+import { page } from './lists.ts'
 
+/** The result of checking the whole audit trail. */
 export const AuditVerification = z
   .object({
     entries: z.int().min(0),
@@ -25,6 +29,7 @@ export const AuditVerification = z
   .meta({ id: 'AuditVerification' })
 export type AuditVerification = z.infer<typeof AuditVerification>
 
+/** What a new signing key took over. */
 export const AuditKeyReplaced = z
   .object({
     tied: z.boolean().describe('Whether the former key has signed the takeover.'),
@@ -33,3 +38,43 @@ export const AuditKeyReplaced = z
   })
   .meta({ id: 'AuditKeyReplaced' })
 export type AuditKeyReplaced = z.infer<typeof AuditKeyReplaced>
+
+/** How the audit trail is verified and exported, and how a new key takes over. */
+export const auditOperations = operations({
+  verifyAudit: {
+    method: 'POST',
+    path: '/audit/verification',
+    permission: 'viewer',
+    summary: 'Go over the whole audit trail and say what is wrong with it first, if anything is.',
+    body: z.strictObject({
+      publicKey: z.string().max(1000).optional().describe('PEM, instead of the key of this installation.'),
+    }),
+    success: { 200: AuditVerification },
+    errors: [400, 401, 409, 500, 503],
+  },
+  exportAudit: {
+    method: 'GET',
+    path: '/audit/trail',
+    permission: 'viewer',
+    summary: 'Acts of the audit trail with what proves them, as lines of JSON.',
+    query: z.object({
+      after: z.int().min(0).default(0),
+      from: z.iso.datetime().optional(),
+      to: z.iso.datetime().optional(),
+      connection: z.string().optional(),
+      runId: z.uuid().optional(),
+      identityId: z.string().optional(),
+    }),
+    success: { 200: page(z.string(), z.int()) },
+    errors: [400, 401, 500, 503],
+  },
+  replaceAuditKey: {
+    method: 'POST',
+    path: '/audit/key',
+    permission: 'admin',
+    summary: 'Let a new key sign the audit trail from now on. The former one signs that too, if it is there.',
+    body: z.strictObject({ reason: z.string().min(1).max(500), by: By }),
+    success: { 201: AuditKeyReplaced },
+    errors: [400, 401, 403, 409, 500, 503],
+  },
+})

@@ -1,4 +1,4 @@
-import type { Run } from './shapes.ts'
+import type { Run } from './run-shapes.ts'
 
 /** What a run reads, in words for people. It stands apart from the schemas, which a status that is printed at once does not load. */
 export const feedTexts: Readonly<Record<Run['feed'], string>> = {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { By } from './access.ts'
-import { ChangeView, Counts, RejectView, Verdict } from './shapes.ts'
+import { ChangeView, Counts, RejectView, Verdict } from './plan-shapes.ts'
 
 const Count = z.int().min(0)
 const Line = z.int().min(1).max(1000)
@@ -13,6 +13,7 @@ const Bytes = z.custom<AsyncIterable<Uint8Array>>(
 /** What nothing but a column of an export, or a cell of it, can be. */
 const Cell = z.string().max(1000)
 
+/** Whether this installation can still make its first connection in the console. */
 export const FirstVisit = z
   .object({
     trouble: z.string().nullable().describe('Why no first connection can be made here. Null: it can.'),
@@ -23,6 +24,7 @@ export const FirstVisit = z
   .meta({ id: 'FirstVisit' })
 export type FirstVisit = z.infer<typeof FirstVisit>
 
+/** An export that an admin uploaded to make the first connection. */
 export const Upload = z
   .object({
     id: z.uuid(),
@@ -38,6 +40,7 @@ const saidForm = {
   delimiter: Text.optional().describe('The sign between two cells, or the word tab.'),
 }
 
+/** The admin's answers about how to read an uploaded export. */
 export const ReadingAnswers = z
   .strictObject({
     ...saidForm,
@@ -62,6 +65,7 @@ export type ReadingAnswers = z.infer<typeof ReadingAnswers>
 const SeenValue = z.object({ value: z.string(), rows: Count })
 const SeenValues = z.array(SeenValue)
 
+/** How Rollcall proposes to read an uploaded export. */
 export const ProposedReading = z
   .object({
     upload: Upload,
@@ -126,6 +130,7 @@ const place = {
   timeZone: z.string().trim().min(1).max(100).describe('Of the dates in the export, such as Europe/Berlin.'),
 }
 
+/** The plan of a first run over an uploaded export. */
 export const FirstPlan = z
   .object({
     upload: Upload,

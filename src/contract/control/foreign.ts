@@ -2,10 +2,11 @@ import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { By } from './access.ts'
 import { After, Limit, page } from './lists.ts'
-import { Run } from './shapes.ts'
+import { Run } from './run-shapes.ts'
 
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 
+/** A person whom the platform holds as employed and no accepted export states. */
 export const ForeignPerson = z
   .object({
     connection: z.string(),

@@ -3,6 +3,7 @@ import { operations } from '../operation.ts'
 
 const Count = z.int().min(0)
 
+/** The people and accepted changes of a connection on one day. */
 export const ConnectionDay = z.object({
   day: z.iso.date(),
   people: Count.nullable().describe('Everybody HR had told of by the end of the day. Null: it is not known.'),

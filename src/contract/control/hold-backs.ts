@@ -4,6 +4,7 @@ import { By } from './access.ts'
 
 const Day = z.string().describe('A day as YYYY-MM-DD, in the time zone of the source.')
 
+/** A departure that an operator holds back until a day. */
 export const HoldBack = z
   .object({
     identityId: z.string(),
@@ -19,6 +20,7 @@ export const HoldBack = z
   .meta({ id: 'HoldBack' })
 export type HoldBack = z.infer<typeof HoldBack>
 
+/** The result of holding a departure back. */
 export const HeldBack = z
   .object({
     identityId: z.string(),

@@ -15,11 +15,13 @@ const Keys = {
   identityId: z.string().describe('The key that HR uses now.'),
 }
 
+/** An operator's answer whether two keys name one person. */
 export const KeyAnswer = z
   .object({ ...Keys, same: Same, by: z.string(), at: z.iso.datetime() })
   .meta({ id: 'KeyAnswer' })
 export type KeyAnswer = z.infer<typeof KeyAnswer>
 
+/** An old key and a new one that look like one person. */
 export const KeyPair = z
   .object({
     runId: z.string().describe('The held run that found it.'),
@@ -32,6 +34,7 @@ export const KeyPair = z
   .meta({ id: 'KeyPair' })
 export type KeyPair = z.infer<typeof KeyPair>
 
+/** How many pairs of keys an operator answered, and how many held plans that affects. */
 export const AnsweredKeys = z
   .object({
     answered: Count.describe('How many pairs are answered now.'),

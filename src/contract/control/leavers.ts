@@ -1,4 +1,7 @@
 import { z } from 'zod'
+import { operations } from '../operation.ts'
+import { After, Limit, page } from './lists.ts'
+import { Values } from './plans.ts'
 
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 const Day = z.iso.date()
@@ -62,6 +65,7 @@ export const leaverFindings = {
   },
 } as const satisfies Record<string, { readonly unread: boolean; readonly says: string; readonly helps: string }>
 
+/** The code of a finding. */
 export type LeaverFinding = keyof typeof leaverFindings
 export const LeaverFinding = z.enum(Object.keys(leaverFindings) as [LeaverFinding, ...LeaverFinding[]])
 
@@ -79,9 +83,11 @@ export const leaverStates = {
   retracted: 'the person was sent in error and taken back',
 } as const
 
+/** The code of a state. */
 export type LeaverState = keyof typeof leaverStates
 export const LeaverState = z.enum(Object.keys(leaverStates) as [LeaverState, ...LeaverState[]])
 
+/** One departure with its times, from HR's statement to its effect on the platform. */
 export const Leaver = z
   .object({
     connection: z.string(),
@@ -124,6 +130,7 @@ const Figures = z
   .nullable()
   .describe('In seconds; null where there is none to count.')
 
+/** Counts and times of a connection's departures in a period. */
 export const LeaverSummary = z.object({
   connection: z.string(),
   timeZone: z.string(),
@@ -144,6 +151,7 @@ export const LeaverSummary = z.object({
 })
 export type LeaverSummary = z.infer<typeof LeaverSummary>
 
+/** The departures of a period and their summary by connection. */
 export const LeaverReport = z
   .object({
     from: Day,
@@ -156,6 +164,7 @@ export const LeaverReport = z
   .meta({ id: 'LeaverReport' })
 export type LeaverReport = z.infer<typeof LeaverReport>
 
+/** The files that prove a report on leavers. */
 export const LeaverPack = z
   .object({
     leavers: Count,
@@ -169,3 +178,46 @@ export const LeaverPack = z
   })
   .meta({ id: 'LeaverPack' })
 export type LeaverPack = z.infer<typeof LeaverPack>
+
+const ofPeriod = {
+  from: z.iso.date().describe('The first day of the period.'),
+  to: z.iso.date().describe('The last day of it.'),
+  connection: z.string().optional().describe('Of this connection only.'),
+}
+
+/** How people report on leavers and their departures. */
+export const leaverOperations = operations({
+  listNotEffective: {
+    method: 'GET',
+    path: '/leavers/not-effective',
+    permission: 'viewer',
+    summary:
+      'The people whose departure the platform has acknowledged though its personnel does not show it, by connection and key.',
+    query: z.object({
+      connection: z.string().optional(),
+      after: After,
+      limit: Limit.default(500),
+      values: Values,
+    }),
+    success: { 200: page(Leaver, z.string()) },
+    errors: [400, 401, 403, 404, 500, 503],
+  },
+  reportLeavers: {
+    method: 'GET',
+    path: '/reports/leavers',
+    permission: 'viewer',
+    summary: 'What became of every departure whose last day lies in a period, and how long it took.',
+    query: z.object({ ...ofPeriod, values: Values }),
+    success: { 200: LeaverReport },
+    errors: [400, 401, 403, 404, 500, 503],
+  },
+  packLeavers: {
+    method: 'GET',
+    path: '/reports/leavers/pack',
+    permission: 'viewer',
+    summary: 'The report with the acts of the audit trail about its people, and a signature that proves both.',
+    query: z.object({ ...ofPeriod, values: Values }),
+    success: { 200: LeaverPack },
+    errors: [400, 401, 403, 404, 409, 500, 503],
+  },
+})

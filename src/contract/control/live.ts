@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { Alert } from './alerts.ts'
-import { Run } from './shapes.ts'
+import { Run } from './run-shapes.ts'
 
 /** How far a run has come. */
 export const LiveRun = Run.pick({
@@ -20,11 +20,13 @@ export const LiveRun = Run.pick({
 }).meta({ id: 'LiveRun' })
 export type LiveRun = z.infer<typeof LiveRun>
 
+/** An alert that was raised or cleared. */
 export const LiveAlert = Alert.pick({ connection: true, kind: true, code: true, people: true, since: true })
   .extend({ open: z.boolean().describe('False: it is over.') })
   .meta({ id: 'LiveAlert' })
 export type LiveAlert = z.infer<typeof LiveAlert>
 
+/** An event of the live stream. */
 export const LiveEvent = z
   .discriminatedUnion('event', [
     z.object({

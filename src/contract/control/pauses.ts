@@ -4,6 +4,7 @@ import { By } from './access.ts'
 
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 
+/** A pause of a connection: who began it, why and until when. */
 export const Pause = z
   .object({
     since: Instant,
@@ -14,6 +15,7 @@ export const Pause = z
   .meta({ id: 'Pause' })
 export type Pause = z.infer<typeof Pause>
 
+/** Whether a connection is paused now. */
 export const PauseState = z
   .object({ connection: z.string(), paused: Pause.nullable().describe('Null: the connection is not paused.') })
   .meta({ id: 'PauseState' })

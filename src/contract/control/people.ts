@@ -1,8 +1,13 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
+import { By } from './access.ts'
 import { After, Limit, page, Search } from './lists.ts'
-import { RecordView } from './shapes.ts'
+import { Person } from './person-shapes.ts'
+import { RecordView } from './plan-shapes.ts'
+import { Values } from './plans.ts'
+import { Run } from './run-shapes.ts'
 
+/** A person whom a search matched. */
 export const PersonSearchResult = z
   .object({
     connection: z.string(),
@@ -17,7 +22,9 @@ export const PersonSearchResult = z
   .meta({ id: 'FoundPerson' })
 export type PersonSearchResult = z.infer<typeof PersonSearchResult>
 
-/** How an operator finds a person. */
+const ofPerson = z.object({ connection: z.string(), identityId: z.string() })
+
+/** How people find a person, see what is known of them, retract them and forget them. */
 export const peopleOperations = operations({
   searchPeople: {
     method: 'GET',
@@ -35,5 +42,48 @@ export const peopleOperations = operations({
     }),
     success: { 200: page(PersonSearchResult, z.string()) },
     errors: [400, 401, 403, 404, 500, 503],
+  },
+  getPerson: {
+    method: 'GET',
+    path: '/connections/:connection/people/:identityId',
+    permission: 'viewer',
+    summary: 'What is desired and confirmed of a person, and how it came about.',
+    params: ofPerson,
+    query: z.object({ values: Values }),
+    success: { 200: Person },
+    errors: [400, 401, 403, 404, 500, 503],
+  },
+  retractPerson: {
+    method: 'POST',
+    path: '/connections/:connection/people/:identityId/retraction',
+    permission: 'approver',
+    summary: 'Take back a person who was sent in error. The run that does so is held for an approval.',
+    params: ofPerson,
+    body: z.strictObject({ reason: z.string().min(1).max(500), by: By }),
+    success: { 201: Run },
+    errors: [400, 401, 403, 404, 409, 500, 503],
+  },
+  withdrawRetraction: {
+    method: 'POST',
+    path: '/connections/:connection/people/:identityId/retraction/withdrawal',
+    permission: 'approver',
+    summary: 'Take a retraction back: a run then sends the person again, as the source has them.',
+    params: ofPerson,
+    body: z.strictObject({ by: By }),
+    success: { 201: Run },
+    errors: [400, 401, 403, 404, 409, 500, 503],
+  },
+  forgetPerson: {
+    method: 'POST',
+    path: '/connections/:connection/people/:identityId/forgetting',
+    permission: 'approver',
+    summary:
+      'Remove the values of a person who has left and is acknowledged, or was retracted. Key and leaving date stay.',
+    params: ofPerson,
+    body: z.strictObject({ reason: z.string().min(1).max(500), by: By }),
+    success: {
+      200: z.object({ identityId: z.string(), changes: z.int().describe('Changes that lost their values.') }),
+    },
+    errors: [400, 401, 403, 404, 409, 500, 503],
   },
 })

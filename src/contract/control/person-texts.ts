@@ -1,4 +1,5 @@
-import type { Person, PersonAccount } from './shapes.ts'
+import type { Person } from './person-shapes.ts'
+import type { PersonAccount } from './plan-shapes.ts'
 
 /** How an interface writes the parts of a note that it shows in a form of its own. */
 type NoteForms<T> = {

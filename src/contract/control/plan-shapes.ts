@@ -1,11 +1,15 @@
 import { z } from 'zod'
 
+/** An instant as text. */
 export const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
+/** A count of people, rows or requests. */
 export const Count = z.number().int().min(0)
 
+/** The kinds of change that a plan can hold. */
 export const ChangeKind = z.enum(['join', 'update', 'leave', 'return', 'correct', 'retract'])
 export type ChangeKind = z.infer<typeof ChangeKind>
 
+/** How many people and rows of a plan are of each kind. */
 export const Counts = z.object({
   join: Count,
   update: Count,
@@ -19,8 +23,10 @@ export const Counts = z.object({
 })
 export type Counts = z.infer<typeof Counts>
 
+/** A field whose values the configuration lists. */
 export const ListedField = z.enum(['status', 'isContractor']).describe('A field whose values are a closed list.')
 
+/** What one guard decided about a plan. */
 export const Verdict = z.object({
   name: z.string().describe('The guard.'),
   actual: z.number(),
@@ -53,6 +59,7 @@ export const Verdict = z.object({
 })
 export type Verdict = z.infer<typeof Verdict>
 
+/** A reference to a plan that a later run must reproduce. */
 export const KeptPlan = z
   .strictObject({
     digest: z.string().describe('Names the plan.'),
@@ -63,20 +70,25 @@ export const KeptPlan = z
   .describe('A plan, and what it was made from.')
 export type KeptPlan = z.infer<typeof KeptPlan>
 
+/** The name and size of what a run read. */
 export const SourceView = z.object({
   name: z.string(),
   bytes: Count.describe('As it was delivered.'),
   textBytes: Count.optional().describe('In UTF-8, decrypted and unpacked; left out where that is no other size.'),
   end: z.string().optional().describe('How the end of a list was recognised; left out where the source is no list.'),
 })
+/** Sentences about the source for an operator. */
 export const Warnings = z.array(z.string()).describe('What an operator should look at in the source.')
 
 const FieldValue = z.union([z.string(), z.boolean(), z.null()])
+/** The value of a field, or a mark that it is hidden. */
 export const FieldView = z.union([FieldValue, z.object({ hidden: z.literal(true) })])
 
+/** A record by field, with personal values hidden unless the caller asks for them. */
 export const RecordView = z.record(z.string(), FieldView)
 export type RecordView = z.infer<typeof RecordView>
 
+/** The old and new value of a field. */
 export const FieldChange = z
   .union([
     z.object({ from: FieldValue, to: FieldValue, inferred: z.literal(true).optional() }),
@@ -86,6 +98,7 @@ export const FieldChange = z
   .meta({ id: 'FieldChange' })
 export type FieldChange = z.infer<typeof FieldChange>
 
+/** The change of one person in a plan. */
 export const ChangeView = z
   .object({
     kind: ChangeKind,
@@ -104,6 +117,7 @@ export const ChangeView = z
   .meta({ id: 'Change' })
 export type ChangeView = z.infer<typeof ChangeView>
 
+/** A row, or a cell of one, that cannot be used. */
 export const RejectView = z
   .object({
     line: Count.describe('Of the file, the header included, or of the items of an event; counted from 1.'),
@@ -139,6 +153,7 @@ const PlanOfOne = z
     rejects: z.array(RejectView),
   })
   .meta({ id: 'PlanOfOne' })
+/** A plan that was neither stored nor sent. */
 export const PlanDocument = PlanOfOne.extend({
   also: z
     .array(PlanOfOne)
@@ -147,6 +162,7 @@ export const PlanDocument = PlanOfOne.extend({
 }).meta({ id: 'Plan' })
 export type PlanDocument = z.infer<typeof PlanDocument>
 
+/** A change of a person with the progress of its delivery. */
 export const PersonChange = z.object({
   runId: z.string(),
   kind: ChangeKind,
@@ -171,6 +187,7 @@ const CellAccount = z.object({
   reason: z.string().nullable().describe('Why the cell cannot be used; null if it can.'),
 })
 
+/** How a run read the rows of one person, and what it decided. */
 export const PersonAccount = z
   .object({
     identityId: z.string(),
@@ -192,6 +209,7 @@ export const PersonAccount = z
   .meta({ id: 'PersonAccount' })
 export type PersonAccount = z.infer<typeof PersonAccount>
 
+/** The plan of a run of one person. */
 export const PersonPlan = PlanDocument.omit({ kept: true, also: true })
   .extend({ person: PersonAccount })
   .meta({ id: 'PersonPlan' })

@@ -4,10 +4,12 @@ import { PersonPlan, PlanDocument } from './plan-shapes.ts'
 
 const ofConnection = z.object({ connection: z.string() })
 
+/** The query parameter that asks for personal values. */
 export const Values = z
   .boolean()
   .default(false)
   .describe('Whether personal values are shown; without them only the names of their fields.')
+/** The key or e-mail address of a person. */
 export const PersonText = z.string().min(1).max(320)
 
 /** What a run would do now. */

@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { processRoles } from './process-roles.ts'
 
+/** A task that a process of the daemon can have. */
 export const ProcessRole = z.enum(processRoles)
 export type ProcessRole = z.infer<typeof ProcessRole>
 
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 
+/** A process of the daemon that uses this store. */
 export const Process = z
   .object({
     roles: z.array(ProcessRole).readonly(),
@@ -24,6 +26,7 @@ export const Process = z
   .meta({ id: 'Process' })
 export type Process = z.infer<typeof Process>
 
+/** The result of a reload of the configuration. */
 export const Reload = z
   .object({
     at: Instant,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { Run } from './shapes.ts'
+import { Run } from './run-shapes.ts'
 
 /**
  * What a person may call a run: the beginning of its id, `last` for the newest one, `last-1` for the one before, `@held` for the one that

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { Pause } from './pauses.ts'
 
+/** A schedule of a connection with its next times. */
 export const ScheduleView = z
   .object({
     connection: z.string(),

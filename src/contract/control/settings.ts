@@ -3,6 +3,7 @@ import { operations } from '../operation.ts'
 
 const settingOrigins = ['file', 'environment', 'secret_file', 'preset', 'default'] as const
 
+/** A setting in effect and where its value comes from. */
 export const Setting = z
   .object({
     path: z.string().describe('Its name with those around it, such as `platform.timeoutMs`.'),
@@ -29,6 +30,7 @@ export const Setting = z
   .meta({ id: 'Setting' })
 export type Setting = z.infer<typeof Setting>
 
+/** The result of one check of the configuration. */
 export const CheckView = z
   .object({
     name: z.string().describe('What was tested.'),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { After, Limit, page } from './lists.ts'
-import { Run } from './shapes.ts'
+import { Run } from './run-shapes.ts'
 
 const Count = z.int().min(0)
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
@@ -18,8 +18,10 @@ export const sourceOutcomes = {
   failed: 'it could not be read, or no plan could be made of it',
 } as const
 
+/** The outcome of reading an export. */
 export type SourceOutcome = keyof typeof sourceOutcomes
 
+/** An export that was read, and its outcome. */
 export const SourceReading = z
   .object({
     runId: z.string().describe('The run that looked at the source.'),
@@ -43,6 +45,7 @@ export const SourceReading = z
   .meta({ id: 'SourceReading' })
 export type SourceReading = z.infer<typeof SourceReading>
 
+/** An export that was read, with its columns. */
 export const SourceDetail = SourceReading.extend({
   header: z
     .object({

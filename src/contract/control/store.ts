@@ -15,6 +15,7 @@ const BackedUp = z
   })
   .meta({ id: 'BackedUp' })
 
+/** A store that was restored from a backup. */
 export const Restored = z
   .object({
     file: z.string(),
@@ -30,6 +31,7 @@ export const Restored = z
   .meta({ id: 'Restored' })
 export type Restored = z.infer<typeof Restored>
 
+/** The progress of a restoration. */
 export const Restoration = z
   .object({
     id: z.uuid(),

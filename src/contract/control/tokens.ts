@@ -13,6 +13,7 @@ const Name = z
 
 const Role = z.enum(roles).describe('Each role may do what those before it may.')
 
+/** A token without its secret. */
 export const TokenView = z
   .object({
     name: z.string(),
@@ -28,11 +29,13 @@ export const TokenView = z
   .meta({ id: 'Token' })
 export type TokenView = z.infer<typeof TokenView>
 
+/** A new token with its secret, which is shown once. */
 export const NewToken = TokenView.extend({
   token: z.string().describe('What its holder shows as a bearer token or at sign-in. It is told here and never again.'),
 }).meta({ id: 'NewToken' })
 export type NewToken = z.infer<typeof NewToken>
 
+/** A token that was revoked. */
 export const RevokedToken = TokenView.extend({
   sessions: z.int().min(0).describe('How many sign-ins in a browser ended with it.'),
 }).meta({ id: 'RevokedToken' })

@@ -4,6 +4,7 @@ import { After, Limit, page } from './lists.ts'
 
 const Name = z.string().min(1).max(320)
 
+/** An entry of the audit trail. */
 export const TrailEntry = z
   .object({
     ordinal: z.int().describe('Its place in the trail.'),

@@ -43,11 +43,17 @@ export function nextCursor<T>(
   return last === undefined || found.length < limit ? null : writeCursor(scope, placeOf(last))
 }
 
+/** The cursor of a list in the order of a text. */
 export const TextCursor = z.string()
+/** The cursor of a list in the order of a number. */
 export const NumberCursor = z.int()
+/** The cursor of a search. */
 export const SearchCursor = z.strictObject({ step: z.int().min(0), after: z.string() })
+/** The cursor of the list of runs, newest first. */
 export const RunCursor = z.strictObject({ createdAt: z.iso.datetime(), id: z.uuid() })
+/** The cursor of a list by connection and key. */
 export const ProblemCursor = z.strictObject({ connection: z.string(), identityId: z.string() })
+/** The cursor of the list of blocked people. */
 export const BlockedPersonCursor = z.strictObject({
   connection: z.string(),
   mayLeave: z.boolean(),

@@ -47,6 +47,7 @@ async function rivalDelay(sync: SyncContext, { id, connection }: Unfinished): Pr
   return `${first}${left}${delay === null ? '' : `; ${delay}`}`
 }
 
+/** Says since when the platform does not respond, and when it is tried again; empty if it responds. */
 export function troubleText(
   { failing, pausedUntil }: Trouble,
   { nextAt, now }: { readonly nextAt: Date | null; readonly now: Date },

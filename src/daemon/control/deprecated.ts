@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { control } from '../../contract/control/control.ts'
 import { type MountOptions, mount } from '../../http/server/mount.ts'
-import type { ControlContext } from './control.ts'
+import type { ControlContext } from './control-context.ts'
 import { refusingHandlers } from './refusals.ts'
 
 /** When the old paths were replaced, as the header `Deprecation` states it (RFC 9745). */

@@ -2,12 +2,13 @@ import type { firstVisitOperations, ReadingAnswers, Upload as UploadView } from 
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { readPresets } from '../config/presets.ts'
-import type { FirstVisits, FirstPlan, FirstVisitAnswers } from '../proposal/first-visit.ts'
+import type { FirstPlan, FirstVisitAnswers, FirstVisits } from '../proposal/first-visit.ts'
 import { type Proposal, readFields } from '../proposal/proposal.ts'
 import type { Upload } from '../proposal/uploads.ts'
 import type { Acting } from './permitted.ts'
 import { changeView, rejectView } from './views.ts'
 
+/** What the handlers of the first connection use. */
 export type FirstVisitContext = {
   /** Left out if no daemon runs. */
   readonly firstVisits?: FirstVisits

@@ -4,8 +4,8 @@ import { listForeign } from '../../store/foreign/people.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { requestSeparation } from '../../sync/sync.ts'
 import { nextCursor, ProblemCursor, problemCursor, readCursor } from './cursors.ts'
-import { requireConnection } from './require-connection.ts'
 import type { Acting } from './permitted.ts'
+import { requireConnection } from './require-connection.ts'
 import { secondsSince } from './views.ts'
 
 /** The control API's part about people whom only the platform knows. */

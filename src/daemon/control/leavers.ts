@@ -1,3 +1,4 @@
+import type { leaverOperations } from '../../contract/control/leavers.ts'
 import {
   type Leaver,
   type LeaverPack,
@@ -6,6 +7,7 @@ import {
   leaverFindings,
 } from '../../contract/control/leavers.ts'
 import { Failure } from '../../errors.ts'
+import type { Handlers } from '../../http/server/mount.ts'
 import { clockOf, figuresOf, legs } from '../../identity/leaving-clock.ts'
 import { auditExcerpt } from '../../store/audit/excerpt.ts'
 import { keyOf } from '../../store/audit/key.ts'
@@ -16,6 +18,10 @@ import { version } from '../../version.ts'
 import type { MonitoredConnections } from '../alerts/freshness.ts'
 import type { AuditService } from '../audit/service.ts'
 import { leaversPack } from '../reports/leavers-pack.ts'
+import type { ControlContext } from './control-context.ts'
+import { nextCursor, ProblemCursor, problemCursor, readCursor } from './cursors.ts'
+import type { Acting } from './permitted.ts'
+import { requireConnection } from './require-connection.ts'
 
 /** What is known of departures, and by what they are judged. */
 type LeaverContext = {
@@ -33,6 +39,35 @@ type ReportWanted = {
 const defaultBoundHours = 24
 /** Such departures did not come to pass, or were undone; they are listed and not counted. */
 const undone: ReadonlySet<string> = new Set(['returned', 'withdrawn', 'retracted', 'dropped'])
+
+/** Handlers of the operations about departures and the report on them. */
+export const leaverHandlers: Handlers<typeof leaverOperations, ControlContext & Acting> = {
+  async listNotEffective(ctx, { query: { connection, after, limit, values } }) {
+    if (connection !== undefined) requireConnection(ctx, connection)
+    const connections = connection === undefined ? [...ctx.sync.connections.keys()] : [connection]
+    const scope = { list: 'not-effective', connection }
+    const place = readCursor(scope, after, ProblemCursor)
+    const found = await listLeavers(ctx.sync.store.db, {
+      connections,
+      now: ctx.sync.now(),
+      notEffective: true,
+      ...(place !== undefined && { after: place }),
+      limit,
+    })
+    const next = nextCursor(scope, { found, limit }, problemCursor)
+    return { status: 200, body: { data: found.map((leaver) => leaverView(ctx, leaver, { values })), next } }
+  },
+
+  async reportLeavers(ctx, { query }) {
+    if (query.connection !== undefined) requireConnection(ctx, query.connection)
+    return { status: 200, body: await leaverReport(ctx, query) }
+  },
+
+  async packLeavers(ctx, { query }) {
+    if (query.connection !== undefined) requireConnection(ctx, query.connection)
+    return { status: 200, body: await leaverPack(ctx, query) }
+  },
+}
 
 /** The clock of a departure as the control API shows it. */
 export function leaverView(
@@ -80,7 +115,7 @@ export async function leaverReport(
 }
 
 /** The report with what proves it, as files. The key of the installation has to be there. */
-export async function leaverPack(
+async function leaverPack(
   ctx: LeaverContext & { readonly audit: Pick<AuditService, 'seal'> },
   desired: ReportWanted,
 ): Promise<LeaverPack> {

@@ -1,19 +1,31 @@
 import { z } from 'zod'
 import type { PersonSearchResult, peopleOperations } from '../../contract/control/people.ts'
+import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { FieldName } from '../../identity/record.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
+import { personOf } from '../../store/history/history.ts'
+import { resolveKey } from '../../store/key-answers.ts'
+import { listLeavers } from '../../store/leavers/list.ts'
+import { listBlockedPeople } from '../../store/rejects/blocked-people.ts'
+import { forgetPerson } from '../../store/retention/forget.ts'
 import { type RosterSearchResult, searchPeople } from '../../store/roster/search.ts'
-import type { SyncContext } from '../../sync/context/context.ts'
+import { holdBackOf } from '../../sync/requests/hold-backs.ts'
+import { restorePerson, retractPerson } from '../../sync/sync.ts'
+import type { ControlContext } from './control-context.ts'
 import { readCursor, SearchCursor, searchWithinMs, writeCursor } from './cursors.ts'
-import { connectionsMeant } from './require-connection.ts'
+import { holdBackView } from './hold-backs.ts'
+import { leaverView } from './leavers.ts'
 import type { Acting } from './permitted.ts'
-import { labelOf, namingFields, shownPerson } from './views.ts'
+import { connectionsMeant, requireConnection } from './require-connection.ts'
+import { labelOf, namingFields, personView, shownPerson } from './views.ts'
 
 const PeoplePlace = SearchCursor.extend({ connection: z.string() })
 
-/** The control API's part about finding people. */
-export const peopleHandlers: Handlers<typeof peopleOperations, { readonly sync: SyncContext } & Acting> = {
+type PeopleContext = Pick<ControlContext, 'sync' | 'monitored'>
+
+/** Handlers of the operations about people: find, show, retract and forget them. */
+export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & Acting> = {
   async searchPeople(ctx, { query: { connection, search, after, limit } }) {
     const connections = connectionsMeant(ctx, connection)
     const scope = { list: 'people', connection, search }
@@ -30,6 +42,49 @@ export const peopleHandlers: Handlers<typeof peopleOperations, { readonly sync: 
         next: next && writeCursor(scope, next),
       },
     }
+  },
+
+  async getPerson(ctx, { params, query }) {
+    requireConnection(ctx, params.connection)
+    const person = { ...params, identityId: await resolveKey(ctx.sync.store.db, params) }
+    const known = await personOf(ctx.sync.store.db, person)
+    const held = await holdBackOf(ctx.sync, person)
+    if (!known)
+      throw new Failure('not_found', `nobody with the key "${params.identityId}" is known in ${params.connection}`)
+    const clocks = { connections: [params.connection], identityId: person.identityId, now: ctx.sync.now() }
+    const leavers = (await listLeavers(ctx.sync.store.db, clocks)).map((leaver) => leaverView(ctx, leaver, query))
+    const heldBack = held && holdBackView(held)
+    const blockedBy = (await listBlockedPeople(ctx.sync.store.db, { now: ctx.sync.now(), ...person })).flatMap(
+      ({ column, reason, source, line }) => (line === null ? [] : { column, reason, source, line }),
+    )
+    return {
+      status: 200,
+      body: {
+        ...personView(person, known, query),
+        // `unserved` is deprecated: removed after 0.1.
+        ...(blockedBy.length > 0 && { blockedBy, unserved: blockedBy }),
+        leavers,
+        heldBack,
+      },
+    }
+  },
+
+  async retractPerson(ctx, { params, body }) {
+    requireConnection(ctx, params.connection)
+    return { status: 201, body: await retractPerson(ctx.sync, { ...params, ...body, ...ctx.actor }) }
+  },
+
+  async withdrawRetraction(ctx, { params }) {
+    requireConnection(ctx, params.connection)
+    return { status: 201, body: await restorePerson(ctx.sync, { ...params, ...ctx.actor }) }
+  },
+
+  async forgetPerson(ctx, { params, body }) {
+    requireConnection(ctx, params.connection)
+    const now = ctx.sync.now()
+    const today = now.toISOString().slice(0, 'yyyy-mm-dd'.length)
+    const changes = await forgetPerson(ctx.sync.store.db, { ...params, ...body, by: ctx.actor.by, today, now })
+    return { status: 200, body: { identityId: params.identityId, changes } }
   },
 }
 

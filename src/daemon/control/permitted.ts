@@ -7,9 +7,12 @@ import { recordAccess } from '../access/record-access.ts'
 
 /** Who is recorded for an act: the name, and who that is for the rule of two people. */
 type Actor = { readonly by: string; readonly principal: string }
+/** The actor that a permitted handler receives. */
 export type Acting = { readonly actor: Actor }
 
+/** What the permission check uses. */
 export type Asking = { readonly caller: Caller; readonly sync: Pick<SyncContext, 'store' | 'now'> }
+/** Operations that each name the least role. */
 export type Permitted = Readonly<Record<string, Operation & { readonly permission: Role }>>
 type Input = {
   readonly params?: { readonly connection?: string; readonly runId?: string }

@@ -4,7 +4,7 @@ import { Refusal } from '../../http/refusal.ts'
 import { failureStatuses } from '../../http/server/failure-statuses.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { refusing } from '../../http/server/refusing.ts'
-import type { ControlContext } from './control.ts'
+import type { ControlContext } from './control-context.ts'
 import { guardedHandlers } from './handlers.ts'
 
 /** How the control API says a failure. The name in the body is the failure's code, so that a command can end with its exit code. */

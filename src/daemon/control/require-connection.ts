@@ -21,6 +21,7 @@ export function connectionsMeant(ctx: { readonly sync: Pick<SyncContext, 'connec
   return [name]
 }
 
+/** The run with this id; throws `not_found` if there is none. */
 export async function existingRun({ sync }: Known, runId: string): Promise<Run> {
   const run = await getRun(sync.store.db, runId)
   if (!run) throw new Failure('not_found', `there is no run ${runId}; "rollcall runs" lists them`)

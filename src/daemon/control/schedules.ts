@@ -1,10 +1,11 @@
 import type { ScheduleView, scheduleOperations } from '../../contract/control/schedules.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { type Pause, pausedConnections } from '../../store/connections/pauses.ts'
+import { type Purpose, purposes } from '../../store/runs/slots.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { latestSlot, nextSlotAt, type Schedule, type Scheduled } from '../schedules/schedules.ts'
-import { requireConnection } from './require-connection.ts'
 import { pauseView } from './pauses.ts'
+import { requireConnection } from './require-connection.ts'
 
 type ScheduleContext = { readonly sync: SyncContext; readonly schedules: readonly Scheduled[] }
 
@@ -35,7 +36,7 @@ export const scheduleHandlers: Handlers<typeof scheduleOperations, ScheduleConte
 }
 
 /** When a connection does something by itself next; after a pause at once, where something was missed meanwhile. */
-export function nextTime(schedule: Schedule, { pause, now }: { pause: Pause | null; now: Date }): Date | null {
+function nextTime(schedule: Schedule, { pause, now }: { pause: Pause | null; now: Date }): Date | null {
   if (pause === null) return nextSlotAt(schedule, now)
   const { since, until } = pause
   if (until === null) return null
@@ -50,4 +51,21 @@ function nextTimes(schedule: Schedule, standing: { pause: Pause | null; now: Dat
     if (times.length === timesShown) break
   }
   return times
+}
+
+/** When the connection's next run comes by itself, whatever it is for: each tries again the people that the platform refused. */
+export function nextRunAt(ctx: ScheduleContext, connection: string): string | null {
+  const times = purposes.flatMap((purpose) => nextAt(ctx, { connection, purpose, pause: null }) ?? [])
+  const [first] = times.sort()
+  return first ?? null
+}
+
+/** When the schedule starts something next. A time in a pause is made up for at its end. */
+export function nextAt(
+  ctx: ScheduleContext,
+  of: { connection: string; purpose: Purpose; pause: Pause | null },
+): string | null {
+  const found = ctx.schedules.find(({ connection, purpose }) => connection === of.connection && purpose === of.purpose)
+  if (!found) return null
+  return nextTime(found.schedule, { pause: of.pause, now: ctx.sync.now() })?.toISOString() ?? null
 }

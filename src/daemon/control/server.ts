@@ -8,7 +8,7 @@ import { guardHosts, type HostRules } from '../../http/server/hosts.ts'
 import { type MountOptions, mount } from '../../http/server/mount.ts'
 import { limitRequests } from '../../http/server/request-limit.ts'
 import { serveLive } from '../live/serve.ts'
-import type { ControlContext } from './control.ts'
+import type { ControlContext } from './control-context.ts'
 import { serveDeprecatedPaths } from './deprecated.ts'
 import { serveDocument } from './document.ts'
 import { listenLocally } from './local-socket.ts'
@@ -38,6 +38,7 @@ const requestsPerMinute = 6000
 /** How long an export may take to arrive that a person uploads. */
 const uploadTimeoutMs = 15 * 60_000
 
+/** A running server and its address. */
 export type Server = { readonly url: string; [Symbol.asyncDispose](): Promise<void> }
 
 /** Serves the probes that watch over the daemon and, to those who are admitted, the control API. */
@@ -107,6 +108,7 @@ export function carefully(admit: ServerOptions['admit']): ServerOptions['admit']
   }
 }
 
+/** Starts to listen and returns the address; throws `config_invalid` if the port cannot be used. */
 export async function listen(
   app: FastifyInstance,
   { host, port }: Pick<ServerOptions, 'host' | 'port'>,

@@ -12,6 +12,7 @@ export type Configured = {
   check(signal: AbortSignal): AsyncIterable<CheckView>
 }
 
+/** What the handlers of settings use. */
 export type SettingsContext = {
   /** Left out if no daemon runs. */
   readonly configured?: Configured

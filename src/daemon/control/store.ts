@@ -17,6 +17,7 @@ export type Restorations = {
   ask(request: RestoreRequest & { readonly id: string }): void
 }
 
+/** What the handlers of backups use. */
 export type StoreContext = {
   readonly sync: SyncContext
   /** Left out where no daemon can start again. */

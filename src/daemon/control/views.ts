@@ -246,6 +246,7 @@ function cellView(
 /** What these cells say is read as one of few words. */
 const worded: ReadonlySet<string> = new Set(['status', 'action'])
 
+/** Whole seconds from an instant to now. */
 export function secondsSince(instant: string, now: Date): number {
   return Math.max(0, Math.floor((now.getTime() - Date.parse(instant)) / 1000))
 }

@@ -1,11 +1,13 @@
 import type { z } from 'zod'
 import type { Operation } from '../../contract/operation.ts'
 
+/** The headers of a response, by lower-case name. */
 export type ResponseHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** What an error body says. `code` and `name` are null where it leaves them out. */
 export type AnswerError = { readonly message: string; readonly code: number | null; readonly name: string | null }
 
+/** Why a server was not reached. */
 export type UnreachableReason = 'connect' | 'dns' | 'tls' | 'timeout' | 'reset' | 'aborted' | 'withheld'
 
 /** A status that the operation does not list: 429, 503, a redirect. `retryAfterMs` is null where the server named no time. */

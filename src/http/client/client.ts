@@ -13,6 +13,7 @@ export type Client<T extends OperationTable> = {
   readonly [K in keyof T]: (input: ArgumentsOf<T[K]>, options?: CallOptions) => Promise<Answer<T[K]>>
 }
 
+/** Options of one call. */
 export type CallOptions = {
   readonly signal?: AbortSignal
   /** The body as JSON, where the caller has it: it is sent as it is. */
@@ -22,6 +23,7 @@ export type CallOptions = {
 /** Asked for before each request. */
 type DispatcherWhenUsed = () => Promise<Dispatcher>
 
+/** Options of a client. */
 export type ClientOptions = {
   /** With the prefix below which the operations are served. */
   readonly baseUrl: string
@@ -35,6 +37,7 @@ export type ClientOptions = {
   readonly around?: Around
 }
 
+/** Wraps every request of a client, for example to trace it. */
 export type Around = (
   request: { readonly operation: string; readonly method: string },
   send: () => Promise<AnyAnswer>,

@@ -22,6 +22,7 @@ declare module 'fastify' {
   }
 }
 
+/** Options of a server. */
 export type AppOptions = {
   readonly logger?: FastifyBaseLogger
   readonly bodyLimitBytes?: number

@@ -9,6 +9,7 @@ declare module 'fastify' {
   }
 }
 
+/** The host names under which a server responds. */
 export type HostRules = {
   /** The names under which the server is reached, besides those of this machine. */
   readonly names: readonly string[]

@@ -5,6 +5,7 @@ import { describeIssues, inPlainWords } from '../issues.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { expectsList, readText } from '../text.ts'
 
+/** The parsed parts of a request. */
 export type Input = { params?: unknown; query?: unknown; body?: unknown }
 
 type Texts = Readonly<Record<string, string | readonly string[] | undefined>>

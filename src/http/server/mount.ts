@@ -12,6 +12,7 @@ export type Handlers<T extends OperationTable, Ctx> = {
   readonly [K in keyof T]: (ctx: Ctx, input: InputOf<T[K]>) => Promise<ReplyOf<T[K]>>
 }
 
+/** Where and for whom a table of operations is served. */
 export type MountOptions<Ctx> = {
   /** What stands before every path, such as `/public/v2`. */
   readonly prefix: string

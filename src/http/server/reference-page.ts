@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { Refusal } from '../refusal.ts'
 import { compressed } from './app.ts'
 
+/** The path of the page that shows the document. */
 export const referencePath = '/reference'
 
 type ReferenceOptions = {

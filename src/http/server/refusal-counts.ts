@@ -6,6 +6,7 @@ export type Refused = {
   readonly times: number
 }
 
+/** Counts refusals by kind and minute. */
 export type RefusalCounts = Disposable & {
   /** Counts one. The first one of its kind is told at once, the others together at the end of their minute. */
   count(refused: Omit<Refused, 'times'>): void

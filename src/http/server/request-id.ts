@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
+/** The header with the id of a request. */
 export const requestIdHeader = 'x-request-id'
 
 // Ids of tracing systems fit; an address or a sentence does not, so that no log line holds one.

@@ -53,7 +53,7 @@ export async function releaseAfterError(attempt: Attempt, isStopping: boolean): 
     as: isStopping ? 'paused' : 'failed',
     progressed: recordedCount > 0,
     uncertain: true,
-    settled: closedIds,
+    completed: closedIds,
     now,
   })
   if (!batch) await markOvertaken(ctx, claim)
@@ -71,7 +71,7 @@ function attemptResult(attempt: Attempt, { stop, pauseMs, now }: ResultInput): A
     as: resultKind(stop),
     progressed: recordedCount > undelivered,
     uncertain: claim.uncertain || uncertain || (stop !== null && leavesUncertain(stop)),
-    settled: closedIds,
+    completed: closedIds,
     now,
   }
 }

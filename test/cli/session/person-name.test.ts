@@ -44,7 +44,8 @@ async function openPeople() {
   const connections = new Map(Object.keys(people).map((name) => [name, {}]))
   // What finding people needs of the contexts is the store and the names of the connections.
   const sync = { store, connections, now: () => new Date() } as unknown as SyncContext
-  const context = { sync, actor: { by: 'ana', principal: 'machine' } }
+  const monitored = { connections: [], sources: [], leaverBounds: new Map() }
+  const context = { sync, monitored, actor: { by: 'ana', principal: 'machine' } }
   const calls = localCalls(peopleOperations, peopleHandlers, context)
   const getPerson = async ({ params }: { params: { connection: 'acme' | 'globex'; identityId: string } }) => {
     const found = people[params.connection].find(({ identityId }) => identityId === params.identityId)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { machineCaller } from '../../../src/contract/control/access.ts'
-import type { ControlContext } from '../../../src/daemon/control/control.ts'
+import type { ControlContext } from '../../../src/daemon/control/control-context.ts'
 import { guardedHandlers } from '../../../src/daemon/control/handlers.ts'
 import type { ChangeKind } from '../../../src/identity/change.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'

@@ -1,0 +1,150 @@
+import { z } from 'zod'
+import { operations } from '../operation.ts'
+import { By } from './access.ts'
+import { After, Limit, page, Search } from './lists.ts'
+import { ChangeKind, ChangeView, KeptPlan, RejectView } from './plan-shapes.ts'
+import { PersonText, Values } from './plans.ts'
+import { Run, RunAccount, RunState, RunSummary } from './run-shapes.ts'
+
+const ofConnection = z.object({ connection: z.string() })
+const ofRun = z.object({ runId: z.uuid() })
+const Because = z.string().trim().min(1).max(500).optional().describe('Why, for the record.')
+const OfConnection = z
+  .string()
+  .optional()
+  .describe('The connection that the person takes the run to be of. Another one is refused.')
+
+/** How people list, start and decide about runs. */
+export const runOperations = operations({
+  listRuns: {
+    method: 'GET',
+    path: '/runs',
+    permission: 'viewer',
+    summary: 'The newest runs first.',
+    query: z.object({
+      connection: z.string().optional(),
+      state: z.array(RunState).min(1).optional().describe('In one of these states.'),
+      trigger: z.array(Run.shape.trigger).min(1).optional().describe('That one of these made happen.'),
+      after: After,
+      limit: Limit.default(50),
+    }),
+    success: { 200: page(Run, z.string()) },
+    errors: [400, 401, 404, 500, 503],
+  },
+  getRun: {
+    method: 'GET',
+    path: '/runs/:runId',
+    permission: 'viewer',
+    summary: 'One run, with its counts and the verdicts of the guards.',
+    params: ofRun,
+    success: { 200: Run },
+    errors: [400, 401, 404, 500, 503],
+  },
+  listChanges: {
+    method: 'GET',
+    path: '/runs/:runId/changes',
+    permission: 'viewer',
+    summary: 'The changes of a run by key: all of them, those of one kind, or those of some people.',
+    description:
+      'A search finds people by the beginning of their key and, with `values`, of their e-mail address or a part of their name; those whose key begins so come first. Its pages may hold fewer changes than asked for, also none, and still have a `next`: so many were looked through.',
+    params: ofRun,
+    query: z.object({
+      kind: ChangeKind.optional(),
+      search: Search.optional(),
+      after: After,
+      limit: Limit.default(500),
+      values: Values,
+    }),
+    success: { 200: page(ChangeView, z.string()) },
+    errors: [400, 401, 403, 404, 500, 503],
+  },
+  summarizeRun: {
+    method: 'GET',
+    path: '/runs/:runId/summary',
+    permission: 'viewer',
+    summary: 'What the plan of a run does by field and by manager, for a plan that is too large to be read by person.',
+    params: ofRun,
+    query: z.object({ values: Values }),
+    success: { 200: RunSummary },
+    errors: [400, 401, 403, 404, 500, 503],
+  },
+  listRejects: {
+    method: 'GET',
+    path: '/runs/:runId/rejects',
+    permission: 'viewer',
+    summary: 'The rows of the source that could not become a record, by line.',
+    params: ofRun,
+    query: z.object({ after: After, limit: Limit.default(500) }),
+    success: { 200: page(RejectView, z.string()) },
+    errors: [400, 401, 404, 500, 503],
+  },
+  startRun: {
+    method: 'POST',
+    path: '/connections/:connection/runs',
+    permission: 'operator',
+    summary: 'Ask for a run; while another one is active, the request joins the one that waits.',
+    params: ofConnection,
+    body: z.strictObject({
+      full: z.boolean().optional(),
+      verify: z.boolean().optional(),
+      person: PersonText.optional().describe(
+        'Read the source for this one person, by key or e-mail address, and deliver no one else. It goes with no other option.',
+      ),
+      plan: KeptPlan.optional().describe('The run fails unless it comes to exactly this plan.'),
+      by: By,
+    }),
+    success: { 201: Run },
+    errors: [400, 401, 403, 404, 409, 500, 503],
+  },
+  runAccount: {
+    method: 'GET',
+    path: '/runs/:runId/account',
+    permission: 'viewer',
+    summary: 'What a run about named people accounts for beyond its plan. Of each connection the newest are kept.',
+    params: ofRun,
+    query: z.object({ values: Values }),
+    success: { 200: RunAccount },
+    errors: [400, 401, 403, 404, 500, 503],
+  },
+  revertRun: {
+    method: 'POST',
+    path: '/runs/:runId/revert',
+    permission: 'approver',
+    summary: 'Take back what a run did, by a run of its own that is guarded like every other.',
+    params: ofRun,
+    body: z.strictObject({ reason: z.string().min(1).max(500), by: By }),
+    success: { 201: Run },
+    errors: [400, 401, 403, 404, 409, 500, 503],
+  },
+  approveRun: {
+    method: 'POST',
+    path: '/runs/:runId/approval',
+    permission: 'approver',
+    summary:
+      'Let a held run deliver exactly the plan that the digest names. If what the plan rests on has changed since, the answer is the run that makes the plan again.',
+    params: ofRun,
+    body: z.strictObject({ digest: z.string(), by: By, reason: Because, connection: OfConnection }),
+    success: { 200: Run },
+    errors: [400, 401, 403, 404, 409, 500, 503],
+  },
+  rejectRun: {
+    method: 'POST',
+    path: '/runs/:runId/rejection',
+    permission: 'approver',
+    summary: 'Drop the plan of a held run.',
+    params: ofRun,
+    body: z.strictObject({ by: By, reason: Because, connection: OfConnection }),
+    success: { 200: Run },
+    errors: [400, 401, 403, 404, 409, 500, 503],
+  },
+  cancelRun: {
+    method: 'POST',
+    path: '/runs/:runId/cancellation',
+    permission: 'operator',
+    summary: 'End a run that waits, is held or delivers; what was delivered stays.',
+    params: ofRun,
+    body: z.strictObject({ by: By }),
+    success: { 200: Run },
+    errors: [400, 401, 403, 404, 409, 500, 503],
+  },
+})

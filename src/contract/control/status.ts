@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { operations } from '../operation.ts'
+import { Alert } from './alerts.ts'
+import { deprecatedName } from './deprecated.ts'
+import { Pause } from './pauses.ts'
+import { BlockedPeopleCounts, ForeignTally, InDoubtCounts } from './people-counts.ts'
+import { Count, Instant } from './plan-shapes.ts'
+import { Process, Reload } from './processes.ts'
+import { Run } from './run-shapes.ts'
+
+const ProblemTally = z.object({
+  people: Count,
+  leavers: Count.describe('Those of them that the platform may still take for employed.'),
+})
+
+/** The state of a connection: its people, problems, runs and next times. */
+export const ConnectionStatus = z.object({
+  name: z.string(),
+  target: z.string().describe('The connection of the platform that this one feeds.'),
+  people: z.object({
+    desired: Count.describe('Everybody HR has told of.'),
+    separated: Count.describe('Those of them who have left.'),
+    due: Count.describe('Those that have yet to be sent to the platform.'),
+  }),
+  problems: z.object({
+    refused: ProblemTally.describe('People that the platform turned down.'),
+    undelivered: ProblemTally.describe('People whose delivery fails for a while, or waits behind a block.'),
+  }),
+  blockedPeople: BlockedPeopleCounts.describe('People who are blocked: what HR states of them cannot be sent.'),
+  unserved: deprecatedName(BlockedPeopleCounts, 'blockedPeople'),
+  foreign: ForeignTally.describe('People whom only the platform knows, as its list was read last.'),
+  inDoubt: InDoubtCounts.nullable().describe('The people who are in doubt now. Null: no one.'),
+  twoPeople: z.boolean().describe('Whether another person than asked for a run has to approve its plan.'),
+  inbox: z
+    .object({
+      pending: Count.describe('Events that wait for a run, or for a person to decide about one.'),
+      held: Count.describe('Those of them that were set aside until a person decides.'),
+      rejected: Count.describe('Events that could not be understood.'),
+    })
+    .nullable()
+    .describe('Null for a connection without a webhook.'),
+  blocked: z
+    .object({
+      status: z.int(),
+      code: z.string().nullable().describe('What `GET /failures` calls the answer.'),
+      reason: z.string(),
+      since: Instant,
+      probeAt: Instant.nullable().describe('When it is tried again.'),
+    })
+    .nullable(),
+  paused: Pause.nullable().describe('Null: it takes in what is new by itself.'),
+  active: Run.nullable().describe('The run at work, else the one that waits or is held.'),
+  last: Run.nullable().describe('The newest run that has ended.'),
+  nextAt: Instant.nullable().describe(
+    'When the schedule reads the source next, after a pause that ends by itself. Null: it does not.',
+  ),
+  nextVerifyAt: Instant.nullable().describe('When what the platform holds is read back next.'),
+  nextSampleAt: Instant.nullable().describe('When leavers and a sample of the others are read back next.'),
+})
+export type ConnectionStatus = z.infer<typeof ConnectionStatus>
+
+/** The state of the daemon and of every connection. */
+export const Status = z
+  .object({
+    version: z.string(),
+    daemon: z.object({ pid: z.number().int(), startedAt: Instant }).nullable().describe('Null where none runs.'),
+    configuration: z.string().describe('The file of the configuration in use.'),
+    database: z.string(),
+    queue: z.string(),
+    platform: z.string(),
+    platformDelay: z
+      .string()
+      .optional()
+      .describe(
+        'Why no request gets through to the platform, since when, and when it is tried again, in words. Left out: the newest one was answered.',
+      ),
+    alerts: z.array(Alert).describe('What needs the attention of a person now, by connection and kind.'),
+    unsigned: z.string().optional().describe('Why nothing is added to the audit trail; left out where all is well.'),
+    processes: z.array(Process).describe('The processes of the daemon that work on this store.'),
+    reload: Reload.optional().describe(
+      'What became of the newest reload of the configuration; left out: there was none.',
+    ),
+    connections: z.array(ConnectionStatus),
+  })
+  .meta({ id: 'Status' })
+export type Status = z.infer<typeof Status>
+
+/** The version, the daemon and the names of the connections. */
+export const About = Status.pick({ version: true, daemon: true })
+  .extend({ connections: z.array(z.string()).describe('The names of all connections.') })
+  .meta({ id: 'About' })
+
+/** How people see what runs here and the state of every connection. */
+export const statusOperations = operations({
+  about: {
+    method: 'GET',
+    path: '/about',
+    permission: 'viewer',
+    summary: 'What runs here. It is answered without a look into the store.',
+    success: { 200: About },
+    errors: [401, 500],
+  },
+  status: {
+    method: 'GET',
+    path: '/status',
+    permission: 'viewer',
+    summary: 'What runs here, and how every connection stands.',
+    success: { 200: Status },
+    errors: [401, 500, 503],
+  },
+})

@@ -1,0 +1,31 @@
+import type { auditOperations } from '../../contract/control/audit.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import { excerptPage } from '../../store/audit/excerpt.ts'
+import { publicPem } from '../../store/audit/key.ts'
+import type { ControlContext } from './control-context.ts'
+import type { Acting } from './permitted.ts'
+
+/** Handlers of the operations about the audit trail as a whole. */
+export const auditHandlers: Handlers<typeof auditOperations, ControlContext & Acting> = {
+  async verifyAudit(ctx, { body: { publicKey } }) {
+    return { status: 200, body: await ctx.audit.verify({ publicKey }) }
+  },
+
+  async exportAudit(ctx, { query: { after, from, to, connection, runId, identityId } }) {
+    if (after === 0) await ctx.audit.seal()
+    const filter = {
+      from: from === undefined ? undefined : new Date(from),
+      to: to === undefined ? undefined : new Date(to),
+      connection,
+      runId,
+      people: identityId === undefined ? undefined : new Set([identityId]),
+    }
+    const { lines, next } = await excerptPage(ctx.sync.store.db, { after, filter })
+    return { status: 200, body: { data: lines.map((line) => JSON.stringify(line)), next } }
+  },
+
+  async replaceAuditKey(ctx, { body: { reason } }) {
+    const { head, tied } = await ctx.audit.replaceKey({ reason, by: ctx.actor.by })
+    return { status: 201, body: { tied, ordinal: head.ordinal, publicKey: publicPem(head.key) } }
+  },
+}

@@ -1,0 +1,23 @@
+import type { classifiedValueOperations } from '../../contract/control/classified-values.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import { listClassifiedValues } from '../../store/classified-values.ts'
+import { classValue } from '../../sync/sync.ts'
+import type { ControlContext } from './control-context.ts'
+import type { Acting } from './permitted.ts'
+import { requireConnection } from './require-connection.ts'
+import { classedView } from './views.ts'
+
+/** Handlers of the operations about values that an operator classified. */
+export const classifiedValueHandlers: Handlers<typeof classifiedValueOperations, ControlContext & Acting> = {
+  async listValues(ctx, { params: { connection } }) {
+    requireConnection(ctx, connection)
+    const classed = await listClassifiedValues(ctx.sync.store.db, connection)
+    return { status: 200, body: { data: classed.map(classedView) } }
+  },
+
+  async classValue(ctx, { params: { connection }, body: { value, as } }) {
+    requireConnection(ctx, connection)
+    const { by } = ctx.actor
+    return { status: 200, body: classedView(await classValue(ctx.sync, { connection, value, meaning: as, by })) }
+  },
+}

@@ -1,0 +1,28 @@
+import type { Caller } from '../../contract/control/access.ts'
+import type { Status } from '../../contract/control/shapes.ts'
+import type { MonitoredConnections } from '../alerts/freshness.ts'
+import type { AuditService } from '../audit/service.ts'
+import type { AlertSettings } from '../config/channel.ts'
+import type { Reloads } from '../config/reload.ts'
+import type { Live } from '../live/live.ts'
+import type { Scheduled } from '../schedules/schedules.ts'
+import type { FirstVisitContext } from './first-visit.ts'
+import type { SettingsContext } from './settings.ts'
+import type { StoreContext } from './store.ts'
+
+/** What the control API is served from. */
+export type ControlContext = StoreContext &
+  SettingsContext &
+  FirstVisitContext & {
+    readonly caller: Caller
+    readonly audit: Pick<AuditService, 'seal' | 'trouble' | 'verify' | 'replaceKey'>
+    readonly schedules: readonly Scheduled[]
+    readonly alerts: AlertSettings
+    readonly monitored: MonitoredConnections
+    /** What happens, for those who watch it; left out where no daemon runs. */
+    readonly live?: Live
+    readonly reloads?: Reloads
+    readonly about: Pick<Status, 'version' | 'daemon' | 'configuration' | 'database' | 'queue' | 'platform'>
+    /** Aborted when this process stops. */
+    readonly signal: AbortSignal
+  }

@@ -1,0 +1,63 @@
+import type { problemOperations } from '../../contract/control/problems.ts'
+
+import { deliveryFailures } from '../../contract/failures.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import { listProblems } from '../../store/deliveries/problems.ts'
+import { listBlockedPeople } from '../../store/rejects/blocked-people.ts'
+import { unblock } from '../../sync/sync.ts'
+import type { ControlContext } from './control-context.ts'
+import { BlockedPersonCursor, nextCursor, ProblemCursor, problemCursor, readCursor } from './cursors.ts'
+import { withNames } from './names.ts'
+import type { Acting } from './permitted.ts'
+import { requireConnection } from './require-connection.ts'
+import { nextRunAt } from './schedules.ts'
+import { blockedPersonView, problemView } from './views.ts'
+
+/** Handlers of the operations about people who are not delivered, and about blocked connections. */
+export const problemHandlers: Handlers<typeof problemOperations, ControlContext & Acting> = {
+  async listProblems(ctx, { query: { connection, after, limit, values } }) {
+    if (connection !== undefined) requireConnection(ctx, connection)
+    const now = ctx.sync.now()
+    const scope = { list: 'problems', connection }
+    const cursor = readCursor(scope, after, ProblemCursor)
+    const found = await listProblems(ctx.sync.store.db, {
+      now,
+      connection,
+      after: cursor,
+      limit,
+    })
+    const names = new Set(found.map((problem) => problem.connection))
+    const nextRuns = new Map([...names].map((name) => [name, nextRunAt(ctx, name)]))
+    const data = found.map((problem) =>
+      problemView(problem, { now, nextRunAt: nextRuns.get(problem.connection) ?? null }),
+    )
+    const next = nextCursor(scope, { found, limit }, problemCursor)
+    return { status: 200, body: { data: await withNames(ctx, data, { values }), next } }
+  },
+
+  async listBlockedPeople(ctx, { query: { connection, after, limit, values } }) {
+    if (connection !== undefined) requireConnection(ctx, connection)
+    const now = ctx.sync.now()
+    const scope = { list: 'blockedPeople', connection }
+    const cursor = readCursor(scope, after, BlockedPersonCursor)
+    const found = await listBlockedPeople(ctx.sync.store.db, {
+      now,
+      connection,
+      after: cursor,
+      limit,
+    })
+    const next = nextCursor(scope, { found, limit }, (last) => last.place)
+    const data = found.map((one) => blockedPersonView(one, now))
+    return { status: 200, body: { data: await withNames(ctx, data, { values }), next } }
+  },
+
+  async listFailures() {
+    const data = Object.entries(deliveryFailures).map(([code, failure]) => ({ code, ...failure }))
+    return { status: 200, body: { data } }
+  },
+
+  async unblockConnection(ctx, { params: { connection } }) {
+    requireConnection(ctx, connection)
+    return { status: 200, body: await unblock(ctx.sync, { connection, by: ctx.actor.by }) }
+  },
+}

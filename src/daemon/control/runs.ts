@@ -1,0 +1,155 @@
+import type { runOperations } from '../../contract/control/runs.ts'
+import type { ChangeKind } from '../../contract/control/shapes.ts'
+import { Failure } from '../../errors.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import { type AccountedChange, changesOf, rejectsOf, searchChanges } from '../../store/history/history.ts'
+import { summarizePlan } from '../../store/plans/summary.ts'
+import { rosterEntries } from '../../store/roster/roster.ts'
+import { accountOf } from '../../store/runs/accounts.ts'
+import { listRuns, outdatedBasis } from '../../store/runs/runs.ts'
+import {
+  approveRun,
+  cancelRun,
+  hasMovedBasis,
+  rejectRun,
+  requestPerson,
+  requestRevert,
+  requestRun,
+} from '../../sync/sync.ts'
+import type { ControlContext } from './control-context.ts'
+import {
+  type ListScope,
+  NumberCursor,
+  nextCursor,
+  RunCursor,
+  readCursor,
+  SearchCursor,
+  searchWithinMs,
+  TextCursor,
+  writeCursor,
+} from './cursors.ts'
+import { delayOf } from './delays.ts'
+import type { Acting } from './permitted.ts'
+import { existingRun, requireConnection } from './require-connection.ts'
+import { changeView, labelOf, personAccountView, rejectView, summaryView } from './views.ts'
+
+/** Handlers of the operations about runs. */
+export const runHandlers: Handlers<typeof runOperations, ControlContext & Acting> = {
+  async listRuns(ctx, { query: { connection, state: states, trigger: triggers, after, limit } }) {
+    if (connection !== undefined) requireConnection(ctx, connection)
+    const scope = { list: 'runs', connection, states, triggers }
+    const cursor = readCursor(scope, after, RunCursor)
+    const data = await listRuns(ctx.sync.store.db, { connection, states, triggers, after: cursor, limit })
+    const next = nextCursor(scope, { found: data, limit }, ({ createdAt, id }) => ({ createdAt, id }))
+    return { status: 200, body: { data, next } }
+  },
+
+  async getRun(ctx, { params }) {
+    const run = await existingRun(ctx, params.runId)
+    const hasMoved = run.state === 'held' && run.moved === null && (await hasMovedBasis(ctx.sync, run))
+    const moved = hasMoved ? outdatedBasis : run.moved
+    return { status: 200, body: { ...run, moved, delay: await delayOf(ctx.sync, run) } }
+  },
+
+  async listChanges(ctx, { params: { runId }, query: { kind, search, after, limit, values } }) {
+    const { connection } = await existingRun(ctx, runId)
+    const { db } = ctx.sync.store
+    const scope = { list: 'changes', runId, kind, search, values: search === undefined ? undefined : values }
+    const { changes, next } = await readChanges(ctx, runId, { kind, search, values, scope, after, limit })
+    // A retraction holds no record: who it is about stands in the roster.
+    const retracted = values
+      ? changes.flatMap(({ change }) => (change.kind === 'retract' ? [change.identityId] : []))
+      : []
+    const known = await rosterEntries(db, { connection, identityIds: retracted })
+    const label = labelOf(ctx.sync, connection)
+    const data = changes.map(({ change, origin }) =>
+      changeView(change, { values, label, origin, record: known.get(change.identityId)?.desired ?? null }),
+    )
+    return { status: 200, body: { data, next } }
+  },
+
+  async summarizeRun(ctx, { params: { runId }, query }) {
+    await existingRun(ctx, runId)
+    return { status: 200, body: summaryView(await summarizePlan(ctx.sync.store.db, runId), query) }
+  },
+
+  async listRejects(ctx, { params: { runId }, query: { after, limit } }) {
+    await existingRun(ctx, runId)
+    const scope = { list: 'rejects', runId }
+    const cursor = readCursor(scope, after, NumberCursor)
+    const rejects = await rejectsOf(ctx.sync.store.db, runId, { after: cursor, limit })
+    const next = nextCursor(scope, { found: rejects, limit }, (last) => last.place)
+    return { status: 200, body: { data: rejects.map(({ reject }) => rejectView(reject)), next } }
+  },
+
+  async startRun(ctx, { params: { connection }, body: { full, verify, person, plan } }) {
+    requireConnection(ctx, connection)
+    if (person !== undefined) {
+      if (full || verify || plan) throw new Failure('usage', 'a run of one person takes no other option')
+      return {
+        status: 201,
+        body: await requestPerson(ctx.sync, { connection, person, ...ctx.actor }),
+      }
+    }
+    const options = { ...(full && { full }), ...(verify && { verify }), ...(plan && { plan }) }
+    return {
+      status: 201,
+      body: await requestRun(ctx.sync, { connection, trigger: 'operator', options, ...ctx.actor }),
+    }
+  },
+
+  async runAccount(ctx, { params: { runId }, query }) {
+    const run = await existingRun(ctx, runId)
+    const account = await accountOf(ctx.sync.store.db, runId)
+    if (account === null)
+      throw new Failure(
+        'not_found',
+        `run ${runId} of "${run.connection}" accounts for no more than its plan, or no longer does`,
+      )
+    const { person, revert = null } = account
+    const [change = null] = person ? await changesOf(ctx.sync.store.db, runId, { limit: 1 }) : []
+    return { status: 200, body: { person: person ? personAccountView(person, change, query) : null, revert } }
+  },
+
+  async revertRun(ctx, { params: { runId }, body }) {
+    await existingRun(ctx, runId)
+    return { status: 201, body: await requestRevert(ctx.sync, { runId, ...body, ...ctx.actor, signal: ctx.signal }) }
+  },
+
+  async approveRun(ctx, { params: { runId }, body }) {
+    return { status: 200, body: await approveRun(ctx.sync, { runId, ...body, ...ctx.actor }) }
+  },
+
+  async rejectRun(ctx, { params: { runId }, body }) {
+    return { status: 200, body: await rejectRun(ctx.sync, { runId, ...body, ...ctx.actor }) }
+  },
+
+  async cancelRun(ctx, { params: { runId } }) {
+    return { status: 200, body: await cancelRun(ctx.sync, { runId, by: ctx.actor.by }) }
+  },
+}
+
+type ChangesPage = {
+  readonly kind: ChangeKind | undefined
+  readonly search: string | undefined
+  readonly values: boolean
+  readonly scope: ListScope
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+async function readChanges(
+  { sync }: ControlContext,
+  runId: string,
+  { kind, search, values, scope, after, limit }: ChangesPage,
+): Promise<{ readonly changes: AccountedChange[]; readonly next: string | null }> {
+  const { db } = sync.store
+  if (search !== undefined) {
+    const place = readCursor(scope, after, SearchCursor)
+    const page = await searchChanges(db, runId, { kind, search, values, place, limit, withinMs: searchWithinMs })
+    return { changes: page.found, next: page.next && writeCursor(scope, page.next) }
+  }
+  const cursor = readCursor(scope, after, TextCursor)
+  const changes = await changesOf(db, runId, { kind, after: cursor, limit })
+  return { changes, next: nextCursor(scope, { found: changes, limit }, ({ change }) => change.identityId) }
+}
