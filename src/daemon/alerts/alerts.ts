@@ -34,47 +34,46 @@ type AlertContext = {
   readonly now: () => Date
 }
 
-/** What only HR, or a person's decision, can mend may stay for weeks. A reminder each night would teach people to pass over it. */
-const settledKinds: ReadonlySet<ConditionKind> = new Set(['blockedPeople', 'foreign'])
-const pausesWhenSettled = 7
+/** Only HR or a decision can resolve these. They are reminded of weekly, because nightly reminders would be ignored. */
+const slowKinds: ReadonlySet<ConditionKind> = new Set(['blockedPeople', 'foreign'])
+const reminderIntervalsOfSlowKinds = 7
 
-const lookMs = 10_000
+const checkMs = 10_000
 const hourMs = 60 * 60_000
 const maxMessagesPerTurn = 50
 const maxAlertsPerMessage = 1000
 /** Rare enough for a receiver that is down, frequent enough to reach it soon after it is back. */
 const retry: Retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 2, mostSeconds: 15 * 60 }
-/** A receiver that asks for more is tried all the same: it may have meant something else. */
-const mostPauseMs = hourMs
+/** Maximum pause that a receiver can request. */
+const maxPauseMs = hourMs
 
-/** Looks for alert conditions and sends notifications of them, repeatedly until disposed. */
-export function startAlerts(context: AlertContext, { pauseMs = lookMs } = {}): AsyncDisposable {
+/** Checks alert conditions and sends notifications, repeatedly until disposed. */
+export function startAlerts(context: AlertContext, { pauseMs = checkMs } = {}): AsyncDisposable {
   const alerting = createAlerting(context)
-  const looking = repeat(alerting.recordAndNotify, {
+  const checking = repeat(alerting.recordAndNotify, {
     pauseMs,
     onError: (error) => context.events.unexpected({ during: 'alerts', error }),
   })
   return {
     async [Symbol.asyncDispose]() {
-      // First, so that the turn under way does not wait for a receiver.
+      // First, so that the current check does not wait for a receiver.
       await alerting[Symbol.asyncDispose]()
-      await looking[Symbol.asyncDispose]()
+      await checking[Symbol.asyncDispose]()
     },
   }
 }
 
-/** Looks for alert conditions and sends notifications of them. */
+/** Checks alert conditions and sends notifications. */
 export type Alerting = AsyncDisposable & {
-  /** Compares what is wrong with the open alerts, and starts to send on each channel that is not sending already. */
+  /** Opens and closes alerts by their conditions, and starts to send on each channel that is not sending already. */
   recordAndNotify(): Promise<void>
   /** Resolves when nothing is being sent. */
   idle(): Promise<void>
 }
 
 /**
- * Compares what is wrong with the open alerts, and sends the notifications that are due. Over many turns, in any number of processes,
- * each channel is sent each of its notifications at least once, and more than once only if a process dies while it sends. No channel
- * waits for another one.
+ * Opens and closes alerts by their conditions, and sends the notifications that are due. Every notification is sent at least once to each
+ * channel, whichever process sends it, and more than once only if a process dies while it sends. Channels do not wait for each other.
  */
 export function createAlerting(context: AlertContext, { timeoutMs }: { timeoutMs?: number } = {}): Alerting {
   const { db, settings, monitored, events, now } = context
@@ -92,11 +91,15 @@ export function createAlerting(context: AlertContext, { timeoutMs }: { timeoutMs
   return {
     async recordAndNotify() {
       const at = now()
-      const { found, failures } = await findConditions(db, conditionSettings(monitored, settings, at))
-      // A store that does not answer is one failure and not one of each kind.
+      const { found: conditions, failures } = await findConditions(db, conditionSettings(monitored, settings, at))
+      // An unreachable store is one failure instead of one for each kind.
       if (failures.length === conditionKinds.length) throw failures[0]?.error
       for (const { error } of failures) events.unexpected({ during: 'alerts', error })
-      await recordConditions(db, found, { channels: filters, unknownKinds: failures.map(({ kind }) => kind), now: at })
+      await recordConditions(db, conditions, {
+        channels: filters,
+        unknownKinds: failures.map(({ kind }) => kind),
+        now: at,
+      })
       for (const line of lines) line.start()
     },
     async idle() {
@@ -139,12 +142,12 @@ function createLine(context: AlertContext, channel: Channel, signal: AbortSignal
 }
 
 type LineState = {
-  /** The receiver asked to be left alone until then. */
+  /** The receiver asked for a pause until then; null: it did not. */
   pausedUntil: Date | null
 }
 type Sending = { readonly state: LineState; readonly signal: AbortSignal }
 
-/** Sends what is due, the oldest alert first. Stops at the first that the receiver does not take: the others would fare no better. */
+/** Sends due notifications, the oldest alert first. Stops at the first failure, because further ones would fail too. */
 async function sendDue(context: AlertContext, channel: Channel, sending: Sending): Promise<void> {
   const { db, now } = context
   const { state, signal } = sending
@@ -152,7 +155,7 @@ async function sendDue(context: AlertContext, channel: Channel, sending: Sending
     const at = now()
     if (state.pausedUntil !== null && at < state.pausedUntil) return
     if (!(await hasBudget(db, channel, at))) return
-    // A channel with a limit is read by people, who get everything that is due in one message. A program gets each alert by itself.
+    // A channel with a limit is read by people, who get all due alerts in one message. Programs get a message for each alert.
     const limit = channel.perHour === null ? 1 : maxAlertsPerMessage
     const claims = await claimNotifications(db, { channel: channel.name, limit, now: at })
     if (claims.length === 0 || !(await notify(context, channel, { ...sending, claims }))) return
@@ -160,7 +163,7 @@ async function sendDue(context: AlertContext, channel: Channel, sending: Sending
   }
 }
 
-/** Whether the channel may be sent one more message in this hour. */
+/** Whether the hourly limit of the channel allows another message. */
 async function hasBudget(db: Db, { name, perHour }: Channel, now: Date): Promise<boolean> {
   if (perHour === null) return true
   return (await countMessages(db, { channel: name, since: new Date(now.getTime() - hourMs) })) < perHour
@@ -168,10 +171,10 @@ async function hasBudget(db: Db, { name, perHour }: Channel, now: Date): Promise
 
 type Batch = Sending & { readonly claims: readonly ClaimedNotification[] }
 
-/** Sends one message about what was claimed. False if it was not sent. */
+/** Sends one message about the claimed notifications. False if it was not sent. */
 async function notify(context: AlertContext, channel: Channel, { state, signal, claims }: Batch): Promise<boolean> {
   const { db, settings, now } = context
-  // A process that was stopped meanwhile does not send old news.
+  // A process that was suspended must not send outdated notifications.
   if (claims.some(({ until }) => now() >= until)) return false
   const unsent = await sendBy(channel.sender, noticeOf(claims, now()), signal)
   if (unsent !== null && !signal.aborted) logUnsent(context.events, channel, { claims, unsent })
@@ -180,7 +183,7 @@ async function notify(context: AlertContext, channel: Channel, { state, signal, 
     const due = claims.map((claim) => ({ ...claim, remindAt: remindAt(claim, settings, at) }))
     return await recordSent(db, { claims: due, failure: unsent?.failure ?? null, now: at })
   }
-  const waitMs = Math.min(unsent.retryAfterMs ?? 0, mostPauseMs)
+  const waitMs = Math.min(unsent.retryAfterMs ?? 0, maxPauseMs)
   if (waitMs > 0) state.pausedUntil = new Date(now().getTime() + waitMs)
   for (const claim of claims) {
     const pauseMs = signal.aborted ? 0 : Math.max(waitMs, backoffMs(claim.attempt, retry))
@@ -199,25 +202,27 @@ function noticeOf(claims: readonly ClaimedNotification[], now: Date): Notice {
 }
 
 function remindAt({ alert }: ClaimedNotification, { remindHours }: AlertSettings, now: Date): Date {
-  const pauses = settledKinds.has(alert.kind) ? pausesWhenSettled : 1
+  const pauses = slowKinds.has(alert.kind) ? reminderIntervalsOfSlowKinds : 1
   return new Date(now.getTime() + pauses * remindHours * hourMs)
 }
 
-function logUnsent(
-  events: Events,
-  { name }: Channel,
-  { claims, unsent }: { claims: readonly ClaimedNotification[]; unsent: Unsent },
-): void {
+type UnsentBatch = { readonly claims: readonly ClaimedNotification[]; readonly unsent: Unsent }
+
+function logUnsent(events: Events, { name }: Channel, { claims, unsent }: UnsentBatch): void {
   const [first] = claims
   if (!first) return
   const { alert, attempt } = first
   events.alertUnsent({
-    ...{ channel: name, alertId: alert.id, connection: alert.connection, alerts: claims.length, attempt },
+    channel: name,
+    alertId: alert.id,
+    connection: alert.connection,
+    alerts: claims.length,
+    attempt,
     reason: unsent.failure,
   })
 }
 
-/** The log is a channel like the others, so that each notification has one line, also after a crash. */
+/** The log is a channel like the others, so that each notification is logged once, also after a crash. */
 function logSender(events: Events): Sender {
   return {
     async send(notice) {
@@ -228,7 +233,15 @@ function logSender(events: Events): Sender {
       if (notice.type === 'cleared') events.alertCleared({ alertId, connection, kind, since })
       else
         events.alertRaised({
-          ...{ alertId, connection, kind, code, reason, since, people, leavers, runId },
+          alertId,
+          connection,
+          kind,
+          code,
+          reason,
+          since,
+          people,
+          leavers,
+          runId,
           reminder: sentBefore > 0,
         })
       return null

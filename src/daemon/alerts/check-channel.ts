@@ -4,7 +4,7 @@ import type { ChannelSettings } from '../config/channel.ts'
 import { signedHeaders } from './post.ts'
 import { certificates } from './smtp.ts'
 
-/** Tests what a channel needs, and sends nothing: a trial must not disturb the people who get alerts. Says what was found. */
+/** Tests what a channel needs without sending anything, and describes the result. Throws `config_invalid` for a secret or file that cannot be used. */
 export async function checkChannel(channel: ChannelSettings, { now }: { now: () => Date }): Promise<string> {
   const { name } = channel
   const at = `alerts.channels.${name}`
@@ -37,10 +37,10 @@ function hostOf(address: string, at: string): string {
   throw new Failure('config_invalid', `${at}.url: does not hold an address that begins with https:// or http://`)
 }
 
-function readCertificate(pem: string, what: string): void {
+function readCertificate(pem: string, subject: string): void {
   try {
     new X509Certificate(pem)
   } catch (error) {
-    throw new Failure('config_invalid', `${what} holds no certificate (PEM)`, { cause: error })
+    throw new Failure('config_invalid', `${subject} holds no certificate (PEM)`, { cause: error })
   }
 }

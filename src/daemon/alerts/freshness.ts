@@ -2,30 +2,31 @@ import type { ConditionSettings, Freshness } from '../../store/alerts/conditions
 import type { AlertSettings } from '../config/channel.ts'
 import { latestSlot, nextSlotAt, type Schedule, type Slot } from '../schedules/schedules.ts'
 
-/** What is watched: the connections of the configuration, the sources among them, and how many hours their departures may take. */
+/** The connections and sources that alerts are about, and how many hours their departures may take. */
 export type MonitoredConnections = {
   readonly connections: readonly string[]
   readonly sources: readonly MonitoredSource[]
   readonly leaverBounds: ReadonlyMap<string, number>
 }
 
+/** A source whose exports must arrive in time. */
 export type MonitoredSource = {
   readonly connection: string
   readonly mode: 'snapshot' | 'delta'
-  /** An export that someone has to write. A list that is asked for over HTTP is as fresh as the answer. */
+  /** True for an export that somebody writes. A list fetched over HTTP is always fresh. */
   readonly isFile: boolean
-  /** When it is read by itself; null: only when asked. */
+  /** When the daemon reads it; null: only on request. */
   readonly schedule: Schedule | null
 }
 
 const hourMs = 60 * 60_000
-/** How long after a missed slot something is wrong: half of the way to the next one, within these bounds. */
-const leastGraceMs = hourMs
-const mostGraceMs = 12 * hourMs
-/** An export may be named by its day, and be read in the night after it. */
+/** An alert is due half-way from a missed slot to the next one, within these bounds. */
+const minGraceMs = hourMs
+const maxGraceMs = 12 * hourMs
+/** An export named by its day may be read in the following night. */
 const exportLagMs = 24 * hourMs
 
-/** By what the conditions are found at this time. */
+/** The settings by which alert conditions are checked at this time. */
 export function conditionSettings(
   { connections, sources, leaverBounds }: MonitoredConnections,
   { overdueMinutes, pausedHours, freshHours }: Pick<AlertSettings, 'overdueMinutes' | 'pausedHours' | 'freshHours'>,
@@ -35,10 +36,10 @@ export function conditionSettings(
   return { connections, overdueMinutes, pausedHours, leaverBounds, freshness, now }
 }
 
-/** How fresh a source has to be by now; null if nothing says that it is read at all. */
+/** How fresh a source must be by now; null if it is not read regularly. */
 export function freshnessOf(source: MonitoredSource, freshHours: number | null, now: Date): Freshness | null {
   const { connection, mode, isFile, schedule } = source
-  // A delta names only those who changed: none at all is nothing unusual.
+  // A delta lists only changes, so an empty or missing one is normal.
   const isRenewed = isFile && mode === 'snapshot'
   const rules = { connection, acceptsUnchanged: !isRenewed }
   if (freshHours !== null) {
@@ -52,9 +53,9 @@ export function freshnessOf(source: MonitoredSource, freshHours: number | null, 
   return { ...rules, readSince: slot.at, asOfSince }
 }
 
-/** The newest slot that is so long ago that its run must have begun; null if there is none. */
+/** The newest slot whose grace period is over; null if there is none. */
 function missedSlot(schedule: Schedule, now: Date): Slot | null {
-  let slot = latestSlot(schedule, new Date(now.getTime() - leastGraceMs))
+  let slot = latestSlot(schedule, new Date(now.getTime() - minGraceMs))
   while (slot && slot.startsAt.getTime() + graceMs(schedule, slot) > now.getTime()) slot = slotBefore(schedule, slot)
   return slot
 }
@@ -65,6 +66,6 @@ function slotBefore(schedule: Schedule, { at }: Slot): Slot | null {
 
 function graceMs(schedule: Schedule, { startsAt }: Slot): number {
   const next = nextSlotAt(schedule, startsAt)
-  const half = next ? (next.getTime() - startsAt.getTime()) / 2 : mostGraceMs
-  return Math.min(mostGraceMs, Math.max(leastGraceMs, half))
+  const half = next ? (next.getTime() - startsAt.getTime()) / 2 : maxGraceMs
+  return Math.min(maxGraceMs, Math.max(minGraceMs, half))
 }

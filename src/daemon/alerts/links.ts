@@ -2,7 +2,7 @@ import type { Alert } from '../../store/alerts/alerts.ts'
 
 type Linked = Pick<Alert, 'id' | 'connection' | 'kind' | 'runId'>
 
-/** The address that shows more about an alert, or with null about alerts as such; null if none is known. */
+/** The address of a page about an alert, or with null about all alerts; null if none is known. */
 export type AlertLink = (alert: Linked | null) => string | null
 
 type LinkSettings = {
@@ -12,13 +12,13 @@ type LinkSettings = {
   readonly consoleUrl: URL | null
 }
 
-/** Links as `alerts.link` has them. Without it, or where its path names what the alert has no value for, to its page of the console for operators */
+/** Links by the template `alerts.link`. Without one, or if the alert lacks a value for its path, links to the console's page for the alert. */
 export function alertLinks({ link, consoleUrl }: LinkSettings): AlertLink {
   return (alert) =>
     (link === null ? null : filledLink(link, alert)) ?? (consoleUrl && new URL(pageOf(alert), consoleUrl).href)
 }
 
-/** Null if the path would lead nowhere. In a query, what the alert has no value for stays empty. */
+/** Null if a value for the path is missing. Missing values of a query stay empty. */
 function filledLink(template: string, alert: Linked | null): string | null {
   const values: Readonly<Record<string, string | null | undefined>> = {
     connection: alert?.connection,
@@ -33,7 +33,7 @@ function filledLink(template: string, alert: Linked | null): string | null {
   return URL.parse(filled)?.href ?? null
 }
 
-/** The page of the console on which a person can do something about the alert. */
+/** The page on which an operator can act on the alert. */
 function pageOf(alert: Linked | null): string {
   if (alert === null) return '/'
   const { connection, kind, runId } = alert

@@ -5,7 +5,7 @@ import type { Db } from '../../store/schema.ts'
 import { type AlertSettings, logChannel, type Notice } from '../config/channel.ts'
 import type { AlertLink } from './links.ts'
 
-/** What is posted to a webhook, which gets every message on its own. */
+/** The JSON document that a webhook channel gets for one alert. */
 export function alertMessage(
   notice: Exclude<Notice, { type: 'group' }>,
   linkOf: AlertLink,
@@ -27,26 +27,26 @@ export function alertMessage(
   }
 }
 
-/** What is wrong now, with what became of the alerts about it. */
+/** The current alert conditions, each with its alert and the channels that were notified. */
 export async function alertViews(
   db: Db,
   { linkOf, ...settings }: ConditionSettings & { readonly linkOf: AlertLink },
 ): Promise<AlertView[]> {
-  const found = await conditions(db, settings)
-  const open = new Map(found.length === 0 ? [] : (await openAlerts(db)).map((alert) => [nameOf(alert), alert]))
-  return found.map((condition) => alertView(condition, open.get(nameOf(condition)), linkOf))
+  const current = await conditions(db, settings)
+  const open = new Map(current.length === 0 ? [] : (await openAlerts(db)).map((alert) => [nameOf(alert), alert]))
+  return current.map((condition) => alertView(condition, open.get(nameOf(condition)), linkOf))
 }
 
-/** Where alerts go: the log, and what the configuration names. */
+/** The channels of alerts: the log and the configured ones. */
 export function channelViews({ channels }: AlertSettings): AlertChannel[] {
-  const named = channels.map(({ name, type, connections, kinds, perHour }) => ({
+  const configured = channels.map(({ name, type, connections, kinds, perHour }) => ({
     name,
     type,
     connections,
     kinds,
     perHour,
   }))
-  return [{ ...logChannel, type: 'log' as const }, ...named].map(({ connections, kinds, ...channel }) => ({
+  return [{ ...logChannel, type: 'log' as const }, ...configured].map(({ connections, kinds, ...channel }) => ({
     ...channel,
     connections: connections && [...connections],
     kinds: kinds && [...kinds],

@@ -17,15 +17,17 @@ type Post = {
   readonly now: Date
 }
 
+/** How long a connection to a receiver may take. */
 export const connectTimeoutMs = 5000
+/** Why a message was not sent if the process is stopping. */
 export const stoppedMeanwhile = 'this process stopped meanwhile'
 
 type Poster = AsyncDisposable & {
-  /** Null once the receiver has taken it, otherwise why it has not. Faults of the network and of the receiver are not thrown. */
+  /** Null if the receiver took the message, else why it did not. Errors of the network and the receiver are not thrown. */
   post(post: Post, signal: AbortSignal): Promise<Unsent | null>
 }
 
-/** Posts JSON signed by Standard Webhooks. Follows no redirect, and reads only the status of the answer. */
+/** Posts JSON signed as Standard Webhooks specifies. Follows no redirect and reads only the status of the response. */
 export function createPoster({ timeoutMs }: { timeoutMs: number }): Poster {
   const agent = new Agent({ connect: { timeout: connectTimeoutMs, ...provenServers } })
   return {
@@ -35,13 +37,13 @@ export function createPoster({ timeoutMs }: { timeoutMs: number }): Poster {
       try {
         const {
           statusCode,
-          headers: answered,
+          headers: responseHeaders,
           body,
         } = await send(agent, post, headers, AbortSignal.any([signal, timeout]))
-        // The body is of no use, may be endless and may never come, so it is dropped together with the connection.
+        // The body is not used and may be endless: drop it together with the connection.
         body.on('error', () => {}).destroy()
         if (statusCode >= 200 && statusCode < 300) return null
-        return { failure: refusal(statusCode), retryAfterMs: retryAfterMs(answered) }
+        return { failure: refusal(statusCode), retryAfterMs: retryAfterMs(responseHeaders) }
       } catch (error) {
         return { failure: signal.aborted ? stoppedMeanwhile : noAnswer(error, timeout, timeoutMs) }
       }
@@ -50,7 +52,7 @@ export function createPoster({ timeoutMs }: { timeoutMs: number }): Poster {
   }
 }
 
-/** The headers that let a receiver trust a message. Refuses a secret that cannot sign. */
+/** The headers with which a receiver verifies a message. Throws `config_invalid` for a secret that cannot sign. */
 export function signedHeaders({ secret, setting, id, body, now }: Omit<Post, 'url'>): Record<string, string> {
   try {
     return signWebhook({ recipe: namedRecipe('standard-webhooks'), secret, id, body: Buffer.from(body), now })
@@ -83,11 +85,12 @@ function refusal(status: number): string {
   return `answers ${status}`
 }
 
+/** Whether a response is a redirect. */
 export function isRedirect(status: number): boolean {
   return status >= 300 && status < 400
 }
 
-/** Why there was no answer, as what follows the name of the receiver. */
+/** Why there was no response, to append to the name of the receiver. */
 export function noAnswer(error: unknown, timeout: AbortSignal, timeoutMs: number): string {
   const code = errorCode(error) ?? (error instanceof Error ? error.name : 'unknown')
   return `gave no answer ${timeout.aborted ? `within ${timeoutMs / 1000} seconds` : `(${code})`}`

@@ -19,7 +19,7 @@ type SenderOptions = {
   readonly timeoutMs?: number
 }
 
-/** What sends to a channel. */
+/** Creates the sender of a channel. */
 export function createSender(channel: ChannelSettings, { linkOf, timeoutMs }: SenderOptions): Sender {
   const { name } = channel
   switch (channel.type) {
@@ -34,7 +34,7 @@ export function createSender(channel: ChannelSettings, { linkOf, timeoutMs }: Se
   }
 }
 
-/** Sends a notice. A secret that cannot be read, or cannot sign, may be corrected before the next attempt. */
+/** Sends a notice. A secret that cannot be read or cannot sign counts as unsent: it may be corrected before the next attempt. */
 export async function sendBy(sender: Sender, notice: Notice, signal: AbortSignal): Promise<Unsent | null> {
   try {
     return await sender.send(notice, signal)
@@ -44,13 +44,20 @@ export async function sendBy(sender: Sender, notice: Notice, signal: AbortSignal
   }
 }
 
-/** Sends a test message through this channel, or through each at once, and says what became of it. */
+type TestOptions = {
+  /** Default: all channels. */
+  readonly channel?: string
+  readonly now: Date
+  readonly signal: AbortSignal
+}
+
+/** Sends a test message to one channel, or to all of them, and returns the result for each. */
 export async function testAlerts(
   { channels, ...links }: Pick<AlertSettings, 'channels' | 'link' | 'consoleUrl'>,
-  { channel: desired, now, signal }: { channel?: string; now: Date; signal: AbortSignal },
+  { channel: chosenName, now, signal }: TestOptions,
 ): Promise<AlertTest[]> {
-  const chosen = channels.filter(({ name }) => desired === undefined || name === desired)
-  if (chosen.length === 0) throw noChannel(channels, desired)
+  const chosen = channels.filter(({ name }) => chosenName === undefined || name === chosenName)
+  if (chosen.length === 0) throw noChannel(channels, chosenName)
   const id = randomUUID()
   return await Promise.all(
     chosen.map(async (channel) => {
@@ -61,17 +68,17 @@ export async function testAlerts(
   )
 }
 
-function noChannel(channels: readonly ChannelSettings[], desired: string | undefined): Failure {
-  if (desired === undefined || channels.length === 0) {
+function noChannel(channels: readonly ChannelSettings[], chosenName: string | undefined): Failure {
+  if (chosenName === undefined || channels.length === 0) {
     return new Failure('not_found', 'the configuration names no channel: add one below alerts.channels')
   }
   const names = channels.map(({ name }) => name).join(', ')
-  return new Failure('not_found', `there is no channel "${desired}" in the configuration; it has ${names}`)
+  return new Failure('not_found', `there is no channel "${chosenName}" in the configuration; it has ${names}`)
 }
 
 function webhookSender(
   { url, secret }: WebhookChannel,
-  { name, linkOf, timeoutMs }: { name: string; linkOf: AlertLink; timeoutMs: number },
+  { name, linkOf, timeoutMs }: Required<SenderOptions> & { readonly name: string },
 ): Sender {
   const poster = createPoster({ timeoutMs })
   return {

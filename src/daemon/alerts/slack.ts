@@ -59,11 +59,11 @@ export function slackMessage(notice: Notice, linkOf: AlertLink): string {
   return escapeJson(JSON.stringify(message))
 }
 
-// Text in blocks is `plain_text`, in which nothing is markup. Only the link, which comes from the configuration, is not.
+// Blocks use `plain_text`, which has no markup, except for the link, which comes from the configuration.
 function blocksOf({ subject, lines, link }: NoticeText): object[] {
   const text = [subject, ...lines].join('\n')
   return [
-    { type: 'section', text: { type: 'plain_text', text: unmentioned(text), emoji: false } },
+    { type: 'section', text: { type: 'plain_text', text: withoutMentions(text), emoji: false } },
     ...(link === null
       ? []
       : [{ type: 'section', text: { type: 'mrkdwn', text: `<${escaped(link.replaceAll('|', '%7C'))}>` } }]),
@@ -71,27 +71,26 @@ function blocksOf({ subject, lines, link }: NoticeText): object[] {
 }
 
 function escaped(text: string): string {
-  return unmentioned(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return withoutMentions(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** Some chats take @all for a mention wherever it stands. A sign without width behind the @ prevents that. */
-function unmentioned(text: string): string {
+/** A zero-width character after each @ prevents mentions: some chats treat @all as one anywhere. */
+function withoutMentions(text: string): string {
   return text.replaceAll('@', '@\u2060')
 }
 
-async function post(
-  url: URL,
-  {
-    channel,
-    resolve,
-    body,
-    signal,
-  }: { channel: SlackChannel; resolve: ResolveHost; body: string; signal: AbortSignal },
-): Promise<Unsent | null> {
+type SlackPost = {
+  readonly channel: SlackChannel
+  readonly resolve: ResolveHost
+  readonly body: string
+  readonly signal: AbortSignal
+}
+
+async function post(url: URL, { channel, resolve, body, signal }: SlackPost): Promise<Unsent | null> {
   const { allowPrivate, insecure } = channel
   if (url.protocol === 'http:' && !insecure && !(allowPrivate && isLocalHost(url)))
     return { failure: `${url.host} is to be reached without TLS: write https://, or insecure: true` }
-  // The addresses are checked and then connected to as they are: a name that leads elsewhere a moment later changes nothing.
+  // The connection uses the checked addresses, so a DNS change in between has no effect.
   const addresses = await resolveCheckedAddresses(url, { allowPrivate, insecure, resolve })
   signal.throwIfAborted()
   const agent = new Agent({

@@ -17,7 +17,7 @@ const loadNodemailer = () => withOptionalPackage(() => import('nodemailer'), { n
 
 type SmtpOptions = { readonly name: string; readonly linkOf: AlertLink; readonly timeoutMs: number }
 
-/** Sends mail, each message on a connection of its own. What the server writes is never shown, only its codes. */
+/** Sends mail, each message on its own connection. Shows only the codes of the server's replies, never their text. */
 export function smtpSender(channel: SmtpChannel, { name, linkOf, timeoutMs }: SmtpOptions): Sender {
   const where = `${channel.host}:${channel.port}`
   return {
@@ -44,7 +44,7 @@ export function smtpSender(channel: SmtpChannel, { name, linkOf, timeoutMs }: Sm
   }
 }
 
-/** The mail of a notice. All mails about an alert refer to the id that its first mail has by itself, so that they make one thread. */
+/** The mail of a notice. All mails about an alert refer to the message ID of its first single mail, so that they form a thread. */
 export function mailMessage(
   notice: Notice,
   { from, to, linkOf }: { readonly from: string; readonly to: readonly string[]; readonly linkOf: AlertLink },
@@ -64,9 +64,9 @@ export function mailMessage(
     text: `${[...lines, ...(address === null ? [] : [address])].join('\n')}\n`,
     date: notice.now,
     messageId,
-    ...(isReply && { inReplyTo: threads[0] }),
+    inReplyTo: isReply ? threads[0] : undefined,
     references: threads,
-    // No answering machine is to answer.
+    // Suppresses automatic replies.
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -88,8 +88,8 @@ async function transportOptions(
     secure: tls === 'implicit',
     requireTLS: tls === 'starttls',
     ignoreTLS: tls === 'none',
-    ...(login && { auth: { user: await login.user.read(), pass: await login.password.read() } }),
-    tls: { ...provenServers, ...(ca !== null && { ca: await certificates(ca, name) }) },
+    auth: login ? { user: await login.user.read(), pass: await login.password.read() } : undefined,
+    tls: { ...provenServers, ca: ca === null ? undefined : await certificates(ca, name) },
     connectionTimeout: connectTimeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
@@ -99,7 +99,7 @@ async function transportOptions(
   }
 }
 
-/** Root certificates as they stand in a file. */
+/** The text of a file with root certificates. Throws `config_invalid` if it cannot be read. */
 export async function certificates(file: string, name: string): Promise<string> {
   try {
     return await readRegular(file)
@@ -134,7 +134,7 @@ type SmtpError = {
   readonly cert?: unknown
 }
 
-/** What became of a mail, for people. */
+/** Why a mail was not taken, in words for people. */
 function explained(error: unknown, { tls }: SmtpChannel): string {
   if (error instanceof Failure) return error.message
   const { command, response, originalCode, cert }: SmtpError = typeof error === 'object' && error !== null ? error : {}
@@ -151,14 +151,14 @@ function explained(error: unknown, { tls }: SmtpChannel): string {
   return `${meanings[system] ?? meanings[code] ?? 'did not take the mail'}${codes === '' ? ` (${system})` : codes}`
 }
 
-/** The codes of an answer, such as ` (550 5.1.1)`. The text behind them may hold anything. */
+/** The codes of a reply, such as ` (550 5.1.1)`. The text after them may hold anything. */
 function codesOf(error: { readonly response?: unknown } | undefined): string {
   const text = typeof error?.response === 'string' ? error.response : ''
   const [, code, enhanced] = /^(\d{3})[ -]?(\d\.\d{1,3}\.\d{1,3})?/.exec(text) ?? []
   return code === undefined ? '' : ` (${[code, enhanced].filter((part) => part !== undefined).join(' ')})`
 }
 
-/** Recipients by their places in the configuration: addresses stay out of logs. */
+/** Recipients by their index in the configuration: addresses stay out of logs. */
 function positions({ to }: SmtpChannel, refused: readonly string[]): string {
   return refused.map((one) => `to[${to.indexOf(one)}]`).join(', ')
 }

@@ -5,7 +5,7 @@ import { escapeText } from '../../text/escape.ts'
 import type { AlertChange, Notice } from '../config/channel.ts'
 import type { AlertLink } from './links.ts'
 
-/** A notice as people read it, in chat and mail. */
+/** The text of a notice in chat and mail. */
 export type NoticeText = {
   /** The same for all messages about one alert, so that mail programs put them together. */
   readonly subject: string
@@ -52,7 +52,7 @@ const commands: Readonly<Record<AlertKind, (alert: Alert) => string>> = {
   paused: ({ connection }) => `rollcall resume ${connection}`,
 }
 
-/** What a notice says to people: counts and reasons, no key and no value of a person. Each line stays one, whatever it quotes. */
+/** The text of a notice for people: counts and reasons without keys and values of people. Quoted texts cannot add lines. */
 export function noticeText(notice: Notice, linkOf: AlertLink): NoticeText {
   const { subject, lines, link } = wordsOf(notice, linkOf)
   return { subject: escapeText(subject), lines: lines.map(escapeText), link }

@@ -17,14 +17,14 @@ const files = {
   formerHead: 'audit-head.former.json',
 } as const
 
-/** The key in the data folder; null where there is none. */
+/** The current or the next key of the data folder; null if there is none. */
 export async function readKeyFile(dataDir: string, name: 'key' | 'nextKey' = 'key'): Promise<AuditKey | null> {
   const path = join(dataDir, files[name])
   const pem = await contentOf(path)
   return pem === null ? null : auditKey(pem, path)
 }
 
-/** Makes the key of this data folder. If another process was quicker, its key counts. */
+/** Makes the key of this data folder. If another process was quicker, returns its key. */
 export async function makeKeyFile(dataDir: string): Promise<AuditKey> {
   const path = join(dataDir, files.key)
   const pem = newKeyPem()
@@ -39,7 +39,7 @@ export async function makeKeyFile(dataDir: string): Promise<AuditKey> {
   }
 }
 
-/** Makes a key that is to take over. It counts once `takeNextKey` has put it in its place. */
+/** Makes the next key, which is used after `takeNextKey`. */
 export async function makeNextKey(dataDir: string): Promise<AuditKey> {
   const pem = newKeyPem()
   const path = join(dataDir, files.nextKey)
@@ -47,7 +47,7 @@ export async function makeNextKey(dataDir: string): Promise<AuditKey> {
   return auditKey(pem, path)
 }
 
-/** Puts the key that takes over in its place. The former one stays beside it: digests that it made are compared with it only. */
+/** Makes the next key the current one. The previous key is kept, since only it can verify its digests. */
 export async function takeNextKey(dataDir: string): Promise<void> {
   const path = join(dataDir, files.key)
   await rename(path, join(dataDir, files.formerKey)).catch((error: unknown) => {
@@ -56,19 +56,19 @@ export async function takeNextKey(dataDir: string): Promise<void> {
   await rename(join(dataDir, files.nextKey), path)
 }
 
-/** Writes the public half for those who verify, unless it is there. */
+/** Writes the public key for those who verify the log, unless it is already there. */
 export async function writePublicKey(dataDir: string, publicKey: string): Promise<void> {
   const path = join(dataDir, files.publicKey)
   const pem = publicPem(publicKey)
   if ((await contentOf(path)) !== pem) await replaceFile(path, (draft) => draft.writeFile(pem), { mode: 0o644 })
 }
 
-/** The public half in PEM; null where there is none. */
+/** The public key in PEM; null if there is none. */
 export async function readPublicKey(dataDir: string): Promise<string | null> {
   return await contentOf(join(dataDir, files.publicKey))
 }
 
-/** The head that was signed here last; null: none was. */
+/** The last signed head; null if nothing was signed. Throws `audit_broken` for a damaged file. */
 export async function readHead(dataDir: string): Promise<Checkpoint | null> {
   const path = join(dataDir, files.head)
   const text = await contentOf(path)
@@ -78,16 +78,17 @@ export async function readHead(dataDir: string): Promise<Checkpoint | null> {
     if (Number.isSafeInteger(ordinal) && typeof hash === 'string')
       return { ordinal, previous, hash, at, key, signature }
   } catch {
-    // Said below, as for a file that holds something else.
+    // Reported below, like a file with other content.
   }
   throw new Failure('audit_broken', `${path}, the copy of the head that was signed last, cannot be understood`)
 }
 
+/** Stores the last signed head outside of the database. */
 export async function writeHead(dataDir: string, head: Checkpoint): Promise<void> {
   await replaceFile(join(dataDir, files.head), (draft) => draft.writeFile(`${JSON.stringify(head)}\n`))
 }
 
-/** Puts the head aside: the trail that it stands for is not continued. */
+/** Moves the head to another file, because its log is not continued. */
 export async function moveHeadAside(dataDir: string): Promise<void> {
   await rename(join(dataDir, files.head), join(dataDir, files.formerHead)).catch((error: unknown) => {
     if (errorCode(error) !== 'ENOENT') throw error

@@ -24,7 +24,7 @@ import {
 
 /** What an installation does for its audit trail, and what people ask of it. */
 export type AuditService = {
-  /** Gives committed acts their place and signs. Never throws because of the trail: what is wrong with it is told, and the work goes on. */
+  /** Appends committed entries to the log and signs them. Problems are reported as an event and do not interrupt the caller. */
   seal(): Promise<void>
   /** Why acts are not signed; null where they are. */
   trouble(): string | null
@@ -39,8 +39,8 @@ type KeptStore = { readonly store: Database<StoreSchema>; readonly keeper: Audit
 const sealMs = 2000
 
 /**
- * Gives a store the key of this installation: what is recorded through it is known as its own, and is signed every few seconds and
- * at the end. A key that is missing or does not fit stops no run: acts then wait until `rollcall audit new-key` says what counts.
+ * Entries written through the returned store are authenticated with the key of this installation, and signed every two seconds and on
+ * close. Without the right key runs continue, but entries stay unsigned until an operator runs `rollcall audit new-key`.
  */
 export async function openAudit(
   opened: Database<StoreSchema>,
@@ -51,15 +51,15 @@ export async function openAudit(
   const signing = new Signing(await auditKeyFor(config, head))
   const store = { ...opened, db: opened.db.withPlugin(signing) }
   const { db } = store
-  let told: string | null = null
+  let lastReported: string | null = null
 
-  function tell(reason: string): void {
-    if (told !== reason) events.auditUnsigned({ reason })
-    told = reason
+  function report(reason: string): void {
+    if (lastReported !== reason) events.auditUnsigned({ reason })
+    lastReported = reason
   }
 
   if (signing.key === null || (head && head.key !== signing.key.publicKey)) {
-    tell(
+    report(
       signing.key === null
         ? `the key that signed the audit trail is not in ${dataDir}; put it back, or let a new one take over with "rollcall audit new-key"`
         : 'the audit trail was signed by another key than that of this installation; daemons that share a database need the same audit.signingKey',
@@ -72,26 +72,26 @@ export async function openAudit(
       await recordAuditEntry(db, { act: 'audit.key_made', connection: null, by: rollcall, details, now: now() })
     }
   }
-  await noteConfiguration(db, config, now())
+  await recordConfiguration(db, config, now())
 
   let unsigned: Waiting | null = null
 
-  /** One signature after the other, until nothing is left that can be signed. */
+  /** Signs until nothing is left that can be signed. */
   async function sealNow(): Promise<void> {
     const { key } = signing
     if (key === null) return
     for (;;) {
       const sealed = await signPending(db, { key, kept: await readHead(dataDir), unsigned, now: now() })
-      if (sealed.kind === 'broken') tell(`${sealed.reason}; see "rollcall audit verify"`)
+      if (sealed.kind === 'broken') report(`${sealed.reason}; see "rollcall audit verify"`)
       if (sealed.kind === 'sealed') unsigned = sealed.waiting
       if (sealed.kind !== 'sealed' || sealed.head === null) return
       await writeHead(dataDir, sealed.head)
-      told = null
+      lastReported = null
       events.auditSigned({ entries: sealed.entries, ordinal: sealed.head.ordinal, hash: sealed.head.hash })
     }
   }
 
-  /** What adds to the trail in this process, one after the other: the head kept in the data folder is then always the newest. */
+  /** Writers of the log in this process take turns, so that the data folder always has the newest head. */
   let last: Promise<unknown> = Promise.resolve()
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = last.then(work)
@@ -99,13 +99,13 @@ export async function openAudit(
     return done
   }
 
-  /** Seals after what is under way: acts that were committed before the call have their place afterwards. */
-  async function sealOrTell(): Promise<void> {
+  /** Signs in turn, so that every entry committed before the call is signed afterwards. */
+  async function sealOrReport(): Promise<void> {
     try {
       await inTurn(sealNow)
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      tell(error.message)
+      report(error.message)
     }
   }
 
@@ -125,39 +125,39 @@ export async function openAudit(
     unsigned = null
     await writePublicKey(dataDir, next.publicKey)
     await writeHead(dataDir, replaced.head)
-    told = null
+    lastReported = null
     return replaced
   }
 
   await using starting = new AsyncDisposableStack()
   const failed = (error: unknown) => events.unexpected({ during: 'audit', error })
-  starting.defer(() => sealOrTell().catch(failed))
-  starting.use(repeat(sealOrTell, { pauseMs: sealMs, onError: failed }))
+  starting.defer(() => sealOrReport().catch(failed))
+  starting.use(repeat(sealOrReport, { pauseMs: sealMs, onError: failed }))
   const running = starting.move()
 
   const keeper: AuditService = {
-    seal: sealOrTell,
-    trouble: () => told,
+    seal: sealOrReport,
+    trouble: () => lastReported,
     async verify({ publicKey }) {
-      await sealOrTell()
+      await sealOrReport()
       const pem = publicKey ?? (signing.key ? publicPem(signing.key.publicKey) : await readPublicKey(dataDir))
       if (pem === null)
         throw new Failure('conflict', 'there is no key to verify with: name its public half with --public-key')
       return await verifyTrail(db, { publicKey: publicKeyOf(pem), kept: await readHead(dataDir), key: signing.key })
     },
-    replaceKey: (asked) => inTurn(() => replaceKeyNow(asked)),
+    replaceKey: (request) => inTurn(() => replaceKeyNow(request)),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
   return { store, keeper }
 }
 
-/** The key that may add to a trail with this head; null where there is none. It is made only where nothing was signed before. */
+/** The key that may continue a log with this head; null if it is missing. A new key is made only if nothing was signed before. */
 export async function auditKeyFor(config: Config, head: Checkpoint | null): Promise<AuditKey | null> {
   const configured = await configuredKey(config)
   if (configured) return configured
   const key = await readKeyFile(config.dataDir)
   const next = await readKeyFile(config.dataDir, 'nextKey')
-  // A process that was killed right after the takeover has left the new key beside its place.
+  // A process that was killed right after a key change leaves the new key in the file of the next one.
   if (next && next.publicKey === head?.key) {
     await takeNextKey(config.dataDir)
     return next
@@ -169,8 +169,8 @@ async function configuredKey({ audit: { signingKey } }: Config): Promise<AuditKe
   return signingKey ? auditKey(await signingKey.read(), 'audit.signingKey') : null
 }
 
-/** Records with which configuration this process works, unless the one before it had the same. */
-async function noteConfiguration(db: Db, { digest, platform }: Config, now: Date): Promise<void> {
+/** Records the configuration of this process, unless the previous process had the same. */
+async function recordConfiguration(db: Db, { digest, platform }: Config, now: Date): Promise<void> {
   const details = { configuration: digest, platform: platform.baseUrl, apiKey: platform.apiKeyName, version }
   const { rows } = await sql<{ entry: string }>`
     (select entry, 1 as place, id as at from audit_pending where entry like '%"act":"config.used"%'

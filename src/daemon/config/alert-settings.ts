@@ -192,9 +192,11 @@ export const Alerts = z
   })
   .describe('How operators learn that something needs attention, and that it is over.')
 
+/** The settings of alerts, as the file has them. */
 export type AlertsFile = z.infer<typeof Alerts>
 
 /** Settings of a channel that must come from the environment or from a file, by its type. */
 export const channelSecrets = { webhook: ['secret'], slack: ['url'], smtp: ['password'] } as const
 
+/** The default port for each kind of TLS. */
 export const smtpPorts = { starttls: 587, implicit: 465, none: 25 } as const

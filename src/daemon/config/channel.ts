@@ -43,6 +43,7 @@ export type SlackChannel = {
   readonly perHour: number
 }
 
+/** A mail server and the recipients of its mails. */
 export type SmtpChannel = {
   readonly type: 'smtp'
   readonly host: string

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Failure } from '../../errors.ts'
 
-/** Where a configuration is looked for if none is named, in this order; relative to the working directory. */
-const usualPlaces = ['rollcall.yaml', 'config/rollcall.yaml', '/etc/rollcall/rollcall.yaml'] as const
+/** The default paths of a configuration in the order of lookup, relative to the working directory. */
+const defaultPaths = ['rollcall.yaml', 'config/rollcall.yaml', '/etc/rollcall/rollcall.yaml'] as const
 
 /** A configuration file, and what named it. */
-type FoundConfig = { readonly file: string; readonly namedBy: '--config' | 'ROLLCALL_CONFIG' | 'its place' }
+type ConfigLocation = { readonly file: string; readonly namedBy: '--config' | 'ROLLCALL_CONFIG' | 'its place' }
 
 type ConfigSearch = {
   /** What `--config` names. */
@@ -15,14 +15,14 @@ type ConfigSearch = {
   readonly workingDirectory: string
 }
 
-/** The configuration file to use: the one that --config names, else ROLLCALL_CONFIG, else the first that stands in a usual place. */
-export function findConfig({ given, env, workingDirectory }: ConfigSearch): FoundConfig {
+/** The configuration file to use: that of --config, else of ROLLCALL_CONFIG, else the first default path that exists. */
+export function findConfig({ given, env, workingDirectory }: ConfigSearch): ConfigLocation {
   if (given !== undefined) return { file: resolve(workingDirectory, given), namedBy: '--config' }
   if (env.ROLLCALL_CONFIG) return { file: resolve(workingDirectory, env.ROLLCALL_CONFIG), namedBy: 'ROLLCALL_CONFIG' }
-  const found = usualPlaces.map((place) => resolve(workingDirectory, place)).find((file) => existsSync(file))
-  if (found !== undefined) return { file: found, namedBy: 'its place' }
+  const file = defaultPaths.map((path) => resolve(workingDirectory, path)).find((path) => existsSync(path))
+  if (file !== undefined) return { file, namedBy: 'its place' }
   throw new Failure(
     'config_invalid',
-    `there is no configuration: ${usualPlaces.join(', ')} were looked for in ${workingDirectory}; make one with "rollcall init", or name one with --config`,
+    `there is no configuration: ${defaultPaths.join(', ')} were looked for in ${workingDirectory}; make one with "rollcall init", or name one with --config`,
   )
 }

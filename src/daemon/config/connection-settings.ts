@@ -51,7 +51,7 @@ const Leavers = z.strictObject({
     .max(8760)
     .default(24)
     .describe(
-      'By when the platform is to have acknowledged a leaver: so many hours after the last day is over and the departure is known here. ' +
+      'Maximum number of hours from the end of the last day, once the departure is known here, until the platform has acknowledged it. ' +
         'A later one is a breach in the report of leavers, and raises an alert.',
     ),
 })
@@ -75,7 +75,7 @@ const OnHold = z
           'joiners, movers, returns, corrections.',
       ),
   })
-  .describe('What goes on while a plan waits for an approval.')
+  .describe('What is sent while a plan waits for an approval.')
 
 /** The kinds of change that these words mean. */
 export function kindsSent({ send }: z.infer<typeof OnHold>): ChangeKind[] {

@@ -13,13 +13,15 @@ import {
 import { Failure } from '../../errors.ts'
 import { holdsReference, type Reference, readReferences, resolveReferences } from './references.ts'
 
+/** The path of a setting: names and indexes. */
 export type Path = readonly PropertyKey[]
 type Position = { readonly line: number; readonly column: number }
+/** A mistake in a configuration and its position. */
 export type Problem = Position & { readonly message: string }
 
 /** A parsed YAML file whose values still know where they stand and what they were made of. */
 export type ConfigDocument = {
-  /** The mistakes that were not put off. */
+  /** The mistakes, without those of deferred references. */
   readonly problems: readonly Problem[]
   /** The plain values, references resolved. */
   values(): unknown
@@ -35,17 +37,17 @@ export type ConfigDocument = {
    * Where the value stands, or the text that became the object which holds it, and the text as it is written where it holds a
    * reference; null if it is not written.
    */
-  placeOf(path: Path): (Position & { readonly written: string | undefined }) | null
+  writtenValueAt(path: Path): (Position & { readonly written: string | undefined }) | null
   /**
-   * Puts off a reference at this place that cannot be resolved, or whose text is refused: another text stands in its place.
-   * Answers what is wrong with it.
+   * Replaces a reference that cannot be resolved, or whose text is refused, by a placeholder. Returns what is wrong with it; null if
+   * nothing is.
    */
   defer(path: Path, refuse?: (text: string) => string | null): Problem | null
   /** Turns a value that came from a reference, hence a text, into the number or the boolean that it spells. True when it did. */
   convert(path: Path): boolean
 }
 
-/** Long enough for a token, and an address as well. It is never used. */
+/** Valid as a token and as an address, and never used. */
 const placeholder = 'https://not-read-yet.invalid/'
 
 /** Parses the text of a configuration and resolves its references. Mistakes are listed, not thrown. */
@@ -99,7 +101,7 @@ export async function parseConfig(
       const { value, exact } = nearest(document, path)
       return exact ? written.get(value) : undefined
     },
-    placeOf(path) {
+    writtenValueAt(path) {
       const { value, exact } = nearest(document, path)
       const isWritten = exact || isScalar(isAlias(value) ? value.resolve(document) : value)
       return isWritten ? { ...positionAt(lines, value?.range?.[0]), written: written.get(value) } : null
@@ -153,20 +155,20 @@ function excess(document: Document): Problem[] {
   }
 }
 
-type Found = { readonly key?: Node; readonly value: Node | undefined; readonly exact: boolean }
+type NearestNode = { readonly key?: Node; readonly value: Node | undefined; readonly exact: boolean }
 
 /** Walks down as far as the path leads. */
-function nearest(document: Document, path: Path): Found {
-  let found: Found = { value: nodeOf(document.contents), exact: path.length === 0 }
+function nearest(document: Document, path: Path): NearestNode {
+  let nearestNode: NearestNode = { value: nodeOf(document.contents), exact: path.length === 0 }
   for (const [index, name] of path.entries()) {
-    const next = child(isAlias(found.value) ? found.value.resolve(document) : found.value, name)
-    if (!next) return found
-    found = { ...next, exact: index === path.length - 1 }
+    const next = child(isAlias(nearestNode.value) ? nearestNode.value.resolve(document) : nearestNode.value, name)
+    if (!next) return nearestNode
+    nearestNode = { ...next, exact: index === path.length - 1 }
   }
-  return found
+  return nearestNode
 }
 
-function child(parent: unknown, name: PropertyKey): Omit<Found, 'exact'> | undefined {
+function child(parent: unknown, name: PropertyKey): Omit<NearestNode, 'exact'> | undefined {
   if (isSeq(parent)) return { value: nodeOf(parent.items[Number(name)]) }
   if (!isMap(parent)) return undefined
   const pair = parent.items.find(({ key }) => (isScalar(key) ? key.value : key) === name)

@@ -7,16 +7,16 @@ type Origin = Setting['from'][number]
 type SettingsKnown = {
   readonly document: ConfigDocument
   readonly file: string
-  /** The places of secrets, as paths that are joined by dots. */
+  /** The paths of secrets, joined by dots. */
   readonly secrets: ReadonlySet<string>
-  /** The preset that a connection's source or webhook names, as far as it speaks of its settings. */
+  /** The preset that a source or webhook names, and the settings it has; null if it names none. */
   readonly presetOf: (part: unknown) => { readonly name: string; readonly values: unknown } | null
 }
 
 /** Each setting of a checked configuration, with where its value comes from. */
 export function effectiveSettings(values: unknown, known: SettingsKnown): Setting[] {
   return leavesOf(values, []).map(({ path, value }) => {
-    const written = known.document.placeOf(path)
+    const written = known.document.writtenValueAt(path)
     const connection = path[0] === 'connections' && path.length > 1 ? String(path[1]) : null
     return {
       path: path.join('.'),
@@ -55,7 +55,7 @@ function shownValue(path: Path, value: unknown, document: ConfigDocument): strin
   if (Array.isArray(value)) return value.map((member, at) => shownValue([...path, at], member, document)).join(', ')
   if (typeof value !== 'string') return value === null ? '' : String(value)
   // What a reference yields may hold a secret anywhere, and so may the text that stands in for it.
-  const written = document.placeOf(path)?.written
+  const written = document.writtenValueAt(path)?.written
   return written === undefined ? value : written.replaceAll(/(\$\{env:\w+):-[^}]*\}/g, '$1}')
 }
 
@@ -64,11 +64,11 @@ function originsOf(
   value: unknown,
   { document, file, values, presetOf }: SettingsKnown & { values: unknown },
 ) {
-  const written = document.placeOf(path)
+  const written = document.writtenValueAt(path)
   if (written === null)
     return [presetOrigin(path, values, presetOf) ?? ({ kind: 'default', name: null } satisfies Origin)]
   const origins = placesIn(path, value).flatMap((place): Origin[] => {
-    const text = document.placeOf(place)?.written
+    const text = document.writtenValueAt(place)?.written
     return text === undefined ? [] : namesIn(text)
   })
   return origins.length > 0 ? origins : [{ kind: 'file', name: file } satisfies Origin]

@@ -83,8 +83,8 @@ function settingsAt(schema: SettingsSchema, path: Path): readonly string[] {
 }
 
 function below({ properties, additionalProperties }: SettingsSchema, name: PropertyKey): readonly SettingsSchema[] {
-  const found = properties?.[String(name)] ?? additionalProperties
-  return typeof found === 'object' ? alternatives(found) : []
+  const member = properties?.[String(name)] ?? additionalProperties
+  return typeof member === 'object' ? alternatives(member) : []
 }
 
 function alternatives(schema: SettingsSchema): readonly SettingsSchema[] {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 
+/** Who may read the metrics. */
 export const MetricsAccess = z
   .enum(['token', 'open'])
   .default('token')

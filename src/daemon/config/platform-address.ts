@@ -56,9 +56,9 @@ export async function rootCertificates(
 > {
   try {
     const pem = await readRegular(file)
-    const found = pem.match(certificate) ?? []
-    if (found.length === 0) return { problem: `${file} holds no certificates: write them in PEM` }
-    for (const one of found) new X509Certificate(one)
+    const certificates = pem.match(certificate) ?? []
+    if (certificates.length === 0) return { problem: `${file} holds no certificates: write them in PEM` }
+    for (const one of certificates) new X509Certificate(one)
     return { pem }
   } catch (error) {
     const code = errorCode(error) ?? 'unreadable'

@@ -50,10 +50,12 @@ export async function readPresets(): Promise<Presets> {
   return await presetsOf(await presetNames())
 }
 
-/** The presets of these names; all that there are where one of these is not, so that a message can tell which there are. */
-export async function presetsFor(asked: Iterable<string>): Promise<Presets> {
-  const [names, desired] = [await presetNames(), new Set(asked)]
-  return await presetsOf(desired.isSubsetOf(new Set(names)) ? names.filter((name) => desired.has(name)) : names)
+/** The presets with these names; all presets if one is unknown, so that a message can list them. */
+export async function presetsFor(requested: Iterable<string>): Promise<Presets> {
+  const names = await presetNames()
+  const chosen = new Set(requested)
+  const areKnown = chosen.isSubsetOf(new Set(names))
+  return await presetsOf(areKnown ? names.filter((name) => chosen.has(name)) : names)
 }
 
 async function presetNames(): Promise<string[]> {

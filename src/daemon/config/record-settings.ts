@@ -60,10 +60,11 @@ export function propertiesOf(
   const properties = new Map<OwnField, Property>()
   const problems: PropertyProblem[] = []
   for (const name of names) {
-    const found = propertyAt(schema, `.${name}`)
-    if (found === null) problems.push({ property: name, message: 'the schema of the target allows no such property' })
-    else if (typeof found === 'string') problems.push({ property: name, message: `by the schema, it ${found}` })
-    else properties.set(`.${name}`, found)
+    const property = propertyAt(schema, `.${name}`)
+    if (property === null)
+      problems.push({ property: name, message: 'the schema of the target allows no such property' })
+    else if (typeof property === 'string') problems.push({ property: name, message: `by the schema, it ${property}` })
+    else properties.set(`.${name}`, property)
   }
   return { properties, problems }
 }

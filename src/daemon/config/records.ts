@@ -70,12 +70,12 @@ export function recordsOf(
   const all = new Map<OwnField, Property>()
   for (const { path, settings } of feeds) {
     if (!settings) continue
-    const names = Object.entries(settings.record ?? {}).flatMap(([name, said]) => (said === null ? [] : [name]))
+    const names = Object.entries(settings.record ?? {}).flatMap(([name, rule]) => (rule === null ? [] : [name]))
     if (names.length === 0) refused([...path, 'record'], 'say which columns hold the properties of a record')
     for (const field of Object.keys(settings.fields ?? {}))
       if (!ofKeys.has(field)) refused([...path, 'fields', field], 'is a field of people: map it under record')
-    const { properties, problems: found } = propertiesOf(target, names)
-    for (const { property, message } of found) refused([...path, 'record', property], message)
+    const { properties, problems: ofProperties } = propertiesOf(target, names)
+    for (const { property, message } of ofProperties) refused([...path, 'record', property], message)
     for (const [field, property] of properties) all.set(field, property)
   }
   if (propertiesOf(target, ['id']).problems.length > 0)
@@ -97,9 +97,9 @@ export function ofRecords(
   const kept = Object.entries(merged.fields).filter(
     ([field]) => field === 'identityId' || (field === 'separatedAt' && fields?.separatedAt),
   )
-  const record = Object.entries(merged.record ?? {}).map(([name, said]) => {
+  const record = Object.entries(merged.record ?? {}).map(([name, rule]) => {
     const property = properties.get(`.${name}`)
-    return [name, typeof said === 'string' ? { column: said, property } : { ...(said as object), property }]
+    return [name, typeof rule === 'string' ? { column: rule, property } : { ...(rule as object), property }]
   })
   const { status: _status, ...rest } = merged
   return { ...rest, ...(status && { status }), fields: Object.fromEntries(kept), record: Object.fromEntries(record) }

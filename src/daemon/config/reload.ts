@@ -3,18 +3,18 @@ import { Failure } from '../../errors.ts'
 import type { Config } from './config.ts'
 import type { Secret } from './secret.ts'
 
-/** What became of the newest reload; null as long as none was asked for. */
+/** Reloads of the configuration. `last`: the newest one; null if there was none. */
 export type Reloads = {
   readonly last: Reload | null
-  /** Has the configuration read again soon. Left out: that takes a signal, or a new start. */
+  /** Requests a reload. Left out: only a signal or a restart reloads. */
   readonly ask?: () => void
 }
 
-/** Refuses a configuration that this process cannot take up while it runs. */
+/** Throws `config_invalid` for a configuration that a running process cannot change to. */
 export async function refuseFixed(former: Config, next: Config): Promise<void> {
   const fixed: readonly (readonly [string, unknown, unknown])[] = [
-    ['database', await placeOf(former.database), await placeOf(next.database)],
-    ['queue', await placeOf(former.queue), await placeOf(next.queue)],
+    ['database', await addressOf(former.database), await addressOf(next.database)],
+    ['queue', await addressOf(former.queue), await addressOf(next.queue)],
     ['dataDir', former.dataDir, next.dataDir],
     ['server.host', former.server.host, next.server.host],
     ['server.port', former.server.port, next.server.port],
@@ -29,14 +29,14 @@ export async function refuseFixed(former: Config, next: Config): Promise<void> {
   throw new Failure('config_invalid', `${changed.join(', ')} cannot change while the daemon runs: restart it`)
 }
 
-/** Where a database or queue is, without the account: a password may be replaced. */
-async function placeOf(address: Secret | null): Promise<string | null> {
+/** The address of a database or queue without its account: a password may be replaced. */
+async function addressOf(address: Secret | null): Promise<string | null> {
   if (address === null) return null
   const url = URL.parse(await address.read())
   return url && `${url.protocol}//${url.host}${url.pathname}`
 }
 
-/** Why a configuration is not taken up. An error that nobody expected refuses it as well: what works goes on. */
+/** Why a new configuration is refused. An unexpected error refuses it too; the current one stays in effect. */
 export function refusalReason(error: unknown): string {
   return error instanceof Failure ? error.message : 'an unexpected error; the log has it'
 }

@@ -6,6 +6,7 @@ import { type Blackout, freeFrom, weekdays } from '../schedules/blackouts.ts'
 /** A day of each year, and the leap day, come in the years that follow. */
 const anyTime = new Date('2026-01-01T00:00:00Z')
 
+/** A cron line of five fields. */
 export const Cron = z.string().superRefine((text, context) => {
   try {
     const line = new CronLine(text, { mode: '5-part', paused: true, timezone: 'UTC' })
@@ -19,14 +20,15 @@ export const Cron = z.string().superRefine((text, context) => {
   }
 })
 
+/** The maximum delay of scheduled runs. */
 export const JitterMinutes = z
   .int()
   .min(0)
   .max(240)
   .default(0)
   .describe(
-    'Each run begins up to so many minutes after its time, by a number that follows from connection and time. So connections with equal ' +
-      'cron lines do not all begin at once.',
+    'Maximum delay of each run, in minutes. The delay is derived from the connection and the time, so that connections with equal cron ' +
+      'lines do not all begin at once.',
   )
 
 const timeOfDay = /^([01]\d|2[0-3]):[0-5]\d$/
@@ -57,6 +59,7 @@ const BlackoutWindow = z
     if (from.includes('T') && days) issue('days', 'goes with times of the day only')
   })
 
+/** Windows in which no scheduled run begins. */
 export const Blackouts = z
   .array(BlackoutWindow)
   .default([])

@@ -7,7 +7,7 @@ import { ServerSettings } from './server-settings.ts'
 import type { Source } from './source-settings.ts'
 import { TracesFile } from './trace-settings.ts'
 
-/** For what is checked once, as it is read. Making code for a check, as zod does for what is checked often, takes longer than the check. */
+/** Options for a schema that is used once: compiling its check would take longer than the check. */
 export const checkedOnce = { jitless: true } as const
 
 /** The configuration as it is written: references resolved, presets not yet applied. */
@@ -58,10 +58,13 @@ export const ConfigFile = z.strictObject({
 })
 
 export type ConfigFile = z.infer<typeof ConfigFile>
+/** A connection as the file has it. */
 export type ConnectionSettings = ConfigFile['connections'][string]
 /** What a connection says of its source, or of its webhook. */
 export type FeedSettings = NonNullable<ConnectionSettings['source'] | ConnectionSettings['webhook']>
+/** A linked connection as the file has it. */
 export type AlsoSettings = ConnectionSettings['also'][string]
+/** A source as the file has it. */
 export type SourceSettings = z.infer<typeof Source>
 
 /** The JSON Schema of the configuration file, for editors. */

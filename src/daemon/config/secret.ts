@@ -4,18 +4,18 @@ import { type Reference, readReferences } from './references.ts'
 
 const shown = '[secret]'
 
-/** A value that never prints. It is read when it is needed; what stands in a file is read from the file again each time. */
+/** A value that is never printed. Reads its file each time, so that a replaced secret takes effect. */
 export class Secret {
   readonly #parts: readonly Reference[]
   readonly #fault: string | null
 
-  /** `fault`: why it cannot be read, which is told once it is needed. */
+  /** `fault`: why it cannot be read; `read` throws it. */
   constructor(parts: readonly Reference[], fault: string | null = null) {
     this.#parts = parts
     this.#fault = fault
   }
 
-  /** Refuses with `config_invalid` when it cannot be read, as when the file that held it is gone. */
+  /** Throws `config_invalid` if it cannot be read. */
   async read(): Promise<string> {
     if (this.#fault !== null) throw new Failure('config_invalid', this.#fault)
     return await readReferences(this.#parts)

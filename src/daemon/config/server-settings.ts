@@ -89,8 +89,8 @@ const Server = z
           .min(1)
           .max(1440)
           .default(60)
-          .describe('A person who does nothing for so long has to sign in again.'),
-        hours: z.int().min(1).max(168).default(12).describe('A sign-in ends after so long, however much it is used.'),
+          .describe('A person who is idle for this long has to sign in again.'),
+        hours: z.int().min(1).max(168).default(12).describe('Maximum duration of a sign-in, also when it is used.'),
       })
       .prefault({})
       .describe('How long people stay signed in.'),

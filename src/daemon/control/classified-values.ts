@@ -1,7 +1,7 @@
 import type { classifiedValueOperations } from '../../contract/control/classified-values.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { listClassifiedValues } from '../../store/classified-values.ts'
-import { classValue } from '../../sync/sync.ts'
+import { classifyValue } from '../../sync/sync.ts'
 import type { ControlContext } from './control-context.ts'
 import type { Acting } from './permitted.ts'
 import { requireConnection } from './require-connection.ts'
@@ -18,6 +18,6 @@ export const classifiedValueHandlers: Handlers<typeof classifiedValueOperations,
   async classValue(ctx, { params: { connection }, body: { value, as } }) {
     requireConnection(ctx, connection)
     const { by } = ctx.actor
-    return { status: 200, body: classedView(await classValue(ctx.sync, { connection, value, meaning: as, by })) }
+    return { status: 200, body: classedView(await classifyValue(ctx.sync, { connection, value, meaning: as, by })) }
   },
 }

@@ -19,7 +19,7 @@ import { openAnyStore, openStore } from './open-store.ts'
 
 type Accepted = {
   readonly installation: string
-  /** What the data folder belonged to before. */
+  /** The store that the data folder belonged to before. */
   readonly former: string | null
   /** How many people the store knows. With none, everybody in the next export is a joiner. */
   readonly people: number
@@ -27,7 +27,7 @@ type Accepted = {
 
 type Options = { readonly by: string; readonly reason: string; readonly events: Events; readonly now: () => Date }
 
-/** Has the data folder belong to the store that is there from now on. It is refused if it does already. */
+/** Accepts the current store as the one of the data folder. Throws `conflict` if it is already. */
 export async function acceptStore(config: Config, { by, reason, events, now }: Options): Promise<Accepted> {
   const { dataDir } = config
   await refuseKnown(config)
@@ -55,7 +55,7 @@ export async function acceptStore(config: Config, { by, reason, events, now }: O
   })
   await moveHeadAside(dataDir)
   await writeMarker(dataDir, { installation: id })
-  // What was recorded gets its place and its signature.
+  // Signs the entries recorded above.
   const { keeper } = await openAudit(opened, { config, events, now })
   await keeper[Symbol.asyncDispose]()
   return { installation: id, former, people }

@@ -11,8 +11,10 @@ import { version } from '../../version.ts'
 
 type BackedUp = BackupSize & { readonly file: string; readonly bytes: number; readonly madeAt: string }
 
-/** Writes the store into a file that only this account can read. It has its name once it is complete. */
-export async function backUp(db: Db, { file, by, now }: { file: string; by: string; now: Date }): Promise<BackedUp> {
+type BackupRequest = { readonly file: string; readonly by: string; readonly now: Date }
+
+/** Writes a backup into a file that only this account can read. The file appears once it is complete. Throws `conflict` if it exists. */
+export async function backUp(db: Db, { file, by, now }: BackupRequest): Promise<BackedUp> {
   if (!isAbsolute(file)) throw new Failure('usage', `name the whole path of the backup, not "${file}"`)
   await refuseExisting(file)
   const written = await writing(file, async (draft) => {
@@ -27,7 +29,7 @@ export async function backUp(db: Db, { file, by, now }: { file: string; by: stri
   return { file, madeAt: now.toISOString(), ...written }
 }
 
-/** Adds to a file that stays open. */
+/** A stream into a file that stays open. */
 function into(draft: FileHandle): Writable {
   return new Writable({
     write(chunk: Buffer, _encoding, done) {

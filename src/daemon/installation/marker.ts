@@ -4,13 +4,14 @@ import { z } from 'zod'
 import { errorCode, Failure } from '../../errors.ts'
 import { replaceFile } from '../../system/replace-file.ts'
 
-/** The file of a data folder that says which store it belongs to, so that a store that is gone is not taken for a new one. */
+/** The file of a data folder with the ID of its store, so that a lost store is not mistaken for a new one. */
 export const markerFile = 'store.json'
 
 const Marker = z.object({ installation: z.uuid() })
+/** The content of the marker file. */
 export type Marker = z.infer<typeof Marker>
 
-/** null: no store was ever opened with this data folder. */
+/** The marker of a data folder; null if it never had a store. Throws `store_lost` for a damaged file. */
 export async function readMarker(dataDir: string): Promise<Marker | null> {
   const path = join(dataDir, markerFile)
   try {
@@ -27,6 +28,7 @@ export async function readMarker(dataDir: string): Promise<Marker | null> {
   }
 }
 
+/** Stores which store a data folder belongs to. */
 export async function writeMarker(dataDir: string, marker: Marker): Promise<void> {
   await replaceFile(join(dataDir, markerFile), async (draft) => {
     await draft.writeFile(`${JSON.stringify(marker)}\n`)

@@ -11,7 +11,7 @@ import { type Marker, readMarker, writeMarker } from './marker.ts'
 
 const poolSize = 16
 
-const whatHelps =
+const remedies =
   'put it back from a backup with "rollcall restore FILE --replace", or say that what is there counts with "rollcall accept-store"'
 
 /** The store: the configured PostgreSQL, else the embedded database in the data folder, which one process at a time may use. It has to be the one that belongs to this data folder. */
@@ -46,7 +46,7 @@ export async function openAnyStore(config: Config, existing: Existing): Promise<
     return await openDatabase<StoreSchema>({ at, schemas: ['rollcall', 'bullmq'], migrations, poolSize, existing })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    if (error.code === 'store_lost') throw new Failure(error.code, `${error.message}; ${whatHelps}`, { cause: error })
+    if (error.code === 'store_lost') throw new Failure(error.code, `${error.message}; ${remedies}`, { cause: error })
     if (error.code === 'store_damaged')
       throw new Failure(
         error.code,
@@ -60,7 +60,7 @@ export async function openAnyStore(config: Config, existing: Existing): Promise<
 /** Makes the data folder, or says that it cannot be written. Answers the topmost folder that was made; null if all were there. */
 export async function ensureDataDir(dataDir: string): Promise<string | null> {
   try {
-    // What is kept here is about people: no one else on this machine needs to read it.
+    // The folder holds personal data: only this account may read it.
     const made = await mkdir(dataDir, { recursive: true, mode: 0o700 })
     await access(dataDir, constants.W_OK)
     return made ?? null
@@ -81,7 +81,7 @@ async function refuseMissingFolder({ database, dataDir }: Config): Promise<void>
     () => true,
     () => false,
   )
-  if (!isThere) throw new Failure('store_lost', `the store in ${folder} is gone: it was there before; ${whatHelps}`)
+  if (!isThere) throw new Failure('store_lost', `the store in ${folder} is gone: it was there before; ${remedies}`)
 }
 
 function refuseMoved(there: Installation | null, place: string): void {
@@ -105,9 +105,9 @@ function refuseOther({
 }): void {
   if (marker === null || marker.installation === there?.id) return
   if (there === null)
-    throw new Failure('store_lost', `${place} is empty, and the store that belongs to ${dataDir} is gone; ${whatHelps}`)
+    throw new Failure('store_lost', `${place} is empty, and the store that belongs to ${dataDir} is gone; ${remedies}`)
   throw new Failure(
     'store_lost',
-    `${place} is the store of another installation than ${dataDir} belongs to; name the right one as "database", or ${whatHelps}`,
+    `${place} is the store of another installation than ${dataDir} belongs to; name the right one as "database", or ${remedies}`,
   )
 }

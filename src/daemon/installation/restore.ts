@@ -18,6 +18,7 @@ import type { Config } from '../config/config.ts'
 import { readMarker, writeMarker } from './marker.ts'
 import { ensureDataDir, openAnyStore } from './open-store.ts'
 
+/** A request to restore a backup. */
 export type RestoreRequest = {
   readonly file: string
   /** Whether a store that knows people may be replaced, or one that cannot be opened be put aside. */
@@ -26,6 +27,7 @@ export type RestoreRequest = {
   readonly reason: string
 }
 
+/** What a restoration brought back. */
 export type Restored = {
   readonly file: string
   readonly madeAt: string

@@ -5,98 +5,100 @@ import { getRun, listRuns, type Run, type RunState } from '../../store/runs/runs
 import type { Db } from '../../store/schema.ts'
 
 const pauseMs = 1000
-const mostListeners = 200
-/** The newest runs are watched too: one may begin and end between two looks. */
+const maxListeners = 200
+/** Ended runs are read too: a run may begin and end between two reads. */
 const newestRuns = 20
-const mostRuns = 200
-const unsettled: readonly RunState[] = ['reading', 'planned', 'delivering', 'held', 'waiting']
+const maxRuns = 200
+const openStates: readonly RunState[] = ['reading', 'planned', 'delivering', 'held', 'waiting']
 
+/** A listener of changes. */
 export type Listener = {
-  /** Only what is about this connection; left out: everything. */
+  /** Only events of this connection. Default: all. */
   readonly connection?: string
   readonly onEvent: (event: LiveEvent) => void
 }
 
+/** Notifies listeners of changes of runs and alerts. */
 export type Live = {
-  /** Tells the listener how everything stands, and then each change, until the function that is answered is called. */
+  /** Sends the listener a snapshot and then each change. Returns a function that ends this. Throws `conflict` if there are too many. */
   listen(listener: Listener): Promise<() => void>
   [Symbol.dispose](): void
 }
 
-type Seen = { readonly runs: ReadonlyMap<string, LiveRun>; readonly alerts: ReadonlyMap<string, LiveAlert> }
+type State = { readonly runs: ReadonlyMap<string, LiveRun>; readonly alerts: ReadonlyMap<string, LiveAlert> }
 
 /**
- * Watches the store for as long as someone listens. Each process looks for itself, whichever of them does the work: two short
- * statements a second, however many listen.
+ * Reads the store every second while there are listeners. Each process reads for itself, with two short statements for any number of
+ * listeners.
  */
 export function startLive(db: Db): Live {
   const listeners = new Set<Listener>()
-  let seen: Seen | null = null
-  let looking: Promise<void> | null = null
+  let seen: State | null = null
+  let reading: Promise<void> | null = null
   let timer: NodeJS.Timeout | undefined
-  /** From when the next look is set until that look has ended: there is one at a time, whoever comes and goes meanwhile. */
+  /** True from setting the timer to the end of the read, so that there is one read at a time. */
   let isWatching = false
   let isStopped = false
 
-  function look(): Promise<void> {
-    looking ??= lookNow().finally(() => {
-      looking = null
+  function readShared(): Promise<void> {
+    reading ??= readNow().finally(() => {
+      reading = null
     })
-    return looking
+    return reading
   }
 
-  async function lookNow(): Promise<void> {
+  async function readNow(): Promise<void> {
     const before = seen
     const now = await read(db)
     if (before === null) {
       seen = now
       return
     }
-    const ended = [...before.runs.values()].filter(({ id, state }) => unsettled.includes(state) && !now.runs.has(id))
+    const ended = [...before.runs.values()].filter(({ id, state }) => openStates.includes(state) && !now.runs.has(id))
     const known = new Map(now.runs)
     for (const { id } of ended) {
       const run = await getRun(db, id)
       if (run) known.set(id, liveRun(run))
     }
     seen = now
-    for (const run of known.values()) if (!isSame(run, before.runs.get(run.id))) tell({ event: 'run', data: run })
+    for (const run of known.values()) if (!isSame(run, before.runs.get(run.id))) notify({ event: 'run', data: run })
     for (const [id, alert] of now.alerts)
-      if (!isSame(alert, before.alerts.get(id))) tell({ event: 'alert', data: alert })
+      if (!isSame(alert, before.alerts.get(id))) notify({ event: 'alert', data: alert })
     for (const [id, alert] of before.alerts) {
-      if (!now.alerts.has(id)) tell({ event: 'alert', data: { ...alert, open: false } })
+      if (!now.alerts.has(id)) notify({ event: 'alert', data: { ...alert, open: false } })
     }
   }
 
-  function tell(event: Exclude<LiveEvent, { event: 'snapshot' }>): void {
+  function notify(event: Exclude<LiveEvent, { event: 'snapshot' }>): void {
     for (const { connection, onEvent: heard } of listeners) {
       if (connection === undefined || connection === event.data.connection) heard(event)
     }
   }
 
-  function lookAgain(): void {
+  function scheduleRead(): void {
     if (isWatching || isStopped || listeners.size === 0) return
     isWatching = true
-    timer = setTimeout(lookOnce, pauseMs)
+    timer = setTimeout(readOnce, pauseMs)
   }
 
-  async function lookOnce(): Promise<void> {
+  async function readOnce(): Promise<void> {
     try {
-      if (listeners.size > 0) await look()
+      if (listeners.size > 0) await readShared()
     } catch {
-      // A store that is away is told of elsewhere; the next look finds what happened meanwhile.
+      // An unreachable store is reported elsewhere; the next read finds what happened meanwhile.
     }
     isWatching = false
-    lookAgain()
+    scheduleRead()
   }
 
   return {
     async listen(listener) {
-      if (isStopped || listeners.size >= mostListeners)
+      if (isStopped || listeners.size >= maxListeners)
         throw new Failure(
           'conflict',
-          `no more than ${mostListeners} readers are told of what happens at once; try again later`,
+          `no more than ${maxListeners} clients can watch at the same time; try again later`,
         )
-      await look()
+      await readShared()
       const { connection } = listener
       const isMeant = (about: { readonly connection: string }) =>
         connection === undefined || connection === about.connection
@@ -104,7 +106,7 @@ export function startLive(db: Db): Live {
       const alerts = [...(seen?.alerts.values() ?? [])].filter(isMeant)
       listeners.add(listener)
       listener.onEvent({ event: 'snapshot', data: { runs, alerts } })
-      lookAgain()
+      scheduleRead()
       return () => {
         listeners.delete(listener)
       }
@@ -117,10 +119,10 @@ export function startLive(db: Db): Live {
   }
 }
 
-async function read(db: Db): Promise<Seen> {
+async function read(db: Db): Promise<State> {
   const runs = [
     ...(await listRuns(db, { limit: newestRuns })),
-    ...(await listRuns(db, { states: unsettled, limit: mostRuns })),
+    ...(await listRuns(db, { states: openStates, limit: maxRuns })),
   ]
   const alerts = await openAlerts(db)
   return {

@@ -14,14 +14,14 @@ type LiveOptions = {
   readonly connections: ReadonlyMap<string, unknown>
   /** Throws a refusal for those who may not listen. Every role may. */
   readonly admit: (request: FastifyRequest) => Promise<Caller>
-  /** How often it is asked again whether a listener may still listen. */
+  /** How often a listener is admitted again. */
   readonly admitAgainMs?: number
 }
 
-/** Of one caller, who may have that many windows open. */
-const mostOfOne = 16
+/** Maximum number of open streams of one caller. */
+const maxStreamsPerCaller = 16
 
-/** Serves what happens as server-sent events. */
+/** Serves changes of runs and alerts as server-sent events. */
 export function serveLive(
   app: FastifyInstance,
   { prefix, live, connections, admit, admitAgainMs = 30_000 }: LiveOptions,
@@ -35,16 +35,13 @@ export function serveLive(
     if (connection !== undefined && !connections.has(connection))
       throw refuse('NotFound', `there is no connection "${connection}" in the configuration`)
     const others = listening.get(principal) ?? 0
-    if (others >= mostOfOne)
-      throw refuse(
-        'TooManyRequests',
-        `you are told of what happens ${mostOfOne} times already: close a window or a program`,
-      )
+    if (others >= maxStreamsPerCaller)
+      throw refuse('TooManyRequests', `you watch ${maxStreamsPerCaller} times already: close a window or a program`)
     listening.set(principal, others + 1)
     const stream = new EventStream()
     stream.once('close', () => {
-      const left = (listening.get(principal) ?? 0) - 1
-      if (left > 0) listening.set(principal, left)
+      const remaining = (listening.get(principal) ?? 0) - 1
+      if (remaining > 0) listening.set(principal, remaining)
       else listening.delete(principal)
     })
     const leave = await live
@@ -54,18 +51,18 @@ export function serveLive(
         const failure = databaseFailure(error) ?? error
         throw failure instanceof Failure ? refuse('Unavailable', failure.message) : failure
       })
-    // A session ends and a token is revoked while its stream is open. A store that is away says nothing about either.
+    // A session may end, or a token be revoked, while its stream is open. An unreachable store proves neither.
     const again = setInterval(() => {
       admit(request).catch((error) => {
         if (error instanceof Refusal && error.status === 401) stream.end()
       })
     }, admitAgainMs)
-    const left = () => {
+    const stop = () => {
       clearInterval(again)
       leave()
     }
-    if (stream.destroyed) left()
-    else stream.once('close', left)
+    if (stream.destroyed) stop()
+    else stream.once('close', stop)
     return streams.send(reply, stream)
   })
 }

@@ -4,11 +4,11 @@ type Metric = {
   readonly help: string
   /** Names of connections and closed lists only; never a key or a value of a person. */
   readonly labels: readonly string[]
-  /** The bounds of a histogram, in seconds. Default: from a quick job to a run that is delivered at 450 requests a minute. */
+  /** The buckets of a histogram, in seconds. Default: from a quick job to a run that is delivered at 450 requests a minute. */
   readonly bounds?: readonly number[]
 }
 
-/** What is measured. The page docs/metrics.md is made from it. */
+/** All metrics by name. docs/metrics.md is generated from them. */
 export const catalogue = {
   rollcall_store_up: {
     type: 'gauge',
@@ -24,7 +24,7 @@ export const catalogue = {
   },
   rollcall_people: {
     type: 'store',
-    help: 'People: desired (everybody HR has told of), separated (those who have left), undelivered (those who have yet to be sent).',
+    help: 'People: desired (everybody in the data of HR), separated (those who left), undelivered (those with changes to send).',
     labels: ['connection', 'state'],
   },
   rollcall_runs: { type: 'store', help: 'Runs that the store keeps, by state.', labels: ['connection', 'state'] },
@@ -171,4 +171,5 @@ export const catalogue = {
   },
 } as const satisfies Readonly<Record<string, Metric>>
 
+/** The name of a metric. */
 export type MetricName = keyof typeof catalogue

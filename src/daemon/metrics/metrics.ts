@@ -5,12 +5,12 @@ import { catalogue, type MetricName } from './catalogue.ts'
 
 type Labels = Readonly<Record<string, string>>
 
-/** One value as it is read at a scrape. */
+/** A value that is read at a scrape. */
 export type Reading = { readonly name: MetricName; readonly labels?: Labels; readonly value: number }
 
-/** The metrics of one process. They outlive the lives of its daemon. */
+/** The metrics of one process. They outlive its daemon, which a reload starts anew. */
 export type Metrics = {
-  /** Counts what an event tells. */
+  /** Counts an event. */
   record(event: Event): void
   /** The text of a scrape, with these readings. */
   text(readings: readonly Reading[]): Promise<string>
@@ -19,7 +19,7 @@ export type Metrics = {
 
 const defaultBounds = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600]
 
-/** `ofProcess`: also memory, time of the processor, event loop and garbage collection. */
+/** Creates metrics at zero. `ofProcess`: also memory, CPU time, event loop and garbage collection. */
 export function createMetrics({ ofProcess = false } = {}): Metrics {
   const registry = new Registry()
   const gauges = new Map<MetricName, Gauge<string>>()
@@ -47,14 +47,14 @@ export function createMetrics({ ofProcess = false } = {}): Metrics {
     async text(readings) {
       for (const gauge of gauges.values()) gauge.reset()
       gauges.get('rollcall_info')?.set({ version }, 1)
-      // A gauge without labels starts at zero, which would be a value that no one has read.
+      // A gauge without labels starts at zero: leave out gauges without a reading.
       const read = new Set(readings.map(({ name }) => name))
       for (const { name, labels = {}, value } of readings) gauges.get(name)?.set(labels, value)
       const all = await registry.getMetricsAsArray()
-      const left = all.filter(
+      const shown = all.filter(
         ({ name }) => !gauges.has(name as MetricName) || read.has(name as MetricName) || name === 'rollcall_info',
       )
-      const texts = await Promise.all(left.map(({ name }) => registry.getSingleMetricAsString(name)))
+      const texts = await Promise.all(shown.map(({ name }) => registry.getSingleMetricAsString(name)))
       return `${texts.join('\n\n')}\n`
     },
     contentType: registry.contentType,

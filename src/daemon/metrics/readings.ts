@@ -12,6 +12,7 @@ import type { SyncContext } from '../../sync/sync.ts'
 import { nextSlotAt, type Scheduled } from '../schedules/schedules.ts'
 import type { Reading } from './metrics.ts'
 
+/** What metrics are read from. */
 export type ReadingContext = {
   readonly sync: SyncContext
   readonly queue: { waiting(): Promise<number> }
@@ -22,12 +23,12 @@ export type ReadingContext = {
 
 type Tally = { readonly people: number; readonly leavers: number }
 
-/** What the store says now, of the connections of the configuration. Every process of the store reads the same. */
+/** The metrics of the store, for the connections of the configuration. Every process reads the same. */
 export async function storeReadings(ctx: ReadingContext): Promise<Reading[]> {
   const { sync, queue } = ctx
   const { db } = sync.store
   const now = sync.now()
-  const standing = await sync.platform.rateLimiter.readBudget()
+  const budget = await sync.platform.rateLimiter.readBudget()
   return [
     ...(await connectionReadings(ctx, now)),
     ...(await runReadings(ctx)),
@@ -40,8 +41,8 @@ export async function storeReadings(ctx: ReadingContext): Promise<Reading[]> {
     ),
     ...(await processReadings(ctx)),
     { name: 'rollcall_queue_waiting_jobs', value: await queue.waiting() },
-    { name: 'rollcall_request_budget_remaining', value: standing.remaining },
-    { name: 'rollcall_circuit_open', value: standing.isOpen ? 1 : 0 },
+    { name: 'rollcall_request_budget_remaining', value: budget.remaining },
+    { name: 'rollcall_circuit_open', value: budget.isOpen ? 1 : 0 },
     { name: 'rollcall_audit_unsigned', value: ctx.audit.trouble() === null ? 0 : 1 },
   ]
 }
@@ -100,16 +101,16 @@ async function connectionReadings(ctx: ReadingContext, now: Date): Promise<Readi
   })
 }
 
-/** Every state has a value, so that one that was left is seen to be zero. */
+/** Every state has a value, so that a state without runs is zero instead of missing. */
 async function runReadings({ sync }: ReadingContext): Promise<Reading[]> {
   const measures = await runMeasures(sync.store.db)
   return [...sync.connections.keys()].flatMap((connection) =>
     Object.keys(moves).flatMap((state): Reading[] => {
-      const found = measures.find((measure) => measure.connection === connection && measure.state === state)
+      const measure = measures.find((one) => one.connection === connection && one.state === state)
       const labels = { connection, state }
-      const endedAt = found?.endedAt
+      const endedAt = measure?.endedAt
       return [
-        { name: 'rollcall_runs', labels, value: found?.runs ?? 0 },
+        { name: 'rollcall_runs', labels, value: measure?.runs ?? 0 },
         ...(endedAt
           ? [{ name: 'rollcall_last_run_timestamp_seconds', labels, value: endedAt.getTime() / 1000 } as const]
           : []),

@@ -5,21 +5,21 @@ import { type ReadingContext, storeReadings } from './readings.ts'
 type MetricsOptions = {
   readonly metrics: Metrics
   readonly context: ReadingContext
-  /** Refuses everybody who may not read the metrics; null: everybody who reaches the port may. */
+  /** Throws a refusal for callers who may not read the metrics; null: everybody may. */
   readonly admit: ((request: FastifyRequest) => Promise<unknown>) | null
 }
 
-/** What is read from the store serves every scrape of these seconds. */
-const keptMs = 5000
-/** A scrape waits ten seconds by default; what the process itself counts is to come in time. */
-const readWithinMs = 8000
+/** How long the readings of the store are reused. */
+const cacheMs = 5000
+/** A scrape waits ten seconds by default; the counters of the process must arrive in time. */
+const readTimeoutMs = 8000
 
 /** Serves `/metrics`, as Prometheus reads it. */
 export function serveMetrics(app: FastifyInstance, { metrics, context, admit }: MetricsOptions): void {
   let last: { readonly readings: Promise<Reading[]>; readonly atMs: number } | null = null
 
   function current(): Promise<Reading[]> {
-    if (last === null || performance.now() - last.atMs > keptMs)
+    if (last === null || performance.now() - last.atMs > cacheMs)
       last = { readings: readings(context), atMs: performance.now() }
     return last.readings
   }
@@ -32,12 +32,12 @@ export function serveMetrics(app: FastifyInstance, { metrics, context, admit }: 
   })
 }
 
-/** Without the store there is still something to say of the process. */
+/** The readings of the store; without them if it does not answer in time. */
 async function readings(context: ReadingContext): Promise<Reading[]> {
-  const patience = Promise.withResolvers<null>()
-  const timer = setTimeout(() => patience.resolve(null), readWithinMs)
+  const timeout = Promise.withResolvers<null>()
+  const timer = setTimeout(() => timeout.resolve(null), readTimeoutMs)
   try {
-    const read = await Promise.race([storeReadings(context).catch(() => null), patience.promise])
+    const read = await Promise.race([storeReadings(context).catch(() => null), timeout.promise])
     return [...(read ?? []), { name: 'rollcall_store_up', value: read === null ? 0 : 1 }]
   } finally {
     clearTimeout(timer)

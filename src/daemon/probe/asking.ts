@@ -5,12 +5,13 @@ import type { Platform, PlatformClient } from '../../sync/context/context.ts'
 import { type AnswerClass, classifyAnswer, type Stop } from '../../sync/rate-limit/classify-answers.ts'
 import { failureOfStop } from './check-result.ts'
 
-/** How a probe asks the platform, until a stop. */
+/** How a probe sends requests to the platform, until the signal aborts. */
 export type Asking = { readonly platform: Platform; readonly signal: AbortSignal }
 
-/** What an answer means after which the next question can be asked. */
+/** A classified answer after which the probe can continue. */
 type Outcome<A extends AnyAnswer> = Exclude<ReturnType<typeof classifyAnswer<A>>, Stop>
 
+/** Sends a read request. Throws a failure if the platform cannot be asked further, and the signal's reason after a stop. */
 export async function read<A extends AnyAnswer>(
   { platform, signal }: Asking,
   call: (client: PlatformClient, options: { signal: AbortSignal }) => Promise<A>,
@@ -20,7 +21,7 @@ export async function read<A extends AnyAnswer>(
   return outcomeOf(platform, answer)
 }
 
-/** A stop breaks no change off, since nobody would know what it did. It takes effect before the next request. */
+/** Sends a changing request. A stop does not interrupt it, because its outcome would be unknown; it takes effect before the next request. */
 export async function change<A extends AnyAnswer>(
   { platform, signal }: Asking,
   call: (client: PlatformClient) => Promise<A>,
@@ -28,7 +29,7 @@ export async function change<A extends AnyAnswer>(
   return outcomeOf(platform, await platform.rateLimiter.send(() => call(platform.client), signal))
 }
 
-/** Reads a walk through a list to its end. */
+/** Reads all pages of a list. */
 export async function readWhole<Entry>({ platform, signal }: Asking, entries: AsyncIterable<Entry>): Promise<Entry[]> {
   try {
     return await Array.fromAsync(entries)
@@ -39,12 +40,12 @@ export async function readWhole<Entry>({ platform, signal }: Asking, entries: As
   }
 }
 
-/** An answer without which the probe cannot go on. */
+/** The failure for an answer after which the probe cannot continue. */
 export function unexpected({ baseUrl }: Platform, outcome: Exclude<AnswerClass, Stop>): Failure {
   return new Failure('contract_differs', `${baseUrl} ${answerText(outcome)}`)
 }
 
-/** What the platform answered, in words that follow its name. */
+/** The answer in words, to append to the name of the platform. */
 export function answerText(outcome: Exclude<AnswerClass, Stop>): string {
   const message = outcome.kind === 'done' ? '' : `: ${outcome.message}`
   return `answers ${outcome.status}${message}`

@@ -6,46 +6,47 @@ import { listConnections, listPeople, probeKeyPrefix, probeName } from './probe-
 /** A probe of the platform: its own connection, with one invented person. */
 export type Probe = Asking & { readonly connectionId: number }
 
-/** What Rollcall takes for granted of a platform. They are tried in this order, each on what those before have left. */
+/** Something that Rollcall assumes of a platform. Assumptions are tested in order, each on the state that the previous ones left. */
 export type Assumption = {
   readonly name: string
-  /** What follows where it does not hold. */
+  /** The consequence if it does not hold. */
   readonly otherwise: string
-  /** The others cannot be tried without it. */
+  /** The others cannot be tested without it. */
   readonly isVital?: true
-  /** Whether Rollcall does as well without it. */
+  /** Rollcall works without it. */
   readonly isOptional?: true
-  /** Answers what was seen; throws `Differs` with what was seen instead. */
+  /** Returns what it observed; throws `Differs` with what it observed instead. */
   readonly look: (probe: Probe) => Promise<string>
 }
 
-/** The platform does something else than was assumed. */
+/** Thrown if the platform does not do what was assumed. */
 export class Differs extends Error {
   override readonly name = 'Differs'
 }
 
-// Of a key with signs that a path has to encode, nothing may be lost on the way.
+// The key has characters that a path must encode.
 const key = `${probeKeyPrefix}/1 ä`
 const person = { identityId: key, firstName: 'Rollcall', lastName: 'Probe', jobTitle: 'None', isContractor: false }
 const refusedPerson = { identityId: `${probeKeyPrefix} refused`, email: 'no address' }
 const [firstDate, secondDate] = ['2020-01-31T00:00:00.000Z', '2020-02-29T00:00:00.000Z']
 
+/** The assumptions in the order in which they are tested. */
 export const assumptions: readonly Assumption[] = [
   {
     name: 'a connection is listed under its name',
     otherwise: 'name the target by its id, or every run makes a connection',
     async look(probe) {
       const { connectionId } = probe
-      const found = (await listConnections(probe)).find(({ id }) => id === connectionId)
-      if (!found) throw new Differs(`connection ${connectionId} is not listed`)
-      const seen = `connection ${connectionId} has the name "${found.clientAlias ?? ''}"`
-      if (found.clientAlias !== probeName) throw new Differs(seen)
+      const connection = (await listConnections(probe)).find(({ id }) => id === connectionId)
+      if (!connection) throw new Differs(`connection ${connectionId} is not listed`)
+      const seen = `connection ${connectionId} has the name "${connection.clientAlias ?? ''}"`
+      if (connection.clientAlias !== probeName) throw new Differs(seen)
       return seen
     },
   },
   {
     name: 'a batch creates a person',
-    otherwise: 'no one can be sent',
+    otherwise: 'nobody can be sent',
     isVital: true,
     look: async (probe) => `the result is ${await sendPerson(probe, person)}`,
   },
@@ -99,7 +100,7 @@ export const assumptions: readonly Assumption[] = [
     look: async (probe) => await seeDate(probe, { sent: null, held: null }),
   },
   {
-    name: 'a cleared date can be set anew',
+    name: 'a cleared date can be set again',
     otherwise: 'corrected dates do not arrive, and become problems',
     look: async (probe) => await seeDate(probe, { sent: secondDate, held: secondDate }),
   },
@@ -125,7 +126,7 @@ export const assumptions: readonly Assumption[] = [
   },
 ]
 
-/** One of two records is refused, so that the results show which of them they are about. Each stands first once. */
+/** Sends a good and a bad record in both orders: the results must match the order of the batch. */
 async function seeOrder(probe: Probe): Promise<string> {
   const seen: string[] = []
   const good = (jobTitle: string) => ({ identityId: key, jobTitle })
@@ -154,10 +155,10 @@ async function seeKey(probe: Probe): Promise<string> {
   return `${form} finds the person`
 }
 
-async function seeDate(
-  probe: Probe,
-  { sent, held }: { readonly sent: string | null; readonly held: string | null },
-): Promise<string> {
+/** The leaving date to send, and the one that the platform must hold afterwards. */
+type DateCheck = { readonly sent: string | null; readonly held: string | null }
+
+async function seeDate(probe: Probe, { sent, held }: DateCheck): Promise<string> {
   await sendPerson(probe, { identityId: key, separatedAt: sent })
   const { separatedAt } = await listed(probe)
   const seen = `after ${sent?.slice(0, 10) ?? 'null'} the platform holds ${separatedAt?.slice(0, 10) ?? 'none'}`
@@ -194,7 +195,7 @@ async function readPerson(probe: Probe) {
   return await read(probe, (client, options) => client.getHrisUserIdentity({ params }, options))
 }
 
-/** Sends the person alone. Answers the status of the result, which has to be a success. */
+/** Sends one person. Returns the status of the result, which must be a success. */
 async function sendPerson(probe: Probe, record: IdentityRecord): Promise<number> {
   const results = await send(probe, [record])
   const [result] = results
@@ -216,9 +217,9 @@ async function send(probe: Probe, body: readonly IdentityRecord[]) {
 }
 
 async function listed(probe: Probe): Promise<Identity> {
-  const found = await find(probe)
-  if (found === null) throw new Differs('the person is not listed')
-  return found
+  const entry = await find(probe)
+  if (entry === null) throw new Differs('the person is not listed')
+  return entry
 }
 
 async function find(probe: Probe): Promise<Identity | null> {

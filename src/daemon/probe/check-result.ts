@@ -2,16 +2,16 @@ import { databaseFailure } from '../../database/failures.ts'
 import { Failure, type FailureCode } from '../../errors.ts'
 import type { Stop } from '../../sync/rate-limit/classify-answers.ts'
 
-/** One thing that was tested. `code` says which failure it would be. */
+/** The result of one test. `code`: the failure that a run would report; null if the test passed. */
 export type CheckResult = {
   readonly name: string
   readonly message: string
   readonly code: FailureCode | null
-  /** `warning` asks to look, and `rejected` says that rows do not count. Neither ends the check. */
+  /** `warning` asks an operator to look; `rejected` means that rows are not used. Neither makes the check fail. */
   readonly level: 'ok' | 'warning' | 'rejected' | 'failed'
 }
 
-/** Runs a test, whose answer says what was found. A failure is a result like any other. */
+/** Runs a test that returns a description of what it found. A thrown failure becomes a failed result. */
 export async function tested(name: string, test: () => Promise<string>): Promise<CheckResult> {
   try {
     return passed(name, await test())
@@ -22,14 +22,17 @@ export async function tested(name: string, test: () => Promise<string>): Promise
   }
 }
 
+/** A result that passed. */
 export function passed(name: string, message: string, level: CheckResult['level'] = 'ok'): CheckResult {
   return { name, message, code: null, level }
 }
 
+/** A result that asks an operator to look. */
 export function warned(name: string, text: string): CheckResult {
   return { name, message: `warning: ${text}`, code: null, level: 'warning' }
 }
 
+/** A result that failed. */
 export function failed(name: string, { message, code }: Failure): CheckResult {
   return { name, message, code, level: 'failed' }
 }

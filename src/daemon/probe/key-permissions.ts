@@ -4,7 +4,7 @@ import { Failure } from '../../errors.ts'
 import type { AnyAnswer } from '../../http/client/answer.ts'
 import type { Client } from '../../http/client/client.ts'
 
-/** What an API key has to be allowed, and what for. */
+/** A permission that an API key needs, and its purpose. */
 type NeededPermission = {
   /** The operation that needs it. */
   readonly name: ProbeName
@@ -15,8 +15,9 @@ type NeededPermission = {
   readonly isVital: boolean
 }
 
+/** Whether the key has a permission. */
 export type PermissionResult = Omit<NeededPermission, 'name'> & {
-  /** null: the answer does not tell. */
+  /** Null if the answer does not show it. */
   readonly isGranted: boolean | null
 }
 
@@ -36,12 +37,12 @@ type Probe = {
   readonly bodyJson?: string
 }
 
-/** No connection has this number, so that whatever reaches it finds nothing to change. */
+/** No connection has this number, so a request that gets through changes nothing. */
 const nowhere = { connectionId: 0 }
 const noRecord = { ...nowhere, resourceId: 0, recordId: 'rollcall-asks-for-its-permissions' }
-const nobody = { ...nowhere, userIdentityId: 'identity-id:rollcall-asks-for-its-permissions' }
+const noPerson = { ...nowhere, userIdentityId: 'identity-id:rollcall-asks-for-its-permissions' }
 
-/** A request for each permission, which is refused for what it asks once the key was found to be allowed to ask. */
+/** A request for each permission. Its parameters or body are invalid, so with the permission it is refused for that reason. */
 const probes = {
   listCustomConnections: { purpose: 'find the connection', isVital: true, input: { query: { size: 1 } } },
   createCustomConnection: { purpose: 'create the connection, if it is missing', isVital: false, bodyJson: '{}' },
@@ -77,7 +78,7 @@ const probes = {
     isVital: true,
     input: { params: nowhere, query: { size: 1 } },
   },
-  getHrisUserIdentity: { of: people, purpose: 'read back one person', isVital: true, input: { params: nobody } },
+  getHrisUserIdentity: { of: people, purpose: 'look up one person', isVital: true, input: { params: noPerson } },
   upsertHrisUserIdentities: {
     of: people,
     purpose: 'send people',
@@ -89,14 +90,14 @@ const probes = {
     of: people,
     purpose: 'send departures',
     isVital: true,
-    input: { params: nobody },
+    input: { params: noPerson },
     bodyJson: '{}',
   },
   deleteHrisUserIdentity: {
     of: people,
     purpose: 'take back people who were sent in error',
     isVital: false,
-    input: { params: nobody },
+    input: { params: noPerson },
   },
   listPersonnel: {
     of: ['people'],
@@ -115,7 +116,7 @@ const probes = {
 type ProbeName = keyof typeof probes
 const probeNames = Object.keys(probes) as ProbeName[]
 
-/** What Rollcall asks of a key. */
+/** The permissions that a key needs for these uses. */
 export function neededPermissions(uses: readonly KeyUse[]): readonly NeededPermission[] {
   const names = probeNames.filter((name) => {
     const { of }: Probe = probes[name]
@@ -129,23 +130,23 @@ export function neededPermissions(uses: readonly KeyUse[]): readonly NeededPermi
 }
 
 /**
- * Tries what a key may do, the writing as well, and changes nothing: the requests that write name no connection and no person that
- * there is, and hold nothing that could be stored. Throws `blocked` where the key is refused as such.
+ * Tests the permissions of a key, also for writing, without changing anything: writing requests name no existing connection or person and
+ * hold nothing that could be stored. Throws `blocked` if the key itself is refused.
  */
 export async function testPermissions(
   { client, baseUrl }: { readonly client: Client<typeof deliveryOperations>; readonly baseUrl: string },
   signal: AbortSignal,
   uses: readonly KeyUse[] = ['people'],
 ): Promise<PermissionResult[]> {
-  const tried: PermissionResult[] = []
+  const results: PermissionResult[] = []
   for (const { name, ...needed } of neededPermissions(uses)) {
     const { input = {}, bodyJson }: Probe = probes[name]
     // A request that is meant to be refused does not fit the types of its operation.
     const call = client[name] as (input: object, options: object) => Promise<AnyAnswer>
     const answer = await call(input, { signal, ...(bodyJson !== undefined && { bodyJson }) })
-    tried.push({ ...needed, isGranted: grantedBy(answer, baseUrl) })
+    results.push({ ...needed, isGranted: grantedBy(answer, baseUrl) })
   }
-  return tried
+  return results
 }
 
 function grantedBy(answer: AnyAnswer, baseUrl: string): boolean | null {

@@ -5,16 +5,16 @@ import { walk } from '../../http/client/walk.ts'
 import type { PlatformClient } from '../../sync/context/context.ts'
 import { type Asking, change, read, readWhole, unexpected } from './asking.ts'
 
-/** What people see of the connection on the platform while a probe is under way. */
+/** The name of a probe's connection on the platform. */
 export const probeName = 'Rollcall probe'
 const description = 'Made by "rollcall check --probe", which removes it again. If it stays, the next probe removes it.'
 
-/** The keys of a probe begin so, those of what the platform has to refuse as well. */
+/** The prefix of all keys that a probe sends. */
 export const probeKeyPrefix = 'rollcall-probe'
 
 const pageSize = 500
 
-/** The connections that probes made and did not remove. One that holds anybody else is not touched. */
+/** The IDs of connections that earlier probes left behind. Throws `conflict` if one of them holds other people. */
 export async function findProbeConnections(asking: Asking): Promise<readonly number[]> {
   const connections = await listConnections(asking)
   const ids = connections.filter(isOfProbe).map(({ id }) => id)
@@ -31,6 +31,7 @@ function isOfProbe({ clientAlias, description: text, providerTypes }: CustomConn
   return (clientAlias === probeName || text === description) && providerTypes?.includes('HRIS') === true
 }
 
+/** Creates the connection of a probe and returns its ID. */
 export async function createProbeConnection(asking: Asking): Promise<number> {
   const body = { name: probeName, description, providerTypes: ['HRIS' as const] }
   const outcome = await change(asking, (client) => client.createCustomConnection({ body }))
@@ -56,6 +57,7 @@ export async function removeProbeConnections(asking: Asking, ids: readonly numbe
   }
 }
 
+/** All custom connections of the account. */
 export async function listConnections(asking: Asking): Promise<CustomConnection[]> {
   const { platform, signal } = asking
   const list = (input: Parameters<PlatformClient['listCustomConnections']>[0]) =>
@@ -63,7 +65,7 @@ export async function listConnections(asking: Asking): Promise<CustomConnection[
   return await readWhole(asking, walk(list, { query: { size: pageSize } }))
 }
 
-/** The people of a connection, listed as Rollcall lists them to read somebody back. */
+/** The people of a connection, listed as Rollcall lists them to verify somebody. */
 export async function listPeople(asking: Asking, connectionId: number): Promise<Identity[]> {
   const { platform, signal } = asking
   const list = (input: Parameters<PlatformClient['listHrisUserIdentities']>[0]) =>

@@ -6,19 +6,20 @@ import { type CheckResult, failed, passed, tested, warned } from './check-result
 import { testPermissions } from './key-permissions.ts'
 import { createProbeConnection, findProbeConnections, removeProbeConnections } from './probe-connection.ts'
 
+/** How a probe asks for consent and is stopped. */
 export type ProbeOptions = {
-  /** Asks once, before anything is changed. `leftovers`: connections that will be removed because earlier probes left them behind. */
+  /** Called once before anything is changed; false ends the probe. `leftovers`: connections of earlier probes that will be removed. */
   readonly agrees: (leftovers: readonly number[]) => Promise<boolean>
   readonly signal: AbortSignal
 }
 
 const name = 'probe'
-/** Removing goes on after a stop, for so long at most. */
+/** How long the removal may take, also after a stop. */
 const removeWithinMs = 60_000
 
 /**
- * Tries what Rollcall assumes of the platform on a connection that it makes for that, with one invented person. Whatever happens, the
- * connection is removed before the last result. A stop is thrown after that.
+ * Tests what Rollcall assumes of the platform, with one invented person on a connection of its own. The connection is always removed
+ * before the last result. A stop is thrown after that.
  */
 export async function* probePlatform(
   platform: Platform,
@@ -60,7 +61,7 @@ async function* onOwnConnection(
   } catch (error) {
     stop = error
   } finally {
-    // Here also when whoever reads the results leaves.
+    // Also reached if the caller stops reading the results.
     removed = await tested(name, () => removeAll(asking.platform))
   }
   yield removed
@@ -80,7 +81,7 @@ async function* removeLeftovers(
   return result.level !== 'failed'
 }
 
-/** Looks for the connection by its name: if the answer to its creation was lost, nobody knows its number. */
+/** Finds the connection by its name, since its ID is unknown if the response to its creation was lost. */
 async function removeAll(platform: Platform): Promise<string> {
   const asking = { platform, signal: AbortSignal.timeout(removeWithinMs) }
   try {

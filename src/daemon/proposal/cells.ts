@@ -5,23 +5,25 @@ import type { Preset } from '../config/presets.ts'
 import type { ValueCount } from './proposal.ts'
 import type { Table } from './table.ts'
 
-const valuesKept = 40
+const maxValues = 40
 
 /** The cells of a column that are not blank. */
 export function cellsAt({ rows }: Table, index: number): string[] {
   return rows.map((row) => row[index] ?? '').filter((cell) => cell.trim() !== '')
 }
 
+/** The cells of the column with this header that are not blank. */
 export function cellsOf(table: Table, header: string): string[] {
   return cellsAt(table, table.headers.indexOf(header))
 }
 
-/** The header that a person means by a name; null: there is none. Blanks around it, case and the form of accents do not matter. */
+/** The header that a name means; null if there is none. Surrounding blanks, case and the form of accents do not matter. */
 export function findHeader({ headers }: Pick<Table, 'headers'>, name: string): string | null {
   const same = (header: string) => normaliseHeader(header) === normaliseHeader(name)
   return headers.find((header) => header === name) ?? headers.find(same) ?? null
 }
 
+/** The share of cells that pass a test, from 0 to 1. */
 export function share(cells: readonly string[], test: (cell: string) => boolean): number {
   return cells.filter(test).length / Math.max(1, cells.length)
 }
@@ -35,7 +37,7 @@ export function countValues(texts: readonly string[]): ValueCount[] {
     value: same[0]?.[0].trim() ?? '',
     rows: same.reduce((sum, [, count]) => sum + count, 0),
   }))
-  return counts.toSorted((a, b) => b.rows - a.rows || (a.value < b.value ? -1 : 1)).slice(0, valuesKept)
+  return counts.toSorted((a, b) => b.rows - a.rows || (a.value < b.value ? -1 : 1)).slice(0, maxValues)
 }
 
 /** The texts of a column that are not blank, each once. */
@@ -43,9 +45,10 @@ export function distinct(texts: readonly string[]): string[] {
   return [...new Set(texts)].map((text) => text.trim()).filter((text) => text !== '')
 }
 
+/** The texts of each mapped field, row by row, and the column they come from. */
 export type Texts = ReadonlyMap<string, { readonly column: string; readonly texts: readonly string[] }>
 
-/** What the mapped fields and the status of each row hold, as far as the mapping can be bound to the header. */
+/** The texts of the mapped fields and the status. Empty if the mapping does not fit the header. */
 export function textsOf(table: Table, preset: Preset, patch: MappingPatch): Texts {
   const parsed = Mapping.safeParse(mergePreset(preset.mapping, withoutExpressions(patch)))
   const compiled = parsed.success ? compileMapping(parsed.data, table.headers) : null
@@ -72,19 +75,20 @@ export function asRule(rule: unknown): Readonly<Record<string, unknown>> {
   return typeof rule === 'object' && rule !== null ? (rule as Readonly<Record<string, unknown>>) : {}
 }
 
-/** The names that several columns have. */
+/** The names shared by several columns. */
 export function doubledNames({ headers }: Table): ReadonlySet<string> {
   const names = headers.map(normaliseHeader)
   return new Set(names.filter((name, index) => name !== '' && names.indexOf(name) !== index))
 }
 
+/** A note for each name shared by several columns. */
 export function doubledHeaders({ headers }: Table): string[] {
   const same = Map.groupBy(headers.entries(), ([, header]) => normaliseHeader(header))
-  return [...same].flatMap(([name, places]) => {
-    if (name === '' || places.length === 1) return []
-    const columns = places.map(([index]) => index + 1)
+  return [...same].flatMap(([name, positions]) => {
+    if (name === '' || positions.length === 1) return []
+    const columns = positions.map(([index]) => index + 1)
     return [
-      `The columns ${columns.join(' and ')} are both called "${places[0]?.[1]}", so neither can be read. Rename or drop one in the export.`,
+      `The columns ${columns.join(' and ')} are both called "${positions[0]?.[1]}", so neither can be read. Rename or drop one in the export.`,
     ]
   })
 }

@@ -6,6 +6,7 @@ import type { Answers } from './proposal.ts'
 import type { Table } from './table.ts'
 import { namesIn, type Rule, rulesOf } from './thesaurus.ts'
 
+/** The preset that an export is read with. */
 export type ChosenPreset = {
   readonly name: string
   readonly preset: Preset
@@ -22,29 +23,29 @@ export function choosePreset(table: Table, presets: Presets, answers: Answers): 
   const headers = new Set(table.headers.map(normaliseHeader))
   const scored = [...presets].map(([name, preset]) => {
     const rules = rulesOf(preset)
-    const found = rules.filter(([, names]) => names.some((column) => headers.has(normaliseHeader(column))))
-    const hasKey = found.some(([field]) => field === 'identityId')
-    const isLike = found.length >= rules.length * certainShare && hasColumnOfItsOwn(headers, name, presets)
-    return { name, preset, found: found.length, of: rules.length, hasKey, isLike, words: knownShare(table, preset) }
+    const matched = rules.filter(([, names]) => names.some((column) => headers.has(normaliseHeader(column))))
+    const hasKey = matched.some(([field]) => field === 'identityId')
+    const isLike = matched.length >= rules.length * certainShare && hasColumnOfItsOwn(headers, name, presets)
+    return { name, preset, matched: matched.length, of: rules.length, hasKey, isLike, words: knownShare(table, preset) }
   })
   const ranked = scored.toSorted(
     (a, b) =>
       Number(b.hasKey) - Number(a.hasKey) ||
-      b.found - a.found ||
+      b.matched - a.matched ||
       Number(b.isLike) - Number(a.isLike) ||
       // What says no more of one system than of any other is not taken for an export of that system.
       Number(b.name === 'generic') - Number(a.name === 'generic') ||
       b.words - a.words ||
-      b.found / b.of - a.found / a.of,
+      b.matched / b.of - a.matched / a.of,
   )
   const named = ranked.find(({ name }) => name === answers.preset)
   const generic = ranked.find(({ name }) => name === 'generic')
   const [best] = ranked
   // An export of which no preset knows much is read by what its columns hold.
-  const chosen = named ?? (best?.hasKey && best.found > 2 ? best : generic)
+  const chosen = named ?? (best?.hasKey && best.matched > 2 ? best : generic)
   if (chosen === undefined) throw new Error('there is no preset')
   const next = ranked.find(({ name }) => name !== chosen.name)
-  const shareOf = (one: typeof chosen) => `${one.found} of ${one.of}`
+  const shareOf = (one: typeof chosen) => `${one.matched} of ${one.of}`
   const why = `${shareOf(chosen)} of its fields are in the export${next === undefined ? '' : `; the next, ${next.name}, has ${shareOf(next)}`}`
   return { name: chosen.name, preset: chosen.preset, why, isCertain: named !== undefined || chosen.isLike }
 }

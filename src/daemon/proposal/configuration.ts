@@ -4,15 +4,15 @@ import { isTimeZone } from '../../identity/mapping/zones.ts'
 import { escapeText } from '../../text/escape.ts'
 import type { Proposal, ValueCount } from './proposal.ts'
 
-/** What a configuration says besides how the export is read. */
-type Place = ConnectionPlace & {
+/** The settings of a configuration besides how the export is read. */
+type ConfigurationSettings = NewConnection & {
   readonly platform: { readonly region: string } | { readonly baseUrl: string }
   /** As a reference, such as ${file:platform.key}. */
   readonly apiKey: string
 }
 
-/** What it says of a connection besides that. */
-type ConnectionPlace = {
+/** The settings of a connection besides how the export is read. */
+type NewConnection = {
   /** The name of the connection in the configuration, and on the platform. */
   readonly name: string
   readonly target: string
@@ -25,13 +25,20 @@ type ConnectionPlace = {
 type Comments = Readonly<Record<string, string>>
 
 /** A configuration with comments, in YAML. Secrets stand in it as references only. */
-export function configurationText(proposal: Proposal, { platform, apiKey, ...place }: Place): string {
-  const values = { platform: { ...platform, apiKey }, dataDir: './data', connections: connectionsOf(proposal, place) }
+export function configurationText(
+  proposal: Proposal,
+  { platform, apiKey, ...connection }: ConfigurationSettings,
+): string {
+  const values = {
+    platform: { ...platform, apiKey },
+    dataDir: './data',
+    connections: connectionsOf(proposal, connection),
+  }
   const comments: Comments = {
     platform: 'Where changes go. The key is read from its file each time, so that it can be replaced.',
     dataDir:
       'State and queue live here. For more than some ten thousand people: database: postgres://… (docs/install.md).',
-    ...commentsOn(proposal, place),
+    ...commentsOn(proposal, connection),
   }
   const document = new Document(values)
   document.commentBefore = [
@@ -42,9 +49,12 @@ export function configurationText(proposal: Proposal, { platform, apiKey, ...pla
 }
 
 /** A configuration that has no connection yet, with this one. All else stays as it is written, letter by letter. */
-export function withConnection(text: string, proposal: Proposal, place: ConnectionPlace): string {
+export function withConnection(text: string, proposal: Proposal, connection: NewConnection): string {
   const rest = withoutEmptyConnections(text)
-  const added = written(new Document({ connections: connectionsOf(proposal, place) }), commentsOn(proposal, place))
+  const added = written(
+    new Document({ connections: connectionsOf(proposal, connection) }),
+    commentsOn(proposal, connection),
+  )
   return `${rest}${rest === '' || rest.endsWith('\n') ? '' : '\n'}\n${added}`
 }
 
@@ -70,7 +80,7 @@ function withoutEmptyConnections(text: string): string {
   return text.slice(0, from) + (end < 0 ? '' : text.slice(end + 1))
 }
 
-function connectionsOf(proposal: Proposal, { name, target, timeZone, source }: ConnectionPlace): object {
+function connectionsOf(proposal: Proposal, { name, target, timeZone, source }: NewConnection): object {
   const { mapping } = proposal
   const fields = Object.fromEntries(Object.entries(mapping.fields ?? {}).filter(([, rule]) => rule !== undefined))
   return {
@@ -94,7 +104,7 @@ function connectionsOf(proposal: Proposal, { name, target, timeZone, source }: C
   }
 }
 
-function commentsOn(proposal: Proposal, { name }: ConnectionPlace): Comments {
+function commentsOn(proposal: Proposal, { name }: NewConnection): Comments {
   const at = `connections.${name}`
   return {
     [`${at}.target`]: 'The custom connection on the platform; it is created if it is missing.',
@@ -149,8 +159,8 @@ export function requireTimeZone(name: string): string {
 function formOf({ table, form }: Proposal): Readonly<Record<string, unknown>> {
   const expected: Readonly<Record<string, unknown>> = { ...usualForm, ...form }
   const { encoding, delimiter, headerLine, linesAfterHeader, lastLine } = table
-  const found = { encoding, delimiter, headerLine, linesAfterHeader, lastLine }
-  return Object.fromEntries(Object.entries(found).filter(([setting, value]) => expected[setting] !== value))
+  const actual = { encoding, delimiter, headerLine, linesAfterHeader, lastLine }
+  return Object.fromEntries(Object.entries(actual).filter(([setting, value]) => expected[setting] !== value))
 }
 
 /** The rule with the one column that the export has: without it, nothing would say who has left. */

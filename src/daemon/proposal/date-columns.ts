@@ -14,21 +14,21 @@ type DateColumns = {
 
 const dateFields = ['startedAt', 'separatedAt'] as const
 
-/** A column of dates with what its cells say of how they are written. */
+/** A column of dates and the evidence of how they are written. */
 type Column = {
   readonly field: ProposedDates['field']
   readonly column: string
   readonly usual: DateForm
-  readonly found: DateEvidence
+  readonly evidence: DateEvidence
   /** The cells that stand for no date, each once, and how many rows have them. */
   readonly placeholders: readonly string[]
   readonly placeholderRows: number
 }
 
-/** How the dates of a column are read; undefined: that is to be asked. null: nobody knows it, and a note says so. */
+/** How the dates of a column are read; undefined: a question; null: unknown, with a note. */
 type Decision = { readonly form: DateForm; readonly why: string } | null | undefined
 
-/** Adds how dates are written, where the dates decide it, another column of the export does, or a person has. */
+/** Adds the formats of dates, as decided by the dates themselves, by another column or by a person. */
 export function dateColumns(
   texts: Texts,
   preset: Preset,
@@ -72,16 +72,16 @@ function columnsIn(texts: Texts, preset: Preset, patch: MappingPatch): Column[] 
     const placeholders = placeholdersIn(read.texts)
     const isNone = new Set(placeholders)
     const real = read.texts.filter((text) => !isNone.has(text.trim()))
-    const found = dateEvidence(real, usual)
+    const evidence = dateEvidence(real, usual)
     const placeholderRows = read.texts.length - real.length
-    return [{ field, column: read.column, usual, found, placeholders, placeholderRows }]
+    return [{ field, column: read.column, usual, evidence, placeholders, placeholderRows }]
   })
 }
 
-function decide({ found, usual }: Column, columns: readonly Column[], { dateFormat }: Answers): Decision {
-  const answer: Decision = dateFormat === undefined ? undefined : { form: formSaid(dateFormat), why: 'as you said' }
-  const certain = columns.flatMap((one) => (one.found.kind === 'one' ? [{ ...one, form: one.found.form }] : []))
-  switch (found.kind) {
+function decide({ evidence, usual }: Column, columns: readonly Column[], { dateFormat }: Answers): Decision {
+  const answer: Decision = dateFormat === undefined ? undefined : { form: formOfAnswer(dateFormat), why: 'as you said' }
+  const certain = columns.flatMap((one) => (one.evidence.kind === 'one' ? [{ ...one, form: one.evidence.form }] : []))
+  switch (evidence.kind) {
     case 'none': {
       if (answer !== undefined) return answer
       const [other] = certain
@@ -89,54 +89,56 @@ function decide({ found, usual }: Column, columns: readonly Column[], { dateForm
       return { form: other.form, why: `as in "${other.column}"; no row has a date` }
     }
     case 'one':
-      if (rivalOf(found, columns) !== undefined) return isFormOf(found, answer?.form) ? answer : undefined
-      return { form: found.form, why: 'the dates leave no other reading' }
+      if (rivalOf(evidence, columns) !== undefined) return isFormOf(evidence, answer?.form) ? answer : undefined
+      return { form: evidence.form, why: 'the dates leave no other reading' }
     case 'unknown':
       return answer ?? null
     case 'several': {
       if (answer !== undefined) return answer
-      const other = certain.find(({ form }) => isAmong(form, found.forms))
+      const other = certain.find(({ form }) => isAmong(form, evidence.forms))
       if (other === undefined) return undefined
       return { form: other.form, why: `as in "${other.column}", where the dates leave no other reading` }
     }
     default:
-      return found satisfies never
+      return evidence satisfies never
   }
 }
 
 /** Whether it reads the dates, or nearly all of them. */
-function isFormOf({ form, near = [] }: Extract<DateEvidence, { kind: 'one' }>, said: DateForm | undefined): boolean {
-  return said !== undefined && isAmong(said, [form, ...near])
+function isFormOf({ form, near = [] }: Extract<DateEvidence, { kind: 'one' }>, answer: DateForm | undefined): boolean {
+  return answer !== undefined && isAmong(answer, [form, ...near])
 }
 
 /** The form of another column that nearly all dates of this one have, too: the others may be mistyped. */
-function rivalOf(found: DateEvidence, columns: readonly Column[]): DateForm | undefined {
-  if (found.kind !== 'one') return undefined
-  const sure = columns.flatMap((one) => (one.found.kind === 'one' && one.found.near === undefined ? [one.found] : []))
-  return sure.find(({ form }) => isAmong(form, found.near ?? []))?.form
+function rivalOf(evidence: DateEvidence, columns: readonly Column[]): DateForm | undefined {
+  if (evidence.kind !== 'one') return undefined
+  const sure = columns.flatMap((one) =>
+    one.evidence.kind === 'one' && one.evidence.near === undefined ? [one.evidence] : [],
+  )
+  return sure.find(({ form }) => isAmong(form, evidence.near ?? []))?.form
 }
 
-function choicesOf({ found }: Column, columns: readonly Column[]): readonly DateForm[] {
-  if (found.kind === 'several') return found.forms
-  const rival = rivalOf(found, columns)
-  return found.kind === 'one' && rival !== undefined ? [found.form, rival] : []
+function choicesOf({ evidence }: Column, columns: readonly Column[]): readonly DateForm[] {
+  if (evidence.kind === 'several') return evidence.forms
+  const rival = rivalOf(evidence, columns)
+  return evidence.kind === 'one' && rival !== undefined ? [evidence.form, rival] : []
 }
 
-function notesOn({ column, found, placeholders, placeholderRows }: Column, { dateFormat }: Answers): string[] {
+function notesOn({ column, evidence, placeholders, placeholderRows }: Column, { dateFormat }: Answers): string[] {
   const notes: string[] = []
   if (placeholders.length > 0)
     notes.push(
       `${placeholderRows === 1 ? 'One cell' : `${placeholderRows} cells`} in "${column}" ${placeholderRows === 1 ? 'stands' : 'stand'} for no date (${placeholders.join(', ')}) and count as blank (blankWhen).`,
     )
-  if (found.kind === 'one' && found.unread > 0)
+  if (evidence.kind === 'one' && evidence.unread > 0)
     notes.push(
-      `${found.unread === 1 ? 'One date' : `${found.unread} dates`} in "${column}" cannot be read so; "rollcall check" says where.`,
+      `${evidence.unread === 1 ? 'One date' : `${evidence.unread} dates`} in "${column}" cannot be read so; "rollcall check" says where.`,
     )
-  if (found.kind === 'one' && dateFormat !== undefined && !isFormOf(found, formSaid(dateFormat)))
+  if (evidence.kind === 'one' && dateFormat !== undefined && !isFormOf(evidence, formOfAnswer(dateFormat)))
     notes.push(
-      `The dates in "${column}" are not written as ${dateFormat}: they can be read as ${[found.form.format].flat().join(' or ')} only.`,
+      `The dates in "${column}" are not written as ${dateFormat}: they can be read as ${[evidence.form.format].flat().join(' or ')} only.`,
     )
-  if (found.kind === 'unknown' && dateFormat === undefined)
+  if (evidence.kind === 'unknown' && dateFormat === undefined)
     notes.push(
       `The dates in "${column}" are written in no way that is known here: say how they are written, or write format into the configuration.`,
     )
@@ -155,7 +157,7 @@ function withBlanks(
   return { ...asRule(rule), blankWhen: [...new Set([...(blankWhen as readonly string[]), ...placeholders])] }
 }
 
-function formSaid(format: string): DateForm {
+function formOfAnswer(format: string): DateForm {
   return { format, ...(/(?<!y)yy(?!y)/.test(format) && { pivot: 2049 }) }
 }
 

@@ -3,7 +3,7 @@ import { isoFormat } from '../../identity/mapping/iso-dates.ts'
 import { type Language, languages } from '../../identity/mapping/month-names.ts'
 import { isPlaceholderDate } from '../../identity/mapping/placeholder-dates.ts'
 
-/** A way to write dates, in the words of the configuration. */
+/** A format of dates, as settings of the configuration. */
 export type DateForm = {
   readonly format: string | readonly string[]
   readonly pivot?: number
@@ -19,8 +19,8 @@ export type DateEvidence =
   | { readonly kind: 'several'; readonly forms: readonly DateForm[] }
   | { readonly kind: 'unknown' }
 
-/** So many of the cells may be unreadable: a bad cell costs its field only. */
-const mostUnread = 0.1
+/** Maximum share of unreadable cells: a bad cell only costs its field. */
+const maxUnreadShare = 0.1
 const pivot = 2049
 
 const numbers = [
@@ -82,7 +82,7 @@ export function dateEvidence(texts: readonly string[], usual: DateForm): DateEvi
   if (total === 0) return { kind: 'none' }
   const read = [usual, ...forms]
     .map((form) => ({ form, ...readingsOf(form, cells) }))
-    .filter(({ unread }) => unread <= total * mostUnread)
+    .filter(({ unread }) => unread <= total * maxUnreadShare)
   const fewest = Math.min(...read.map(({ unread }) => unread))
   const best = read.filter(({ unread }) => unread === fewest)
   const byDays = [...Map.groupBy(best, ({ days }) => days.join()).values()]

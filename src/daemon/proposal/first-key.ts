@@ -12,38 +12,38 @@ export type PlatformKey = {
   readonly trouble: { readonly message: string; readonly isLacking: boolean } | null
 }
 
-/** Tries what a key may do, and changes nothing. */
+/** Tests the permissions of a key without changing anything. */
 export type KeyTrial = (key: string, signal: AbortSignal) => Promise<readonly PermissionResult[]>
 
 const trialMs = 20_000
 
-/** What is known of the key of this configuration, or of one that a person gives. Refuses a given one that the platform turns down. */
-export async function firstKey(
-  config: Config,
-  {
-    tryKey,
-    given,
-    signal,
-  }: { readonly tryKey: KeyTrial; readonly given: string | undefined; readonly signal: AbortSignal },
-): Promise<PlatformKey> {
+type KeyOptions = {
+  readonly tryKey: KeyTrial
+  /** A key that a person entered. */
+  readonly given: string | undefined
+  readonly signal: AbortSignal
+}
+
+/** The state of the configured key, or of a given one. Throws a failure if the platform refuses the given key. */
+export async function firstKey(config: Config, { tryKey, given, signal }: KeyOptions): Promise<PlatformKey> {
   const stop = AbortSignal.any([signal, AbortSignal.timeout(trialMs)])
-  const found = await foundKey(config)
-  if (typeof found === 'string') {
-    const message = await troubleOf(found, tryKey, stop).catch(messageOf)
+  const configured = await configuredKey(config)
+  if (typeof configured === 'string') {
+    const message = await troubleOf(configured, tryKey, stop).catch(messageOf)
     return { isKnown: true, file: null, trouble: message === null ? null : { message, isLacking: false } }
   }
   const file = fileOf(config)
   if (given === undefined || file === null)
-    return { isKnown: false, file, trouble: { message: found.message, isLacking: true } }
+    return { isKnown: false, file, trouble: { message: configured.message, isLacking: true } }
   const message = await troubleOf(given, tryKey, stop).catch((error: unknown) => {
-    // A platform that is away says nothing about the key.
+    // An unreachable platform proves nothing about the key.
     if (error instanceof Failure && error.code === 'platform_unreachable') return error.message
     throw error
   })
   return { isKnown: false, file, trouble: message === null ? null : { message, isLacking: false } }
 }
 
-async function foundKey({ platform }: Config): Promise<string | Failure> {
+async function configuredKey({ platform }: Config): Promise<string | Failure> {
   try {
     const key = await platform.apiKey.read()
     return key === '' ? new Failure('config_invalid', 'the key of the platform is empty') : key

@@ -24,12 +24,13 @@ import { propose } from './propose.ts'
 import { type FormHelp, readTable, type FormChoice, type Table } from './table.ts'
 import type { Upload, UploadLimits, Uploads } from './uploads.ts'
 
-/** What a person says of a connection. */
-type FirstPlace = { readonly name: string; readonly folder: string; readonly timeZone: string }
-/** By what a person has said, as it arrives: names of fields and columns are not proven yet. */
+/** A person's settings for the first connection. */
+type FirstConnection = { readonly name: string; readonly folder: string; readonly timeZone: string }
+/** A person's answers as they arrive: names of fields and columns are not checked yet. */
 export type FirstVisitAnswers = FormChoice &
   Omit<Answers, 'fields'> & { readonly fields?: Readonly<Record<string, string | null>> }
 
+/** What the first run of the new connection would do. */
 export type FirstPlan = {
   readonly upload: Upload
   readonly connection: string
@@ -62,7 +63,7 @@ export type FirstVisits = {
   connect(id: string, asked: VisitRequest & Confirmed): Promise<Connected>
 }
 
-type VisitRequest = { readonly principal: string; readonly said: FirstVisitAnswers; readonly place: FirstPlace }
+type VisitRequest = { readonly principal: string; readonly said: FirstVisitAnswers; readonly place: FirstConnection }
 type Confirmed = { readonly digest: string; readonly apiKey: string | undefined; readonly by: string }
 
 type FirstVisitParts = {
@@ -77,14 +78,14 @@ type FirstVisitParts = {
   readonly signal: AbortSignal
 }
 
-const whatToSay: Readonly<Record<BlockingQuestion['about'], string>> = {
+const requests: Readonly<Record<BlockingQuestion['about'], string>> = {
   identityId: 'say which column is the key of a person: several could be it',
   dateFormat: 'say how the dates of the export are written: it can be read in more than one way',
   leavers: 'say which column tells who has left, or that none does',
 }
 
-/** So many changes of a plan are shown. */
-const changesShown = 50
+/** Maximum number of changes shown of a plan. */
+const maxChangesShown = 50
 const helpOfPage: FormHelp = {
   encoding: 'choose another encoding',
   whichEncoding: 'choose its encoding by hand',
@@ -92,6 +93,7 @@ const helpOfPage: FormHelp = {
   whichDelimiter: 'choose which one it is by hand',
 }
 
+/** Lets people set up the first connection from an uploaded export. Steps of several visits do not interleave. */
 export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
   const { config, uploads, sync, signal } = parts
   // What one step of a visit writes must not go between the steps of another.
@@ -139,8 +141,8 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
     async plan(id, asked) {
       const { upload, connection, next, digest, text, source, makesFolder } = await drafted(id, asked)
       const reading = await readingOf(upload, connection, signal)
-      const target = parts.toSync(next, connection)
-      const glance = await planReading(sync, target, { reading, maxChanges: changesShown, signal })
+        const target = parts.toSync(next, connection)
+        const glance = await planReading(sync, target, { reading, maxChanges: maxChangesShown, signal })
       const key = await firstKey(config, { tryKey: parts.tryKey, given: undefined, signal })
       return { upload, connection: connection.name, glance, digest, text, source, makesFolder, key }
     },
@@ -221,20 +223,22 @@ type Drafted = Pick<FirstPlan, 'upload' | 'digest' | 'text' | 'source' | 'makesF
 /** The configuration as it is now with the connection that was proposed, checked as a whole. */
 async function draft(
   config: Config,
-  { upload, proposal, place, env }: { upload: Upload; proposal: Proposal; place: FirstPlace; env: NodeJS.ProcessEnv },
+  {
+    upload,
+    proposal,
+    place,
+    env,
+  }: { upload: Upload; proposal: Proposal; place: FirstConnection; env: NodeJS.ProcessEnv },
 ): Promise<Drafted> {
   const open = proposal.questions.find(isBlocking)
-  if (open !== undefined) throw new Failure('usage', whatToSay[open.about])
+  if (open !== undefined) throw new Failure('usage', requests[open.about])
   const { file, folder } = config
   const before = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new Failure('conflict', `cannot read ${file} (${errorCode(error)}): put it back`, { cause: error })
   })
   const current = await configOfText({ file, text: before, changedMs: 0 }, env, { secrets: 'when needed' })
   if (current.connections.size > 0)
-    throw new Failure(
-      'conflict',
-      `${file} has a connection by now: the daemon takes it up once it is told to, or starts again`,
-    )
+    throw new Failure('conflict', `${file} has a connection by now: reload the daemon or restart it`)
   const arrivals = resolve(folder, place.folder)
   const source = { type: 'csv', path: pathFrom(folder, join(arrivals, `*${suffixOf(upload.name)}`)) }
   const name = toConnectionName(place.name)

@@ -24,8 +24,8 @@ export function keyColumn(
   preset: Preset,
   { words, answers }: { readonly words: Thesaurus; readonly answers: Answers },
 ): KeyColumn {
-  const said = answers.fields?.identityId
-  if (said) return sharedKey(table, said, words) ?? { ...plain, override: said }
+  const chosen = answers.fields?.identityId
+  if (chosen) return sharedKey(table, chosen, words) ?? { ...plain, override: chosen }
   const names = namesIn(preset.mapping.fields?.identityId as Rule).map(normaliseHeader)
   const ofPreset = table.headers.filter((header) => names.includes(normaliseHeader(header)))
   const known = ofPreset.length > 0 ? ofPreset : table.headers.filter((one) => words.fieldOf(one) === 'identityId')

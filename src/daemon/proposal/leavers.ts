@@ -7,7 +7,7 @@ import type { Answers, Question } from './proposal.ts'
 import type { Table } from './table.ts'
 import type { Thesaurus } from './thesaurus.ts'
 
-const mostStatuses = 20
+const maxStatuses = 20
 
 type LeaverColumns = { readonly questions: readonly Question[]; readonly notes: readonly string[] }
 
@@ -39,16 +39,16 @@ export function leaverColumns(
   const statuses = has.status
     ? []
     : candidates.filter((header) => !dates.includes(header) && isStatusLike(table, header, words))
-  const isSaid = answers.fields?.separatedAt === null || answers.fields?.status === null
+  const isDecided = answers.fields?.separatedAt === null || answers.fields?.status === null
   if (!has.leavingDate && !has.status) {
-    if (dates.length + statuses.length > 0 && !isSaid)
+    if (dates.length + statuses.length > 0 && !isDecided)
       return { questions: [{ about: 'leavers', dates, statuses }], notes: [] }
     return { questions: [], notes: [noLeavers] }
   }
-  const telling =
-    has.dates || has.status || isSaid ? [] : statuses.filter((header) => mayTellLeavers(table, header, words))
-  if (telling.length > 0) return { questions: [{ about: 'leavers', dates: [], statuses: telling }], notes: [] }
-  if (isSaid) return { questions: [], notes: [] }
+  const conclusive =
+    has.dates || has.status || isDecided ? [] : statuses.filter((header) => canIdentifyLeavers(table, header, words))
+  if (conclusive.length > 0) return { questions: [{ about: 'leavers', dates: [], statuses: conclusive }], notes: [] }
+  if (isDecided) return { questions: [], notes: [] }
   const notes = [
     ...(dates.length === 0 ? [] : [unreadDates(dates)]),
     ...(statuses.length === 0 || isCertain ? [] : [unreadStatuses(statuses)]),
@@ -79,7 +79,7 @@ function isDateLike(table: Table, header: string, words: Thesaurus): boolean {
 }
 
 /** Whether a status of the column says, in some system at least, that somebody has left; a flag does with one of two values. */
-function mayTellLeavers(table: Table, header: string, words: Thesaurus): boolean {
+function canIdentifyLeavers(table: Table, header: string, words: Thesaurus): boolean {
   const values = cellsOf(table, header).map(foldValue)
   if (words.isCalled(header, 'employedFlag') && new Set(values).size > 1) return true
   return values.some((value) => words.ambiguous.has(value) || words.statuses.get(value) === 'left')
@@ -89,7 +89,7 @@ function mayTellLeavers(table: Table, header: string, words: Thesaurus): boolean
 function isStatusLike(table: Table, header: string, words: Thesaurus): boolean {
   const cells = cellsOf(table, header)
   const values = countValues(cells)
-  if (values.length === 0 || values.length > mostStatuses) return false
+  if (values.length === 0 || values.length > maxStatuses) return false
   if (words.fieldOf(header) === 'status' || words.isCalled(header, 'employedFlag')) return true
   return share(cells, (cell) => words.statuses.has(foldValue(cell)) || words.ambiguous.has(foldValue(cell))) > 0.5
 }

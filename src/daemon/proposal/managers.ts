@@ -1,32 +1,32 @@
 import type { MappingPatch } from '../../identity/mapping/mapping.ts'
 import type { Texts } from './cells.ts'
 
-/** What is wrong with the keys of managers, and what mends it. */
+/** What is wrong with the keys of managers, and how to fix it. */
 type ManagerKeys = { readonly patch: NonNullable<MappingPatch['fields']>; readonly note: string }
 
-/** From this share on, it is no matter of single people who are missing. */
+/** From this share on, the column is wrong rather than single people missing. */
 const manyUnknown = 0.5
 const asDecimal = /^(\d+)\.0+$/
 
-/** Looks whether managers are people of the export; null: most are, or there are none. Nobody is looked for in a part of an export. */
+/** Checks whether managers are people of the export; null if most are, if there are none, or if only a part of the export was read. */
 export function managerKeys(texts: Texts, { isWhole }: { readonly isWhole: boolean }): ManagerKeys | null {
-  const found = texts.get('managerId')
+  const managerColumn = texts.get('managerId')
   const key = texts.get('identityId')
-  if (found === undefined || key === undefined || !isWhole) return null
+  if (managerColumn === undefined || key === undefined || !isWhole) return null
   const keys = new Set(key.texts.map((text) => text.trim()))
-  const managers = found.texts.map((text) => text.trim()).filter((text) => text !== '')
+  const managers = managerColumn.texts.map((text) => text.trim()).filter((text) => text !== '')
   const unknown = managers.filter((text) => !keys.has(text))
   if (unknown.length === 0 || unknown.length < managers.length * manyUnknown) return null
-  const rows = `${unknown.length} of ${managers.length} managers in "${found.column}" are the key of nobody`
-  const mended = unknown.filter((text) => keys.has(asDecimal.exec(text)?.[1] ?? ''))
-  const [example] = mended
-  if (example !== undefined && mended.length >= unknown.length * manyUnknown && !/[`,]/.test(found.column))
+  const rows = `${unknown.length} of ${managers.length} managers in "${managerColumn.column}" are the key of nobody`
+  const fixed = unknown.filter((text) => keys.has(asDecimal.exec(text)?.[1] ?? ''))
+  const [example] = fixed
+  if (example !== undefined && fixed.length >= unknown.length * manyUnknown && !/[`,]/.test(managerColumn.column))
     return {
-      patch: { managerId: { expression: `$replace(\`${found.column}\`, /\\.0+$/, "")` } },
+      patch: { managerId: { expression: `$replace(\`${managerColumn.column}\`, /\\.0+$/, "")` } },
       note: `${rows}: they are written as decimals, such as ${example} for the key ${asDecimal.exec(example)?.[1]}. The decimals are removed (managerId); better have the report write whole numbers.`,
     }
   return {
     patch: {},
-    note: `${rows}: look whether "${found.column}" holds keys as "${key.column}" does. Else take another column, or send no manager.`,
+    note: `${rows}: look whether "${managerColumn.column}" holds keys as "${key.column}" does. Else take another column, or send no manager.`,
   }
 }

@@ -22,7 +22,7 @@ const likeEmail = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 
 type ColumnContext = { readonly presets: Presets; readonly words: Thesaurus; readonly answers: Answers }
 
-/** Fields that the preset does not find, by what other systems call them and by what columns hold; and what a person has said. */
+/** Fields that the preset does not find, by what other systems call them and by what columns hold; and what a person has answered. */
 export function moreColumns(
   table: Table,
   chosen: ChosenPreset,
@@ -32,10 +32,10 @@ export function moreColumns(
   const fields: Record<string, unknown> = {}
   const why = new Map<string, string>()
   for (const field of fieldNames) {
-    const said = answers.fields?.[field]
-    if (said === null || (said === undefined && isDoubled(field))) fields[field] = null
-    else if (said !== undefined) {
-      fields[field] = ruleFor(field, said, presets)
+    const answer = answers.fields?.[field]
+    if (answer === null || (answer === undefined && isDoubled(field))) fields[field] = null
+    else if (answer !== undefined) {
+      fields[field] = ruleFor(field, answer, presets)
       why.set(field, 'as you said')
     } else if (isOpen(field)) {
       const header = elsewhere(field)
@@ -45,11 +45,11 @@ export function moreColumns(
       why.set(field, header === undefined ? 'its cells are e-mail addresses' : 'other systems call it so')
     }
   }
-  const said = answers.fields?.status
-  const column = said ?? (said === undefined && isOpen('status') ? elsewhere('status') : undefined)
-  if (said !== undefined && said !== null) why.set('status', 'as you said')
+  const answer = answers.fields?.status
+  const column = answer ?? (answer === undefined && isOpen('status') ? elsewhere('status') : undefined)
+  if (answer !== undefined && answer !== null) why.set('status', 'as you said')
   else if (column !== undefined) why.set('status', 'other systems call it so')
-  const status = said === null || (said === undefined && isDoubled('status')) ? null : statusRule(column, chosen)
+  const status = answer === null || (answer === undefined && isDoubled('status')) ? null : statusRule(column, chosen)
   return { fields: fields as MoreColumns['fields'], ...(status !== undefined && { status }), why }
 }
 

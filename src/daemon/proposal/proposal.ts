@@ -4,11 +4,12 @@ import type { Preset } from '../config/presets.ts'
 import type { Table } from './table.ts'
 
 type MappedField = 'identityId' | FieldName
-/** What a person can choose a column for. */
+/** A field that a person can choose a column for. */
 export type ReadField = MappedField | 'status'
+/** These fields in the order in which they are shown. */
 export const readFields: readonly ReadField[] = ['identityId', ...fieldNames, 'status']
 
-/** What a person has said, where the export alone does not say it or says it otherwise. */
+/** A person's answers, where the export does not decide or is to be read differently. */
 export type Answers = {
   readonly preset?: string
   /** The column of a field; null: the field is not sent, or no column is the status. */
@@ -20,6 +21,7 @@ export type Answers = {
   readonly contractors?: Readonly<Record<string, boolean | null>>
 }
 
+/** A field and the columns it is read from. */
 export type ProposedField = {
   readonly field: ReadField
   /** The headers that it is read from, joined by commas. */
@@ -29,9 +31,10 @@ export type ProposedField = {
   readonly why: string | null
 }
 
+/** A value of a column and the number of rows that have it. */
 export type ValueCount = { readonly value: string; readonly rows: number }
 
-/** Something that only a person knows. */
+/** A question that only a person can answer. */
 export type Question =
   | { readonly about: 'identityId'; readonly choices: readonly string[] }
   /** No column says who has left, and one of these could. */
@@ -40,14 +43,15 @@ export type Question =
   | { readonly about: 'status'; readonly column: string; readonly value: string; readonly rows: number }
   | { readonly about: 'contractor'; readonly column: string; readonly value: string; readonly rows: number }
 
-/** A value that no list holds holds the plan; a wrong key, a day for a month or unseen leavers would send nonsense. */
+/** Whether a question must be answered before a plan is made. An unknown value only holds the plan; a wrong key or date format would send wrong data. */
 export function isBlocking(question: Question): question is BlockingQuestion {
   return question.about === 'identityId' || question.about === 'dateFormat' || question.about === 'leavers'
 }
 
+/** A question that must be answered before a plan is made. */
 export type BlockingQuestion = Extract<Question, { about: 'identityId' | 'dateFormat' | 'leavers' }>
 
-/** What the values of the status column mean. */
+/** The values of the status column by their meaning; `open`: not known yet. */
 export type StatusValues = {
   readonly column: string
   readonly left: readonly ValueCount[]
@@ -55,7 +59,7 @@ export type StatusValues = {
   readonly open: readonly ValueCount[]
 }
 
-/** What the values of the contractor column mean. */
+/** The values of the contractor column by their meaning; `open`: not known yet. */
 export type ContractorValues = {
   readonly column: string
   readonly contractor: readonly ValueCount[]
@@ -63,6 +67,7 @@ export type ContractorValues = {
   readonly open: readonly ValueCount[]
 }
 
+/** How the dates of a column are read. */
 export type ProposedDates = {
   readonly field: 'startedAt' | 'separatedAt'
   readonly column: string
@@ -70,7 +75,7 @@ export type ProposedDates = {
   readonly why: string
 }
 
-/** How an export could be read: everything that a configuration needs to say about it, and what is still to be asked. */
+/** How an export could be read: all settings that a configuration needs for it, and the open questions. */
 export type Proposal = {
   readonly table: Table
   readonly preset: string

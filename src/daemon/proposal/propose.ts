@@ -38,7 +38,7 @@ export function propose(table: Table, presets: Presets, answers: Answers = {}): 
   const read = fieldsRead(texts, { table, why: columns.why })
   const fields = inOrder([...read, ...(names?.fields ?? [])])
   const has = (field: ReadField) => fields.some((one) => one.field === field)
-  const unreadColumns = columnsLeft(table, fields, values.patch)
+  const unreadColumns = columnsNotRead(table, fields, values.patch)
   const leavers = leaverColumns(table, {
     isCertain: chosen.isCertain,
     has: { leavingDate: has('separatedAt'), dates: holdsText(texts, 'separatedAt'), status: values.statuses !== null },
@@ -72,19 +72,19 @@ export function propose(table: Table, presets: Presets, answers: Answers = {}): 
       ...dated.notes,
       ...(managers === null ? [] : [managers.note]),
       ...(has('email') ? [] : ['No column holds e-mail addresses. The platform matches people by them.']),
-      ...namesNote(names?.note ?? null, has),
+      ...nameNotes(names?.note ?? null, has),
       ...leavers.notes,
     ],
   }
 }
 
-/** Both names in one column are split only where no other column holds one, and nobody has chosen one. */
+/** Names are split only if no other column holds one of them and nobody has chosen one. */
 function namesToSplit(texts: Texts, { fields }: Answers): boolean {
   const isFree = (field: 'firstName' | 'lastName') => !texts.has(field) && fields?.[field] === undefined
   return isFree('firstName') && isFree('lastName')
 }
 
-function namesNote(split: string | null, has: (field: ReadField) => boolean): string[] {
+function nameNotes(split: string | null, has: (field: ReadField) => boolean): string[] {
   if (split !== null) return [split]
   return has('firstName') || has('lastName') ? [] : ['No column holds names: none are sent.']
 }
@@ -94,12 +94,12 @@ function fieldsRead(
   { table, why }: { readonly table: Table; readonly why: ReadonlyMap<string, string> },
 ): ProposedField[] {
   return readFields.flatMap((field) => {
-    const found = texts.get(field)
-    if (found === undefined) return []
+    const mapped = texts.get(field)
+    if (mapped === undefined) return []
     const isNone = field === 'startedAt' || field === 'separatedAt' ? isPlaceholderDate : () => false
-    const filled = distinct(found.texts).filter((text) => !isNone(text))
+    const filled = distinct(mapped.texts).filter((text) => !isNone(text))
     const reason = table.rows.length === 0 ? null : (why.get(field) ?? null)
-    return [{ field, column: found.column, examples: filled.slice(0, examplesShown), why: reason }]
+    return [{ field, column: mapped.column, examples: filled.slice(0, examplesShown), why: reason }]
   })
 }
 
@@ -108,7 +108,7 @@ function inOrder(fields: readonly ProposedField[]): ProposedField[] {
 }
 
 /** The columns that nothing is read from. */
-function columnsLeft(
+function columnsNotRead(
   { headers }: Table,
   fields: readonly ProposedField[],
   { scope, severalRows }: MappingPatch,

@@ -16,7 +16,7 @@ const no: ReadonlySet<string> = new Set(
   ['', 'n', 'no', 'false', 'f', '0', 'nein', 'non', 'não', 'nao', 'nee', 'nie', 'nej', 'secondary'].map(foldValue),
 )
 
-/** How the rows of a repeated key can be told apart; null: no key repeats, or no column tells. */
+/** How the rows of a repeated key are distinguished; null if no key repeats or no column does it. */
 export function severalRowsBy(table: Table, key: string, words: Thesaurus): SeveralRows | null {
   const rowsByKey = Map.groupBy(table.rows, (row) => row[table.headers.indexOf(key)]?.trim() ?? '')
   rowsByKey.delete('')
@@ -70,10 +70,10 @@ function latestRow(
   const header = table.headers.find((one) => one !== key && words.isCalled(one, 'effectiveDate'))
   if (header === undefined) return null
   const index = table.headers.indexOf(header)
-  const found = dateEvidence(cellsOf(table, header), { format: 'yyyy-MM-dd' })
+  const evidence = dateEvidence(cellsOf(table, header), { format: 'yyyy-MM-dd' })
   const areApart = repeated.every((rows) => new Set(rows.map((row) => row[index]?.trim())).size === rows.length)
-  if (found.kind !== 'one' || !areApart) return null
-  const { format, ...form } = found.form
+  if (evidence.kind !== 'one' || !areApart) return null
+  const { format, ...form } = evidence.form
   const latest = { column: header, format: typeof format === 'string' ? format : [...format], ...form }
   return {
     patch: { severalRows: { latest } } as SeveralRows['patch'],

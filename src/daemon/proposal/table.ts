@@ -9,14 +9,14 @@ import { normaliseHeader } from '../../identity/mapping/headers.ts'
 
 export type { Head }
 
-/** What a person says about the form of an export, in place of what is detected. */
+/** A person's choice of the form of an export, instead of the detected one. */
 export type FormChoice = {
   readonly encoding?: string
   readonly delimiter?: string
   readonly headerLine?: number
 }
 
-/** How a person is told to say it otherwise. */
+/** How messages explain to choose another form. */
 export type FormHelp = Readonly<Record<'encoding' | 'whichEncoding' | 'delimiter' | 'whichDelimiter', string>>
 const helpOfOptions: FormHelp = {
   encoding: 'say --encoding',
@@ -37,7 +37,7 @@ export type Table = {
   readonly rows: readonly (readonly string[])[]
   /** Whether these are all rows of the export. */
   readonly isWhole: boolean
-  /** What was found out and is not certain, or is worth a look. */
+  /** What was collected out and is not certain, or is worth a look. */
   readonly notes: readonly string[]
 }
 
@@ -46,42 +46,42 @@ export class UnclearEncoding extends Failure {
   readonly readings: readonly EncodingGuess[]
 
   constructor(name: string, readings: readonly EncodingGuess[], help: FormHelp) {
-    const ways = readings.map(({ encoding, letters }) => `${encoding} (letters ${letters})`).join(' or ')
+    const options = readings.map(({ encoding, letters }) => `${encoding} (letters ${letters})`).join(' or ')
     super(
       'usage',
       readings.length === 0
         ? `${name} is not UTF-8, and no encoding that is known here reads it well: have it exported as UTF-8, or ${help.whichEncoding}`
-        : `${name} is not UTF-8, and can be read as ${ways}: look which letters are right, and ${help.whichEncoding}`,
+        : `${name} is not UTF-8, and can be read as ${options}: look which letters are right, and ${help.whichEncoding}`,
     )
     this.readings = readings
   }
 }
 
-/** So many records tell how the cells are separated. */
-const recordsForSplit = 500
-/** A million rows take five seconds and more than a gigabyte to look at; so many tell how an export is written. */
+/** Maximum number of records from which the delimiter is detected. */
+const maxRecordsForDelimiter = 500
+/** Maximum number of rows read to detect how an export is written. A million would take five seconds and over a gigabyte. */
 const maxRows = 100_000
 const delimiters = [',', ';', 'tab', '|'] as const
 const likeData = /@|^[+-]?\d+(?:[.,]\d+)*$|^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}/
 const total = /^(?:grand )?(?:total|sum|summe|gesamt|count|anzahl)\b/i
 
 /** Finds out how an export is written, from its beginning. Refuses what is no table with names of columns, in a sentence. */
-export async function readTable(head: Head, said: FormChoice = {}, help: FormHelp = helpOfOptions): Promise<Table> {
+export async function readTable(head: Head, choice: FormChoice = {}, help: FormHelp = helpOfOptions): Promise<Table> {
   const { name } = head
-  const encoding = encodingSaid(said) ?? encodingInBytes(head) ?? encodingGuessed(head, help)
+  const encoding = chosenEncoding(choice) ?? encodingInBytes(head) ?? encodingGuessed(head, help)
   const text = await textOf(head, encoding)
   const notes =
-    said.encoding === undefined && !/^utf-/.test(encoding)
+    choice.encoding === undefined && !/^utf-/.test(encoding)
       ? [
           `The text is not UTF-8, so it is read as ${encoding}. Look whether names come out right; else ${help.encoding}.`,
         ]
       : []
-  const delimiter = await delimiterOf(head, text, { ...said, help })
+  const delimiter = await delimiterOf(head, text, { ...choice, help })
   const { records, isAll, failure } = await recordsOf(head, text, { delimiter, max: maxRows })
   // Of a longer export, the beginning may end within quotes.
   if (failure !== null && head.isWhole) notes.push(`Only the rows before it were looked at: ${failure.message}.`)
   const width = usualWidth(records)
-  const header = headerOf(records, { width, line: said.headerLine })
+  const header = headerOf(records, { width, line: choice.headerLine })
   if (header === undefined) throw refusal(`${name} holds no row that names its columns`, 'export it with a header')
   const named = header.cells.filter((cell) => cell !== '')
   if (named.some((cell) => likeData.test(cell.trim())))
@@ -120,15 +120,15 @@ export async function readTable(head: Head, said: FormChoice = {}, help: FormHel
   }
 }
 
-function refusal(what: string, help: string): Failure {
-  return new Failure('source_unreadable', `${what}: ${help}`)
+function refusal(problem: string, help: string): Failure {
+  return new Failure('source_unreadable', `${problem}: ${help}`)
 }
 
 function cellCount(count: number): string {
   return count === 1 ? '1 cell' : `${count} cells`
 }
 
-function encodingSaid({ encoding }: FormChoice): string | undefined {
+function chosenEncoding({ encoding }: FormChoice): string | undefined {
   const { error } = Encoding.optional().safeParse(encoding)
   if (error === undefined) return encoding
   throw new Failure('usage', `${encoding}: ${error.issues.map(({ message }) => message).join('; ')}`)
@@ -185,7 +185,7 @@ async function delimiterOf(
   const { name } = head
   const splits: { readonly delimiter: string; readonly width: number; readonly share: number }[] = []
   for (const candidate of delimiter === undefined ? delimiters : [delimiter]) {
-    const { records } = await recordsOf(head, text, { delimiter: candidate, max: recordsForSplit })
+    const { records } = await recordsOf(head, text, { delimiter: candidate, max: maxRecordsForDelimiter })
     const width = usualWidth(records)
     const share = records.filter(({ cells }) => cells.length === width).length / Math.max(1, records.length)
     if (width > 1 && share > 0.5) splits.push({ delimiter: candidate, width, share })
@@ -216,18 +216,18 @@ async function recordsOf(
 ): Promise<{ readonly records: readonly CsvRecord[]; readonly isAll: boolean; readonly failure: Failure | null }> {
   const format = { delimiter, quote: '"', escape: 'doubled', headerLine: 1, lastLine: 'any' } as const
   const parser = new RecordParser(name, format)
-  const found: CsvRecord[] = []
+  const collected: CsvRecord[] = []
   const pieceBytes = 64 * 1024
   let failure: Failure | null = null
   try {
-    for (let start = 0; start < text.length && found.length <= max; start += pieceBytes)
-      found.push(...(await parser.write(text.subarray(start, start + pieceBytes))))
-    if (found.length <= max) found.push(...(await parser.end()))
+    for (let start = 0; start < text.length && collected.length <= max; start += pieceBytes)
+      collected.push(...(await parser.write(text.subarray(start, start + pieceBytes))))
+    if (collected.length <= max) collected.push(...(await parser.end()))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     failure = error
   }
-  const records = found.filter((record) => !isBlank(record) && record.damage !== 'quote')
+  const records = collected.filter((record) => !isBlank(record) && record.damage !== 'quote')
   return { records: records.slice(0, max), isAll: failure === null && records.length <= max, failure }
 }
 
@@ -255,7 +255,7 @@ function repeats({ cells }: CsvRecord, header: CsvRecord): boolean {
   return same.length > 1 && same.length * 3 > filled.length
 }
 
-/** Whether a row further down names the columns once more, in whatever order. */
+/** Whether a later row repeats the names of the columns, in any order. */
 function namesColumns({ cells }: CsvRecord, header: CsvRecord): boolean {
   const [first = '', second = ''] = cells
   if (!header.cells.includes(first) || !header.cells.includes(second)) return false

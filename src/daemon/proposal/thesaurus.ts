@@ -3,7 +3,7 @@ import { normaliseHeader } from '../../identity/mapping/headers.ts'
 import type { Preset, Presets } from '../config/presets.ts'
 import { ambiguousStatuses, columnNames, otherColumnNames, statusWords, wordsIn } from './vocabulary.ts'
 
-/** What presets and the vocabulary together say that columns and values mean, where they do not contradict each other. */
+/** The meanings of columns and values on which presets and the vocabulary agree. */
 export type Thesaurus = {
   /** The field of a column; undefined where it is not known, or not the same in all systems. */
   fieldOf(header: string): string | undefined
@@ -16,6 +16,7 @@ export type Thesaurus = {
 /** A code such as S is suspended in one system and separated in another. */
 const longestCode = 2
 
+/** A rule of a mapping as a preset has it. */
 export type Rule = string | Readonly<Record<string, unknown>> | null | undefined
 
 /** The names of columns that a rule knows, in the order in which they are looked for. */
@@ -32,6 +33,7 @@ export function rulesOf({ mapping }: Preset): [string, string[]][] {
   return rules.flatMap(([field, rule]) => (rule === undefined ? [] : [[field, namesIn(rule as Rule)]]))
 }
 
+/** Builds the thesaurus of these presets and of the vocabulary. */
 export function thesaurusOf(presets: Presets): Thesaurus {
   const known = new Map(
     Object.entries(columnNames).flatMap(([field, words]) =>
@@ -85,8 +87,8 @@ function contractorsOf(presets: Presets): ReadonlyMap<string, boolean> {
   )
 }
 
-function agreed<V>(said: readonly (readonly [string, V])[]): ReadonlyMap<string, V> {
-  const all = Map.groupBy(said, ([word]) => word)
+function agreed<V>(meanings: readonly (readonly [string, V])[]): ReadonlyMap<string, V> {
+  const all = Map.groupBy(meanings, ([word]) => word)
   return new Map(
     [...all].flatMap(([word, [first, ...others]]) =>
       first !== undefined && others.every(([, means]) => means === first[1]) ? [[word, first[1]]] : [],

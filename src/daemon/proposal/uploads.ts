@@ -5,29 +5,31 @@ import { type ExportFile, exportFileAt } from '../../connectors/file/export-file
 import { errorCode, Failure } from '../../errors.ts'
 import { Refusal, refuse } from '../../http/refusal.ts'
 
-/** An export that a person gave. */
+/** An uploaded export. */
 export type Upload = {
   readonly id: string
-  /** Who gave it, and alone may look at it. */
+  /** The person who uploaded it; nobody else may use it. */
   readonly principal: string
   readonly name: string
   readonly at: Date
   readonly file: ExportFile
 }
 
+/** The limits of uploads. */
 export type UploadLimits = {
   readonly maxBytes: number
-  /** So many are kept at a time, of all people together. */
+  /** Maximum number of stored uploads of all people together. */
   readonly maxUploads: number
-  /** So long one is kept that nobody looks at. */
+  /** How long an unused upload is kept. */
   readonly maxIdleMs: number
 }
 
+/** Stores uploaded exports until they are dropped. */
 export type Uploads = AsyncDisposable & {
   readonly limits: UploadLimits
-  /** Keeps an export until it is dropped. What the same person gave before is removed. `check` refuses what is no export. */
+  /** Stores an export and drops the person's previous one. `check` throws for a file that is no export. */
   take(bytes: AsyncIterable<Uint8Array>, given: Given): Promise<Upload>
-  /** Refuses with `not_found` if it is gone, or is somebody else's. */
+  /** Throws `not_found` if it is gone or belongs to somebody else. */
   find(id: string, principal: string): Upload
   drop(id: string): Promise<void>
 }
@@ -39,25 +41,24 @@ const mebibyte = 1024 * 1024
 const defaults: UploadLimits = { maxBytes: 256 * mebibyte, maxUploads: 4, maxIdleMs: 30 * 60_000 }
 const retryAfterSeconds = 60
 
-/** Keeps exports that people give in files of their own below `folder`. What a former process left there is removed. */
-export async function openUploads(
-  folder: string,
-  {
-    now,
-    failed,
-    limits = defaults,
-  }: { readonly now: () => Date; readonly failed: (error: unknown) => void; readonly limits?: UploadLimits },
-): Promise<Uploads> {
+type UploadOptions = {
+  readonly now: () => Date
+  readonly failed: (error: unknown) => void
+  readonly limits?: UploadLimits
+}
+
+/** Stores uploads below `folder`, from which it removes what a previous process left. */
+export async function openUploads(folder: string, { now, failed, limits = defaults }: UploadOptions): Promise<Uploads> {
   await rm(folder, { recursive: true, force: true })
   const kept = new Map<string, Kept>()
   let arriving = 0
 
   async function drop(id: string): Promise<void> {
-    const found = kept.get(id)
-    if (found === undefined) return
+    const upload = kept.get(id)
+    if (upload === undefined) return
     kept.delete(id)
-    clearTimeout(found.timer)
-    await rm(found.folder, { recursive: true, force: true })
+    clearTimeout(upload.timer)
+    await rm(upload.folder, { recursive: true, force: true })
   }
 
   async function dropOthers(principal: string, id?: string): Promise<void> {
@@ -94,11 +95,11 @@ export async function openUploads(
       }
     },
     find(id, principal) {
-      const found = kept.get(id)
-      if (found?.principal !== principal)
+      const upload = kept.get(id)
+      if (upload?.principal !== principal)
         throw new Failure('not_found', 'the export is no longer here: upload it again')
-      found.timer.refresh()
-      return found
+      upload.timer.refresh()
+      return upload
     },
     drop,
     async [Symbol.asyncDispose]() {

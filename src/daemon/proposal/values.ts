@@ -19,61 +19,72 @@ type Values = {
 /** What statuses and contractor columns hold. A word that means different things in different systems is asked for. */
 export function valuesIn(texts: Texts, chosen: ChosenPreset, context: ValueContext): Values {
   const { answers, patch } = context
-  const said = new Map(Object.entries(answers.statuses ?? {}).map(([value, means]) => [foldValue(value), means]))
-  const statuses = seenStatuses(texts, chosen, { ...context, said })
+  const statusAnswers = new Map(
+    Object.entries(answers.statuses ?? {}).map(([value, means]) => [foldValue(value), means]),
+  )
+  const statuses = seenStatuses(texts, chosen, { ...context, statusAnswers })
   const contractors = seenContractors(texts, chosen, context)
   return {
     statuses,
     contractors,
     questions: [
       ...(statuses?.open ?? [])
-        .filter(({ value }) => said.get(foldValue(value)) !== 'open')
+        .filter(({ value }) => statusAnswers.get(foldValue(value)) !== 'open')
         .map((seen) => ({ about: 'status', column: statuses?.column ?? '', ...seen }) as const),
       ...(contractors?.open ?? [])
         .filter(({ value }) => answers.contractors?.[value] === undefined)
         .map((seen) => ({ about: 'contractor', column: contractors?.column ?? '', ...seen }) as const),
     ],
-    patch: { ...withContractors(chosen, patch, contractors), ...withStatuses(chosen, { ...context, statuses, said }) },
+    patch: {
+      ...withContractors(chosen, patch, contractors),
+      ...withStatuses(chosen, { ...context, statuses, statusAnswers }),
+    },
   }
 }
 
-type Said = ReadonlyMap<string, 'left' | 'employed' | 'open'>
+type StatusAnswers = ReadonlyMap<string, 'left' | 'employed' | 'open'>
 
 function seenStatuses(
   texts: Texts,
   { preset, isCertain }: ChosenPreset,
-  { patch, words, said }: ValueContext & { readonly said: Said },
+  { patch, words, statusAnswers }: ValueContext & { readonly statusAnswers: StatusAnswers },
 ): StatusValues | null {
-  const found = texts.get('status')
+  const column = texts.get('status')
   const rule = mergePreset(preset.mapping, patch).status as StatusRule | undefined
-  if (found === undefined || rule === undefined) return null
+  if (column === undefined || rule === undefined) return null
   const left = new Set(rule.leftWhen.map(foldValue))
   const employed = new Set((rule.employedWhen ?? []).map(foldValue))
   const meaning = ({ value }: ValueCount) => {
     const folded = foldValue(value)
-    const answer = said.get(folded)
+    const answer = statusAnswers.get(folded)
     if (answer !== undefined) return answer
     if (!isCertain && words.ambiguous.has(folded)) return 'open'
     return left.has(folded) ? 'left' : employed.has(folded) ? 'employed' : (words.statuses.get(folded) ?? 'open')
   }
-  const groups = Object.groupBy(countValues(found.texts), meaning)
-  return { column: found.column, left: groups.left ?? [], employed: groups.employed ?? [], open: groups.open ?? [] }
+  const groups = Object.groupBy(countValues(column.texts), meaning)
+  return { column: column.column, left: groups.left ?? [], employed: groups.employed ?? [], open: groups.open ?? [] }
 }
 
 /** Adds what statuses mean that the preset does not list. A list of the configuration takes the place of the preset's. */
 function withStatuses(
   { preset, isCertain }: ChosenPreset,
-  { patch, words, statuses, said }: ValueContext & { readonly statuses: StatusValues | null; readonly said: Said },
+  {
+    patch,
+    words,
+    statuses,
+    statusAnswers,
+  }: ValueContext & { readonly statuses: StatusValues | null; readonly statusAnswers: StatusAnswers },
 ): Pick<MappingPatch, 'status'> {
   const rule = mergePreset(preset.mapping, patch).status as StatusRule | undefined
   if (statuses === null || rule === undefined) return {}
   const isOpen = (value: string) => {
     const folded = foldValue(value)
-    return said.has(folded) ? said.get(folded) === 'open' : !isCertain && words.ambiguous.has(folded)
+    return statusAnswers.has(folded) ? statusAnswers.get(folded) === 'open' : !isCertain && words.ambiguous.has(folded)
   }
-  const saidToMean = (means: 'left' | 'employed') => [...said].flatMap(([value, one]) => (one === means ? [value] : []))
-  const left = [...valuesOf(statuses.left), ...saidToMean('left')]
-  const employed = [...valuesOf(statuses.employed), ...saidToMean('employed')]
+  const answeredValues = (means: 'left' | 'employed') =>
+    [...statusAnswers].flatMap(([value, one]) => (one === means ? [value] : []))
+  const left = [...valuesOf(statuses.left), ...answeredValues('left')]
+  const employed = [...valuesOf(statuses.employed), ...answeredValues('employed')]
   return {
     status: {
       ...rule,
@@ -92,21 +103,21 @@ function seenContractors(
   { preset }: ChosenPreset,
   { patch, words, answers }: ValueContext,
 ): ContractorValues | null {
-  const found = texts.get('isContractor')
+  const column = texts.get('isContractor')
   const rule = mergePreset(preset.mapping, patch).fields.isContractor
-  if (found === undefined) return null
+  if (column === undefined) return null
   const { map } = asRule(rule) as { map?: Readonly<Record<string, boolean | null>> }
   const plain = map ?? { yes: true, no: false, true: true, false: false, 1: true, 0: false }
   const known = new Map(Object.entries(plain).map(([value, means]) => [foldValue(value), means]))
   const meaning = ({ value }: ValueCount) => {
-    const said = answers.contractors?.[value]
+    const answer = answers.contractors?.[value]
     const means =
-      said !== undefined ? said : (known.get(foldValue(value)) ?? words.contractors.get(foldValue(value)) ?? null)
+      answer !== undefined ? answer : (known.get(foldValue(value)) ?? words.contractors.get(foldValue(value)) ?? null)
     return means === null ? 'open' : means ? 'contractor' : 'employee'
   }
-  const groups = Object.groupBy(countValues(found.texts), meaning)
+  const groups = Object.groupBy(countValues(column.texts), meaning)
   return {
-    column: found.column,
+    column: column.column,
     contractor: groups.contractor ?? [],
     employee: groups.employee ?? [],
     open: groups.open ?? [],

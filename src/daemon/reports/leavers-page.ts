@@ -129,17 +129,17 @@ const steps = [
   { label: 'longer', maxSeconds: Number.POSITIVE_INFINITY, kind: 'wait' },
 ] as const
 
-/** How many took how long. A bar that holds a late one is marked, because the bound is not the same everywhere. */
+/** Leavers by duration. A bar with a late leaver is marked, because connections have different limits. */
 function buckets(leavers: readonly Leaver[]): Bar[] {
-  const standing = leavers.filter(({ endedAt }) => endedAt === null)
+  const listed = leavers.filter(({ endedAt }) => endedAt === null)
   const took = steps.map(({ label, maxSeconds, kind }, at) => {
     const above = steps[at - 1]?.maxSeconds ?? -1
-    const within = standing.filter(
+    const within = listed.filter(
       ({ ourSeconds }) => ourSeconds !== null && ourSeconds > above && ourSeconds <= maxSeconds,
     )
     return { label, value: within.length, kind: within.some((leaver) => leaver.late) ? ('bad' as const) : kind }
   })
-  const open = standing.filter(({ acknowledgedAt }) => acknowledgedAt === null)
+  const open = listed.filter(({ acknowledgedAt }) => acknowledgedAt === null)
   const late = open.filter((leaver) => leaver.late)
   return [
     ...took,

@@ -1,25 +1,26 @@
-/** A time in which no scheduled run starts: on each day between two times of the day, or once between two dates with a time. */
+/** A period in which no scheduled run starts: daily between two times of day, or once between two dates with a time. */
 export type Blackout = {
   /** `HH:MM`, or `YYYY-MM-DDTHH:MM`; both ends are written the same way. */
   readonly from: string
   readonly to: string
   readonly timeZone: string
-  /** The days on which it begins; all of them if left out. */
+  /** The days on which it begins. Default: all. */
   readonly days?: readonly Weekday[]
 }
 
+/** The days of the week as settings write them, Monday first. */
 export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 type Weekday = (typeof weekdays)[number]
 
 type Window = { readonly from: number; readonly to: number }
 
-/** More windows in a row than that leave no time for a run. */
-const mostInARow = 500
+/** Maximum number of adjacent windows: more of them leave no time for a run. */
+const maxWindowsInARow = 500
 
-/** The first moment at or after this one that lies in no window; null if there is none. */
+/** The first time at or after `at` that lies outside all windows; null if there is none. */
 export function freeFrom(blackouts: readonly Blackout[], at: Date): Date | null {
   let atMs = at.getTime()
-  for (let passed = 0; passed < mostInARow; passed++) {
+  for (let passed = 0; passed < maxWindowsInARow; passed++) {
     const window = windowAt(blackouts, atMs)
     if (window === null) return new Date(atMs)
     atMs = window.to
@@ -27,7 +28,7 @@ export function freeFrom(blackouts: readonly Blackout[], at: Date): Date | null 
   return null
 }
 
-/** The window in which a moment lies; null if it lies in none. */
+/** The window that a time lies in; null if it lies in none. */
 export function windowAt(blackouts: readonly Blackout[], atMs: number): Window | null {
   for (const blackout of blackouts)
     for (const window of windowsAround(blackout, atMs)) if (window.from <= atMs && atMs < window.to) return window
@@ -50,7 +51,7 @@ function windowsAround({ from, to, timeZone, days }: Blackout, atMs: number): Wi
   })
 }
 
-// Where the clock skips or repeats an hour, a window is rather longer than shorter than what the clock shows.
+// Where the clock skips or repeats an hour, the window becomes longer, never shorter.
 function windowOf(from: Temporal.PlainDateTime, to: Temporal.PlainDateTime, timeZone: string): Window {
   return {
     from: from.toZonedDateTime(timeZone, { disambiguation: 'earlier' }).epochMilliseconds,

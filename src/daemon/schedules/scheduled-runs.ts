@@ -5,7 +5,7 @@ import type { RunOptions } from '../../store/schema.ts'
 import { enqueueDue, mainFeed, type SyncContext } from '../../sync/sync.ts'
 import type { Due, ScheduleTasks } from './schedules.ts'
 
-/** What a schedule does with its slots, on the store: a slot and the run that it asks for are noted together or not at all. */
+/** The tasks of schedules on the store. A slot and the run it requests are stored in one transaction. */
 export function scheduleTasks(sync: SyncContext): ScheduleTasks {
   const { db } = sync.store
   return {
@@ -21,7 +21,7 @@ export function scheduleTasks(sync: SyncContext): ScheduleTasks {
       const runId = await db.transaction().execute(async (tx) => {
         if (!(await takeSlot(tx, { ...due, now }))) return null
         await ensureConnection(tx, connection)
-        return await addWaitingRun(tx, { connection, trigger: 'schedule', ...asked(sync, due), now })
+        return await addWaitingRun(tx, { connection, trigger: 'schedule', ...runOf(sync, due), now })
       })
       if (runId === null) return 'taken before'
       sync.events.runRequested({ runId, connection, trigger: 'schedule' })
@@ -33,8 +33,8 @@ export function scheduleTasks(sync: SyncContext): ScheduleTasks {
   }
 }
 
-/** What the run of a slot reads. One that reads back needs nothing new from HR: what HR said last is compared. */
-function asked({ connections }: SyncContext, { connection, purpose }: Due): { feed: FeedName; options: RunOptions } {
+/** What the run of a slot reads. A verification reads the roster, since it needs nothing new from HR. */
+function runOf({ connections }: SyncContext, { connection, purpose }: Due): { feed: FeedName; options: RunOptions } {
   if (purpose !== 'read') return { feed: 'roster', options: { [purpose]: true } }
   const known = connections.get(connection)
   return { feed: known ? mainFeed(known) : 'source', options: {} }

@@ -3,64 +3,64 @@ import { Cron, CronPattern } from 'croner'
 import type { Purpose } from '../../store/runs/slots.ts'
 import { type Blackout, freeFrom, windowAt } from './blackouts.ts'
 
-/** When something happens by itself: a cron line, read in a time zone. */
+/** When something happens regularly: a cron line and its time zone. */
 export type Schedule = {
   readonly cron: string
   readonly timeZone: string
-  /** Each slot begins up to so many minutes later. `of` tells schedules with equal cron lines apart, so that they do not begin together. */
+  /** Delays each slot by up to `minutes`. `of` distinguishes schedules with equal cron lines, so that their delays differ. */
   readonly jitter?: { readonly minutes: number; readonly of: string }
-  /** When none of its slots begins. */
+  /** Periods in which no slot begins. */
   readonly blackouts?: readonly Blackout[]
 }
 
-/** What a connection does by itself, and when. It has at most one of each purpose. */
+/** A schedule of a connection. A connection has at most one for each purpose. */
 export type Scheduled = { readonly connection: string; readonly purpose: Purpose; readonly schedule: Schedule }
 
-/** One time at which a schedule is due. Its name is the same on every machine, so that it is taken once. */
+/** A time at which a schedule is due. All machines compute the same name, so that a slot is taken once. */
 export type Slot = {
   readonly name: string
-  /** What the cron line says. */
+  /** The time of the cron line. */
   readonly at: Date
-  /** When it begins: later than that by its jitter, and not before a blackout is over. */
+  /** When it begins: after the jitter, and after the end of a blackout. */
   readonly startsAt: Date
 }
 
-// A list of hours counts as fixed times too: such a slot runs after a gap in the clock and once where an hour repeats.
+// Lists of hours are fixed times too: where the clock skips or repeats an hour, such a slot runs once.
 const rules = { mode: '5-part', fixedTimeRule: 'no-wildcard' } as const
 
-/** A slot taken this long after its time was missed rather than met. */
+/** A slot that is taken later than this was missed. */
 const missedAfterMs = 5 * 60_000
 
-/** The newest slot whose time has come; null where there is none. */
+/** The newest slot whose time has come; null if there is none. */
 export function latestSlot(schedule: Schedule, now: Date): Slot | null {
   const { blackouts = [] } = schedule
   const cron = cronOf(schedule)
-  // Croner looks strictly before the reference; a slot is due in the very moment that it names.
+  // Croner looks strictly before the reference; a slot is due at its exact time.
   let before = new Date(now.getTime() + 1)
   for (;;) {
     const [at] = cron.previousRuns(1, before)
     if (!at) return null
     const slot = slotOf(schedule, at)
     if (slot === null || slot.startsAt <= now) return slot
-    // What falls into a window that is not over begins at its end, so only what was due before it can have begun.
+    // A slot in a window that is not over begins at its end; only slots before the window can have begun.
     const window = windowAt(blackouts, jittered(schedule, at).getTime())
     before = new Date(Math.min(at.getTime(), window?.from ?? at.getTime()))
   }
 }
 
-/** What was found last for a schedule, which holds from then until that time. To look at a cron line takes milliseconds. */
-const foundNext = new WeakMap<Schedule, { readonly from: Date; readonly at: Date | null }>()
+/** The last result for each schedule, valid from then until the slot: evaluating a cron line takes milliseconds. */
+const cachedNext = new WeakMap<Schedule, { readonly from: Date; readonly at: Date | null }>()
 
-/** When the schedule is due next; null for one that never is again. */
+/** When the next slot begins; null if there is none. */
 export function nextSlotAt(schedule: Schedule, now: Date): Date | null {
-  const found = foundNext.get(schedule)
-  if (found && found.from <= now && (found.at === null || now < found.at)) return found.at
-  const at = lookForNext(schedule, now)
-  foundNext.set(schedule, { from: now, at })
+  const cached = cachedNext.get(schedule)
+  if (cached && cached.from <= now && (cached.at === null || now < cached.at)) return cached.at
+  const at = findNext(schedule, now)
+  cachedNext.set(schedule, { from: now, at })
   return at
 }
 
-function lookForNext(schedule: Schedule, now: Date): Date | null {
+function findNext(schedule: Schedule, now: Date): Date | null {
   const cron = cronOf(schedule)
   const [last] = cron.previousRuns(1, new Date(now.getTime() + 1))
   const pending = last && slotOf(schedule, last)
@@ -73,34 +73,34 @@ function lookForNext(schedule: Schedule, now: Date): Date | null {
 /** A slot that is due. */
 export type Due = { readonly connection: string; readonly purpose: Purpose; readonly slot: string }
 
+/** What schedules do with their slots. */
 export type ScheduleTasks = {
   readonly now: () => Date
-  /** True where a slot of the connection for this purpose was taken before. */
+  /** Whether a slot of the connection for this purpose was taken before. */
   readonly hasHistory: (of: Pick<Due, 'connection' | 'purpose'>) => Promise<boolean>
-  /** Notes a slot as taken without a run. */
+  /** Records a slot as taken without a run. */
   readonly pass: (due: Due) => Promise<void>
-  /** Takes the slot and asks for its run in one step. While the connection is paused the slot stays due. */
+  /** Takes the slot and requests its run in one transaction. While the connection is paused the slot stays due. */
   readonly take: (due: Due) => Promise<'taken' | 'taken before' | 'paused'>
   readonly missed: (due: Due) => void
-  /** Told what went wrong with a slot, which stays due. */
+  /** Called with the error of a slot, which stays due. */
   readonly failed: (error: unknown) => void
 }
 
 /**
- * Returns the function that takes whatever slot is due, to be called at start and then again and again. A slot that passed while
- * nobody ran is simply still due; of several only the newest is taken. A schedule's very first slot is passed over:
- * before it there was nobody to miss anything.
+ * Returns a function that takes all due slots, to be called at the start and then regularly. A slot that passed while no process ran is
+ * still due; of several, only the newest is taken. The first slot of a new schedule is skipped, since nothing was missed before it.
  */
 export function createSchedules(all: readonly Scheduled[], tasks: ScheduleTasks): () => Promise<void> {
-  const settled = new Map<Scheduled, string>()
+  const done = new Map<Scheduled, string>()
 
   return async function takeDueSlots(): Promise<void> {
     for (const scheduled of all) {
       const slot = latestSlot(scheduled.schedule, tasks.now())
-      if (!slot || settled.get(scheduled) === slot.name) continue
-      // One connection that cannot be asked for keeps no other one back.
+      if (!slot || done.get(scheduled) === slot.name) continue
+      // An error of one connection does not delay the others.
       try {
-        if (await settle(scheduled, slot)) settled.set(scheduled, slot.name)
+        if (await takeSlot(scheduled, slot)) done.set(scheduled, slot.name)
       } catch (error) {
         tasks.failed(error)
       }
@@ -108,7 +108,7 @@ export function createSchedules(all: readonly Scheduled[], tasks: ScheduleTasks)
   }
 
   /** False if the slot is still due. */
-  async function settle({ connection, purpose }: Scheduled, slot: Slot): Promise<boolean> {
+  async function takeSlot({ connection, purpose }: Scheduled, slot: Slot): Promise<boolean> {
     const due = { connection, purpose, slot: slot.name }
     if (!(await tasks.hasHistory(due))) {
       await tasks.pass(due)
@@ -121,26 +121,26 @@ export function createSchedules(all: readonly Scheduled[], tasks: ScheduleTasks)
   }
 }
 
-/** Null: its blackouts never end. */
+/** Null if its blackouts never end. */
 function slotOf(schedule: Schedule, at: Date): Slot | null {
   const startsAt = freeFrom(schedule.blackouts ?? [], jittered(schedule, at))
   return startsAt && { name: slotName(schedule, at), at, startsAt }
 }
 
-/** The same on every machine, so that all processes take a slot at the same time. */
+/** Derived from a hash, so that all processes compute the same delay. */
 function jittered(schedule: Schedule, at: Date): Date {
   const { minutes, of } = schedule.jitter ?? { minutes: 0, of: '' }
   if (minutes === 0) return at
-  const drawn =
+  const fraction =
     createHash('sha256')
       .update(`${of} ${slotName(schedule, at)}`)
       .digest()
       .readUInt32BE() /
     2 ** 32
-  return new Date(at.getTime() + Math.floor(drawn * minutes * 60) * 1000)
+  return new Date(at.getTime() + Math.floor(fraction * minutes * 60) * 1000)
 }
 
-/** The local date and time; where an hour repeats and the schedule runs in both, the offset tells them apart. */
+/** The local date and time, with the offset if the schedule runs in both instances of a repeated hour. */
 function slotName(schedule: Schedule, at: Date): string {
   const local = Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(schedule.timeZone)
   const name = local.toPlainDateTime().toString({ smallestUnit: 'minute' })

@@ -3,15 +3,15 @@ import { requestRun, type SyncContext } from '../../sync/sync.ts'
 import { repeat } from '../../system/repeat.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 
-/** How often sources are asked for again that said in a pause, or while the store was away, that something new has come. */
-const lookMs = 5000
+/** How often runs are requested again that could not be: during a pause, or while the store was unreachable. */
+const retryMs = 5000
 
-/** Asks for a run of each connection as soon as its source says that something new has come, where it is told to watch. */
-export async function startWatches(sync: SyncContext, { pauseMs = lookMs } = {}): Promise<AsyncDisposable> {
+/** Requests a run of a connection as soon as its watched source reports something new. */
+export async function startWatches(sync: SyncContext, { pauseMs = retryMs } = {}): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack()
   const waiting = new Set<string>()
 
-  async function ask(connection: string): Promise<void> {
+  async function request(connection: string): Promise<void> {
     waiting.delete(connection)
     try {
       const isPaused = (await pauseOf(sync.store.db, { connection, now: sync.now() })) !== null
@@ -31,17 +31,17 @@ export async function startWatches(sync: SyncContext, { pauseMs = lookMs } = {})
   for (const { name, feeds } of sync.connections.values()) {
     const watch = await feeds.source?.connector.watch?.({
       onArrival: () => {
-        ask(name).catch((error: unknown) => failed(name, error))
+        request(name).catch((error: unknown) => failed(name, error))
       },
       onError: (error) => failed(name, error),
     })
     if (watch) starting.use(watch)
   }
-  const askWaiting = async (): Promise<void> => {
-    for (const connection of [...waiting]) await ask(connection)
+  const requestWaiting = async (): Promise<void> => {
+    for (const connection of [...waiting]) await request(connection)
   }
   starting.use(
-    repeat(askWaiting, { pauseMs, onError: (error) => sync.events.unexpected({ during: 'watches', error }) }),
+    repeat(requestWaiting, { pauseMs, onError: (error) => sync.events.unexpected({ during: 'watches', error }) }),
   )
   return starting.move()
 }

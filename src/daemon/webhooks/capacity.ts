@@ -1,36 +1,36 @@
+/** Limits how many events may wait in the inbox of a connection. */
 export type InboxCapacity = {
-  /** Counts the events that wait. Must be awaited once for each connection before the first `enter`. */
+  /** Counts the waiting events. Must be awaited once for each connection before the first `reserve`. */
   count(connection: string): Promise<void>
-  /** Reserves a place for one more event; null if the inbox is full. */
-  enter(connection: string, limit: number): Place | null
+  /** Reserves room for one more event; null if the inbox is full. */
+  reserve(connection: string, limit: number): Reservation | null
 }
 
-/** A reserved place. `added` says that its event was stored. Disposing frees the place. */
-type Place = Disposable & { added(): void }
+/** Reserved room for an event. Call `added` once the event is stored; disposing ends the reservation. */
+type Reservation = Disposable & { added(): void }
 
 type Gauge = {
   /** The last count of the store. */
   counted: number
   countedAtMs: number
   isCounting: boolean
-  /** How many events were added since the store was asked. Some of them may also be in the count. */
+  /** How many events were added since the last count. Some of them may also be in the count. */
   added: number
-  /** How many places are reserved now. */
-  inside: number
+  reserved: number
 }
 
-const countedForMs = 1000
+const countAgainAfterMs = 1000
 
 /**
- * Tells how full the inboxes are without asking the store for each event: it adds what was stored since to a count that is at most
- * about a second old. The number is never too low, as far as this process knows.
+ * Knows how full the inboxes are without a query for each event: adds the events stored since to a count that is at most about a second
+ * old. The number is never too low, as far as this process knows.
  */
 export function createInboxCapacity(pendingCount: (connection: string) => Promise<number>): InboxCapacity {
   const gauges = new Map<string, Gauge>()
-  return { count, enter }
+  return { count, reserve }
 
   async function count(connection: string): Promise<void> {
-    const gauge = gauges.get(connection) ?? { counted: 0, countedAtMs: 0, isCounting: false, added: 0, inside: 0 }
+    const gauge = gauges.get(connection) ?? { counted: 0, countedAtMs: 0, isCounting: false, added: 0, reserved: 0 }
     gauges.set(connection, gauge)
     gauge.isCounting = true
     gauge.countedAtMs = performance.now()
@@ -43,20 +43,20 @@ export function createInboxCapacity(pendingCount: (connection: string) => Promis
     }
   }
 
-  function enter(connection: string, limit: number): Place | null {
+  function reserve(connection: string, limit: number): Reservation | null {
     const gauge = gauges.get(connection)
     if (gauge === undefined) throw new Error(`the inbox of ${connection} was never counted`)
-    // A store that cannot count cannot store the event either, and the sender learns that then.
-    const isOld = performance.now() - gauge.countedAtMs > countedForMs
+    // If the store cannot count, it cannot store the event either, and the sender gets that error.
+    const isOld = performance.now() - gauge.countedAtMs > countAgainAfterMs
     if (isOld && !gauge.isCounting) count(connection).catch(() => undefined)
-    if (gauge.counted + gauge.added + gauge.inside >= limit) return null
-    gauge.inside += 1
+    if (gauge.counted + gauge.added + gauge.reserved >= limit) return null
+    gauge.reserved += 1
     return {
       added() {
         gauge.added += 1
       },
       [Symbol.dispose]() {
-        gauge.inside -= 1
+        gauge.reserved -= 1
       },
     }
   }

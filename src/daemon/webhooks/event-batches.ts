@@ -3,15 +3,16 @@ import type { NewEvent } from '../../store/inbox/inbox.ts'
 /** What became of an event that was received. */
 export type Receipt = 'stored' | 'seen before'
 
+/** Stores received events in batches. */
 export type EventBatches = {
-  /** Resolves once the event is committed. Rejects if it was not, or if that is not known in time. */
+  /** Resolves once the event is committed. Rejects if it was not committed, or not in time. */
   add(event: NewEvent): Promise<Receipt>
 }
 
 type EventBatchesOptions = {
   /** Stores all events of a batch or none. */
   readonly store: (events: readonly NewEvent[]) => Promise<readonly Receipt[]>
-  /** Called after each commit, even if no request waits for it any more. */
+  /** Called after each commit, even if no request still waits for it. */
   readonly committed: (events: readonly NewEvent[], receipts: readonly Receipt[]) => void
   /** Called for each batch that was not committed, or not in time. */
   readonly failed: (events: readonly NewEvent[], error: unknown) => void
@@ -21,22 +22,17 @@ type EventBatchesOptions = {
 
 type Entry = PromiseWithResolvers<Receipt> & { readonly event: NewEvent; timer: NodeJS.Timeout }
 
-const mostEvents = 200
-const mostBytes = 4 * 1024 * 1024
-/** While this many batches are late, each of which keeps a database connection, no further batch is sent. */
-const mostLate = 4
+const maxEvents = 200
+const maxBytes = 4 * 1024 * 1024
+/** Maximum number of late batches, each of which occupies a database connection. Beyond it no batch is stored. */
+const maxLateBatches = 4
 
 /**
- * Stores events that arrive at the same time in one commit. It gathers them for a few milliseconds, or for as long as the batch before
- * takes. A batch that is late does not hold up the others.
+ * Stores events that arrive together in one commit. Gathers them for a few milliseconds, or while the previous batch is stored. A late
+ * batch does not delay the others.
  */
-export function createEventBatches({
-  store,
-  committed,
-  failed,
-  gatherMs = 5,
-  patienceMs = 3000,
-}: EventBatchesOptions): EventBatches {
+export function createEventBatches(options: EventBatchesOptions): EventBatches {
+  const { store, committed, failed, gatherMs = 5, patienceMs = 3000 } = options
   let waiting: Entry[] = []
   let gathering: NodeJS.Timeout | null = null
   let isWriting = false
@@ -50,7 +46,7 @@ export function createEventBatches({
         timer: setTimeout(() => giveUp(entry), patienceMs),
       }
       waiting.push(entry)
-      if (waiting.length >= mostEvents) flush()
+      if (waiting.length >= maxEvents) flush()
       else gathering ??= setTimeout(flush, gatherMs)
       return entry.promise
     },
@@ -64,8 +60,8 @@ export function createEventBatches({
   function flush(): void {
     if (gathering !== null) clearTimeout(gathering)
     gathering = null
-    if (waiting.length === 0 || isWriting || late >= mostLate) return
-    const length = fitting(waiting)
+    if (waiting.length === 0 || isWriting || late >= maxLateBatches) return
+    const length = countFitting(waiting)
     const batch = waiting.slice(0, length)
     waiting = waiting.slice(length)
     write(batch).catch((error: unknown) => {
@@ -92,10 +88,10 @@ export function createEventBatches({
     clearTimeout(timer)
     if (isLate) late -= 1
     else isWriting = false
-    for (const [place, entry] of batch.entries()) {
+    for (const [index, entry] of batch.entries()) {
       clearTimeout(entry.timer)
       if ('error' in result) entry.reject(result.error)
-      else entry.resolve(result.receipts[place] ?? 'stored')
+      else entry.resolve(result.receipts[index] ?? 'stored')
     }
     flush()
     if ('receipts' in result) committed(events, result.receipts)
@@ -104,11 +100,11 @@ export function createEventBatches({
 }
 
 /** How many of the first entries fit into one batch. */
-function fitting(entries: readonly Entry[]): number {
+function countFitting(entries: readonly Entry[]): number {
   let bytes = 0
-  const tooMany = entries.findIndex(({ event }, place) => {
+  const tooMany = entries.findIndex(({ event }, index) => {
     bytes += event.body.length
-    return place > 0 && (place >= mostEvents || bytes > mostBytes)
+    return index > 0 && (index >= maxEvents || bytes > maxBytes)
   })
   return tooMany === -1 ? entries.length : tooMany
 }

@@ -5,6 +5,7 @@ import { Refusal, refuse } from '../../http/refusal.ts'
 /** The bytes of a body as they arrived. Disposing returns their share of the memory budget. */
 export type RawBody = Disposable & { readonly bytes: Buffer }
 
+/** The limits of request bodies. */
 export type RawBodiesOptions = {
   /** How long a body may take to arrive. */
   readonly arrivalMs: number
@@ -14,7 +15,7 @@ export type RawBodiesOptions = {
 
 const retryAfterSeconds = '5'
 
-/** Gives the routes in this scope every body as a `RawBody`, whatever its content type is, within the route's limit. */
+/** Passes every body to the routes in this scope as a `RawBody`, for any content type and within the route's limit. */
 export function takeRawBodies(scope: FastifyInstance, { arrivalMs, budgetBytes }: RawBodiesOptions): void {
   let held = 0
   scope.removeAllContentTypeParsers()

@@ -4,6 +4,7 @@ import { signWebhook } from '../../connectors/webhook/sign.ts'
 import type { WebhookConfig } from '../config/config.ts'
 import { testType } from './webhooks.ts'
 
+/** A test request: its event ID, its body and its signed headers. */
 export type WebhookSample = {
   readonly id: string
   readonly body: string
@@ -11,8 +12,8 @@ export type WebhookSample = {
 }
 
 /**
- * A test request as the sender of this webhook would send it, without any person in it. It is answered like any event and never
- * planned. It is signed with the first secret, and refused if only the sender can sign.
+ * A test request as the sender of this webhook would send it, about no person. It is answered like any event and never planned. Signed
+ * with the first secret; throws a failure if only the sender can sign.
  */
 export async function webhookSample(
   { settings, secrets: [first] }: Pick<WebhookConfig, 'settings' | 'secrets'>,

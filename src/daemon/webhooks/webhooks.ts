@@ -24,8 +24,9 @@ type ServedWebhook = {
   readonly secrets: () => Promise<readonly string[]>
 }
 
+/** What webhooks are served with. */
 export type WebhooksOptions = {
-  /** The webhooks by the name of their connection, which is the last part of their address. */
+  /** The webhooks by the name of their connection, which is the last segment of their path. */
   readonly feeds: ReadonlyMap<string, ServedWebhook>
   readonly db: Db
   readonly now: () => Date
@@ -33,7 +34,7 @@ export type WebhooksOptions = {
   readonly limits?: Partial<typeof usualLimits>
 }
 
-/** The type of a sample event, by which it is never taken for news about a person. */
+/** The type of test events, which are never planned. */
 export const testType = 'rollcall.test'
 
 const usualLimits = {
@@ -119,7 +120,7 @@ async function take(receiver: Receiver, feed: Feed, { headers, body, sender }: I
 
   const value = readValue(body)
   const { id, key } = deduplicationKey({ settings, verified, body, value })
-  using place = receiver.capacity.enter(connection, settings.inboxLimit)
+  using place = receiver.capacity.reserve(connection, settings.inboxLimit)
   if (place === null) throw refused('the inbox is full', full())
   const receipt = await stored({
     connection,

@@ -168,7 +168,7 @@ test('a list without those who have left is seen, and where the platform does no
   expect(unmet(await probed())).toEqual([
     expect.stringMatching(/^failed a leaving date is stored and listed: no: the person is not listed/),
     expect.stringMatching(/^failed a leaving date is written once: no: the person is not listed/),
-    expect.stringMatching(/^failed a cleared date can be set anew: no: the person is not listed/),
+    expect.stringMatching(/^failed a cleared date can be set again: no: the person is not listed/),
     expect.stringMatching(/^warning one person can be updated \(PUT\): warning: no: the platform answers 404/),
     // Left since, and brought back as such.
     expect.stringMatching(/^failed sending a removed person brings the record back: no: the person is not listed/),
