@@ -29,22 +29,27 @@ export const AsOf = z
 
 export type AsOf = z.infer<typeof AsOf>
 
-type Clock = { readonly asOf: AsOf; readonly timeZone: string }
+type FileTimeSettings = { readonly asOf: AsOf; readonly timeZone: string }
 
-/** The instant (ISO, UTC) at which the rows of `file` were true. An instant in the future is refused, because no later export could ever replace it. */
-export function asOfFile(file: ExportFile, { asOf, timeZone, now }: Clock & { readonly now: Date }): string {
+type AsOfInput = FileTimeSettings & { readonly now: Date }
+
+/** The instant (ISO, UTC) at which the rows of `file` were true. Refuses an instant in the future. */
+export function asOfFile(file: ExportFile, { asOf, timeZone, now }: AsOfInput): string {
   const epochMs = timeOfFile(file, { asOf, timeZone })
   if (epochMs === null) throw noDate(file.name, asOf)
+  return requirePast(epochMs, file.name, now)
+}
+
+/** An instant as ISO. Refuses one more than a day ahead of `now`, because no later export could ever replace it. */
+export function requirePast(epochMs: number, name: string, now: Date): string {
   const instant = new Date(epochMs).toISOString()
-  if (epochMs > now.getTime() + dayMs) {
-    const what = `${file.name} is dated ${instant}, which lies ahead of this machine's time ${now.toISOString()}`
-    throw unreadable(what, 'check the clocks, and asOf and timeZone in the configuration')
-  }
-  return instant
+  if (epochMs <= now.getTime() + dayMs) return instant
+  const what = `${name} is dated ${instant}, which lies ahead of this machine's time ${now.toISOString()}`
+  throw unreadable(what, 'check the clocks, and asOf and timeZone in the configuration')
 }
 
 /** The time at which the rows of `file` were true, in milliseconds; null if the name of the file should hold it and does not. */
-export function timeOfFile(file: ExportFile, { asOf, timeZone }: Clock): number | null {
+export function timeOfFile(file: ExportFile, { asOf, timeZone }: FileTimeSettings): number | null {
   return asOf.from === 'fileName' ? fromName(file.name, asOf.pattern, timeZone) : file.modifiedAtMs
 }
 
