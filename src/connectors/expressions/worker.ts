@@ -106,14 +106,14 @@ function cellOf(text: string): string | undefined {
 
 function refusalOf({ name, column }: NonNullable<ReadProblems['unclear']>, spelled: ReadonlySet<string>): string {
   // A name that was built during the evaluation may hold the content of a cell.
-  const what = spelled.has(name) ? `the column "${name}"` : 'a column'
+  const problem = spelled.has(name) ? `the column "${name}"` : 'a column'
   if (column.found === 'several') {
-    return `an expression reads ${what}, which several columns of the header could be: rename or drop one of them`
+    return `an expression reads ${problem}, which several columns of the header could be: rename or drop one of them`
   }
   const similar = column.similar !== null && spelled.has(name) ? `; did you mean "${column.similar}"?` : ''
-  if (!setup.missingIsBlank) return `an expression reads ${what}, which is not in the header${similar}`
+  if (!setup.missingIsBlank) return `an expression reads ${problem}, which is not in the header${similar}`
   const hint = similar || '; if HR leaves it out where nobody has it, write optional: true beside the expression'
-  return `an expression reads ${what}, which no record has${hint}`
+  return `an expression reads ${problem}, which no record has${hint}`
 }
 
 /** JSONata reads a time without an offset in the time zone of the host, but results must not depend on the host. */

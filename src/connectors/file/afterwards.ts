@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const Folder = z.string().min(1)
 
-/** What happens to an export once the plan from it is decided. Sources that keep their exports in folders share these settings. */
+/** The settings for an export once the plan from it is decided. All sources with folders share them. */
 export const afterwards = {
   accepted: z
     .enum(['keep', 'archive', 'delete'])

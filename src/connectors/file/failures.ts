@@ -11,14 +11,14 @@ const helpByCode: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'the path is too long',
 }
 
-/** The failure for a source that cannot be used until a person changes something: `what` is wrong, and `help` says what to do. */
-export function unreadable(what: string, help: string, options?: ErrorOptions): Failure {
-  return new Failure('source_unreadable', `${what}: ${help}`, options)
+/** The failure for a source that cannot be used until a person changes something: `problem` and `help` form the message. */
+export function unreadable(problem: string, help: string, options?: ErrorOptions): Failure {
+  return new Failure('source_unreadable', `${problem}: ${help}`, options)
 }
 
 /** The failure for a source that may work again by itself: the network is down, or a server is busy. */
-export function unreachable(what: string, help: string, options?: ErrorOptions): Failure {
-  return new Failure('source_unreachable', `${what}: ${help}`, options)
+export function unreachable(problem: string, help: string, options?: ErrorOptions): Failure {
+  return new Failure('source_unreachable', `${problem}: ${help}`, options)
 }
 
 /** Runs a step that writes to `folder`. An error of the operating system becomes a failure that names the folder. */
@@ -27,8 +27,8 @@ export async function writingTo<T>(folder: string, step: () => Promise<T>): Prom
     return await step()
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error
-    const what = `cannot write to ${folder}: the system answered ${errorCode(error) ?? 'an unknown error'}`
-    throw unreadable(what, 'check the free space and the permissions of dataDir', { cause: error })
+    const problem = `cannot write to ${folder}: the system answered ${errorCode(error) ?? 'an unknown error'}`
+    throw unreadable(problem, 'check the free space and the permissions of dataDir', { cause: error })
   }
 }
 

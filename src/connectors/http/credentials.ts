@@ -79,12 +79,12 @@ async function readPemFile(path: string, setting: string, { baseDir }: Connector
   }
 }
 
-function checkMaterial(material: TlsMaterial, what: string, help: string): void {
-  if (material.ca !== undefined && !material.ca.includes('-----BEGIN')) throw unreadable(what, help)
+function checkMaterial(material: TlsMaterial, problem: string, help: string): void {
+  if (material.ca !== undefined && !material.ca.includes('-----BEGIN')) throw unreadable(problem, help)
   try {
     createSecureContext(material)
   } catch {
     // The cause may quote the files.
-    throw unreadable(what, help)
+    throw unreadable(problem, help)
   }
 }

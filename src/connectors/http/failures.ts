@@ -25,11 +25,11 @@ const temporaryStatuses = new Set([408, 425, 429])
 export function statusFailure(status: number, label: string, retryAfterMs: number | null): Failure {
   if (temporaryStatuses.has(status) || status >= 500) {
     const wait = retryAfterMs === null ? later : `it asks to wait ${Math.ceil(retryAfterMs / 1000)} s`
-    const what = status === 429 ? 'has had too many requests' : 'is in trouble'
-    return unreachable(`${label} ${what} (status ${status})`, wait)
+    const problem = status === 429 ? 'has had too many requests' : 'is in trouble'
+    return unreachable(`${label} ${problem} (status ${status})`, wait)
   }
-  const [what, help] = meanings[status] ?? ['gave an unexpected answer', checkAddress]
-  return unreadable(`${label} ${what} (status ${status})`, help)
+  const [problem, help] = meanings[status] ?? ['gave an unexpected answer', checkAddress]
+  return unreadable(`${label} ${problem} (status ${status})`, help)
 }
 
 const tlsCode =
@@ -59,8 +59,8 @@ type FailedRequest = { readonly label: string; readonly limits: RequestLimits }
 export function toRequestFailure(error: unknown, { label, limits }: FailedRequest): unknown {
   if (limits.caller.aborted) return limits.caller.reason
   if (!limits.timeout.aborted) return toNetworkFailure(error, label)
-  const what = `${label} took longer than ${limits.totalTimeoutMs} ms`
-  return unreachable(what, `${later}, or raise totalTimeoutMs`)
+  const problem = `${label} took longer than ${limits.totalTimeoutMs} ms`
+  return unreachable(problem, `${later}, or raise totalTimeoutMs`)
 }
 
 /** The failure for an error of the network, or for a response that cannot be understood. An error of ours is returned as it is. */
@@ -74,12 +74,12 @@ export function toNetworkFailure(error: unknown, label: string): unknown {
     })
   }
   // The cause would quote what the server sent.
-  for (const [pattern, what, help] of unusableResponses)
-    if (pattern.test(code)) return unreadable(`${label} ${what} (${code})`, help)
+  for (const [pattern, problem, help] of unusableResponses)
+    if (pattern.test(code)) return unreadable(`${label} ${problem} (${code})`, help)
   // With TLS 1.3, a client without the expected certificate may see nothing but the end of the connection.
   const hint = label.startsWith('https:') ? ', and check whether it wants a clientCertificate' : ''
-  const [what, help] = outages[code] ?? ['ended the connection too soon', `${later}${hint}`]
-  return unreachable(`${label} ${what} (${code})`, help, { cause: error })
+  const [problem, help] = outages[code] ?? ['ended the connection too soon', `${later}${hint}`]
+  return unreachable(`${label} ${problem} (${code})`, help, { cause: error })
 }
 
 function networkCode(error: unknown): string | undefined {

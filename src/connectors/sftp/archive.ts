@@ -80,8 +80,8 @@ async function moveUnchanged(session: SftpSession, { file, folder, to }: Move): 
   if (moved && toRemoteFile(folder, { ...moved, name: file.name }).version === file.version) return true
   if (moved) await session.rename({ from: to, to: file.path })
   else if (await session.stats(file.path)) {
-    const what = `${session.server} says that it has moved ${file.path} to ${to}, and it has not`
-    throw unreadable(what, 'have its owner look at it, or leave afterwards out')
+    const problem = `${session.server} says that it has moved ${file.path} to ${to}, and it has not`
+    throw unreadable(problem, 'have its owner look at it, or leave afterwards out')
   }
   return false
 }

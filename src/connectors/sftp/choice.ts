@@ -75,8 +75,8 @@ type ChosenInput = Omit<ChosenRemoteExport, 'file'> & { readonly server: string;
 function toChosen(file: RemoteFile, { server, maxBytes, ...chosen }: ChosenInput): ChosenRemoteExport {
   requireRegularFile(file, server)
   if (file.bytes <= maxBytes) return { file, ...chosen }
-  const what = `${file.name} on ${server} is ${file.bytes} bytes long, and maxBytes allows ${maxBytes}`
-  throw unreadable(what, 'check the export, or raise maxBytes')
+  const problem = `${file.name} on ${server} is ${file.bytes} bytes long, and maxBytes allows ${maxBytes}`
+  throw unreadable(problem, 'check the export, or raise maxBytes')
 }
 
 /** Whether the file has its marker. An older marker belongs to an earlier export of the same name. */

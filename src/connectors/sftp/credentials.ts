@@ -33,8 +33,8 @@ function withoutSha1(key: ParsedKey): ParsedKey {
   const sign = key.sign
   key.sign = (data, hash) => {
     if (key.type === 'ssh-rsa' && !/^sha(256|512)$/.test(hash ?? '')) {
-      const what = 'the server accepts an RSA key only with SHA-1 signatures'
-      throw unreadable(what, 'use an ed25519 key, or let its owner bring the server up to date')
+      const problem = 'the server accepts an RSA key only with SHA-1 signatures'
+      throw unreadable(problem, 'use an ed25519 key, or let its owner bring the server up to date')
     }
     return sign.call(key, data, hash)
   }

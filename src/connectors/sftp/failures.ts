@@ -34,9 +34,9 @@ export function connectFailure(error: unknown, attempt: ConnectAttempt): Failure
 /** The failure for a server that has none of the pinned host keys. */
 export function unknownHostKeys({ host, port }: ConnectAttempt, presented: readonly string[], error: unknown): Failure {
   const keys = presented.length === 1 ? `the host key ${presented[0]}` : `the host keys ${presented.join(', ')}`
-  const what = `${host}:${port} presented ${keys}, which hostKeys does not list; nothing was sent to it`
+  const problem = `${host}:${port} presented ${keys}, which hostKeys does not list; nothing was sent to it`
   const help = 'ask its owner whether its key was changed, and only then write the new one'
-  return unreadable(what, help, { cause: error })
+  return unreadable(problem, help, { cause: error })
 }
 
 /** Advice for a download that broke off. */

@@ -103,9 +103,9 @@ async function fetchRest(remote: RemoteHandle, local: FileHandle, spoolDir: stri
 async function checkEnd({ session, handle, file }: RemoteHandle): Promise<void> {
   const extraBytes = await session.read(handle, { path: file.path, position: file.bytes, into: Buffer.alloc(1) })
   if (extraBytes === 0) return
-  const what = `${file.name} on ${session.server} is longer than the ${file.bytes} bytes that the server states`
+  const problem = `${file.name} on ${session.server} is longer than the ${file.bytes} bytes that the server states`
   throw unreadable(
-    what,
+    problem,
     'it may still be written, or the listing may be an old one: have the server checked if this happens again',
   )
 }
@@ -171,6 +171,6 @@ async function writeBlock(local: FileHandle, block: Buffer, position: number): P
 }
 
 function changed({ name }: RemoteFile, server: string) {
-  const what = `${name} on ${server} changed while it was fetched`
-  return unreadable(what, 'upload an export under another name and rename it when it is complete')
+  const problem = `${name} on ${server} changed while it was fetched`
+  return unreadable(problem, 'upload an export under another name and rename it when it is complete')
 }

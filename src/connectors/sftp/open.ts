@@ -100,8 +100,8 @@ async function readSideFile(
   const names = companionNames(file.name, sideFile.suffix)
   const name = names.find((candidate) => companions.get(candidate)?.kind === 'file')
   if (!name) {
-    const what = `${file.name} on ${session.server} has no side file ${names.join(' or ')}`
-    throw unreadable(what, 'have it delivered with the export, or leave complete.sideFile out')
+    const problem = `${file.name} on ${session.server} has no side file ${names.join(' or ')}`
+    throw unreadable(problem, 'have it delivered with the export, or leave complete.sideFile out')
   }
   const text = await readText(session, joinRemotePath(parseRemotePattern(path).folder, name))
   return parseSideFile(text, { holds: sideFile.holds, exportName: file.name, name })

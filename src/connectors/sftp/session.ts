@@ -79,8 +79,8 @@ export class SftpSession implements AsyncDisposable {
         entries.push({ name: filename, ...toStats(attrs, filename, this.server) })
       }
     }
-    const what = `${folder} on ${this.server} holds more than ${maxEntries} entries`
-    throw unreadable(what, 'move old exports away, or name the file without * and ?')
+    const problem = `${folder} on ${this.server} holds more than ${maxEntries} entries`
+    throw unreadable(problem, 'move old exports away, or name the file without * and ?')
   }
 
   /** The stats of the file or folder at `path`; undefined if there is none. */
@@ -245,17 +245,17 @@ export class SftpSession implements AsyncDisposable {
   }
 
   #silent() {
-    const what = `${this.server} has not answered for ${this.#idleTimeoutMs} ms`
-    return unreachable(what, `${resumes}; check the network, or raise idleTimeoutMs`)
+    const problem = `${this.server} has not answered for ${this.#idleTimeoutMs} ms`
+    return unreachable(problem, `${resumes}; check the network, or raise idleTimeoutMs`)
   }
 
   #tooSlow(workName: string) {
-    const what = `${this.server} has not sent ${workName} within ${2 * this.#idleTimeoutMs} ms`
-    return unreachable(what, `${resumes}; check the network, or raise idleTimeoutMs`)
+    const problem = `${this.server} has not sent ${workName} within ${2 * this.#idleTimeoutMs} ms`
+    return unreachable(problem, `${resumes}; check the network, or raise idleTimeoutMs`)
   }
 
   #tooLong(totalTimeoutMs: number) {
-    const what = `reading from ${this.server} took longer than ${totalTimeoutMs} ms`
-    return unreachable(what, `${resumes}; or raise totalTimeoutMs`)
+    const problem = `reading from ${this.server} took longer than ${totalTimeoutMs} ms`
+    return unreachable(problem, `${resumes}; or raise totalTimeoutMs`)
   }
 }

@@ -31,8 +31,8 @@ export function webhookKey(recipe: WebhookRecipe, secret: string): WebhookKey {
   return { algorithm, prefix, key: createSecretKey(secretBytes(recipe, secret)) }
 }
 
-function badSecret(what: string, help: string): Failure {
-  return new Failure('config_invalid', `a secret of the webhook ${what}: ${help}`)
+function badSecret(problem: string, help: string): Failure {
+  return new Failure('config_invalid', `a secret of the webhook ${problem}: ${help}`)
 }
 
 function tokenBytes(secret: string): Buffer {
