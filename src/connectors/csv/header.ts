@@ -81,9 +81,9 @@ function delimiterCharacter({ delimiter }: RecordFormat): string {
   return delimiter === 'tab' ? '\t' : delimiter
 }
 
-function candidatesFor({ delimiter, quote, escape }: RecordFormat) {
+function candidatesFor({ delimiter, quote, escape: escapeSetting }: RecordFormat) {
   return candidates.filter(
-    ({ setting, character }) => setting !== delimiter && character !== quote && character !== escape,
+    ({ setting, character }) => setting !== delimiter && character !== quote && character !== escapeSetting,
   )
 }
 

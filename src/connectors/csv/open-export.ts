@@ -70,9 +70,9 @@ export async function openExport(
     }
   }
   const read = { name, format: { ...format, delimiter }, width: headers.length, warn }
-  const { quote, escape, linesAfterHeader } = format
+  const { quote, escape: escapeSetting, linesAfterHeader } = format
   const filterable: FilterableRows = {
-    dialect: JSON.stringify([delimiter, quote, escape, headerLine, linesAfterHeader]),
+    dialect: JSON.stringify([delimiter, quote, escapeSetting, headerLine, linesAfterHeader]),
     rows: (filter) => readFilteredRows(text(), read, filter),
   }
   return {

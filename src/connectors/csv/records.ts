@@ -182,8 +182,8 @@ function dialect(format: RecordFormat) {
  * A record delimiter that no text contains. csv-parse looks ahead as far as its longest record delimiter, which otherwise is shorter
  * than a quote and a delimiter of several bytes: if a chunk ended between those two, it would take them for text.
  */
-function lookahead({ delimiter, quote, escape }: RecordFormat): readonly Buffer[] {
-  const isPlain = [delimiter, quote, escape].every((setting) => isAscii(Buffer.from(setting)))
+function lookahead({ delimiter, quote, escape: escapeSetting }: RecordFormat): readonly Buffer[] {
+  const isPlain = [delimiter, quote, escapeSetting].every((setting) => isAscii(Buffer.from(setting)))
   return isPlain ? [] : [impossibleText]
 }
 

@@ -19,11 +19,12 @@ type State = (typeof states)[keyof typeof states]
 const ambiguous = -1
 
 /** The dialect of a format; null if records cannot be separated reliably. */
-export function scannableDialect({ delimiter, quote, escape }: RecordFormat): Dialect | null {
+export function scannableDialect({ delimiter, quote, escape: escapeSetting }: RecordFormat): Dialect | null {
   const delimiterByte = asciiOf(delimiter === 'tab' ? '\t' : delimiter)
   if (quote === 'none') return delimiterByte === null ? null : { delimiter: delimiterByte, quote: -1 }
   const quoteByte = asciiOf(quote)
-  if (delimiterByte === null || quoteByte === null || (escape !== 'doubled' && escape !== quote)) return null
+  if (delimiterByte === null || quoteByte === null || (escapeSetting !== 'doubled' && escapeSetting !== quote))
+    return null
   return { delimiter: delimiterByte, quote: quoteByte }
 }
 
