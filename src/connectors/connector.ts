@@ -1,50 +1,50 @@
 import type { Origin } from '../identity/record.ts'
 
-/** One row of a source. The `values` have the order of the reading's headers, and every cell is text. */
+/** One row of a source. `values` are in the order of the reading's headers. Every cell is text. */
 export type SourceRow = {
-  /** undefined means that the row says nothing about this column; a blank says that there is nothing. Files have no undefined cells. */
+  /** undefined: the row does not state this column. Blank: the row states that there is no value. Files have no undefined cells. */
   readonly values: readonly (string | undefined)[]
-  /** The undefined cells where a JSON record holds something of another shape, such as a list for a text: neither a text nor missing. */
+  /** Indexes of undefined cells where a JSON record has an object or a list instead of a text. */
   readonly nonTextColumns?: readonly number[]
   readonly origin: Origin
-  /** When this row was true (ISO instant), if that is known more exactly than for the whole reading. */
+  /** When this row was true (ISO instant), if that differs from the whole reading. */
   readonly asOf?: string
-  /** Set where the row takes effect later than it was stated, or says of no readable time when it does. Its cells can be used. */
+  /** Set if the row takes effect later than it was stated, or its time cannot be read. Its cells can be used. */
   readonly timing?: RowTiming
-  /** Why this row cannot be trusted. If `column` is null, the whole row cannot be trusted, and its key cannot be read either. */
+  /** Why this cell, or with `column` null the whole row including its key, cannot be used. */
   readonly fault?: { readonly column: number | null; readonly reason: string }
 }
 
-/** How the own time of an event stands to the time at which it was stated. Instants are ISO. */
+/** When an event was stated and when it takes effect. Instants are ISO. */
 export type RowTiming = {
   readonly statedAt: string
-  /** When it takes effect, which is later; null: its time cannot be read. */
+  /** When it takes effect, later than it was stated; null if its time cannot be read. */
   readonly effectiveAt: string | null
-  /** Why it cannot take effect yet; null: its time has come. */
+  /** Why it cannot take effect yet; null if its time has come. */
   readonly reason: string | null
 }
 
-/** What was read. It goes into the record of the run, and back to the connector once the plan is decided. */
+/** Identifies what was read. It is stored with the run, and passed to `archive` once the plan is decided. */
 export type SourceIdentity = {
-  /** Tells an operator which export it was: the base name of the file, for example. It holds no personal value. */
+  /** The name for operators, such as the base name of the file. It contains no personal data. */
   readonly name: string
-  /** As it was delivered. */
+  /** The size as delivered. */
   readonly bytes: number
-  /** In UTF-8, decrypted and unpacked, which shows how much was packed. Known once the rows have been read. */
+  /** The size in UTF-8, decrypted and unpacked. Known once the rows have been read. */
   readonly textBytes?: number
-  /** The size of the cells, however they are quoted, padded and separated. Known once the rows have been read. */
+  /** The size of the cells without quotes, padding and delimiters. Known once the rows have been read. */
   readonly cellBytes?: number
-  /** Equal for the same content in the same place, different for anything newer. */
+  /** Equal for the same content at the same location, different for anything newer. */
   readonly version: string
-  /** More exports wait to be read after this one. */
+  /** Whether more exports wait to be read after this one. */
   readonly more?: boolean
-  /** How the end of a list was recognised: the last page by which rule, and the count that the server states. */
+  /** How the end of a list was recognised: the rule for the last page, and the count that the server states. */
   readonly end?: string
 }
 
 /**
- * A record of a text without its line end lies between `start` and `end`, the next one begins at `next`. `line` is where it begins,
- * `lines` is how many line ends it has, its own included.
+ * A record that is not parsed yet: the bytes of `text` from `start` to `end`, without the line end. The next record begins at `next`.
+ * `line`: where the record begins. `lines`: the number of its line ends, with the last one.
  */
 export type RawRecord = {
   readonly text: Buffer
@@ -78,40 +78,41 @@ export type FilterableRows = {
   readonly rows: (filter: RecordFilter) => AsyncIterable<readonly SourceRow[]>
 }
 
-/** An opened source, to be read once from start to end. Rows arrive in slices, so that a million rows do not cost a million awaits. */
+/** An opened source, to be read once. Rows arrive in slices, so that a million rows do not cost a million awaits. */
 export type Reading = {
   readonly mode: 'snapshot' | 'delta'
   /** When the rows were true, an ISO instant. */
   readonly asOf: string
-  /** null means that there is nothing new. The reading is then a delta without rows. */
+  /** null: there is nothing new, and the reading is a delta without rows. */
   readonly source: SourceIdentity | null
   readonly headers: readonly string[]
-  /** Rows may lack any column, as JSON records may. A column that no row has is then no finding. */
+  /** Whether rows may lack any column, as JSON records do. A column that no row has is then no problem. */
   readonly sparse?: boolean
-  /** Of a sparse snapshot: a member that a record lacks is a blank, and a mapped one that no record has any more is a finding. */
+  /** For a sparse snapshot: a missing member is a blank, and a mapped member that no record has any more is a problem. */
   readonly missingIsBlank?: boolean
   /** Ends normally only if the source was read to its end and is complete. Otherwise it throws a `source_unreadable` failure. */
   readonly rows: AsyncIterable<readonly SourceRow[]>
   /** Undefined if records of the source cannot be separated before they are parsed. */
   readonly filterable?: FilterableRows
-  /** What an operator should look at: positions and reasons, no personal values. The list is complete once the rows have been read. */
+  /** Warnings for an operator: positions and reasons, no personal data. Complete once the rows have been read. */
   readonly warnings?: () => readonly string[]
-  /** The `textBytes` of the source, complete once the rows have been read. Left out if the source is not packed. */
+  /** The `textBytes` of the source, complete once the rows have been read. Undefined if the source cannot be compressed. */
   readonly textBytes?: () => number
   /** The `cellBytes` of the source, complete once the rows have been read. */
   readonly cellBytes?: () => number
   /**
-   * Opens the fetched copy of the export again, for another reader. It works until `close` is called. Left out if the connector fetches
-   * no copy.
+   * Opens the fetched copy of the export again, for another reader. Works until `close` is called. Undefined if the connector fetches no
+   * copy.
    */
   readonly reopen?: () => Promise<Reading>
   /**
-   * Frees what the reading holds, such as a copy of the export. The caller of `open` calls it on every path, since reading the rows
-   * frees nothing. A second call does no harm. Left out if there is nothing to free.
+   * Frees resources, such as a copy of the export. The caller of `open` must always call it: reading the rows frees nothing. A second
+   * call does nothing. Undefined if there is nothing to free.
    */
   readonly close?: () => Promise<void>
 }
 
+/** What `open` needs besides the settings. */
 export type OpenOptions = {
   readonly now: () => Date
   readonly signal: AbortSignal
@@ -121,9 +122,10 @@ export type OpenOptions = {
   readonly onWait?: (reason: string) => void
 }
 
-/** What became of the plan that was made from a source: it was accepted, or a person refused it. */
+/** The decision about the plan that was made from a source. `refused`: a person rejected it. */
 export type Decision = 'accepted' | 'refused'
 
+/** Reads one source. */
 export type Connector = {
   /** Finds the source and reads its header. Throws a `source_unreadable` failure if it is not a readable, complete export. */
   readonly open: (options: OpenOptions) => Promise<Reading>
@@ -139,14 +141,14 @@ export type Connector = {
   }) => Promise<AsyncDisposable>
 }
 
-/** A secret. It is read again at every use, so that a replaced file takes effect. */
+/** A secret, read at every use, so that a replaced file takes effect. */
 type SecretText = { readonly read: () => Promise<string> }
 
-/** What every connector is given besides its settings. */
+/** What every connector receives besides its settings. */
 export type ConnectorContext = {
   /** Paths in the settings are relative to this folder. */
   readonly baseDir: string
-  /** A folder that belongs to this connection, for what is fetched from elsewhere. It is made when it is needed, and only this account can read it. */
+  /** The folder of this connection for fetched copies. The connector creates it, readable only for its account, when it needs it. */
   readonly spoolDir: string
   /** The secret at a path below the source's settings, such as `password` or `decrypt.privateKey`; null if it is not set. */
   readonly secret: (path: string) => SecretText | null

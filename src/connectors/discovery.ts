@@ -14,48 +14,49 @@ export type Head = {
   readonly hasFinalLineEnd: boolean | null
 }
 
-/** Where later exports will be, if a person named a single file without a date in its name. Paths are as the configuration writes them. */
+/** Where later exports may be if a person named one file without a date in its name. Paths are as the configuration writes them. */
 type LaterExportsHint = {
   readonly path: string
   readonly pattern: string
-  /** Whether no other file matches the pattern by now. */
+  /** Whether no other file matches the pattern now. */
   readonly isAlone: boolean
 }
 
-/** The beginning of an export, and the settings of the source that it was found with. */
+/** The beginning of an export, and the settings of the source that found it. */
 export type ExportPreview = {
   readonly head: Head
   readonly source: Readonly<Record<string, unknown>>
-  /** Set for a single file whose name says nothing of later ones; null for any other source. */
+  /** Set for a single file without a date in its name; null for any other source. */
   readonly laterExports: LaterExportsHint | null
 }
 
-/** A source as a person names it. */
+/** A source as a person names it on the command line or in the console. */
 export type NamedSource = {
   /** A file, a folder, a pattern, or an address such as sftp://…. */
   readonly location: string
-  /** The file of the secret that the source asks for: a password, a private key or a token. */
+  /** The file of the secret that the source needs: a password, a private key or a token. */
   readonly secretFile?: string
   /** The fingerprint of the server's host key, where the source has one. */
   readonly hostKey?: string
 }
 
+/** What a preview needs besides the name of the source. */
 export type DiscoveryOptions = {
   readonly workingDirectory: string
-  /** The folder of the configuration that is to be written: its paths are relative to it. */
+  /** The folder of the configuration that will be written. Its paths are relative to it. */
   readonly configFolder: string
   readonly signal: AbortSignal
 }
 
-/** How an export of a kind is found from what a person says. */
+/** How a kind of source finds an export by the name that a person gives. */
 export type Discovery = {
-  /** The schemes of its addresses, such as `https:`, the recommended one first. Empty: paths of this machine. */
+  /** The schemes of its addresses, such as `https:`, the recommended one first. Empty: local paths. */
   readonly schemes: readonly string[]
-  /** Reads the beginning of the newest export, and nothing else of it. */
+  /** Reads only the beginning of the newest export. */
   readonly preview: (named: NamedSource, options: DiscoveryOptions) => Promise<ExportPreview>
 }
 
-/** The most bytes of an export that are looked at, or fetched from a server for that. */
+/** Maximum number of bytes that are read from an export for a preview, or fetched from a server. */
 export const headBytes = 32 * 1024 * 1024
 
 /** A reference to the file of a secret, as the configuration writes it. */
@@ -63,7 +64,7 @@ export function secretFileReference(file: string, { workingDirectory, configFold
   return `\${file:${pathFrom(configFolder, resolve(workingDirectory, file))}}`
 }
 
-/** The text in the file of a secret; refuses a file that cannot be read. */
+/** The text in the file of a secret. Throws a `usage` failure if it cannot be read. */
 export async function readSecretFile(file: string, { workingDirectory }: DiscoveryOptions): Promise<string> {
   try {
     return (await readRegular(resolve(workingDirectory, file))).trim()
@@ -73,12 +74,13 @@ export async function readSecretFile(file: string, { workingDirectory }: Discove
   }
 }
 
+/** The result of `safeParse`. */
 type Parsed<T> = {
   readonly data?: T
   readonly error?: { readonly issues: readonly { readonly message: string }[] } | undefined
 }
 
-/** The settings that were made from what a person said; refuses those that the schema refuses. */
+/** The parsed settings. Throws a `usage` failure with the issues of the schema. */
 export function requireSettings<T>({ data, error }: Parsed<T>): T {
   if (data !== undefined) return data
   throw new Failure('usage', `the source cannot be used: ${error?.issues.map(({ message }) => message).join('; ')}`)

@@ -17,15 +17,15 @@ type KindOf<Schema extends SourceSchema> = {
   readonly settings: Schema
   /** Paths of settings that must come from the environment or from a file, such as `decrypt.privateKey`. */
   readonly secrets: readonly string[]
-  /** Paths of settings that may be a secret, and may stand in the configuration. */
+  /** Paths of settings that may be secrets but may also be written in the configuration. */
   readonly possibleSecrets: readonly string[]
-  /** Whether HR writes a file now and then, which can become old. A list that is fetched from a system is as fresh as the answer. */
+  /** Whether HR writes files, which become old. A list that is fetched from a system is always fresh. */
   readonly isFile: boolean
-  /** Whether settings, as they are written, describe a text export: a preset may then say how it is encoded and delimited. */
+  /** Whether unparsed settings describe a text export, for which a preset may set encoding and delimiter. */
   readonly isTextExport: (settings: Readonly<Record<string, unknown>>) => boolean
-  /** The connector for settings that were checked. It reaches for nothing before it is opened, and loads its code then. */
-  readonly connect: (settings: z.infer<Schema>, place: ConnectorContext) => Connector
-  /** How `rollcall init` finds an export that a person names. */
+  /** The connector for parsed settings. It loads its code, and accesses the source, only when it is used. */
+  readonly connect: (settings: z.infer<Schema>, context: ConnectorContext) => Connector
+  /** How `rollcall init` and the console find an export that a person names. */
   readonly discovery: Discovery
 }
 
@@ -35,20 +35,19 @@ export type ConnectorKind = KindOf<SourceSchema> & {
   readonly type: string
 }
 
-/** A kind of source for the registry. Its settings were checked by its schema wherever they come back to it. */
+/** Makes a kind of source for the registry. `connect` receives settings that its schema has parsed. */
 export function defineConnectorKind<Shape extends SourceShape>(kind: KindOf<SourceSchema<Shape>>): ConnectorKind {
   return {
     ...kind,
     type: kind.settings.shape.type.value,
-    connect: (settings, place) => kind.connect(settings as z.infer<SourceSchema<Shape>>, place),
+    connect: (settings, context) => kind.connect(settings as z.infer<SourceSchema<Shape>>, context),
   }
 }
 
-/** A connector whose code is loaded when it is used first. `watches`: whether these settings ask for a watch. */
-export function lazyConnector(
-  load: () => Promise<Connector>,
-  { watches = false }: { readonly watches?: boolean } = {},
-): Connector {
+type LazyOptions = { readonly watches?: boolean }
+
+/** A connector that is loaded at its first use. `watches`: whether it has a watch. */
+export function lazyConnector(load: () => Promise<Connector>, { watches = false }: LazyOptions = {}): Connector {
   let loading: Promise<Connector> | null = null
   const loaded = () => {
     loading ??= load()
@@ -62,6 +61,6 @@ export function lazyConnector(
   return {
     open: async (options) => await (await loaded()).open(options),
     archive: async (source, decision) => await (await loaded()).archive?.(source, decision),
-    ...(watches && { watch }),
+    watch: watches ? watch : undefined,
   }
 }

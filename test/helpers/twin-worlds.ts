@@ -56,7 +56,7 @@ function connectorOf(
       const { text, asOf, delimiter, chunkBytes } = shown
       const bytes = Buffer.from(text)
       const format = ExportFormat.parse({ delimiter })
-      const options = { name: 'people.csv', format, width: headers.length, warn: () => undefined, rowsInSlice: 1 }
+      const options = { name: 'people.csv', format, width: headers.length, warn: () => undefined, rowsPerSlice: 1 }
       async function* chunks() {
         for (let start = 0; start < bytes.length; start += chunkBytes) yield bytes.subarray(start, start + chunkBytes)
       }

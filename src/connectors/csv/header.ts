@@ -5,11 +5,12 @@ import { encodingHelp } from '../file/encoding.ts'
 import { unreadable } from '../file/failures.ts'
 import { type CsvRecord, isBlank, type RecordFormat, RecordParser } from './records.ts'
 
-const columnLimit = 10_000
-const pieceBytes = 16 * 1024
-/** So many records show how the rows of an export look. */
-const recordsTelling = 50
+const maxColumns = 10_000
+const maxPieceBytes = 16 * 1024
+/** How many records are read to see the format of the rows. */
+const sampleRecords = 50
 
+/** Delimiters that are tried. `written`: as the configuration writes them. */
 const candidates = [
   { setting: ',', written: "','", character: ',' },
   { setting: ';', written: "';'", character: ';' },
@@ -17,100 +18,100 @@ const candidates = [
   { setting: '|', written: "'|'", character: '|' },
 ] as const
 
-type Header = { readonly headers: readonly string[]; readonly delimiter: string; readonly detected: boolean }
+/** `isDetected`: the delimiter was not configured. */
+type Header = { readonly headers: readonly string[]; readonly delimiter: string; readonly isDetected: boolean }
+
+/** Opens the text again from its first line that may be the header. */
+type OpenText = () => AsyncIterable<Buffer>
 
 type HeaderOptions = { readonly name: string; readonly format: RecordFormat }
 
 /**
- * The cells of the header as they are written, and the delimiter between them. No more is read than needed. The export is refused if
- * the delimiter is not certain, or if it does not split the header and another one would.
+ * The cells of the header as they are written, and the delimiter. Reads no more than needed. Refuses an export whose delimiter is not
+ * certain, or does not split the header while another one would.
  */
-export async function readHeader(open: () => AsyncIterable<Buffer>, { name, format }: HeaderOptions): Promise<Header> {
-  if (format.delimiter === 'auto') return detected(open, { name, format })
+export async function readHeader(open: OpenText, { name, format }: HeaderOptions): Promise<Header> {
+  if (format.delimiter === 'auto') return detectHeader(open, { name, format })
   const header = await firstRecord(open(), { name, format })
   if (header.damage === 'quote' || header.cells.length === 1) {
-    const others = await splitting(open, { name, format })
+    const others = await findDelimiters(open, { name, format })
     const other = others.length === 1 ? others[0] : undefined
-    const splitsRows = other !== undefined && (await splitsRowsBelow(open, { name, format, other }))
-    const title = splitsRows ? null : await titleAbove(open, { name, format })
-    if (title) throw isTitle({ name, format }, title)
-    if (other) throw wrongDelimiter({ name, format }, other.written)
+    const splitsRows = other !== undefined && (await splitsRowsBelow(open, { name, format }, other))
+    const title = splitsRows ? null : await findTitle(open, { name, format })
+    if (title) throw titleFailure({ name, format }, title)
+    if (other) throw delimiterFailure({ name, format }, other.written)
   }
-  return { headers: checkedCells(header, name), delimiter: format.delimiter, detected: false }
+  return { headers: checkedCells(header, name), delimiter: format.delimiter, isDetected: false }
 }
 
-async function detected(open: () => AsyncIterable<Buffer>, { name, format }: HeaderOptions): Promise<Header> {
-  // An export that cannot be read at all fails here, once, with its own reason.
+async function detectHeader(open: OpenText, { name, format }: HeaderOptions): Promise<Header> {
+  // An unreadable export fails here, once, with its own reason.
   for await (const _ of open()) break
-  const found = await splitting(open, { name, format })
-  const only = found.length === 1 ? found[0] : undefined
-  if (!only || !(await splitsRowsBelow(open, { name, format, other: only }))) {
+  const matches = await findDelimiters(open, { name, format })
+  const only = matches.length === 1 ? matches[0] : undefined
+  if (!only || !(await splitsRowsBelow(open, { name, format }, only))) {
     const titles = []
     for (const { setting } of candidatesFor(format)) {
-      const title = await titleAbove(open, { name, format: { ...format, delimiter: setting } })
+      const title = await findTitle(open, { name, format: { ...format, delimiter: setting } })
       if (title) titles.push(title)
     }
     const [title] = titles
-    if (title && titles.length === 1) throw isTitle({ name, format }, title)
+    if (title && titles.length === 1) throw titleFailure({ name, format }, title)
   }
-  if (only) return { headers: only.headers, delimiter: only.setting, detected: true }
+  if (only) return { headers: only.headers, delimiter: only.setting, isDetected: true }
   checkedCells(await firstRecord(open(), { name, format: { ...format, delimiter: ',' } }), name)
-  const which = found.map(({ written, headers }) => `${written} (${headers.length} columns)`).join(' and ')
+  const splitting = matches.map(({ written, headers }) => `${written} (${headers.length} columns)`).join(' and ')
   throw unreadable(
-    `${name}:${format.headerLine}: the delimiter cannot be told from the header: ${which || 'none'} of comma, semicolon, tab and pipe would split it`,
+    `${name}:${format.headerLine}: the delimiter cannot be detected in the header: ${splitting || 'none'} of comma, semicolon, tab and pipe would split it`,
     'write delimiter: with the character between two cells',
   )
 }
 
 /** The delimiters that split the header into more than one column, with those columns. */
-async function splitting(open: () => AsyncIterable<Buffer>, { name, format }: HeaderOptions) {
-  const found = []
+async function findDelimiters(open: OpenText, { name, format }: HeaderOptions) {
+  const matches = []
   for (const candidate of candidatesFor(format)) {
-    const headers = await headersIfAny(open(), { name, format: { ...format, delimiter: candidate.setting } })
-    if (headers.length > 1) found.push({ ...candidate, headers })
+    const headers = await tryHeaders(open(), { name, format: { ...format, delimiter: candidate.setting } })
+    if (headers.length > 1) matches.push({ ...candidate, headers })
   }
-  return found
+  return matches
 }
 
-function characterOf({ delimiter }: RecordFormat): string {
+function delimiterCharacter({ delimiter }: RecordFormat): string {
   return delimiter === 'tab' ? '\t' : delimiter
 }
 
-function candidatesFor({ delimiter, quote, escape: behind }: RecordFormat) {
+function candidatesFor({ delimiter, quote, escape: escapeSetting }: RecordFormat) {
   return candidates.filter(
-    ({ setting, character }) => setting !== delimiter && character !== quote && character !== behind,
+    ({ setting, character }) => setting !== delimiter && character !== quote && character !== escapeSetting,
   )
 }
 
-/** Whether a delimiter that splits the header splits the rows below it into as many cells, as far as there are rows. */
-async function splitsRowsBelow(
-  open: () => AsyncIterable<Buffer>,
-  {
-    name,
-    format,
-    other,
-  }: HeaderOptions & { readonly other: { readonly setting: string; readonly headers: readonly string[] } },
-): Promise<boolean> {
+type SplitHeader = { readonly setting: string; readonly headers: readonly string[] }
+
+/** Whether a delimiter that splits the header splits most rows below it into as many cells, or there are no rows. */
+async function splitsRowsBelow(open: OpenText, { name, format }: HeaderOptions, other: SplitHeader): Promise<boolean> {
   const [, ...below] = await recordsAtStart(open(), { name, format: { ...format, delimiter: other.setting } })
   return below.length === 0 || usualWidth(below) === other.headers.length
 }
 
+/** A line above the header. `headerLine`: where the header seems to be. */
 type Title = { readonly text: string; readonly width: number; readonly headerLine: number }
 
-/** What stands where the header should be, if it is one cell and most rows below have several: the title of a report. */
-async function titleAbove(open: () => AsyncIterable<Buffer>, options: HeaderOptions): Promise<Title | null> {
+/** The title of a report, if the line of the header has one cell and most rows below have several; null otherwise. */
+async function findTitle(open: OpenText, options: HeaderOptions): Promise<Title | null> {
   const [first, ...below] = await recordsAtStart(open(), options)
   const width = usualWidth(below)
   const header = below.find(({ cells }) => cells.length === width)
   if (!header || width < 2 || first?.cells.length !== 1) return null
   const text = await firstLine(open())
-  // Where a quote stands in the wrong place, the cells of a header are lost.
-  return text.includes(characterOf(options.format)) ? null : { text, width, headerLine: header.line }
+  // A misplaced quote loses the cells of a header, which then looks like a title.
+  return text.includes(delimiterCharacter(options.format)) ? null : { text, width, headerLine: header.line }
 }
 
-/** The first line that is not blank, as it is written, or the beginning of it. */
+/** The first line that is not blank, or the beginning of it. */
 async function firstLine(chunks: AsyncIterable<Buffer>): Promise<string> {
-  for await (const piece of splitChunks(chunks, pieceBytes)) {
+  for await (const piece of splitChunks(chunks, maxPieceBytes)) {
     const [line = ''] = piece
       .toString('utf8')
       .trimStart()
@@ -130,35 +131,35 @@ function usualWidth(records: readonly CsvRecord[]): number {
 /** The first records that are not blank; fewer, or none, if they cannot be read. */
 async function recordsAtStart(chunks: AsyncIterable<Buffer>, { name, format }: HeaderOptions): Promise<CsvRecord[]> {
   const parser = new RecordParser(name, format)
-  const found: CsvRecord[] = []
+  const records: CsvRecord[] = []
   try {
-    for await (const piece of splitChunks(chunks, pieceBytes)) {
-      found.push(...(await parser.write(piece)).filter((record) => !isBlank(record)))
-      if (found.length > recordsTelling) return found.slice(0, recordsTelling)
+    for await (const piece of splitChunks(chunks, maxPieceBytes)) {
+      records.push(...(await parser.write(piece)).filter((record) => !isBlank(record)))
+      if (records.length > sampleRecords) return records.slice(0, sampleRecords)
     }
-    found.push(...(await parser.end()).filter((record) => !isBlank(record)))
+    records.push(...(await parser.end()).filter((record) => !isBlank(record)))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
   }
-  return found
+  return records
 }
 
-function isTitle({ name, format }: HeaderOptions, { text, width, headerLine }: Title): Failure {
-  const reads = text.includes('@') ? '' : `: it reads ${quoted(text)}`
-  const what = `${name}:${format.headerLine}: this line is a title and not the header${reads}`
+function titleFailure({ name, format }: HeaderOptions, { text, width, headerLine }: Title): Failure {
+  const quote = text.includes('@') ? '' : `: it reads ${quoted(text)}`
+  const problem = `${name}:${format.headerLine}: this line is a title and not the header${quote}`
   return unreadable(
-    what,
+    problem,
     `line ${headerLine} is the first with ${width} cells; if it names the columns, write headerLine: ${headerLine}`,
   )
 }
 
-function wrongDelimiter({ name, format }: HeaderOptions, other: string): Failure {
-  const what = `${name}:${format.headerLine}: the configured delimiter '${format.delimiter}' does not split the header`
-  return unreadable(what, `did you mean delimiter: ${other}?`)
+function delimiterFailure({ name, format }: HeaderOptions, other: string): Failure {
+  const problem = `${name}:${format.headerLine}: the configured delimiter '${format.delimiter}' does not split the header`
+  return unreadable(problem, `did you mean delimiter: ${other}?`)
 }
 
 /** The cells of the header; none if it cannot be read with this delimiter. */
-async function headersIfAny(chunks: AsyncIterable<Buffer>, options: HeaderOptions): Promise<readonly string[]> {
+async function tryHeaders(chunks: AsyncIterable<Buffer>, options: HeaderOptions): Promise<readonly string[]> {
   try {
     return checkedCells(await firstRecord(chunks, options), options.name)
   } catch (error) {
@@ -169,12 +170,12 @@ async function headersIfAny(chunks: AsyncIterable<Buffer>, options: HeaderOption
 
 async function firstRecord(chunks: AsyncIterable<Buffer>, { name, format }: HeaderOptions): Promise<CsvRecord> {
   const parser = new RecordParser(name, format)
-  for await (const piece of splitChunks(chunks, pieceBytes)) {
+  for await (const piece of splitChunks(chunks, maxPieceBytes)) {
     const header = (await parser.write(piece)).find((record) => !isBlank(record))
     if (header) return header
   }
   const header = (await parser.end()).find((record) => !isBlank(record))
-  // Damage says more about the text than a missing line end does.
+  // Damage explains more than a missing line end.
   if (!header?.damage) parser.checkTerminated()
   if (header) return header
   throw format.headerLine === 1
@@ -203,7 +204,7 @@ function checkedCells({ cells, line, damage }: CsvRecord, name: string): readonl
     default:
       return damage satisfies never
   }
-  if (cells.length > columnLimit)
-    throw unreadable(`${name}:${line}: the header has ${cells.length} columns`, `at most ${columnLimit} are read`)
+  if (cells.length > maxColumns)
+    throw unreadable(`${name}:${line}: the header has ${cells.length} columns`, `at most ${maxColumns} are read`)
   return cells
 }

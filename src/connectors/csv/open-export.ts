@@ -11,18 +11,19 @@ import { canFilter, readFilteredRows, readRows } from './rows.ts'
 
 const carriageReturn = 13
 const lineFeed = 10
-const titleLimitBytes = 1024 * 1024
+const maxTitleBytes = 1024 * 1024
 
+/** An export whose header was read. Its rows are read when they are requested. */
 export type OpenedExport = {
   /** The cells of the header as they are written. */
   readonly headers: readonly string[]
   /** Ends normally only if the export was read to its end and is complete. */
   readonly rows: AsyncIterable<readonly SourceRow[]>
-  /** Left out if records cannot be told apart before they are read. */
+  /** Undefined if records cannot be separated before they are parsed. */
   readonly filterable?: FilterableRows
-  /** What an operator should look at. The list is complete once the rows have been read. */
+  /** Warnings for an operator. Complete once the rows have been read. */
   readonly warnings: () => readonly string[]
-  /** How many bytes the text has in UTF-8, decrypted and unpacked. Complete once the rows have been read. */
+  /** The size of the text in UTF-8, decrypted and unpacked. Complete once the rows have been read. */
   readonly textBytes: () => number
   /** The size of the cells below the header: `letterBytes`. Complete once the rows have been read. */
   readonly cellBytes: () => number
@@ -30,7 +31,7 @@ export type OpenedExport = {
 
 type OpenExportOptions = { readonly signal: AbortSignal; readonly secret: ConnectorContext['secret'] }
 
-/** Reads the header of an export at once, and its rows when they are asked for. The file must not change meanwhile. */
+/** Reads the header of an export. Refuses a file that changes before its rows are read. */
 export async function openExport(
   file: ExportFile,
   format: ExportFormat,
@@ -56,11 +57,11 @@ export async function openExport(
     }
   }
 
-  const { headers, delimiter, detected } = await readHeader(() => fromHeader(requireTableText(wholeText(), name)), {
+  const { headers, delimiter, isDetected } = await readHeader(() => fromHeader(requireTableText(wholeText(), name)), {
     name,
     format,
   })
-  if (detected) warn(`${name}: its delimiter was detected in the header: ${delimiter}`)
+  if (isDetected) warn(`${name}: its delimiter was detected in the header: ${delimiter}`)
   async function* text() {
     letters = 0
     for await (const chunk of fromHeader(countedText())) {
@@ -69,45 +70,45 @@ export async function openExport(
     }
   }
   const read = { name, format: { ...format, delimiter }, width: headers.length, warn }
-  const { quote, escape: behind, linesAfterHeader } = format
-  const filtered: FilterableRows = {
-    dialect: JSON.stringify([delimiter, quote, behind, headerLine, linesAfterHeader]),
+  const { quote, escape: escapeSetting, linesAfterHeader } = format
+  const filterable: FilterableRows = {
+    dialect: JSON.stringify([delimiter, quote, escapeSetting, headerLine, linesAfterHeader]),
     rows: (filter) => readFilteredRows(text(), read, filter),
   }
   return {
     headers,
     rows: { [Symbol.asyncIterator]: () => readRows(text(), read) },
-    ...(isUtf8Name(encoding) && canFilter(read.format) && { filterable: filtered }),
+    ...(isUtf8Name(encoding) && canFilter(read.format) && { filterable }),
     warnings: () => warnings,
     textBytes: () => textBytes,
     cellBytes: () => letters - cellBytes([{ values: headers }]),
   }
 }
 
-/** The text from the given line on, counted from 1. It is empty if there are fewer lines. */
-export async function* fromLine(
-  chunks: AsyncIterable<Buffer>,
-  { name, line }: { readonly name: string; readonly line: number },
-): AsyncGenerator<Buffer> {
-  let missing = line - 1
+/** `name`: the name of the export in failures. */
+type FirstLine = { readonly name: string; readonly line: number }
+
+/** The text from a line on, counted from 1; empty if there are fewer lines. */
+export async function* fromLine(chunks: AsyncIterable<Buffer>, { name, line }: FirstLine): AsyncGenerator<Buffer> {
+  let linesToSkip = line - 1
   let titleBytes = 0
-  let afterReturn = false
+  let isAfterReturn = false
   for await (const chunk of chunks) {
     if (chunk.length === 0) continue
     // A chunk can end between CR and LF.
-    let start: number = afterReturn && chunk[0] === lineFeed ? 1 : 0
-    afterReturn = false
-    while (missing > 0 && start < chunk.length) {
+    let start: number = isAfterReturn && chunk[0] === lineFeed ? 1 : 0
+    isAfterReturn = false
+    while (linesToSkip > 0 && start < chunk.length) {
       const byte: number | undefined = chunk[start]
       start += 1
       if (byte !== lineFeed && byte !== carriageReturn) continue
-      missing -= 1
+      linesToSkip -= 1
       if (byte === carriageReturn && chunk[start] === lineFeed) start += 1
-      afterReturn = byte === carriageReturn && start === chunk.length && chunk[start - 1] === carriageReturn
+      isAfterReturn = byte === carriageReturn && start === chunk.length && chunk[start - 1] === carriageReturn
     }
     titleBytes += start
-    if (missing > 0 && titleBytes > titleLimitBytes)
-      throw unreadable(`${name}: more than 1 MiB stand above line ${line}, the header`, 'check headerLine and encoding')
+    if (linesToSkip > 0 && titleBytes > maxTitleBytes)
+      throw unreadable(`${name}: more than 1 MiB is above line ${line}, the header`, 'check headerLine and encoding')
     if (start < chunk.length) yield start === 0 ? chunk : chunk.subarray(start)
   }
 }

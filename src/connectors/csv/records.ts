@@ -6,23 +6,24 @@ import { TextWindow } from './text-window.ts'
 
 const carriageReturn = 13
 const lineFeed = 10
-const recordLimitBytes = 1024 * 1024
-/** An export has no more blank rows, beside as many as it has others: a spreadsheet has so many rows at most. */
+const maxRecordBytes = 1024 * 1024
+/** Maximum number of blank rows more than other rows: the number of rows of a spreadsheet. */
 const maxBlankRows = 1_048_576
 const replacementCharacter = '\uFFFD'
 const lineEnds = ['\r\n', '\n', '\r']
-/** Bytes that no text holds, and more of them than quote, escape and delimiter have together. */
-const noText = Buffer.from('fefffefdfcfbfaf9f8fefffe', 'hex')
+/** Bytes that no text contains, longer than quote, escape and delimiter together. */
+const impossibleText = Buffer.from('fefffefdfcfbfaf9f8fefffe', 'hex')
 
-/** What is wrong with a record: a quote in the wrong place (the cells are then lost), or cells that hold no text. */
+/** What is wrong with a record: a quote in the wrong place (its cells are lost), or cells with bytes that are no text. */
 export type Damage = 'quote' | 'nul' | 'undecodable' | 'lost'
 
-/** One record of the text, which may be the header or a blank line. `line` is where it begins, counted as an editor does. */
+/** One record of the text, which may be the header or a blank line. `line`: where it begins, counted from 1. */
 export type CsvRecord = { readonly cells: readonly string[]; readonly line: number; readonly damage?: Damage }
 
+/** The settings for the records of a text. */
 export type RecordFormat = Pick<ExportFormat, 'delimiter' | 'quote' | 'escape' | 'headerLine' | 'lastLine'>
 
-/** Owns one csv-parse stream. It takes chunks of UTF-8 and returns the records that they complete. */
+/** Owns one csv-parse stream. Takes chunks of UTF-8 and returns the records that they complete. */
 export class RecordParser {
   readonly #name: string
   readonly #parser: Parser
@@ -33,17 +34,17 @@ export class RecordParser {
   #lastByte = 0
   /** The line of that byte, counted from 1; 0 before the first line. */
   #lastLine: number
-  /** Up to this byte the text may hold bytes that are no text. */
+  /** Up to this byte the text may contain bytes that are no text. */
   #suspectUntilByte = 0
-  #linesLeftOut = 0
-  /** Blank rows so far, less the others. */
-  #blankRows = 0
+  #skippedLines = 0
+  /** The number of blank rows so far minus the number of others. */
+  #excessBlankRows = 0
   #writtenBytes = 0
   #finalByte: number | undefined
-  /** How many NUL bytes the text ends in so far, up to two: UTF-16 that is read as another encoding may end in one. */
+  /** How many NUL bytes the text ends with so far, up to two: UTF-16 that is read as another encoding may end with one. */
   #finalNuls = 0
-  /** csv-parse's own array for the record whose quote was reported. Every record has another array. */
-  #reported: unknown
+  /** The array of csv-parse for the record whose quote was reported. Every record has its own array. */
+  #reportedRecord: unknown
 
   constructor(name: string, format: RecordFormat) {
     this.#name = name
@@ -54,13 +55,14 @@ export class RecordParser {
       record_delimiter: [...lineEnds.map((end) => Buffer.from(end)), ...lookahead(format)],
       relax_column_count: true,
       skip_records_with_error: true,
-      on_record: (cells: string[], { bytes }: InfoRecord) => this.#take(cells, bytes),
-      on_skip: (error) => this.#skip(error),
+      on_record: (cells: string[], { bytes }: InfoRecord) => this.#addRecord(cells, bytes),
+      on_skip: (error) => this.#addBadQuote(error),
     })
-    // Failures arrive through the callbacks of write and end. The stream itself emits nothing of interest.
+    // Errors arrive through the callbacks of write and end.
     this.#parser.on('error', () => {}).resume()
   }
 
+  /** Adds a chunk and returns the records that are complete. Throws if the text cannot be an export. */
   async write(chunk: Buffer): Promise<readonly CsvRecord[]> {
     if (chunk.length === 0) return []
     this.#writtenBytes += chunk.length
@@ -72,20 +74,21 @@ export class RecordParser {
       this.#parser.write(chunk, (error) => (error ? reject(error) : resolve())),
     )
     this.#checkSize(this.#writtenBytes)
-    return this.#drain()
+    return this.#takeRecords()
   }
 
-  /** Counts lines anew from here on, where the text holds so many line ends fewer than it was given. */
-  leaveOutLines(lines: number): void {
-    this.#linesLeftOut += lines
+  /** Subtracts line ends that were added to the text from all later line numbers. */
+  ignoreLines(lines: number): void {
+    this.#skippedLines += lines
   }
 
+  /** Ends the text and returns the last records. */
   async end(): Promise<readonly CsvRecord[]> {
     if (this.#finalNuls > 1) throw endsInNuls(this.#name)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#parser.once('error', reject).end(resolve)
     await promise
-    return this.#drain()
+    return this.#takeRecords()
   }
 
   /** Refuses a text whose last line has no line end, unless the configuration allows that. */
@@ -98,16 +101,16 @@ export class RecordParser {
     )
   }
 
-  #drain(): readonly CsvRecord[] {
+  #takeRecords(): readonly CsvRecord[] {
     const records = this.#records
     this.#records = []
     return records
   }
 
-  /** Receives every well-formed record. It returns null, because the records are collected here and not in the buffer of the stream. */
-  #take(cells: string[], bytes: number): null {
+  /** Receives every well-formed record. Returns null: the records are collected here, not in the buffer of the stream. */
+  #addRecord(cells: string[], bytes: number): null {
     this.#checkSize(bytes)
-    this.#countBlank(cells)
+    this.#checkBlankRows(cells)
     const damage = this.#lastByte < this.#suspectUntilByte ? this.#damageOf(cells, bytes) : undefined
     const lastLine = this.#lineAt(bytes - 1)
     const line = lastLine - this.#lastLine > 1 ? lastLine - lineEndsIn(cells) : lastLine
@@ -117,15 +120,15 @@ export class RecordParser {
     return null
   }
 
-  /** Receives every quote in a wrong place. csv-parse drops the record at its end and continues after it. */
-  #skip(error: CsvError | undefined): undefined {
+  /** Receives every misplaced quote. csv-parse drops the record and continues after it. */
+  #addBadQuote(error: CsvError | undefined): undefined {
     if (error?.code === 'CSV_QUOTE_NOT_CLOSED') {
-      const what = `${this.#name}: a quote that opens after line ${this.#lastLine} is not closed at the end of the file`
-      throw unreadable(what, 'the export was cut off, or a quote inside a cell is not doubled')
+      const problem = `${this.#name}: a quote that opens after line ${this.#lastLine} is not closed at the end of the file`
+      throw unreadable(problem, 'the export was cut off, or a quote inside a cell is not doubled')
     }
     const { record, field } = stateOf(this.#parser)
-    if (record === this.#reported) return
-    this.#reported = record
+    if (record === this.#reportedRecord) return
+    this.#reportedRecord = record
     const untilByte = Number(error?.bytes)
     const line = this.#lineAt(untilByte) - lineEndsIn(record)
     this.#records.push({ cells: [record[0] ?? field.toString('utf8')], line, damage: 'quote' })
@@ -134,7 +137,7 @@ export class RecordParser {
   }
 
   #lineAt(byte: number): number {
-    return this.#format.headerLine + this.#window.lineEndsBefore(byte) - this.#linesLeftOut
+    return this.#format.headerLine + this.#window.lineEndsBefore(byte) - this.#skippedLines
   }
 
   #damageOf(cells: readonly string[], untilByte: number): Damage | undefined {
@@ -143,27 +146,28 @@ export class RecordParser {
     return isUtf8(this.#window.slice(this.#lastByte, untilByte)) ? 'lost' : 'undecodable'
   }
 
-  /** Blank lines pack to next to nothing, and each costs as much as a row: what unpacks to millions of them is not read to its end. */
-  #countBlank(cells: readonly string[]): void {
-    this.#blankRows += cells.every((cell) => cell.trim() === '') ? 1 : -1
-    if (this.#blankRows <= maxBlankRows) return
-    const what = `${this.#name}: more than ${maxBlankRows} rows down to line ${this.#lastLine + 1} are blank`
-    throw unreadable(what, 'have the export end with its last row')
+  /** Blank lines compress to almost nothing and cost as much as rows, so an export of millions of them is refused early. */
+  #checkBlankRows(cells: readonly string[]): void {
+    this.#excessBlankRows += cells.every((cell) => cell.trim() === '') ? 1 : -1
+    if (this.#excessBlankRows <= maxBlankRows) return
+    const problem = `${this.#name}: more than ${maxBlankRows} rows down to line ${this.#lastLine + 1} are blank`
+    throw unreadable(problem, 'have the export end with its last row')
   }
 
   #checkSize(untilByte: number): void {
-    if (untilByte - this.#lastByte <= recordLimitBytes) return
+    if (untilByte - this.#lastByte <= maxRecordBytes) return
     if (this.#finalNuls > 1) throw endsInNuls(this.#name)
-    const what = `${this.#name}: the row after line ${this.#lastLine} is longer than 1 MiB`
-    throw unreadable(what, 'a quote is not closed, or the delimiter or the encoding is not the configured one')
+    const problem = `${this.#name}: the row after line ${this.#lastLine} is longer than 1 MiB`
+    throw unreadable(problem, 'a quote is not closed, or the delimiter or the encoding is not the configured one')
   }
 }
 
-/** What a full disk leaves, and a transfer that reserves the space first: the file has its size, and its end was never written. */
+/** A full disk, or a transfer that reserves the space first, leaves a file of the full size whose end was never written. */
 function endsInNuls(name: string) {
   return unreadable(`${name} is a damaged file that ends in NUL bytes`, 'a part of it was lost: have it sent again')
 }
 
+/** Whether all cells of a record are empty. */
 export function isBlank({ cells, damage }: CsvRecord): boolean {
   return !damage && cells[0] === '' && cells.every((cell) => cell === '')
 }
@@ -175,20 +179,19 @@ function dialect(format: RecordFormat) {
 }
 
 /**
- * A record delimiter that no text holds, so that csv-parse looks ahead far enough. It looks ahead as far as its longest record
- * delimiter is, which is shorter than a quote and a delimiter of several bytes. If a chunk ended between those two, it would take
- * them for text.
+ * A record delimiter that no text contains. csv-parse looks ahead as far as its longest record delimiter, which otherwise is shorter
+ * than a quote and a delimiter of several bytes: if a chunk ended between those two, it would take them for text.
  */
-function lookahead({ delimiter, quote, escape: behind }: RecordFormat): readonly Buffer[] {
-  const isPlain = [delimiter, quote, behind].every((setting) => isAscii(Buffer.from(setting)))
-  return isPlain ? [] : [noText]
+function lookahead({ delimiter, quote, escape: escapeSetting }: RecordFormat): readonly Buffer[] {
+  const isPlain = [delimiter, quote, escapeSetting].every((setting) => isAscii(Buffer.from(setting)))
+  return isPlain ? [] : [impossibleText]
 }
 
 function isClean(chunk: Buffer): boolean {
   return isUtf8(chunk) && !chunk.includes(0) && !chunk.includes(replacementCharacter)
 }
 
-/** How many NUL bytes a text ends in, up to two, where `before` of them stood before its last chunk. */
+/** How many NUL bytes a text ends with, up to two, if it ended with `before` of them before this chunk. */
 function nulsAtEnd(chunk: Buffer, before: number): number {
   if (chunk.length === 0) return before
   if (chunk.at(-1) !== 0) return 0
@@ -200,7 +203,7 @@ function lineEndsIn(cells: readonly string[]): number {
   return cells.reduce((count, cell) => count + (cell.match(/\r\n|\r|\n/g)?.length ?? 0), 0)
 }
 
-/** What csv-parse has read of the current record. Its types do not declare this. */
+/** The part of the current record that csv-parse has read. Its types do not declare this. */
 function stateOf(parser: Parser): {
   readonly record: readonly string[]
   readonly field: { toString(encoding: string): string }

@@ -1,50 +1,51 @@
-import type { RawRecord, RecordRange } from '../connector.ts'
+import type { RawRecord, RecordFilter } from '../connector.ts'
 import type { RecordFormat } from './records.ts'
 import { indexIn } from './text-window.ts'
 
 const carriageReturn = 13
 const lineFeed = 10
-const recordLimitBytes = 1024 * 1024
-const nothing: Buffer = Buffer.alloc(0)
-const nothingLooked = -1
+const maxRecordBytes = 1024 * 1024
+const noBytes: Buffer = Buffer.alloc(0)
+const notSearched = -1
 
-/** The characters of a dialect whose records can be told apart byte by byte. `quote`: -1 for none. */
+/** The bytes of a dialect whose records can be separated byte by byte. `quote`: -1 for none. */
 type Dialect = { readonly delimiter: number; readonly quote: number }
 
-/** Where in a record a byte stands. */
-const inside = { start: 0, plain: 1, quoted: 2, quoteSeen: 3, returnSeen: 4 } as const
-type Inside = (typeof inside)[keyof typeof inside]
+/** The state of the scanner within a record. */
+const states = { start: 0, plain: 1, quoted: 2, afterQuote: 3, afterReturn: 4 } as const
+type State = (typeof states)[keyof typeof states]
 
-/** In place of the end of a record: the text can be taken in more than one way. */
-const uncertain = -1
+/** Instead of the end of a record: readers of CSV may disagree about it. */
+const ambiguous = -1
 
-/** The dialect of a format; null where records cannot be told apart for certain. */
-export function scannedDialect({ delimiter, quote, escape: behind }: RecordFormat): Dialect | null {
-  const separator = asciiOf(delimiter === 'tab' ? '\t' : delimiter)
-  if (quote === 'none') return separator === null ? null : { delimiter: separator, quote: -1 }
-  const mark = asciiOf(quote)
-  if (separator === null || mark === null || (behind !== 'doubled' && behind !== quote)) return null
-  return { delimiter: separator, quote: mark }
+/** The dialect of a format; null if records cannot be separated reliably. */
+export function scannableDialect({ delimiter, quote, escape: escapeSetting }: RecordFormat): Dialect | null {
+  const delimiterByte = asciiOf(delimiter === 'tab' ? '\t' : delimiter)
+  if (quote === 'none') return delimiterByte === null ? null : { delimiter: delimiterByte, quote: -1 }
+  const quoteByte = asciiOf(quote)
+  if (delimiterByte === null || quoteByte === null || (escapeSetting !== 'doubled' && escapeSetting !== quote))
+    return null
+  return { delimiter: delimiterByte, quote: quoteByte }
 }
 
 /**
- * Takes a text in UTF-8 apart into records without reading their cells. It claims only what every reader of CSV takes in one way: line
- * ends of one kind, and quotes that enclose a whole cell.
+ * Separates a UTF-8 text into records without parsing their cells. It accepts only what every reader of CSV understands alike: line ends
+ * of one kind, and quotes that enclose a whole cell.
  */
 export class RecordScanner {
   readonly #delimiter: number
   readonly #quote: number
-  /** The beginning of a record that the next chunk goes on with. */
-  #held: Buffer = nothing
-  #text: Buffer = nothing
-  #inside: Inside = inside.start
+  /** The beginning of a record that the next chunk continues. */
+  #pending: Buffer = noBytes
+  #text: Buffer = noBytes
+  #state: State = states.start
   #line: number
-  #linesWithin = 0
-  /** A cell goes on with CR, which has to be one line end with the LF behind it. */
-  #returnWithin = false
+  #lineEndsWithin = 0
+  /** A quoted cell continues after CR, which must be followed by LF. */
+  #isAfterReturnWithin = false
   /** 1 where lines end with LF, 2 where they end with CRLF; 0 before the first line end. */
   #lineEndBytes = 0
-  /** The next quote and the next CR of the text, from where it was last looked for on; its length for none. */
+  /** The next quote and the next CR after the last search; the length of the text for none. */
   #nextQuote = 0
   #nextReturn = 0
 
@@ -54,74 +55,74 @@ export class RecordScanner {
     this.#line = firstLine
   }
 
-  /** The text from the first record on that the latest chunk completed, or could not. */
+  /** The text of the latest scan, from the first record that it completed or could not complete. */
   get text(): Buffer {
     return this.#text
   }
 
   /**
-   * Tells each record that the chunk completes, but for those that are passed over: `passOver` is asked wherever one begins. False: the
-   * text can be taken in more than one way, and nothing of it may be told apart.
+   * Calls `onRecord` for each record that the chunk completes, except in ranges that `skipRange` returns at the beginning of a record.
+   * Returns false if readers of CSV may disagree about the text: no record of it may then be separated.
    */
   scan(
     chunk: Buffer,
-    tell: (record: RawRecord) => void,
-    passOver: (text: Buffer, start: number, line: number) => RecordRange | null = () => null,
+    onRecord: (record: RawRecord) => void,
+    skipRange: RecordFilter['skipRange'] = () => null,
   ): boolean {
-    const text = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
+    const text = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk])
     this.#text = text
-    this.#nextQuote = this.#quote < 0 ? text.length : nothingLooked
-    this.#nextReturn = nothingLooked
+    this.#nextQuote = this.#quote < 0 ? text.length : notSearched
+    this.#nextReturn = notSearched
     let start = 0
-    let at = this.#held.length
+    let at = this.#pending.length
     while (at < text.length) {
-      // Also where a record began in the chunk before, which was not enough then to tell.
-      const stretch = at === start || start === 0 ? passOver(text, start, this.#line) : null
-      if (stretch !== null) {
-        this.#inside = inside.start
-        this.#linesWithin = 0
-        this.#returnWithin = false
-        start += stretch.bytes
-        if (!this.#endsAsOthers(text, start - 1)) return false
-        this.#line += stretch.records
+      // Also at the beginning of a record that began in the previous chunk, where the text was too short to decide.
+      const range = at === start || start === 0 ? skipRange(text, start, this.#line) : null
+      if (range !== null) {
+        this.#state = states.start
+        this.#lineEndsWithin = 0
+        this.#isAfterReturnWithin = false
+        start += range.bytes
+        if (!this.#hasUsualLineEnd(text, start - 1)) return false
+        this.#line += range.records
         at = start
         continue
       }
       const end = this.#endOfRecord(text, at)
-      if (end === uncertain) return false
+      if (end === ambiguous) return false
       if (end === text.length) break
-      if (end - start > recordLimitBytes || !this.#endsAsOthers(text, end)) return false
-      const lines = this.#linesWithin + 1
-      tell({ text, start, end: end + 1 - this.#lineEndBytes, next: end + 1, line: this.#line, lines })
+      if (end - start > maxRecordBytes || !this.#hasUsualLineEnd(text, end)) return false
+      const lines = this.#lineEndsWithin + 1
+      onRecord({ text, start, end: end + 1 - this.#lineEndBytes, next: end + 1, line: this.#line, lines })
       this.#line += lines
-      this.#linesWithin = 0
+      this.#lineEndsWithin = 0
       start = end + 1
       at = start
     }
-    this.#held = start === text.length ? nothing : text.subarray(start)
-    return this.#held.length <= recordLimitBytes
+    this.#pending = start === text.length ? noBytes : text.subarray(start)
+    return this.#pending.length <= maxRecordBytes
   }
 
-  /** Whether the line that ends with this LF ends as all before it. */
-  #endsAsOthers(text: Buffer, feed: number): boolean {
+  /** Whether the line that ends with this LF has the same line end as all before it. */
+  #hasUsualLineEnd(text: Buffer, feed: number): boolean {
     const bytes = text[feed - 1] === carriageReturn ? 2 : 1
     if (this.#lineEndBytes === 0) this.#lineEndBytes = bytes
     return this.#lineEndBytes === bytes
   }
 
-  /** The LF that ends the record which goes on from here; the length of the text if it is not there yet. */
+  /** The LF that ends the record; the length of the text if it is not there yet; `ambiguous`. */
   #endOfRecord(text: Buffer, from: number): number {
-    if (this.#inside === inside.start || this.#inside === inside.plain) {
+    if (this.#state === states.start || this.#state === states.plain) {
       const feed = text.indexOf(lineFeed, from)
       if (feed >= 0 && this.#isPlain(text, from, feed)) {
-        this.#inside = inside.start
+        this.#state = states.start
         return feed
       }
     }
     return this.#endByBytes(text, from)
   }
 
-  /** Whether no quote stands before this LF, and no CR but the one that belongs to it. */
+  /** Whether there is no quote before this LF, and no CR except the one of its line end. */
   #isPlain(text: Buffer, from: number, feed: number): boolean {
     if (this.#nextQuote < from) this.#nextQuote = indexIn(text, this.#quote, from)
     if (this.#nextReturn < from) this.#nextReturn = indexIn(text, carriageReturn, from)
@@ -131,41 +132,41 @@ export class RecordScanner {
   #endByBytes(text: Buffer, from: number): number {
     const delimiter = this.#delimiter
     const quote = this.#quote
-    let state = this.#inside
+    let state = this.#state
     for (let at = from; at < text.length; at += 1) {
       const byte = text[at]
-      if (state === inside.quoted) {
-        if (this.#returnWithin && byte !== lineFeed) return uncertain
-        this.#returnWithin = byte === carriageReturn
-        if (byte === quote) state = inside.quoteSeen
-        else if (byte === lineFeed) this.#linesWithin += 1
+      if (state === states.quoted) {
+        if (this.#isAfterReturnWithin && byte !== lineFeed) return ambiguous
+        this.#isAfterReturnWithin = byte === carriageReturn
+        if (byte === quote) state = states.afterQuote
+        else if (byte === lineFeed) this.#lineEndsWithin += 1
       } else if (byte === lineFeed) {
-        this.#inside = inside.start
+        this.#state = states.start
         return at
-      } else if (state === inside.returnSeen) {
-        return uncertain
+      } else if (state === states.afterReturn) {
+        return ambiguous
       } else if (byte === delimiter) {
-        state = inside.start
+        state = states.start
       } else if (byte === carriageReturn) {
-        state = inside.returnSeen
+        state = states.afterReturn
       } else if (byte === quote) {
-        if (state === inside.plain) return uncertain
-        state = inside.quoted
-      } else if (state === inside.quoteSeen) {
-        return uncertain
+        if (state === states.plain) return ambiguous
+        state = states.quoted
+      } else if (state === states.afterQuote) {
+        return ambiguous
       } else {
-        state = inside.plain
+        state = states.plain
       }
     }
-    this.#inside = state
+    this.#state = state
     return text.length
   }
 
-  /** What is left behind the last line end; null where it cannot be told apart. Its line is the last one. */
+  /** The text after the last line end, and its line; null if it ends within a quoted cell or after CR. */
   end(): { readonly text: Buffer; readonly line: number } | null {
-    this.#text = this.#held
-    if (this.#inside === inside.quoted || this.#inside === inside.returnSeen) return null
-    return { text: this.#held, line: this.#line }
+    this.#text = this.#pending
+    if (this.#state === states.quoted || this.#state === states.afterReturn) return null
+    return { text: this.#pending, line: this.#line }
   }
 }
 

@@ -3,12 +3,12 @@ import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
 import type { CsvRecord } from './records.ts'
 
-/** More rows than this are not a footer. */
-const footerLimit = 1000
+const maxFooterRows = 1000
 
+/** The settings for rows at the end that are not people. */
 export type TailFormat = Pick<ExportFormat, 'footer' | 'trailer'>
 
-/** Holds back records that may be the footer or the trailer, until it is certain that they are not. */
+/** Holds records back until it is certain that they are neither footer nor trailer. */
 export class Tail {
   readonly #name: string
   readonly #trailer: TailFormat['trailer']
@@ -25,25 +25,25 @@ export class Tail {
     this.#footerTexts = footer?.startsWith === undefined ? [] : [footer.startsWith].flat()
   }
 
-  /** Takes the next record. Returns a record that is now known to be a row. */
+  /** Adds the next record. Returns a record that is now certain to be a row. */
   push(record: CsvRecord): CsvRecord | undefined {
     const released = this.#pastFooter(this.#pastTrailer(record))
     if (released) this.#released += 1
     return released
   }
 
-  /** Refuses an export that lacks its footer or its trailer. Returns what an operator should know. */
+  /** Refuses an export that lacks its footer or its trailer. Returns warnings. */
   end(): readonly string[] {
     if (this.#trailer) this.#checkTrailer(this.#trailer)
     if (this.#footer.length < this.#footerRows) {
-      const what = `${this.#name} has ${pluralize(this.#footer.length, 'row')} below its header, and its footer alone has ${this.#footerRows}`
-      throw unreadable(what, 'the export was cut off, or footer.rows is not right')
+      const problem = `${this.#name} has ${pluralize(this.#footer.length, 'row')} below its header, and its footer alone has ${this.#footerRows}`
+      throw unreadable(problem, 'the export was cut off, or footer.rows is not right')
     }
     if (this.#footerTexts.length > 0 && this.#footer.length === 0) {
-      const what = `${this.#name}: no row at its end begins as footer.startsWith says`
-      throw unreadable(what, 'the export was cut off, or ends without a footer: then take footer out')
+      const problem = `${this.#name}: no row at its end begins as footer.startsWith says`
+      throw unreadable(problem, 'the export was cut off, or ends without a footer: then take footer out')
     }
-    return this.#footer.length > 0 ? [`${this.#name}: left out as its footer: ${linesOf(this.#footer)}`] : []
+    return this.#footer.length > 0 ? [`${this.#name}: left out as its footer: ${lineRange(this.#footer)}`] : []
   }
 
   #pastTrailer(record: CsvRecord): CsvRecord | undefined {
@@ -61,23 +61,23 @@ export class Tail {
     }
     if (this.#footerTexts.some((text) => startsWith(record, text))) {
       this.#footer.push(record)
-      if (this.#footer.length > footerLimit) throw this.#notLast()
+      if (this.#footer.length > maxFooterRows) throw this.#footerNotLast()
       return undefined
     }
-    if (this.#footer.length > 0) throw this.#notLast()
+    if (this.#footer.length > 0) throw this.#footerNotLast()
     return record
   }
 
-  #notLast() {
-    const what = `${this.#name}:${this.#footer[0]?.line}: this row begins as footer.startsWith says, but rows follow it`
-    return unreadable(what, 'name a text that no other row begins with')
+  #footerNotLast() {
+    const problem = `${this.#name}:${this.#footer[0]?.line}: this row begins as footer.startsWith says, but rows follow it`
+    return unreadable(problem, 'name a text that no other row begins with')
   }
 
   #checkTrailer({ startsWith: text, rowsAt }: NonNullable<TailFormat['trailer']>): void {
     const trailer = this.#possibleTrailer
     if (!trailer || !startsWith(trailer, text)) {
-      const what = `${this.#name}: its last row does not begin as trailer.startsWith says`
-      throw unreadable(what, 'the export was cut off, or ends without a trailer')
+      const problem = `${this.#name}: its last row does not begin as trailer.startsWith says`
+      throw unreadable(problem, 'the export was cut off, or ends without a trailer')
     }
     const stated = trailer.cells[rowsAt - 1]?.trim() ?? ''
     if (trailer.damage || !/^\d{1,15}$/.test(stated))
@@ -86,8 +86,8 @@ export class Tail {
         'check trailer.rowsAt',
       )
     if (Number(stated) === this.#released) return
-    const what = `${this.#name}:${trailer.line}: the trailer counts ${pluralize(Number(stated), 'row')}, the export has ${this.#released}`
-    throw unreadable(what, 'the export was cut off, or is the work of two that wrote at once')
+    const problem = `${this.#name}:${trailer.line}: the trailer counts ${pluralize(Number(stated), 'row')}, the export has ${this.#released}`
+    throw unreadable(problem, 'the export was cut off, or is the work of two that wrote at once')
   }
 }
 
@@ -95,7 +95,7 @@ function startsWith({ cells }: CsvRecord, text: string): boolean {
   return cells[0]?.startsWith(text) ?? false
 }
 
-function linesOf(records: readonly CsvRecord[]): string {
+function lineRange(records: readonly CsvRecord[]): string {
   const first = records[0]?.line
   const last = records.at(-1)?.line
   return first === last ? `line ${first}` : `lines ${first} to ${last}`

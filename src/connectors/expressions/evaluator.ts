@@ -1,7 +1,7 @@
 import { TaskThread } from '../../system/task-thread.ts'
 import type { Evaluation, ExpressionFault, ExpressionSetup, Rows } from './worker.ts'
 
-/** How far expressions may go before a row, or the whole source, is given up. */
+/** The limits at which a row, or the whole source, is refused. */
 export type ExpressionLimits = {
   /** How long one expression may take for one row. */
   readonly rowMs: number
@@ -10,6 +10,7 @@ export type ExpressionLimits = {
   readonly memoryMb: number
 }
 
+/** The limits in production. */
 export const defaultLimits: ExpressionLimits = { rowMs: 250, stoppedRows: 20, memoryMb: 128 }
 
 /** Owns the thread that evaluates expressions. */

@@ -7,13 +7,13 @@ import type { ExpressionFault, Rows } from './worker.ts'
 export { expressionsOf } from '../../identity/mapping/mapping.ts'
 export { expressionProblem, expressionProblems } from './check.ts'
 
-// This much goes to the thread at once, and is evaluated again if one of the rows exceeds a limit.
-const taskRows = 256
-const taskCharacters = 1024 * 1024
+// The size of one task of the thread, which is evaluated again if a row exceeds a limit.
+const maxTaskRows = 256
+const maxTaskCharacters = 1024 * 1024
 
 /**
- * The reading with one more cell for each expression, after the cells of the header. If an expression fails or takes too long, only
- * its row is lost. If an expression reads a column that the source does not have, the source is refused.
+ * Adds one cell for each expression to every row, after the cells of the header. If an expression fails or takes too long, only its row
+ * has a fault. Refuses a source without a column that an expression reads.
  */
 export function withExpressions(
   reading: Reading,
@@ -54,7 +54,7 @@ function* portions(slice: readonly SourceRow[]): Generator<readonly SourceRow[]>
   let characters = 0
   for (const [index, { values }] of slice.entries()) {
     const size = values.reduce((sum, value) => sum + (value?.length ?? 0), 0)
-    if (index > start && (index - start >= taskRows || characters + size > taskCharacters)) {
+    if (index > start && (index - start >= maxTaskRows || characters + size > maxTaskCharacters)) {
       yield slice.slice(start, index)
       start = index
       characters = 0
@@ -69,25 +69,19 @@ function toInput({ values, nonTextColumns, fault }: SourceRow): Rows[number] {
   return fault?.column === null ? null : { values, nonTextColumns, damaged: fault?.column ?? null }
 }
 
-function extended(
-  row: SourceRow,
-  {
-    width,
-    results,
-    fault,
-    expressions,
-  }: {
-    readonly width: number
-    readonly results: readonly (string | undefined)[]
-    readonly fault: ExpressionFault | undefined
-    readonly expressions: readonly unknown[]
-  },
-): SourceRow {
+type RowResults = {
+  readonly width: number
+  readonly results: readonly (string | undefined)[]
+  readonly fault: ExpressionFault | undefined
+  readonly expressions: readonly unknown[]
+}
+
+function extended(row: SourceRow, { width, results, fault, expressions }: RowResults): SourceRow {
   if (row.fault?.column === null) return row
   const cells = Array.from({ length: width }, (_, index) => row.values[index])
   const values = [...cells, ...Array.from(expressions, (_, index) => results[index])]
   if (fault === undefined) return { ...row, values }
-  // A fault names one cell. A row that already had a fault is given up as a whole, because one of the two would go unnoticed.
+  // A fault names one cell. With a second fault the whole row has it, because one of the two would go unnoticed.
   const column = row.fault === undefined ? width + fault.expression : null
   return { ...row, values, fault: { column, reason: fault.reason } }
 }

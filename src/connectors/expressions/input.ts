@@ -2,11 +2,11 @@ import { columnFinder, type MatchedColumn } from '../../identity/mapping/headers
 import type { RowValues } from '../../identity/mapping/text-of.ts'
 
 // An expression may build names from cells. The limit keeps them from filling the memory.
-const rememberedNames = 1000
+const maxCachedNames = 1000
 
-/** What an expression tried to read that the row could not give. */
+/** What an expression tried to read and the row does not have. */
 export type ReadProblems = {
-  /** It read a column about which the row says nothing. */
+  /** It read a column that the row does not state. */
   absent: boolean
   /** It read the cell that the connector found damaged. */
   damaged: boolean
@@ -24,27 +24,27 @@ export type ShownRow = {
 /** A row as expressions see it: an object with a text for each header. Columns are found as in the rest of a mapping. */
 type ExpressionInput = {
   readonly input: object
-  /** Shows the next row and forgets what was touched. */
+  /** Shows the next row and resets `touched`. */
   show(row: ShownRow): void
   readonly touched: ReadProblems
 }
 
-/** `missingIsBlank`: a member that a record lacks cannot be read, but the record speaks of it: it is blank. */
+/** Creates the input of expressions. `missingIsBlank`: a member that a record lacks counts as a blank. */
 export function createInput(headers: readonly string[], missingIsBlank = false): ExpressionInput {
   const find = columnFinder(headers)
   const names = [...new Set(headers)]
-  const found = new Map<string, MatchedColumn>()
+  const columns = new Map<string, MatchedColumn>()
   const touched: ReadProblems = { absent: false, damaged: false, unclear: null }
   let values: RowValues = []
   let damaged: number | null = null
   let groups: readonly number[] = []
 
   function columnOf(name: string): MatchedColumn {
-    const known = found.get(name)
+    const known = columns.get(name)
     if (known !== undefined) return known
     const column = find([name])
-    if (found.size >= rememberedNames) found.clear()
-    found.set(name, column)
+    if (columns.size >= maxCachedNames) columns.clear()
+    columns.set(name, column)
     return column
   }
 

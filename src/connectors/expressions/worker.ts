@@ -6,20 +6,20 @@ import { createInput, type ShownRow, type ReadProblems } from './input.ts'
 
 // This module runs in a thread of its own, because an expression may never end. The evaluator then ends the thread.
 
-/** What the thread is started with. */
+/** The data with which the thread starts. */
 export type ExpressionSetup = {
   readonly headers: readonly string[]
   readonly expressions: readonly { readonly text: string; readonly optional: boolean }[]
   /** Whether rows may lack any column. */
   readonly sparse: boolean
-  /** Whether what a record lacks is a blank. */
+  /** Whether a member that a record lacks is a blank. */
   readonly missingIsBlank: boolean
 }
 
-/** The rows for which every expression is evaluated. Null stands for a row that is left out. */
+/** The rows for which every expression is evaluated. null: a row that is skipped. */
 export type Rows = readonly (ShownRow | null)[]
 
-/** For every row the result of each expression and the first fault; or why the whole source cannot be used. */
+/** For every row, the result of each expression and the first fault; or why the whole source is refused. */
 export type Evaluation =
   | {
       readonly results: readonly (readonly (string | undefined)[])[]
@@ -27,6 +27,7 @@ export type Evaluation =
     }
   | { readonly refusal: string }
 
+/** Why an expression has no result for a row. */
 export type ExpressionFault = {
   readonly expression: number
   readonly reason: string
@@ -34,14 +35,14 @@ export type ExpressionFault = {
   readonly damaged?: boolean
 }
 
-const longestText = 1000
-const deepestCalls = 500
-const longestSequence = 100_000
+const maxTextCharacters = 1000
+const maxStackDepth = 500
+const maxSequenceLength = 100_000
 
 const setup = threadSetup<ExpressionSetup>()
 const { input, show, touched } = createInput(setup.headers, setup.missingIsBlank)
 const expressions = setup.expressions.map(({ text, optional }) => {
-  const compiled = jsonata(text, { stack: deepestCalls, sequence: longestSequence })
+  const compiled = jsonata(text, { stack: maxStackDepth, sequence: maxSequenceLength })
   return { compiled, spelled: namesIn(compiled.ast()), mayLack: optional || (setup.sparse && !setup.missingIsBlank) }
 })
 readTimesAsUtc()
@@ -57,30 +58,30 @@ async function evaluate(rows: Rows, begin: (step: number) => void): Promise<Eval
       if (shown === null) break
       begin(row * expressions.length + expression)
       show(shown)
-      const answer = await answerOf(compiled)
+      const outcome = await evaluateOne(compiled)
       const { unclear } = touched
-      if (unclear !== null && (unclear.column.found === 'several' || !(mayLack || doesWithout(answer)))) {
-        return { refusal: refusalOf(unclear, spelled) }
+      if (unclear !== null && (unclear.column.found === 'several' || !(mayLack || doesWithout(outcome)))) {
+        return { refusal: toRefusal(unclear, spelled) }
       }
-      const fault = touched.damaged ? damagedFault : 'reason' in answer ? answer : null
+      const fault = touched.damaged ? damagedFault : 'reason' in outcome ? outcome : null
       if (fault !== null && !faults.has(row)) faults.set(row, { expression, ...fault })
-      texts.push(fault === null && 'text' in answer ? cellOf(answer.text) : undefined)
+      texts.push(fault === null && 'text' in outcome ? cellOf(outcome.text) : undefined)
     }
     results.push(texts)
   }
   return { results, faults }
 }
 
-/** An expression about records may name a member that none of them has, as long as it gives a text all the same. */
-function doesWithout(answer: Answer): boolean {
-  return setup.missingIsBlank && 'text' in answer && answer.text.trim() !== ''
+/** Whether an expression over JSON records may name a member that no record has: it still returned a text. */
+function doesWithout(outcome: Outcome): boolean {
+  return setup.missingIsBlank && 'text' in outcome && outcome.text.trim() !== ''
 }
 
 const damagedFault = { reason: 'the expression reads a damaged cell', damaged: true }
 
-type Answer = { readonly text: string } | { readonly reason: string }
+type Outcome = { readonly text: string } | { readonly reason: string }
 
-async function answerOf(compiled: jsonata.Expression): Promise<Answer> {
+async function evaluateOne(compiled: jsonata.Expression): Promise<Outcome> {
   try {
     return toText(await compiled.evaluate(input))
   } catch (error) {
@@ -90,12 +91,12 @@ async function answerOf(compiled: jsonata.Expression): Promise<Answer> {
   }
 }
 
-function toText(result: unknown): Answer {
+function toText(result: unknown): Outcome {
   if (result === undefined || result === null) return { text: '' }
   if (typeof result === 'number' || typeof result === 'boolean') return { text: String(result) }
   if (typeof result !== 'string') return { reason: 'the expression gives a list, an object or a function, and no text' }
-  if (result.length <= longestText) return { text: result }
-  return { reason: `the expression gives ${result.length} characters; ${longestText} are the most` }
+  if (result.length <= maxTextCharacters) return { text: result }
+  return { reason: `the expression gives ${result.length} characters; ${maxTextCharacters} are the most` }
 }
 
 /** The text as the cell of the row; undefined if it is blank because the row says nothing about a column that was read. */
@@ -104,16 +105,16 @@ function cellOf(text: string): string | undefined {
   return text.trim() === '' && silent ? undefined : text
 }
 
-function refusalOf({ name, column }: NonNullable<ReadProblems['unclear']>, spelled: ReadonlySet<string>): string {
+function toRefusal({ name, column }: NonNullable<ReadProblems['unclear']>, spelled: ReadonlySet<string>): string {
   // A name that was built during the evaluation may hold the content of a cell.
-  const what = spelled.has(name) ? `the column "${name}"` : 'a column'
+  const problem = spelled.has(name) ? `the column "${name}"` : 'a column'
   if (column.found === 'several') {
-    return `an expression reads ${what}, which several columns of the header could be: rename or drop one of them`
+    return `an expression reads ${problem}, which several columns of the header could be: rename or drop one of them`
   }
   const similar = column.similar !== null && spelled.has(name) ? `; did you mean "${column.similar}"?` : ''
-  if (!setup.missingIsBlank) return `an expression reads ${what}, which is not in the header${similar}`
-  const hint = similar || '; if HR leaves it out where nobody has it, write optional: true beside the expression'
-  return `an expression reads ${what}, which no record has${hint}`
+  if (!setup.missingIsBlank) return `an expression reads ${problem}, which is not in the header${similar}`
+  const hint = similar || '; if HR omits it where nobody has it, write optional: true beside the expression'
+  return `an expression reads ${problem}, which no record has${hint}`
 }
 
 /** JSONata reads a time without an offset in the time zone of the host, but results must not depend on the host. */

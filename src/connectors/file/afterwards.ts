@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const Folder = z.string().min(1)
 
-/** What happens to an export once the plan from it is decided. Sources that keep their exports in folders share these settings. */
+/** The settings for an export once the plan from it is decided. All sources with folders share them. */
 export const afterwards = {
   accepted: z
     .enum(['keep', 'archive', 'delete'])
@@ -19,6 +19,7 @@ export const afterwards = {
   rejectDir: Folder.default('rejected').describe('Where rejected exports go. The rest is as with archiveDir.'),
 }
 
+/** The settings for exports in a folder of this machine. */
 export const Afterwards = z
   .strictObject({
     ...afterwards,
@@ -32,4 +33,10 @@ export const Afterwards = z
       ),
   })
   .describe('What happens to an export after it has been read.')
+/** What happens to an export once the plan from it is decided. */
 export type Afterwards = z.infer<typeof Afterwards>
+
+/** The beginning of the name of an archived file: the time in UTC, without colons. */
+export function archiveStamp(now: Date): string {
+  return `${now.toISOString().slice(0, 19).replaceAll(':', '')}Z`
+}

@@ -8,11 +8,11 @@ const dayMs = 24 * 60 * 60 * 1000
 const requiredGroups = ['year', 'month', 'day']
 
 const NamePattern = z.string().superRefine((pattern, context) => {
-  const problem = problemOf(pattern)
+  const problem = patternProblem(pattern)
   if (problem) context.addIssue({ code: 'custom', message: problem })
 })
 
-/** When an export's rows were true. */
+/** The setting `asOf`: when the rows of an export were true. */
 export const AsOf = z
   .discriminatedUnion('from', [
     z.strictObject({ from: z.literal('modificationTime').describe("The file's modification time.") }),
@@ -27,28 +27,34 @@ export const AsOf = z
   ])
   .describe('When the rows were true. Newer facts win over older ones.')
 
+/** Where the time of an export is read from. */
 export type AsOf = z.infer<typeof AsOf>
 
-type Clock = { readonly asOf: AsOf; readonly timeZone: string }
+type FileTimeSettings = { readonly asOf: AsOf; readonly timeZone: string }
 
-/** The instant (ISO, UTC) at which the rows of `file` were true. An instant in the future is refused, because no later export could ever replace it. */
-export function asOfFile(file: ExportFile, { asOf, timeZone, now }: Clock & { readonly now: Date }): string {
+type AsOfInput = FileTimeSettings & { readonly now: Date }
+
+/** The instant (ISO, UTC) at which the rows of `file` were true. Refuses an instant in the future. */
+export function asOfFile(file: ExportFile, { asOf, timeZone, now }: AsOfInput): string {
   const epochMs = timeOfFile(file, { asOf, timeZone })
   if (epochMs === null) throw noDate(file.name, asOf)
+  return requirePast(epochMs, file.name, now)
+}
+
+/** An instant as ISO. Refuses one more than a day ahead of `now`, because no later export could ever replace it. */
+export function requirePast(epochMs: number, name: string, now: Date): string {
   const instant = new Date(epochMs).toISOString()
-  if (epochMs > now.getTime() + dayMs) {
-    const what = `${file.name} is dated ${instant}, which lies ahead of this machine's time ${now.toISOString()}`
-    throw unreadable(what, 'check the clocks, and asOf and timeZone in the configuration')
-  }
-  return instant
+  if (epochMs <= now.getTime() + dayMs) return instant
+  const problem = `${name} is dated ${instant}, which lies ahead of this machine's time ${now.toISOString()}`
+  throw unreadable(problem, 'check the clocks, and asOf and timeZone in the configuration')
 }
 
-/** The time at which the rows of `file` were true, in milliseconds; null if the name of the file should hold it and does not. */
-export function timeOfFile(file: ExportFile, { asOf, timeZone }: Clock): number | null {
-  return asOf.from === 'fileName' ? fromName(file.name, asOf.pattern, timeZone) : file.modifiedAtMs
+/** The time at which the rows of `file` were true, in milliseconds since 1970; null if its name holds none and should. */
+export function timeOfFile(file: ExportFile, { asOf, timeZone }: FileTimeSettings): number | null {
+  return asOf.from === 'fileName' ? timeInName(file.name, asOf.pattern, timeZone) : file.modifiedAtMs
 }
 
-function problemOf(pattern: string): string | undefined {
+function patternProblem(pattern: string): string | undefined {
   try {
     const groups = Object.keys(compilePattern(pattern).namedGroups())
     const missing = requiredGroups.filter((name) => !groups.includes(name))
@@ -61,7 +67,7 @@ function problemOf(pattern: string): string | undefined {
   }
 }
 
-function fromName(name: string, pattern: string, timeZone: string): number | null {
+function timeInName(name: string, pattern: string, timeZone: string): number | null {
   const matcher = compilePattern(pattern).matcher(name)
   if (!matcher.find()) return null
   const { year, month, day, hour, minute } = matcher.getNamedGroups()

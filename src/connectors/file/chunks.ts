@@ -1,18 +1,18 @@
-const nothing: Buffer = Buffer.alloc(0)
+const noBytes: Buffer = Buffer.alloc(0)
 
 /** Joins chunks until each has at least `minBytes`. Only the last one may be shorter. */
 export async function* joinChunks(chunks: AsyncIterable<Buffer>, minBytes: number): AsyncGenerator<Buffer> {
-  let held = nothing
+  let pending = noBytes
   for await (const chunk of chunks) {
-    const whole = held.length > 0 ? Buffer.concat([held, chunk]) : chunk
-    const enough = whole.length >= minBytes
-    held = enough ? nothing : whole
-    if (enough) yield whole
+    const joined = pending.length > 0 ? Buffer.concat([pending, chunk]) : chunk
+    const isEnough = joined.length >= minBytes
+    pending = isEnough ? noBytes : joined
+    if (isEnough) yield joined
   }
-  if (held.length > 0) yield held
+  if (pending.length > 0) yield pending
 }
 
-/** Puts a chunk that was already read back in front of the others. */
+/** Yields a chunk that was read already, and then the others. */
 export async function* prepend(chunk: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield chunk
   yield* rest

@@ -6,7 +6,8 @@ import type { ExportFile } from './export-file.ts'
 import { unreadable } from './failures.ts'
 import { SideFile, Suffix } from './side-file.ts'
 
-const patience = 10
+/** A run waits at most this many times the quiet period. */
+const maxWaitFactor = 10
 
 /** How a source tells a complete export from one that is still being written. All sources of files share these settings. */
 export const completeness = {
@@ -17,7 +18,7 @@ export const completeness = {
     .default(5)
     .describe(
       'How many seconds an export must be unchanged before it is read. 0 reads it at once. A run waits for the rest of that time, ' +
-        `at most ${patience} times as long. With a marker it does not wait.`,
+        `at most ${maxWaitFactor} times as long. With a marker it does not wait.`,
     ),
   marker: Suffix.optional().describe(
     'The ending of an empty file that says that the export is complete, such as .done. people.csv is read when people.csv.done or ' +
@@ -26,10 +27,12 @@ export const completeness = {
   sideFile: SideFile.optional(),
 }
 
+/** The setting `complete`. */
 export const Completeness = z.strictObject(completeness).describe('How we know that an export is complete.')
+/** How an export is known to be complete. */
 export type Completeness = z.infer<typeof Completeness>
 
-/** The possible names of a companion, which is a marker or a side file: `people.csv.done` and `people.done`. */
+/** The possible names of a companion (a marker or a side file) of an export: `people.csv.done` and `people.done`. */
 export function companionNames(exportName: string, suffix: string): readonly string[] {
   const stem = exportName.slice(0, exportName.length - extname(exportName).length)
   return [...new Set([exportName + suffix, stem + suffix])].filter((name) => name !== exportName)
@@ -46,42 +49,44 @@ type QuietOptions = {
   readonly onWait?: OpenOptions['onWait']
 }
 
+type Candidate = { readonly file: ExportFile }
+
 /**
- * Returns what `find` finds once the file has not changed for `quietSeconds`. The modification time shows that; if its clock runs
- * ahead of ours, watching the file does. If another file is found meanwhile, the wait begins again for that one. A file that keeps
- * changing is refused.
+ * Returns the result of `find` once its file has not changed for `quietSeconds`, by its modification time, or by repeated calls if the
+ * clock of the file is ahead of ours. If `find` returns another file meanwhile, the wait starts again. Refuses a file that keeps
+ * changing.
  */
-export async function waitUntilQuiet<Found extends { readonly file: ExportFile } | null>(
-  find: () => Promise<Found>,
+export async function waitUntilQuiet<Result extends Candidate | null>(
+  find: () => Promise<Result>,
   { quietSeconds, signal, onWait }: QuietOptions,
-): Promise<Found> {
+): Promise<Result> {
   const quietMs = quietSeconds * 1000
   const startedAtMs = performance.now()
-  let found = await find()
+  let current = await find()
   let sameSinceMs = performance.now()
   for (;;) {
     signal.throwIfAborted()
-    if (!found || quietMs === 0) return found
-    const { file } = found
+    if (!current || quietMs === 0) return current
+    const { file } = current
     const nowMs = performance.now()
     const remainingMs = quietMs - Math.max(Date.now() - file.modifiedAtMs, nowMs - sameSinceMs)
-    if (remainingMs <= 0) return found
-    if (nowMs - startedAtMs + remainingMs > patience * quietMs) throw stillWritten(file, quietSeconds)
+    if (remainingMs <= 0) return current
+    if (nowMs - startedAtMs + remainingMs > maxWaitFactor * quietMs) throw stillWritten(file, quietSeconds)
     onWait?.(`waiting ${Math.ceil(remainingMs / 1000)} s: the export was written just now`)
     await wait(remainingMs, signal)
     const next = await find()
-    if (!same(found, next)) sameSinceMs = performance.now()
-    found = next
+    if (!isSameFile(current, next)) sameSinceMs = performance.now()
+    current = next
   }
 }
 
-function same(one: { readonly file: ExportFile }, other: { readonly file: ExportFile } | null): boolean {
+function isSameFile(one: Candidate, other: Candidate | null): boolean {
   return one.file.path === other?.file.path && one.file.version === other.file.version
 }
 
 async function wait(ms: number, signal: AbortSignal): Promise<void> {
   try {
-    // A timer may fire slightly early. One more millisecond saves a second turn.
+    // A timer may fire slightly early. One more millisecond saves another round.
     await pause(Math.ceil(ms) + 1, undefined, { signal })
   } catch {
     signal.throwIfAborted()
@@ -89,6 +94,6 @@ async function wait(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 function stillWritten({ name }: ExportFile, quietSeconds: number) {
-  const what = `${name} is still being written: for ${patience * quietSeconds} seconds it never stood still for ${quietSeconds}`
-  return unreadable(what, 'write it under another name and rename it when it is complete, or write a marker file')
+  const problem = `${name} is still being written: for ${maxWaitFactor * quietSeconds} seconds it never stood still for ${quietSeconds}`
+  return unreadable(problem, 'write it under another name and rename it when it is complete, or write a marker file')
 }

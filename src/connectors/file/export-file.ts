@@ -2,11 +2,19 @@ import { type BigIntStats, constants } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { errorCode, type Failure } from '../../errors.ts'
-import { cannotRead, missingFile, symbolicLink, unreadable } from './failures.ts'
+import {
+  cannotRead,
+  checkNotEmpty,
+  checkRegularFile,
+  type FileKind,
+  missingFile,
+  symbolicLink,
+  unreadable,
+} from './failures.ts'
 
 const chunkBytes = 128 * 1024
 
-/** A file in the state in which it was found. Reading it later fails if the file has changed. */
+/** A file and its state when it was found. Reading it later fails if the file has changed since. */
 export type ExportFile = {
   readonly path: string
   /** Its name in messages and origins. */
@@ -27,16 +35,16 @@ export async function exportFileAt(path: string, name = basename(path)): Promise
 }
 
 /**
- * The bytes of the file from start to end; the next ones are read while these are used. Ends normally only if all of them were read and the
- * file did not change.
+ * The bytes of the file from start to end. The next chunk is read while the caller uses this one. Ends normally only if all bytes were
+ * read and the file did not change.
  */
 export async function* readBytes(file: ExportFile, signal: AbortSignal): AsyncGenerator<Buffer> {
   await using handle = await openUnchanged(file)
   const read = () => {
-    const reading = handle.read({ buffer: Buffer.allocUnsafe(chunkBytes) })
-    // What it fails with shows where it is waited for. Closing the file waits for it if nobody does.
-    reading.catch(() => {})
-    return reading
+    const pending = handle.read({ buffer: Buffer.allocUnsafe(chunkBytes) })
+    // An error is thrown where the read is awaited. If the caller stops before that, closing the file awaits it.
+    pending.catch(() => {})
+    return pending
   }
   let totalBytes = 0
   let next = read()
@@ -52,19 +60,19 @@ export async function* readBytes(file: ExportFile, signal: AbortSignal): AsyncGe
   if (totalBytes !== file.bytes) throw changed(file)
 }
 
-/** Opens a file for reading, without waiting and without following links: a FIFO or a link may have been put in its place. */
+/** Opens a file for reading without waiting and without following links: a FIFO or a link may have replaced it. */
 export async function openWithoutWaiting(path: string): Promise<FileHandle> {
   try {
     // Without O_NONBLOCK, opening a FIFO would wait until another process writes to it.
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   } catch (error) {
-    // This is the answer for a link at the end of the path.
+    // O_NOFOLLOW reports a link at the end of the path in this way.
     if (errorCode(error) === 'ELOOP') throw symbolicLink(path)
     throw cannotRead(path, error)
   }
 }
 
-/** The stats of what stands at `path`; undefined if there is nothing. Links are not followed. */
+/** The stats of the file or folder at `path`; undefined if there is none. Links are not followed. */
 export async function findStats(path: string): Promise<BigIntStats | undefined> {
   try {
     return await lstat(path, { bigint: true })
@@ -74,6 +82,7 @@ export async function findStats(path: string): Promise<BigIntStats | undefined> 
   }
 }
 
+/** The export file at `path` with these stats. */
 export function toExportFile(path: string, stats: BigIntStats, name = basename(path)): ExportFile {
   return {
     path,
@@ -85,12 +94,15 @@ export function toExportFile(path: string, stats: BigIntStats, name = basename(p
 }
 
 /** Refuses a file that is not regular or that is empty. */
-export function checkRegular({ path, name }: ExportFile, stats: BigIntStats): void {
-  if (stats.isSymbolicLink()) throw symbolicLink(path)
-  if (stats.isDirectory()) throw unreadable(`${path} is a folder`, 'name a file in it, or a pattern such as *.csv')
-  if (!stats.isFile()) throw unreadable(`${path} is no regular file`, 'write the export to a file first')
-  if (stats.size === 0n)
-    throw unreadable(`${name} is empty (0 bytes)`, 'check the export; an empty file says nothing about anybody')
+export function checkRegular({ path, name, bytes }: ExportFile, stats: BigIntStats): void {
+  checkRegularFile(path, kindOf(stats))
+  checkNotEmpty(name, bytes)
+}
+
+function kindOf(stats: BigIntStats): FileKind {
+  if (stats.isSymbolicLink()) return 'link'
+  if (stats.isDirectory()) return 'folder'
+  return stats.isFile() ? 'file' : 'other'
 }
 
 async function openUnchanged(file: ExportFile): Promise<FileHandle> {

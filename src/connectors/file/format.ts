@@ -15,7 +15,7 @@ const Quote = z.union([z.literal('none'), oneCharacter], { error: 'expected one 
 
 const Escape = z.union([z.literal('doubled'), oneCharacter], { error: 'expected one character, or the word doubled' })
 
-const rowStart = z.string().min(1)
+const RowStart = z.string().min(1)
 
 const Footer = z
   .strictObject({
@@ -24,9 +24,9 @@ const Footer = z
       .min(1)
       .max(1000)
       .optional()
-      .describe('This many rows at the end are not people, whatever they hold. Blank lines do not count.'),
+      .describe('The number of rows at the end that are not people. Blank lines do not count.'),
     startsWith: z
-      .union([rowStart, z.array(rowStart).min(1).max(20)], { error: 'expected a text, or a list of texts' })
+      .union([RowStart, z.array(RowStart).min(1).max(20)], { error: 'expected a text, or a list of texts' })
       .optional()
       .describe(
         'The export ends with rows whose first cell begins with this text, or with one of these. An export without such a row, or with ' +
@@ -38,7 +38,7 @@ const Footer = z
   })
 
 const Trailer = z.strictObject({
-  startsWith: rowStart.describe('How the first cell of the last row begins.'),
+  startsWith: RowStart.describe('How the first cell of the last row begins.'),
   rowsAt: z
     .int()
     .min(1)
@@ -58,7 +58,7 @@ const Decrypt = z.strictObject({
     .describe('The armored OpenPGP public key of the sender. An export without a signature of this key is refused.'),
 })
 
-/** How a file holds its rows. All sources of files share these settings. */
+/** The settings for the format of a text export. All sources of files share them. */
 export const exportFormat = {
   delimiter: Delimiter.default(',').describe(
     'The text between two cells: one character, the word tab, or auto. auto is the one of comma, semicolon, tab and pipe that ' +
@@ -112,19 +112,21 @@ export const exportFormat = {
   ),
 }
 
-/** Refuses a character that has two meanings at once. */
+/** Adds an issue for a character with two meanings. */
 export function checkExportFormat(
   format: Pick<ExportFormat, 'delimiter' | 'quote' | 'escape'>,
   context: z.RefinementCtx,
 ): void {
-  const refuse = (path: string) =>
+  const addIssue = (path: string) =>
     context.addIssue({ code: 'custom', path: [path], message: `${path} and delimiter must differ` })
-  if (format.quote === format.delimiter) refuse('quote')
-  if (format.escape === format.delimiter) refuse('escape')
+  if (format.quote === format.delimiter) addIssue('quote')
+  if (format.escape === format.delimiter) addIssue('escape')
 }
 
 const PlainExportFormat = z.strictObject(exportFormat)
 
+/** The format of a text export. */
 export const ExportFormat = PlainExportFormat.superRefine(checkExportFormat)
 
+/** The parsed format of a text export. */
 export type ExportFormat = z.infer<typeof PlainExportFormat>

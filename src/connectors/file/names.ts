@@ -1,6 +1,6 @@
-const counting = new Intl.Collator('en', { numeric: true })
+const collator = new Intl.Collator('en', { numeric: true })
 
-/** Orders names as people count them: `delta-9.csv` before `delta-10.csv`. Names that differ are never equal. */
+/** Orders names by the numbers in them: `delta-9.csv` before `delta-10.csv`. Names that differ are never equal. */
 export function compareNames(one: string, other: string): number {
-  return counting.compare(one, other) || (one < other ? -1 : Number(one > other))
+  return collator.compare(one, other) || (one < other ? -1 : Number(one > other))
 }

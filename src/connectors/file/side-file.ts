@@ -8,17 +8,18 @@ import type { SourceRow } from '../connector.ts'
 import { type ExportFile, readBytes } from './export-file.ts'
 import { cannotRead, unreadable } from './failures.ts'
 
-const sideFileLimitBytes = 64 * 1024
-const sum = '[0-9a-fA-F]{64}'
-// The first is what sha256sum writes (a leading backslash means that the name holds escapes), the second what BSD and OpenSSL write.
-const sumThenName = new RegExp(`^\\\\?(?<sum>${sum})(?: [ *](?<name>.+))?$`)
-const nameThenSum = new RegExp(`^SHA2?-?256 ?\\((?<name>.+)\\) ?= ?(?<sum>${sum})$`, 'i')
+const maxSideFileBytes = 64 * 1024
+const digest = '[0-9a-fA-F]{64}'
+// sha256sum writes the first form (a leading backslash: the name holds escapes), BSD and OpenSSL the second.
+const sumThenName = new RegExp(`^\\\\?(?<sum>${digest})(?: [ *](?<name>.+))?$`)
+const nameThenSum = new RegExp(`^SHA2?-?256 ?\\((?<name>.+)\\) ?= ?(?<sum>${digest})$`, 'i')
 
-/** The suffix of a file that lies beside an export and belongs to it. */
+/** The suffix of a file that belongs to an export and is in the same folder. */
 export const Suffix = z.string().regex(/^\.[\w.-]{0,30}\w$/, {
   error: 'expected an ending that begins with a dot, such as .done',
 })
 
+/** The setting `complete.sideFile`. */
 export const SideFile = z
   .strictObject({
     suffix: Suffix.describe('The ending of its name, such as .sha256 for people.csv.sha256 or people.sha256.'),
@@ -32,68 +33,62 @@ export const SideFile = z
   .describe(
     'A file that comes with every export and says what the export has to hold. An export without it, or with other content, is refused.',
   )
+/** Which side file an export has. */
 export type SideFile = z.infer<typeof SideFile>
 
 /** The statement of a side file about its export. */
 export type SideFileStatement = { readonly sha256: string } | { readonly rows: number }
 
-/** Reads what the side file at `path` says about the export of that name. */
-export async function readSideFile(
-  path: string,
-  { holds, exportName }: { readonly holds: SideFile['holds']; readonly exportName: string },
-): Promise<SideFileStatement> {
-  return parseSideFile(await readText(path), { holds, exportName, name: basename(path) })
+/** Reads the side file at `path`. */
+export async function readSideFile(path: string, file: Omit<SideFileText, 'name'>): Promise<SideFileStatement> {
+  return parseSideFile(await readText(path), { ...file, name: basename(path) })
 }
 
-/** What the text of the side file `name` says about the export of that name. */
-export function parseSideFile(
-  text: string,
-  {
-    holds,
-    exportName,
-    name,
-  }: { readonly holds: SideFile['holds']; readonly exportName: string; readonly name: string },
-): SideFileStatement {
-  const plain = text.replace(/^\uFEFF/, '').trim()
-  if (holds === 'rows') return { rows: rowsIn(plain, name) }
-  return { sha256: sumIn(plain, { exportName, name }) }
+/** `name`: the name of the side file. */
+type SideFileText = { readonly holds: SideFile['holds']; readonly exportName: string; readonly name: string }
+
+/** Parses the text of a side file. Refuses a text that does not hold what the setting says. */
+export function parseSideFile(text: string, { holds, exportName, name }: SideFileText): SideFileStatement {
+  const trimmed = text.replace(/^\uFEFF/, '').trim()
+  return holds === 'rows' ? { rows: parseRowCount(trimmed, name) } : { sha256: parseDigest(trimmed, exportName, name) }
 }
 
-/** Refuses the file if the side file states another checksum. It reads the whole file. A count of rows can only be checked at the end. */
-export async function checkChecksum(file: ExportFile, expected: SideFileStatement, signal: AbortSignal): Promise<void> {
-  if (!('sha256' in expected)) return
+/** Refuses the file if the side file states another checksum. Reads the whole file. Does nothing for a number of rows. */
+export async function checkChecksum(file: ExportFile, stated: SideFileStatement, signal: AbortSignal): Promise<void> {
+  if (!('sha256' in stated)) return
   const hash = createHash('sha256')
   for await (const chunk of readBytes(file, signal)) hash.update(chunk)
-  if (hash.digest('hex') === expected.sha256) return
+  if (hash.digest('hex') === stated.sha256) return
   throw unreadable(
     `${file.name} does not have the sha256 sum that its side file states`,
     'it was cut off or changed on its way, or the two belong to different exports: have both delivered again',
   )
 }
 
-/** Passes the rows through. At the end it throws if the number of rows is not the one that the side file states. */
+/** Passes the rows through. Throws at the end if the side file states another number of rows. */
 export async function* checkRowCount(
   rows: AsyncIterable<readonly SourceRow[]>,
-  { name, expected }: { readonly name: string; readonly expected: SideFileStatement },
+  name: string,
+  stated: SideFileStatement,
 ): AsyncGenerator<readonly SourceRow[]> {
   let count = 0
   for await (const slice of rows) {
     count += slice.length
     yield slice
   }
-  if (!('rows' in expected) || expected.rows === count) return
+  if (!('rows' in stated) || stated.rows === count) return
   throw unreadable(
-    `${name} has ${pluralize(count, 'row')} below its header, and its side file states ${expected.rows}`,
+    `${name} has ${pluralize(count, 'row')} below its header, and its side file states ${stated.rows}`,
     'the export was cut off, or the two belong to different exports: have both delivered again',
   )
 }
 
-function rowsIn(text: string, name: string): number {
+function parseRowCount(text: string, name: string): number {
   if (/^\d{1,12}$/.test(text)) return Number(text)
   throw unreadable(`${name} holds no bare number`, 'it has to say how many rows the export has below its header')
 }
 
-function sumIn(content: string, { exportName, name }: { readonly exportName: string; readonly name: string }): string {
+function parseDigest(content: string, exportName: string, name: string): string {
   const lines = content.split(/\r?\n|\r/).map((text) => (sumThenName.exec(text) ?? nameThenSum.exec(text))?.groups)
   const named = lines.filter((groups) => groups?.name !== undefined && basename(groups.name) === exportName)
   const [line, second] = named.length > 0 ? named : lines
@@ -107,8 +102,8 @@ function sumIn(content: string, { exportName, name }: { readonly exportName: str
 async function readText(path: string): Promise<string> {
   try {
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
-    const { bytesRead, buffer } = await handle.read({ buffer: Buffer.alloc(sideFileLimitBytes + 1) })
-    if (bytesRead <= sideFileLimitBytes) return buffer.toString('utf8', 0, bytesRead)
+    const { bytesRead, buffer } = await handle.read({ buffer: Buffer.alloc(maxSideFileBytes + 1) })
+    if (bytesRead <= maxSideFileBytes) return buffer.toString('utf8', 0, bytesRead)
   } catch (error) {
     throw cannotRead(path, error)
   }

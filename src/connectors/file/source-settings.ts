@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { TimeZone } from '../../identity/mapping/zones.ts'
 import { AsOf } from './as-of.ts'
-import { Completeness } from './completeness.ts'
+import { Completeness, companionSuffixes } from './completeness.ts'
 import { exportFormat } from './format.ts'
 
-/** How a secret is written in the configuration. */
+/** How the configuration refers to a secret. */
 export const secretReference = `\${env:NAME} or \${file:PATH}`
 
 /** A setting that is a secret. The configuration accepts only a reference to it. */
@@ -38,13 +38,12 @@ export const fileSource = {
   asOf: AsOf.default({ from: 'modificationTime' }),
 }
 
-/** Refuses a path and suffixes with which an export could be mistaken for its marker or its side file. */
-export function checkCompanions(
-  { path, complete: { marker, sideFile } }: { readonly path: string; readonly complete: Completeness },
-  context: z.RefinementCtx,
-): void {
-  const endings = [marker, sideFile?.suffix].filter((ending) => ending !== undefined)
-  if (endings.some((ending) => path.endsWith(ending))) {
+type FileSettings = { readonly path: string; readonly complete: Completeness }
+
+/** Adds an issue if an export could be mistaken for its marker or its side file. */
+export function checkCompanions({ path, complete }: FileSettings, context: z.RefinementCtx): void {
+  const { marker, sideFile } = complete
+  if (companionSuffixes(complete).some((suffix) => path.endsWith(suffix))) {
     const message = 'ends like the marker or the side file of an export, not like an export'
     context.addIssue({ code: 'custom', path: ['path'], message })
   }

@@ -2,6 +2,7 @@ import { lstat, readdir, unlink } from 'node:fs/promises'
 import { basename, join, matchesGlob } from 'node:path'
 import { errorCode } from '../../errors.ts'
 import type { Decision, SourceIdentity } from '../connector.ts'
+import { archiveStamp } from '../file/afterwards.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import { findCompanions, type Folder, findVersion } from './choice.ts'
@@ -9,27 +10,26 @@ import { findMatches } from './matches.ts'
 import { moveInto, remove } from './move.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
-const stamped =
+const archivedName =
   /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)T(?<hour>\d\d)(?<minute>\d\d)(?<second>\d\d)Z-(?:\d+-)?(?<name>.+)$/
 
+type ReadExport = { readonly source: SourceIdentity; readonly decision: Decision }
+
 /**
- * Moves or deletes the export that was read, and its companions, as the configuration says. An export that is gone or has changed
- * since is left alone, so a second call does no harm. The export goes last: as long as it is there, a call that was broken off is made
- * up for by the next one, companions included.
+ * Moves or deletes the export that was read, and its companions, as the settings say; then deletes old archived files. Does nothing to
+ * an export that no longer exists or has changed since. The export goes last: while it exists, another call completes an interrupted
+ * one, companions included.
  */
-export async function archiveExport(
-  folder: Folder,
-  source: SourceIdentity,
-  decision: Decision,
-  now = new Date(),
-): Promise<void> {
-  const fate = folder.settings.afterwards[decision]
-  const file = fate === 'keep' ? undefined : await findUnchanged(folder, source)
+export async function archiveExport(folder: Folder, { source, decision }: ReadExport, now = new Date()): Promise<void> {
+  const action = folder.settings.afterwards[decision]
+  const file = action === 'keep' ? undefined : await findUnchanged(folder, source)
   if (file) {
     const companions = await findCompanions(file, folder.excluded.suffixes)
-    const settle =
-      fate === 'delete' ? remove : (each: ExportFile) => moveInto(targetOf(folder, decision), each, stamp(now))
-    for (const each of [...companions.map((companion) => companion.file), file]) await settle(each)
+    const target = decision === 'accepted' ? folder.archiveDir : folder.rejectDir
+    for (const each of [...companions.map((companion) => companion.file), file]) {
+      if (action === 'delete') await remove(each)
+      else await moveInto(target, each, archiveStamp(now))
+    }
   }
   await prune(folder, now)
 }
@@ -42,36 +42,28 @@ async function findUnchanged(folder: Folder, { name, version }: SourceIdentity):
   return undefined
 }
 
-function targetOf({ archiveDir, rejectDir }: Folder, decision: Decision): string {
-  return decision === 'accepted' ? archiveDir : rejectDir
-}
-
-function stamp(now: Date): string {
-  return `${now.toISOString().slice(0, 19).replaceAll(':', '')}Z`
-}
-
-/** Deletes exports that were moved more than `keepDays` days ago. The time at the beginning of the name tells when that was. */
+/** Deletes files that were archived more than `keepDays` days ago, by the time at the beginning of their names. */
 async function prune(folder: Folder, now: Date): Promise<void> {
   const { keepDays } = folder.settings.afterwards
   if (keepDays === undefined) return
   for (const dir of [folder.archiveDir, folder.rejectDir]) {
     for (const name of await namesIn(dir)) {
-      const movedAtMs = movedAt(name, folder)
-      if (movedAtMs !== null && now.getTime() - movedAtMs > keepDays * dayMs) await removeOld(join(dir, name))
+      const archivedMs = archivedAtMs(name, folder)
+      if (archivedMs !== null && now.getTime() - archivedMs > keepDays * dayMs) await removeOld(join(dir, name))
     }
   }
 }
 
-/** When Rollcall moved a file of that name here; null for any other file. */
-function movedAt(fileName: string, { pattern, excluded }: Folder): number | null {
-  const groups = stamped.exec(fileName)?.groups
+/** When Rollcall archived a file of that name, in milliseconds since 1970; null for any other file. */
+function archivedAtMs(fileName: string, { pattern, excluded }: Folder): number | null {
+  const groups = archivedName.exec(fileName)?.groups
   if (!groups) return null
   const { year, month, day, hour, minute, second, name = '' } = groups
-  const ours =
+  const isOurs =
     matchesGlob(name, basename(pattern.pattern)) ||
     name === basename(pattern.literal) ||
     excluded.suffixes.some((suffix) => name.endsWith(suffix))
-  return ours ? Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) : null
+  return isOurs ? Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) : null
 }
 
 async function namesIn(dir: string): Promise<readonly string[]> {

@@ -4,7 +4,7 @@ import type { Afterwards } from '../file/afterwards.ts'
 import { type AsOf, timeOfFile } from '../file/as-of.ts'
 import { type Completeness, companionNames, companionSuffixes } from '../file/completeness.ts'
 import { checkRegular, type ExportFile, openWithoutWaiting, findStats, toExportFile } from '../file/export-file.ts'
-import { symbolicLink, unreadable } from '../file/failures.ts'
+import { noMarker, noMatch, symbolicLink, unreadable } from '../file/failures.ts'
 import { compareNames } from '../file/names.ts'
 import {
   type ExcludedFiles,
@@ -16,9 +16,10 @@ import {
 } from './matches.ts'
 
 const sampleBytes = 64 * 1024
-/** File systems date changes by up to two seconds. */
-const newMs = 10_000
+/** The resolution of change times is up to two seconds, so newer files are not cached. */
+const minCachedAgeMs = 10_000
 
+/** The settings that decide which export is read and what happens to it. */
 export type FolderSettings = {
   readonly path: string
   readonly complete: Completeness
@@ -36,6 +37,7 @@ export type Folder = {
   readonly rejectDir: string
 }
 
+/** The export that is read next. */
 export type ChosenExport = Match & {
   /** The version of its content, if it was needed to choose. */
   readonly version: string | null
@@ -45,6 +47,7 @@ export type ChosenExport = Match & {
 
 type Companion = { readonly file: ExportFile; readonly modifiedAtNs: bigint }
 
+/** The folder of a source, with paths relative to `baseDir`. */
 export function resolveFolder(settings: FolderSettings, baseDir: string): Folder {
   const pattern = parseExportPattern(settings.path, baseDir)
   const archiveDir = resolve(pattern.folder, settings.afterwards.archiveDir)
@@ -53,18 +56,15 @@ export function resolveFolder(settings: FolderSettings, baseDir: string): Folder
   return { settings, pattern, excluded, archiveDir, rejectDir }
 }
 
-/** The newest export, by modification time and then by name. */
+/** The newest export, by modification time and then by name. Refuses a folder without any. */
 export async function findNewestExport(folder: Folder): Promise<ChosenExport> {
   const [newest] = (await exportsIn(folder)).sort(newestFirst)
   if (newest) return { ...newest, version: null, more: false }
-  const place = folder.pattern.pattern.includes('/') ? '; folders behind symbolic links are not searched' : ''
-  throw unreadable(
-    `no file matches ${folder.pattern.displayPath}`,
-    `check the path, and whether the export has arrived${place}`,
-  )
+  const hint = folder.pattern.pattern.includes('/') ? '; folders behind symbolic links are not searched' : ''
+  throw noMatch(folder.pattern.displayPath, hint)
 }
 
-/** The oldest export that was not decided yet, by the time at which it was true and then by name; null if there is none. */
+/** The oldest undecided export, by the time at which it was true and then by name; null if there is none. */
 export async function findNextExport(
   folder: Folder,
   findDecided: (versions: readonly string[]) => Promise<ReadonlySet<string>>,
@@ -77,47 +77,49 @@ export async function findNextExport(
   return next ? { ...next, more: fresh.length > 1 } : null
 }
 
-/** The exports that are still there, each with its version. */
-export type FindVersions = (matches: readonly Match[]) => Promise<(Match & { readonly version: string })[]>
+type VersionedMatch = Match & { readonly version: string }
+
+/** Adds the version of each match, without matches that no longer exist. */
+export type FindVersions = (matches: readonly Match[]) => Promise<VersionedMatch[]>
 
 /**
- * Finds the versions of exports, and remembers those of the last look, so that old exports are not read at each look. Any change of a file
- * changes its change time, which nobody can set. It may be too coarse for a change that follows at once, so a new file is not remembered.
+ * Returns a function that finds versions and caches those of its last call, so that old exports are not read again. Every change of a
+ * file changes its change time, which nobody can set. Its resolution may miss an immediate change, so new files are not cached.
  */
 export function createVersionFinder({ read = findVersion, nowMs = Date.now } = {}): FindVersions {
-  let last = new Map<string, { readonly state: string; readonly version: string }>()
+  let cache = new Map<string, { readonly state: string; readonly version: string }>()
   return async (matches) => {
-    const found: (Match & { readonly version: string })[] = []
-    const seen: typeof last = new Map()
+    const versioned: VersionedMatch[] = []
+    const nextCache: typeof cache = new Map()
     for (const match of matches) {
       const { file, stats } = match
       const state = `${file.version} ${stats.ctimeNs}`
-      const remembered = last.get(file.path)
-      const version = remembered?.state === state ? remembered.version : await read(file)
+      const cached = cache.get(file.path)
+      const version = cached?.state === state ? cached.version : await read(file)
       if (version === null) continue
-      found.push({ ...match, version })
-      if (nowMs() - Number(stats.ctimeMs) > newMs) seen.set(file.path, { state, version })
+      versioned.push({ ...match, version })
+      if (nowMs() - Number(stats.ctimeMs) > minCachedAgeMs) nextCache.set(file.path, { state, version })
     }
-    last = seen
-    return found
+    cache = nextCache
+    return versioned
   }
 }
 
-/** The companions of an export with these suffixes. Only regular files count. */
+/** The regular files that are companions of an export with these suffixes. */
 export async function findCompanions(file: ExportFile, suffixes: readonly string[]): Promise<readonly Companion[]> {
-  const found: Companion[] = []
+  const companions: Companion[] = []
   for (const name of suffixes.flatMap((suffix) => companionNames(file.name, suffix))) {
     const path = join(dirname(file.path), name)
     const stats = await findStats(path)
-    if (stats?.isFile()) found.push({ file: toExportFile(path, stats), modifiedAtNs: stats.mtimeNs })
+    if (stats?.isFile()) companions.push({ file: toExportFile(path, stats), modifiedAtNs: stats.mtimeNs })
   }
-  return found
+  return companions
 }
 
 /**
- * A digest of the name, the size, the modification time and the first and last 64 KiB of an export; null if the file is gone. It stays
- * the same when the file moves to another folder or the machine restarts, and it differs between two deliveries. A change in the
- * middle of a large file that also sets its modification time back goes unnoticed: noticing it would mean reading every file twice.
+ * A digest of the name, the size, the modification time and the first and last 64 KiB of an export; null if the file no longer exists.
+ * It stays the same when the file moves to another folder or the machine restarts, and differs between two deliveries. It misses a
+ * change in the middle of a large file that also resets the modification time: detecting it would mean reading every file twice.
  */
 export async function findVersion(file: ExportFile): Promise<string | null> {
   try {
@@ -142,7 +144,7 @@ async function contentVersion({ path }: ExportFile): Promise<string> {
   return hash.digest('hex')
 }
 
-/** The regular files that match and, if a marker is configured, have one. */
+/** The regular files that match and have their marker, if one is configured. */
 async function exportsIn(folder: Folder): Promise<Match[]> {
   const matches = await findMatches(folder.pattern, folder.excluded)
   if (matches.length === 0) await checkFolder(folder.pattern)
@@ -150,10 +152,10 @@ async function exportsIn(folder: Folder): Promise<Match[]> {
   if (link) throw symbolicLink(link)
   const files = matches.filter(({ stats }) => stats.isFile())
   if (files.length === 0 && matches[0]) checkRegular(matches[0].file, matches[0].stats)
-  return marked(files, folder)
+  return withMarker(files, folder)
 }
 
-async function marked(files: Match[], { settings, pattern }: Folder): Promise<Match[]> {
+async function withMarker(files: Match[], { settings, pattern }: Folder): Promise<Match[]> {
   const { marker } = settings.complete
   if (marker === undefined || files.length === 0) return files
   const complete: Match[] = []
@@ -163,10 +165,7 @@ async function marked(files: Match[], { settings, pattern }: Folder): Promise<Ma
     if (markers.some(({ modifiedAtNs }) => modifiedAtNs >= match.stats.mtimeNs)) complete.push(match)
   }
   if (complete.length > 0) return complete
-  throw unreadable(
-    `nothing that matches ${pattern.displayPath} has its marker (${marker})`,
-    'the marker has to be written after its export, beside it; check complete.marker, and whether the export is complete',
-  )
+  throw noMarker(pattern.displayPath, marker)
 }
 
 function timeOf({ file }: Match, { settings }: Folder): number {

@@ -8,8 +8,8 @@ export const folderKind = defineConnectorKind({
   possibleSecrets: [],
   isFile: true,
   isTextExport: () => true,
-  connect(settings, place) {
-    const load = async () => (await import('./open.ts')).folderConnector(settings, place)
+  connect(settings, context) {
+    const load = async () => (await import('./open.ts')).folderConnector(settings, context)
     return lazyConnector(load, { watches: settings.watch !== 'off' })
   },
   discovery: {

@@ -5,28 +5,29 @@ import { z } from 'zod'
 import { type ExportFile, findStats, toExportFile } from '../file/export-file.ts'
 import { cannotRead, unreadable } from '../file/failures.ts'
 
-const matchLimit = 100_000
+const maxMatches = 100_000
 /** path.matchesGlob tries every way to spread a name over the wildcards: with three, a name of 255 letters takes tens of milliseconds. */
-const mostWildcards = 3
+const maxWildcards = 3
 const wildcard = /[*?[\]{}]|[@+!]\(/
 
+/** The `path` setting: a file or a pattern. */
 export const ExportPath = z
   .string()
   .min(1)
   .refine((path) => !path.split('/').slice(firstWildcard(path)).includes('..'), {
     error: 'a wildcard stands before .. here: it could lead anywhere',
   })
-  .refine((path) => path.split('/').every(isQuick), {
-    error: `more than ${mostWildcards} wildcards, or one inside of another, stand in one name here: a long name could take hours`,
+  .refine((path) => path.split('/').every(isFast), {
+    error: `more than ${maxWildcards} wildcards, or one inside of another, stand in one name here: a long name could take hours`,
   })
 
-/** The parts of a `path` setting: the part before the first wildcard is taken as it is, and the rest is searched. */
+/** The parts of a `path` setting: the part before the first wildcard is literal, the rest is searched. */
 export type ExportPattern = {
   /** The folder that is searched and watched. */
   readonly folder: string
   /** The pattern that is searched in the folder. */
   readonly pattern: string
-  /** The path with its wildcards taken literally. If a file has that name, it is taken instead of the matches. */
+  /** The path with its wildcards taken literally. A file of that name is used instead of the matches. */
   readonly literal: string
   /** The path in messages. */
   readonly displayPath: string
@@ -35,24 +36,25 @@ export type ExportPattern = {
 /** Files in the folder that are no exports. */
 export type ExcludedFiles = { readonly suffixes: readonly string[]; readonly folders: readonly string[] }
 
-/** Something that the pattern matches. `link` is the symbolic link on the way to it, or the match itself if that is a link. */
+/** A file or folder that the pattern matches. `link`: the first symbolic link in its path, or itself; null if there is none. */
 export type Match = { readonly file: ExportFile; readonly stats: BigIntStats; readonly link: string | null }
 
+/** Splits a `path` setting, which may be relative to `baseDir`. */
 export function parseExportPattern(path: string, baseDir: string): ExportPattern {
   const segments = path.split('/')
-  const fixed = Math.min(firstWildcard(path), segments.length - 1)
+  const literalCount = Math.min(firstWildcard(path), segments.length - 1)
   const literal = resolve(baseDir, path)
   const displayPath = isAbsolute(path) ? path : `${path} in ${baseDir}`
-  if (fixed === firstWildcard(path)) {
-    const folder = resolve(baseDir, `${segments.slice(0, fixed).join('/')}${fixed > 0 ? '/' : '.'}`)
-    return { folder, pattern: segments.slice(fixed).join('/'), literal, displayPath }
+  if (literalCount === firstWildcard(path)) {
+    const folder = resolve(baseDir, `${segments.slice(0, literalCount).join('/')}${literalCount > 0 ? '/' : '.'}`)
+    return { folder, pattern: segments.slice(literalCount).join('/'), literal, displayPath }
   }
   return { folder: dirname(literal), pattern: basename(literal), literal, displayPath }
 }
 
-/** What the pattern matches now, in no order. A folder behind a symbolic link is searched only if the pattern names it. */
+/** What the pattern matches now, in no order. Folders behind symbolic links are searched only if the pattern names them. */
 export async function findMatches(pattern: ExportPattern, apart: ExcludedFiles): Promise<Match[]> {
-  const linkTo = linkFinder(pattern.folder)
+  const linkTo = createLinkFinder(pattern.folder)
   const matches: Match[] = []
   for (const path of await pathsOf(pattern)) {
     if (isExcluded(path, apart)) continue
@@ -62,11 +64,12 @@ export async function findMatches(pattern: ExportPattern, apart: ExcludedFiles):
   return matches
 }
 
+/** Whether the path has an excluded suffix or is in an excluded folder. */
 export function isExcluded(path: string, { suffixes, folders }: ExcludedFiles): boolean {
   return suffixes.some((suffix) => path.endsWith(suffix)) || folders.some((folder) => isBelow(path, folder))
 }
 
-/** Refuses a folder that is missing or that we may not read. A pattern over such a folder would just match nothing. */
+/** Refuses a folder that is missing or unreadable, in which a pattern would simply match nothing. */
 export async function checkFolder({ folder }: ExportPattern): Promise<void> {
   try {
     await using _folder = await opendir(folder)
@@ -75,9 +78,9 @@ export async function checkFolder({ folder }: ExportPattern): Promise<void> {
   }
 }
 
-function isQuick(segment: string): boolean {
+function isFast(segment: string): boolean {
   const wildcards = segment.match(/\*+\(?|[+@!?]\(/g) ?? []
-  return wildcards.length <= mostWildcards && !/\([^)]*[*+(]/.test(segment)
+  return wildcards.length <= maxWildcards && !/\([^)]*[*+(]/.test(segment)
 }
 
 function firstWildcard(path: string): number {
@@ -89,9 +92,9 @@ async function pathsOf({ folder, pattern, literal }: ExportPattern): Promise<rea
   if (await findStats(literal)) return [literal]
   const paths: string[] = []
   for await (const path of glob(pattern, { cwd: folder })) {
-    if (paths.length === matchLimit)
+    if (paths.length === maxMatches)
       throw unreadable(
-        `more than ${matchLimit} files in ${folder} match ${pattern}`,
+        `more than ${maxMatches} files in ${folder} match ${pattern}`,
         'archive or delete old exports, or name a narrower pattern',
       )
     paths.push(resolve(folder, path))
@@ -103,14 +106,14 @@ function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 }
 
-/** Finds the first symbolic link on the way from `folder` down to a file. It looks at every folder once. */
-function linkFinder(folder: string): (path: string, stats: BigIntStats) => Promise<string | null> {
-  const seen = new Map<string, Promise<string | null>>([[folder, Promise.resolve(null)]])
+/** Returns a function that finds the first symbolic link in the path from `folder` to a file. Reads every folder once. */
+function createLinkFinder(folder: string): (path: string, stats: BigIntStats) => Promise<string | null> {
+  const links = new Map<string, Promise<string | null>>([[folder, Promise.resolve(null)]])
   const linkAt = (path: string): Promise<string | null> => {
-    const known = seen.get(path)
+    const known = links.get(path)
     if (known) return known
     const link = findLink(path)
-    seen.set(path, link)
+    links.set(path, link)
     return link
   }
   const findLink = async (path: string) =>

@@ -5,26 +5,26 @@ import { dirname, join } from 'node:path'
 import { errorCode, Failure } from '../../errors.ts'
 import { replaceFile } from '../../system/replace-file.ts'
 import { type ExportFile, readBytes, findStats, toExportFile } from '../file/export-file.ts'
-import { symbolicLink, unreadable } from '../file/failures.ts'
+import { noFreeName, symbolicLink, unreadable } from '../file/failures.ts'
 
-const nameAttempts = 1000
+const maxNameAttempts = 1000
 
-/** What a reserved name leads to until the file comes there: nothing. */
+/** The target of the link that reserves a name. It leads nowhere. */
 const reservation = '.rollcall-reserved'
-/** How file systems without symbolic links refuse to make one. */
-const noLinks: readonly string[] = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']
+/** The errors of file systems without symbolic links. */
+const noLinkCodes: readonly string[] = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']
 
 /**
- * Moves a file into `folder` under a free name, made of `stamp` and its own name. Only this account can then read it. A file that is
- * no longer the one that was found stays where it is, and no other file is ever overwritten.
+ * Moves a file into `folder` under a free name, made from `stamp` and its own name. Only this account can then read it. Does nothing
+ * if another file has replaced it, and never overwrites a file.
  */
 export async function moveInto(folder: string, file: ExportFile, stamp: string): Promise<void> {
-  await telling(`cannot move ${file.name} to ${folder}`, async () => {
+  await withMoveFailure(`cannot move ${file.name} to ${folder}`, async () => {
     await makeFolder(folder)
     await freeReserved(folder, file.name)
-    const target = await reserve(folder, { name: file.name, stamp })
+    const target = await reserve(folder, file.name, stamp)
     try {
-      if (!(await take(file, target))) await rm(target, { force: true })
+      if (!(await moveUnchanged(file, target))) await rm(target, { force: true })
     } catch (error) {
       if (errorCode(error) === 'EXDEV') return await copyAcross(file, target)
       await rm(target, { force: true })
@@ -33,25 +33,25 @@ export async function moveInto(folder: string, file: ExportFile, stamp: string):
   })
 }
 
-/** Deletes a file, unless it is no longer the one that was found. */
+/** Deletes a file, unless another one has replaced it. */
 export async function remove(file: ExportFile): Promise<void> {
   const aside = join(dirname(file.path), `.rollcall-${randomUUID()}`)
-  await telling(`cannot delete ${file.name}`, async () => {
-    if (await take(file, aside)) await unlink(aside)
+  await withMoveFailure(`cannot delete ${file.name}`, async () => {
+    if (await moveUnchanged(file, aside)) await unlink(aside)
   })
 }
 
 /**
- * Renames the file to `target` and tells whether it was the one that was found. The check comes after the rename, because then no
- * writer can replace the file any more. A newer export that had taken its place is put back.
+ * Renames the file to `target`. Returns false if another file had replaced it, which is then renamed back. The check follows the rename,
+ * because then no writer can replace the file any more.
  */
-async function take(file: ExportFile, target: string): Promise<boolean> {
+async function moveUnchanged(file: ExportFile, target: string): Promise<boolean> {
   await rename(file.path, target)
   if (!isSame(file, await findStats(target))) {
     await putBack(target, file.path)
     return false
   }
-  await ownOnly(target)
+  await restrictToOwner(target)
   return true
 }
 
@@ -61,11 +61,11 @@ function isSame(file: ExportFile, stats: BigIntStats | undefined): boolean {
 
 async function putBack(from: string, path: string): Promise<void> {
   try {
-    // Unlike a rename, a link never replaces a file that arrived meanwhile.
+    // Unlike a rename, a link never overwrites a file that arrived meanwhile.
     await link(from, path)
     await unlink(from)
   } catch (error) {
-    // An even newer export stands there, so its writer has replaced this one.
+    // An even newer export is there: its writer has replaced this one.
     if (errorCode(error) === 'EEXIST') return await unlink(from)
     await rename(from, path)
   }
@@ -76,7 +76,7 @@ async function makeFolder(folder: string): Promise<void> {
   if ((await lstat(folder)).isSymbolicLink()) throw symbolicLink(folder)
 }
 
-/** Frees the names that a process had reserved for this file when it was killed. The file is still where it was. */
+/** Frees the names that a killed process had reserved for this file. */
 async function freeReserved(folder: string, name: string): Promise<void> {
   for (const entry of await readdir(folder)) {
     const path = join(folder, entry)
@@ -92,33 +92,30 @@ async function isReserved(path: string): Promise<boolean> {
 }
 
 /** Reserves a free name, so that the later rename replaces nothing else. */
-async function reserve(
-  folder: string,
-  { name, stamp }: { readonly name: string; readonly stamp: string },
-): Promise<string> {
-  for (let number = 1; number <= nameAttempts; number += 1) {
+async function reserve(folder: string, name: string, stamp: string): Promise<string> {
+  for (let number = 1; number <= maxNameAttempts; number += 1) {
     const path = join(folder, number === 1 ? `${stamp}-${name}` : `${stamp}-${number}-${name}`)
     try {
-      await hold(path)
+      await createReservation(path)
       return path
     } catch (error) {
       if (errorCode(error) !== 'EEXIST') throw error
     }
   }
-  throw unreadable(`${folder} holds ${nameAttempts} files named ${stamp}-…-${name}`, 'move them elsewhere')
+  throw noFreeName(folder, { stamp, name, attempts: maxNameAttempts })
 }
 
-/** A link is made in one step. A file would be empty at first, and after a kill it would look like an export. */
-async function hold(path: string): Promise<void> {
+/** Reserves a name with a link: an empty file would look like an export after a kill. */
+async function createReservation(path: string): Promise<void> {
   try {
     await symlink(reservation, path)
   } catch (error) {
-    if (!noLinks.includes(errorCode(error) ?? '')) throw error
+    if (!noLinkCodes.includes(errorCode(error) ?? '')) throw error
     await using _empty = await open(path, 'wx', 0o600)
   }
 }
 
-/** For a folder on another file system: the whole copy is on the disk before the file is deleted. */
+/** Moves a file to another file system. The whole copy is on the disk before the file is deleted. */
 async function copyAcross(file: ExportFile, target: string): Promise<void> {
   try {
     await replaceFile(target, async (draft) => {
@@ -136,11 +133,11 @@ async function copyAcross(file: ExportFile, target: string): Promise<void> {
   await remove(file)
 }
 
-async function ownOnly(path: string): Promise<void> {
+async function restrictToOwner(path: string): Promise<void> {
   try {
     await chmod(path, 0o600)
   } catch (error) {
-    // A file of another account keeps its mode. The folder around it is closed to others.
+    // A file of another account keeps its mode. Others cannot read the folder.
     if (errorCode(error) !== 'EPERM') throw error
   }
 }
@@ -156,15 +153,15 @@ const helpByCode: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'the name is too long',
 }
 
-async function telling(what: string, act: () => Promise<void>): Promise<void> {
+async function withMoveFailure(action: string, step: () => Promise<void>): Promise<void> {
   try {
-    await act()
+    await step()
   } catch (error) {
     const code = errorCode(error)
-    // A file that is gone needs no move.
+    // A file that no longer exists needs no move.
     if (code === 'ENOENT') return
     if (error instanceof Failure) throw error
-    throw unreadable(what, helpByCode[code ?? ''] ?? `the system answered ${code ?? 'an unknown error'}`, {
+    throw unreadable(action, helpByCode[code ?? ''] ?? `the system answered ${code ?? 'an unknown error'}`, {
       cause: error,
     })
   }

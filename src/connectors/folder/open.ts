@@ -4,82 +4,84 @@ import { asOfFile } from '../file/as-of.ts'
 import { type Completeness, waitUntilQuiet } from '../file/completeness.ts'
 import { checkRegular, type ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
-import { checkChecksum, checkRowCount, type SideFileStatement, readSideFile } from '../file/side-file.ts'
+import { checkChecksum, checkRowCount, readSideFile, type SideFileStatement } from '../file/side-file.ts'
+import { nothingNew } from '../nothing-new.ts'
 import {
   type ChosenExport,
-  findCompanions,
+  createVersionFinder,
   type FindVersions,
   type Folder,
-  resolveFolder,
+  findCompanions,
   findNewestExport,
   findNextExport,
-  createVersionFinder,
   findVersion,
+  resolveFolder,
 } from './choice.ts'
 import type { FolderSource } from './settings.ts'
 
 /**
- * Reads CSV exports from a folder of this machine. Opening the source reads the header, and the rows are streamed afterwards. A file
- * that changes meanwhile is refused.
+ * Reads CSV exports from a folder of this machine. Opening the source reads the header; the rows are streamed afterwards. A file that
+ * changes meanwhile is refused.
  */
-export function folderConnector(source: FolderSource, place: ConnectorContext): Connector {
-  const folder = resolveFolder(source, place.baseDir)
+export function folderConnector(source: FolderSource, context: ConnectorContext): Connector {
+  const folder = resolveFolder(source, context.baseDir)
   const findVersions = createVersionFinder()
+  const connector: Connector = {
+    open: (options) => openNext({ source, folder, findVersions, context }, options),
+    archive: async (identity, decision) =>
+      (await import('./archive.ts')).archiveExport(folder, { source: identity, decision }),
+  }
   const { watch: by, pollSeconds } = source
+  if (by === 'off') return connector
   return {
-    open: (options) => openNext(source, { folder, findVersions, place, options }),
-    archive: async (identity, decision) => (await import('./archive.ts')).archiveExport(folder, identity, decision),
-    ...(by === 'off'
-      ? {}
-      : {
-          watch: async (events) => {
-            const { watchFolder } = await import('./watch.ts')
-            return await watchFolder(folder, { by, pollSeconds }, events)
-          },
-        }),
+    ...connector,
+    watch: async (events) => (await import('./watch.ts')).watchFolder(folder, { by, pollSeconds }, events),
   }
 }
 
-type Opening = {
+type OpenInput = {
+  readonly source: FolderSource
   readonly folder: Folder
   readonly findVersions: FindVersions
-  readonly place: ConnectorContext
-  readonly options: OpenOptions
+  readonly context: ConnectorContext
 }
 
-async function openNext(source: FolderSource, { folder, findVersions, place, options }: Opening): Promise<Reading> {
-  const { now, signal, findDecided, onWait } = options
-  const choose = (): Promise<ChosenExport | null> =>
-    source.take === 'each' ? findNextExport(folder, findDecided, findVersions) : findNewestExport(folder)
-  const quietSeconds = source.complete.marker === undefined ? source.complete.quietSeconds : 0
-  const choice = await waitUntilQuiet(choose, { quietSeconds, signal, onWait })
-  if (!choice) return nothingNew(now())
+async function openNext(input: OpenInput, options: OpenOptions): Promise<Reading> {
+  const { source, context } = input
+  const { now, signal } = options
+  const chosen = await chooseQuiet(input, options)
+  if (!chosen) return nothingNew(now())
 
-  const { file, stats, more } = choice
+  const { file, stats, more } = chosen
   checkRegular(file, stats)
   const asOf = asOfFile(file, { ...source, now: now() })
-  const version = choice.version ?? (await findVersion(file))
+  const version = chosen.version ?? (await findVersion(file))
   if (version === null) throw unreadable(`${file.name} has gone`, 'put it back, or wait for the next export')
-  const expected = await expectedOf(file, source.complete)
-  if (expected) await checkChecksum(file, expected, signal)
-  const { headers, rows, filterable, warnings, textBytes, cellBytes } = await openExport(file, source, {
-    signal,
-    secret: place.secret,
-  })
-  return {
+  const stated = await sideFileOf(file, source.complete)
+  if (stated) await checkChecksum(file, stated, signal)
+  const { rows, filterable, ...opened } = await openExport(file, source, { signal, secret: context.secret })
+  const reading: Reading = {
     mode: source.mode,
     asOf,
     source: { name: file.name, bytes: file.bytes, version, ...(more ? { more } : {}) },
-    headers,
-    rows: expected ? checkRowCount(rows, { name: file.name, expected }) : rows,
-    ...(filterable && !expected && { filterable }),
-    warnings,
-    textBytes,
-    cellBytes,
+    ...opened,
+    rows: stated ? checkRowCount(rows, file.name, stated) : rows,
   }
+  // The number of rows can only be checked if every row is read.
+  return filterable && !stated ? { ...reading, filterable } : reading
 }
 
-async function expectedOf(file: ExportFile, { sideFile }: Completeness): Promise<SideFileStatement | null> {
+async function chooseQuiet(
+  { source, folder, findVersions }: OpenInput,
+  { signal, findDecided, onWait }: OpenOptions,
+): Promise<ChosenExport | null> {
+  const choose = (): Promise<ChosenExport | null> =>
+    source.take === 'each' ? findNextExport(folder, findDecided, findVersions) : findNewestExport(folder)
+  const { marker, quietSeconds } = source.complete
+  return await waitUntilQuiet(choose, { quietSeconds: marker === undefined ? quietSeconds : 0, signal, onWait })
+}
+
+async function sideFileOf(file: ExportFile, { sideFile }: Completeness): Promise<SideFileStatement | null> {
   if (!sideFile) return null
   const [companion] = await findCompanions(file, [sideFile.suffix])
   if (companion) return readSideFile(companion.file.path, { holds: sideFile.holds, exportName: file.name })
@@ -88,9 +90,3 @@ async function expectedOf(file: ExportFile, { sideFile }: Completeness): Promise
     'have it delivered with the export, or check complete.sideFile',
   )
 }
-
-function nothingNew(now: Date): Reading {
-  return { mode: 'delta', asOf: now.toISOString(), source: null, headers: [], rows: noRows() }
-}
-
-async function* noRows() {}

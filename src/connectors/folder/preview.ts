@@ -1,49 +1,50 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, matchesGlob, resolve } from 'node:path'
 import { pathFrom } from '../../system/path-from.ts'
-import type { ExportPreview, DiscoveryOptions, NamedSource } from '../discovery.ts'
+import type { DiscoveryOptions, ExportPreview, NamedSource } from '../discovery.ts'
 import { readHead } from '../file/decode/head.ts'
 import { exportFileAt } from '../file/export-file.ts'
-import { resolveFolder, findNewestExport } from './choice.ts'
+import { findNewestExport, resolveFolder } from './choice.ts'
 import { FolderSource } from './settings.ts'
 
-/** What stands in place of a date: people-archive.csv beside people-2026-10-31.csv is no export. */
-const dated = '[0-9]*'
-const datedName = /\d{4}[-_.]?\d{2}[-_.]?\d{2}(?:[T_-]?\d{4,6}Z?)?/
+/** Replaces a date in a name: people-archive.csv beside people-2026-10-31.csv is no export. */
+const datePattern = '[0-9]*'
+const dateInName = /\d{4}[-_.]?\d{2}[-_.]?\d{2}(?:[T_-]?\d{4,6}Z?)?/
 
-/** Looks at the newest export of a file, a folder or a pattern. */
+/** Reads the beginning of the newest export of a file, a folder or a pattern. */
 export async function previewFolder(
-  { location: at }: NamedSource,
-  { workingDirectory, configFolder: folder, signal }: DiscoveryOptions,
+  { location }: NamedSource,
+  { workingDirectory, configFolder, signal }: DiscoveryOptions,
 ): Promise<ExportPreview> {
-  const whole = resolve(workingDirectory, at)
-  const isFolder = await stat(whole).then(
+  const absolute = resolve(workingDirectory, location)
+  const isFolder = await stat(absolute).then(
     (stats) => stats.isDirectory(),
     () => false,
   )
-  const pattern = isFolder ? join(whole, '*.csv') : whole
+  const pattern = isFolder ? join(absolute, '*.csv') : absolute
   const settings = FolderSource.parse({ type: 'csv', path: pattern, mode: 'snapshot' })
   const { file } = await findNewestExport(resolveFolder(settings, workingDirectory))
-  const exported = await exportFileAt(file.path)
-  const name = basename(pattern)
-  const path = isFolder ? pattern : join(dirname(pattern), datedName.test(name) ? name.replace(datedName, dated) : name)
-  const later = path === whole && !/[*?[\]{}]/.test(name) ? await laterExports(whole, folder) : null
-  return {
-    head: await readHead(exported, signal),
-    source: { type: 'csv', path: pathFrom(folder, path) },
-    laterExports: later,
-  }
+  const head = await readHead(await exportFileAt(file.path), signal)
+  const path = isFolder ? pattern : withDatePattern(pattern)
+  const isSingleFile = path === absolute && !/[*?[\]{}]/.test(basename(pattern))
+  const laterExports = isSingleFile ? await guessLaterExports(absolute, configFolder) : null
+  return { head, source: { type: 'csv', path: pathFrom(configFolder, path) }, laterExports }
 }
 
-/** The name of a file, or the same with a date or a number before its endings. What else has such a name is no export. */
-async function laterExports(path: string, folder: string): Promise<ExportPreview['laterExports']> {
+function withDatePattern(path: string): string {
+  const name = basename(path)
+  return join(dirname(path), dateInName.test(name) ? name.replace(dateInName, datePattern) : name)
+}
+
+/** A pattern for the name of a file, also with a date or a number before its endings. */
+async function guessLaterExports(path: string, configFolder: string): Promise<ExportPreview['laterExports']> {
   const [, stem = '', endings = ''] = /^(.[^.]*)(.*)$/s.exec(basename(path)) ?? []
-  const pattern = `${stem}{,${dated},[-_. ]${dated}}${endings}`
-  const beside = await readdir(dirname(path))
-  const matching = beside.filter((name) => matchesGlob(name, pattern))
+  const pattern = `${stem}{,${datePattern},[-_. ]${datePattern}}${endings}`
+  const names = await readdir(dirname(path))
+  const matching = names.filter((name) => matchesGlob(name, pattern))
   return {
-    path: pathFrom(folder, path),
-    pattern: pathFrom(folder, join(dirname(path), pattern)),
+    path: pathFrom(configFolder, path),
+    pattern: pathFrom(configFolder, join(dirname(path), pattern)),
     isAlone: matching.length === 1,
   }
 }

@@ -4,8 +4,7 @@ import { checkExportFormat } from '../file/format.ts'
 import { checkCompanions, fileSource } from '../file/source-settings.ts'
 import { ExportPath } from './matches.ts'
 
-/** The settings of a source of CSV exports in a folder of this machine. */
-const csvSource = {
+const folderSettings = {
   type: z.literal('csv'),
   path: ExportPath.describe(
     'The export: a file, or a pattern such as exports/*.csv. Relative to the folder of the configuration file. Symbolic links are ' +
@@ -23,6 +22,8 @@ const csvSource = {
   pollSeconds: z.int().min(1).max(3600).default(30).describe('How often polling looks, in seconds.'),
 }
 
-export const FolderSource = z.strictObject(csvSource).superRefine(checkExportFormat).superRefine(checkCompanions)
+/** The settings of CSV exports in a folder of this machine, without the mapping. */
+export const FolderSource = z.strictObject(folderSettings).superRefine(checkExportFormat).superRefine(checkCompanions)
 
+/** The parsed settings of CSV exports in a folder. */
 export type FolderSource = z.infer<typeof FolderSource>

@@ -8,79 +8,80 @@ import { unreadable } from '../file/failures.ts'
 import type { Folder } from './choice.ts'
 import { isExcluded } from './matches.ts'
 
-const mostSettles = 10
+const maxWaitFactor = 10
 
 type WatchSettings = {
   readonly by: 'events' | 'polling'
   readonly pollSeconds: number
-  /** How long there must be no further sign before `arrived` is called. The wait is at most ten times as long. */
-  readonly settleMs?: number
+  /** How long no further change may be seen before `onArrival` is called. Changes delay it at most ten times as long. */
+  readonly quietMs?: number
 }
 
 /**
- * Calls `arrived` when exports arrive or change in the folder, a moment after the last sign of them. If a marker is configured,
- * markers count instead of exports. Files that are there at the start count as arrived, because they may have come while no one
- * watched. The folder itself may also appear later.
+ * Calls `onArrival` a moment after exports arrived or changed in the folder; with a configured marker, after markers did. Files that
+ * exist at the start have arrived too, because they may have come while nobody watched. The folder itself may appear later.
  */
 export async function watchFolder(
   folder: Folder,
-  { by, pollSeconds, settleMs = 1000 }: WatchSettings,
-  { onArrival: arrived, onError: failed }: Parameters<NonNullable<Connector['watch']>>[0],
+  { by, pollSeconds, quietMs = 1000 }: WatchSettings,
+  { onArrival, onError }: Parameters<NonNullable<Connector['watch']>>[0],
 ): Promise<AsyncDisposable> {
   const root = await realFolder(folder.pattern.folder)
-  const announcer = announce(arrived, settleMs)
+  const arrivals = debounce(onArrival, quietMs)
   const watcher = watch(root, {
     backend: by === 'polling' ? 'polling' : 'native',
     pollingInterval: pollSeconds * 1000,
     pollingBinaryInterval: pollSeconds * 1000,
     followSymlinks: false,
     atomic: false,
-    ignored: (path, stats) => ignores(relative(root, path), stats, folder),
+    ignored: (path, stats) => isIgnored(relative(root, path), stats, folder),
   })
-  watcher.on('add', announcer.sign).on('change', announcer.sign)
-  watcher.on('error', (error) => failed(cannotWatch(root, error)))
+  watcher.on('add', arrivals.add).on('change', arrivals.add)
+  watcher.on('error', (error) => onError(cannotWatch(root, error)))
   await new Promise<void>((resolve) => watcher.once('ready', resolve))
   return {
     async [Symbol.asyncDispose]() {
-      announcer.stop()
+      arrivals.stop()
       await watcher.close()
     },
   }
 }
 
-/** Calls `arrived` once there was no sign for `settleMs`, or after ten times as long if the signs go on. */
-function announce(arrived: () => void, settleMs: number) {
-  let firstSignAtMs: number | null = null
+/** Calls `onArrival` once nothing was added for `quietMs`, or after ten times as long. */
+function debounce(onArrival: () => void, quietMs: number) {
+  let firstAddedAtMs: number | null = null
   let timer: NodeJS.Timeout | undefined
   const call = () => {
-    firstSignAtMs = null
-    arrived()
+    firstAddedAtMs = null
+    onArrival()
   }
   return {
-    sign() {
+    add() {
       const nowMs = performance.now()
-      firstSignAtMs ??= nowMs
+      firstAddedAtMs ??= nowMs
       clearTimeout(timer)
-      timer = setTimeout(call, Math.max(0, Math.min(settleMs, firstSignAtMs + mostSettles * settleMs - nowMs)))
+      timer = setTimeout(call, Math.max(0, Math.min(quietMs, firstAddedAtMs + maxWaitFactor * quietMs - nowMs)))
     },
     stop: () => clearTimeout(timer),
   }
 }
 
-/** Ignores files that are no news and folders that cannot hold any, so that a large tree beside the exports costs nothing. */
-function ignores(at: string, stats: Stats | undefined, folder: Folder): boolean {
-  if (at === '') return false
-  if (at.startsWith('..')) return true
+/** Whether a file is no export and no marker, or a folder cannot hold any: a large tree beside the exports then costs nothing. */
+function isIgnored(relativePath: string, stats: Stats | undefined, folder: Folder): boolean {
+  if (relativePath === '') return false
+  if (relativePath.startsWith('..')) return true
   const { pattern } = folder.pattern
-  const reach = pattern.includes('**') ? Number.POSITIVE_INFINITY : pattern.split('/').length
-  const depth = at.split(sep).length
-  if (depth > reach || (depth === reach && stats?.isDirectory())) return true
-  const path = join(folder.pattern.folder, at)
-  return isExcluded(path, { ...folder.excluded, suffixes: [] }) || (stats?.isFile() === true && !isSign(path, folder))
+  const maxDepth = pattern.includes('**') ? Number.POSITIVE_INFINITY : pattern.split('/').length
+  const depth = relativePath.split(sep).length
+  if (depth > maxDepth || (depth === maxDepth && stats?.isDirectory())) return true
+  const path = join(folder.pattern.folder, relativePath)
+  return (
+    isExcluded(path, { ...folder.excluded, suffixes: [] }) || (stats?.isFile() === true && !isArrival(path, folder))
+  )
 }
 
-/** Whether a file with this name is a sign of a complete export. */
-function isSign(path: string, { pattern, excluded, settings }: Folder): boolean {
+/** Whether a file at this path announces a complete export. */
+function isArrival(path: string, { pattern, excluded, settings }: Folder): boolean {
   const { marker } = settings.complete
   if (marker !== undefined) return path.endsWith(marker)
   if (isExcluded(path, excluded)) return true

@@ -2,10 +2,11 @@ import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { unreadable } from '../file/failures.ts'
-import { brokenRequest } from './failures.ts'
+import { toNetworkFailure } from './failures.ts'
 import { isLoopback, isPublicAddress } from './private-address.ts'
 import { isLocalHost } from './settings.ts'
 
+/** Resolves a host name to its addresses. Throws the error of the resolver. */
 export type ResolveHost = (host: string) => Promise<readonly LookupAddress[]>
 
 /** All addresses of a host that the resolver of this machine knows. */
@@ -13,27 +14,29 @@ export function resolveHost(host: string): Promise<LookupAddress[]> {
   return lookup(host, { all: true })
 }
 
-type Rules = { readonly allowPrivate: boolean; readonly insecure: boolean; readonly resolve: ResolveHost }
+type AddressRules = { readonly allowPrivate: boolean; readonly insecure: boolean; readonly resolve: ResolveHost }
 
-/** The addresses of a host. They are resolved once, and each is checked. One address that is not allowed refuses the host. */
+/** Resolves the host of `url` once. Refuses the host if any of its addresses is not allowed. */
 export async function resolveCheckedAddresses(
   url: URL,
-  { allowPrivate, insecure, resolve }: Rules,
+  { allowPrivate, insecure, resolve }: AddressRules,
 ): Promise<readonly LookupAddress[]> {
   const host = url.hostname.replaceAll(/^\[|\]$/g, '')
-  const addresses = isIP(host) ? [{ address: host, family: isIP(host) }] : await resolved(host, resolve)
-  const hidden = addresses.find(({ address }) => !isPublicAddress(address))
-  if (hidden && !allowPrivate)
+  const addresses = isIP(host) ? [{ address: host, family: isIP(host) }] : await lookUp(host, resolve)
+  const privateAddress = addresses.find(({ address }) => !isPublicAddress(address))
+  if (privateAddress && !allowPrivate)
     throw unreadable(
-      `${host} leads to ${hidden.address}, which is no address of the public internet`,
+      `${host} leads to ${privateAddress.address}, which is no address of the public internet`,
       'check url, or write allowPrivate: true where that is meant',
     )
-  const leaves = url.protocol === 'http:' && !insecure && !addresses.every(({ address }) => isLoopback(address))
-  if (leaves && isLocalHost(url)) throw unreadable(`${host} is not this machine`, 'write https:// in url')
+  const leavesMachineUnencrypted =
+    url.protocol === 'http:' && !insecure && !addresses.every(({ address }) => isLoopback(address))
+  if (leavesMachineUnencrypted && isLocalHost(url))
+    throw unreadable(`${host} is not this machine`, 'write https:// in url')
   return addresses
 }
 
-/** A look-up that always gives exactly these addresses, so that connections go only to addresses that were checked. */
+/** A lookup that always returns these addresses, so that connections go only to addresses that were checked. */
 export function fixedLookup(addresses: readonly LookupAddress[]): LookupFunction {
   return (_host, { all }, done) => {
     const [first] = addresses
@@ -42,10 +45,10 @@ export function fixedLookup(addresses: readonly LookupAddress[]): LookupFunction
   }
 }
 
-async function resolved(host: string, resolve: ResolveHost): Promise<readonly LookupAddress[]> {
+async function lookUp(host: string, resolve: ResolveHost): Promise<readonly LookupAddress[]> {
   try {
     return await resolve(host)
   } catch (error) {
-    throw brokenRequest(error, host)
+    throw toNetworkFailure(error, host)
   }
 }

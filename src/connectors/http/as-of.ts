@@ -1,43 +1,47 @@
+import { requirePast } from '../file/as-of.ts'
 import { unreadable } from '../file/failures.ts'
 import type { JsonValue } from '../json/cells.ts'
-import type { AnswerHeaders } from './fetch.ts'
+import type { ResponseHeaders } from './body.ts'
 import type { HttpSource } from './settings.ts'
 
-const dayMs = 24 * 60 * 60 * 1000
-
-type Facts = {
-  readonly headers: AnswerHeaders
+type ResponseTimes = {
+  readonly headers: ResponseHeaders
   /** The value at the pointer in the first page. */
-  readonly stated?: JsonValue
+  readonly statedTime?: JsonValue
   /** Before the first request was sent. */
   readonly startedAt: Date
-  readonly where: string
+  readonly label: string
 }
 
-/** The instant (ISO, UTC) at which the rows of an answer were true. An instant in the future is refused, because no later answer could ever replace it. */
-export function asOfAnswer({ asOf, timeZone }: HttpSource, facts: Facts): string {
+/** The instant (ISO, UTC) at which the rows of a response were true. Refuses an instant in the future. */
+export function asOfResponse({ asOf, timeZone }: HttpSource, times: ResponseTimes): string {
+  const { headers, statedTime, startedAt, label } = times
   switch (asOf.from) {
     case 'request':
-      return facts.startedAt.toISOString()
-    case 'lastModified':
-      return checked(Date.parse(String(facts.headers['last-modified'])), 'the header Last-Modified', facts)
-    case 'pointer':
-      return checked(epochMsOf(facts.stated, timeZone), asOf.pointer, facts)
+      return startedAt.toISOString()
+    case 'lastModified': {
+      const epochMs = Date.parse(String(headers['last-modified']))
+      return requirePast(requireTime(epochMs, 'the header Last-Modified', label), label, startedAt)
+    }
+    case 'pointer': {
+      const epochMs = parseTime(statedTime, timeZone)
+      return requirePast(requireTime(epochMs, asOf.pointer, label), label, startedAt)
+    }
     default:
       return asOf satisfies never
   }
 }
 
-function epochMsOf(stated: JsonValue | undefined, timeZone: string): number {
+function parseTime(stated: JsonValue | undefined, timeZone: string): number {
   if (typeof stated !== 'string') return Number.NaN
   try {
     return Temporal.Instant.from(stated).epochMilliseconds
   } catch {
-    return localEpochMsOf(stated, timeZone)
+    return parseLocalTime(stated, timeZone)
   }
 }
 
-function localEpochMsOf(stated: string, timeZone: string): number {
+function parseLocalTime(stated: string, timeZone: string): number {
   try {
     return Temporal.PlainDateTime.from(stated).toZonedDateTime(timeZone).epochMilliseconds
   } catch {
@@ -45,10 +49,7 @@ function localEpochMsOf(stated: string, timeZone: string): number {
   }
 }
 
-function checked(epochMs: number, place: string, { startedAt, where }: Facts): string {
-  if (Number.isNaN(epochMs)) throw unreadable(`${where} holds no time at ${place}`, 'check asOf in the configuration')
-  const instant = new Date(epochMs).toISOString()
-  if (epochMs <= startedAt.getTime() + dayMs) return instant
-  const what = `${where} is dated ${instant}, which lies ahead of this machine's time ${startedAt.toISOString()}`
-  throw unreadable(what, 'check the clocks, and asOf and timeZone in the configuration')
+function requireTime(epochMs: number, location: string, label: string): number {
+  if (!Number.isNaN(epochMs)) return epochMs
+  throw unreadable(`${label} holds no time at ${location}`, 'check asOf in the configuration')
 }

@@ -2,7 +2,8 @@ import { pipeline, type Readable, type Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { unreadable } from '../file/failures.ts'
-import { explained, type Stop } from './failures.ts'
+import { toRequestFailure } from './failures.ts'
+import type { RequestLimits } from './limits.ts'
 
 const decoders: Readonly<Record<string, () => Transform>> = {
   gzip: createGunzip,
@@ -11,50 +12,53 @@ const decoders: Readonly<Record<string, () => Transform>> = {
   br: createBrotliDecompress,
 }
 
-/** How many more bytes are accepted. */
-export type Budget = { leftBytes: number; readonly maxBytes: number }
+/** The headers of a response, with names in lower case. */
+export type ResponseHeaders = Dispatcher.ResponseData['headers']
 
-type Limits = { readonly where: string; readonly budget: Budget; readonly stop: Stop }
+/** How many more bytes all responses of a reading may have. */
+export type ByteBudget = { remainingBytes: number; readonly maxBytes: number }
 
-/** The body, decompressed if the server compressed it without being asked. Refuses a body that exceeds the budget or ends too soon. */
+type BodyOptions = { readonly label: string; readonly budget: ByteBudget; readonly limits: RequestLimits }
+
+/** The body, decompressed if the server compressed it unasked. Refuses a body that exceeds the budget or ends too soon. */
 export async function* decodedBody(
   { headers, body }: Dispatcher.ResponseData,
-  { where, budget, stop }: Limits,
+  { label, budget, limits }: BodyOptions,
 ): AsyncGenerator<Buffer> {
-  const chunks: AsyncIterable<Buffer> = unpacked(body, headers['content-encoding'], where)
+  const chunks: AsyncIterable<Buffer> = decompressed(body, headers['content-encoding'], label)
   try {
     for await (const chunk of chunks) {
-      budget.leftBytes -= chunk.length
-      if (budget.leftBytes < 0)
-        throw unreadable(`${where} sends more than ${budget.maxBytes} bytes`, 'check the address, or raise maxBytes')
+      budget.remainingBytes -= chunk.length
+      if (budget.remainingBytes < 0)
+        throw unreadable(`${label} sends more than ${budget.maxBytes} bytes`, 'check the address, or raise maxBytes')
       yield chunk
     }
   } catch (error) {
-    throw explained(error, { where, stop })
+    throw toRequestFailure(error, { label, limits })
   }
 }
 
-/** Refuses an answer whose content type is not the expected one. Mostly that is a login page. */
-export function checkContentType(
-  { headers }: Pick<Dispatcher.ResponseData, 'headers'>,
-  { where, format }: { readonly where: string; readonly format: 'csv' | 'json' },
-): void {
+/** Refuses a response of another content type than the expected one. Mostly that is a login page. */
+export function checkContentType(headers: ResponseHeaders, format: 'csv' | 'json', label: string): void {
   const [type = ''] = String(headers['content-type'] ?? '').split(';')
-  const kind = type.trim().toLowerCase()
-  if (kind === 'text/html' || kind === 'application/xhtml+xml')
-    throw unreadable(`${where} answers with ${kind}, a login page perhaps`, 'check the address and the credentials')
-  const others = format === 'csv' ? /[/+]json$|[/+]xml$/ : /[/+]csv$|[/+]xml$/
-  if (others.test(kind))
-    throw unreadable(`${where} answers with ${printable(kind)}`, `expected ${format}; check format`)
+  const mediaType = type.trim().toLowerCase()
+  if (mediaType === 'text/html' || mediaType === 'application/xhtml+xml')
+    throw unreadable(
+      `${label} answers with ${mediaType}, a login page perhaps`,
+      'check the address and the credentials',
+    )
+  const otherFormats = format === 'csv' ? /[/+]json$|[/+]xml$/ : /[/+]csv$|[/+]xml$/
+  if (otherFormats.test(mediaType))
+    throw unreadable(`${label} answers with ${printable(mediaType)}`, `expected ${format}; check format`)
 }
 
-function unpacked(body: Readable, encoding: string | string[] | undefined, where: string): Readable {
+function decompressed(body: Readable, encoding: string | string[] | undefined, label: string): Readable {
   const name = String(encoding ?? 'identity')
     .trim()
     .toLowerCase()
   if (name === 'identity') return body
   const decoder = Object.hasOwn(decoders, name) ? decoders[name]?.() : undefined
-  if (!decoder) throw unreadable(`${where} packs its answer in an unknown way (${printable(name)})`, 'check the server')
+  if (!decoder) throw unreadable(`${label} packs its answer in an unknown way (${printable(name)})`, 'check the server')
   // Errors reach the reader of the decoder.
   return pipeline(body, decoder, () => {})
 }

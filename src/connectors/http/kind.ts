@@ -12,7 +12,8 @@ export const httpKind = defineConnectorKind({
   possibleSecrets: ['basic.username'],
   isFile: false,
   isTextExport: ({ format }) => format !== 'json',
-  connect: (settings, place) => lazyConnector(async () => (await import('./open.ts')).httpConnector(settings, place)),
+  connect: (settings, context) =>
+    lazyConnector(async () => (await import('./open.ts')).httpConnector(settings, context)),
   discovery: {
     schemes: ['https:', 'http:'],
     preview: async (named, options) => await (await import('./preview.ts')).previewHttp(named, options),

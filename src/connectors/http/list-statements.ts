@@ -1,17 +1,21 @@
 import { type JsonValue, pointer } from '../json/cells.ts'
-import type { AnswerHeaders } from './fetch.ts'
+import type { ResponseHeaders } from './body.ts'
 
 const maxDepth = 4
 const maxLinks = 50
 
-/**
- * What an answer states besides its records: how many there are, that there are more, or that there are no more. Its place is a pointer,
- * or the name of a header.
- */
-export type Statement = { readonly place: string } & (
-  | { readonly kind: 'records' | 'pages'; readonly count: number; readonly isTotal: boolean }
-  | { readonly kind: 'next' | 'more' | 'noMore' }
-)
+/** `location` is a pointer into the page, or the name of a header. */
+type Located = { readonly location: string }
+
+/** A number of records or pages in a response. `isTotal`: it counts the whole list, and not perhaps only the page. */
+export type CountStatement = Located & {
+  readonly kind: 'records' | 'pages'
+  readonly count: number
+  readonly isTotal: boolean
+}
+
+/** What a response states besides its records: how many there are, that there are more, or that there are no more. */
+export type Statement = CountStatement | (Located & { readonly kind: 'next' | 'more' | 'noMore' })
 
 const pagesName = /^(total(num|number|numberof)?(of)?pages?|totalpagecount|pagecount|pages|numpages|lastpage)$/
 // Times, sums of money and the like are no numbers of records.
@@ -24,28 +28,28 @@ const moreName =
 const lastName = /^((is)?last(page)?|completeindicator)$/
 const nextName =
   /^(odata)?next(page|record|result|item|batch|row|set|start|continuation|cursor|search)?s?(link|url|uri|href|path|token|cursor|offset|id|key|number|no|num|index|skip|marker|mark|bookmark|position|after|from)?$/
-/** What some senders put before the names of their headers. */
+/** Prefixes of the headers of some servers. */
 const headerPrefix = /^x-((pcty|wp|pagination|paging|pager)-)?/
 
-/** A name without the case and the signs, in which senders differ. */
+/** A name in lower case without punctuation, in which servers differ. */
 export function plainName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
 
-/** What the members of a page state around its records. */
+/** The statements in the members of a page outside its records. */
 export function* statedByMembers(page: JsonValue, recordsPath: string, path = '', depth = 0): Generator<Statement> {
   if (typeof page !== 'object' || page === null || depth > maxDepth || recordsPath === '') return
   if (isList(page)) {
     for (const [index, link] of page.slice(0, maxLinks).entries())
-      if (isNextLink(link)) yield { place: `${path}/${index}/href`, kind: 'next' }
+      if (isNextLink(link)) yield { location: `${path}/${index}/href`, kind: 'next' }
     return
   }
   for (const [name, value] of Object.entries(page)) {
-    const place = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
-    if (place === recordsPath) continue
+    const location = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    if (location === recordsPath) continue
     const statement = statementOf(plainName(name), value)
-    if (statement) yield { place: isEmpty(pointer(value, '/href')) ? place : `${place}/href`, ...statement }
-    else yield* statedByMembers(value, recordsPath, place, depth + 1)
+    if (statement) yield { location: isEmpty(pointer(value, '/href')) ? location : `${location}/href`, ...statement }
+    else yield* statedByMembers(value, recordsPath, location, depth + 1)
   }
 }
 
@@ -58,9 +62,9 @@ function isNextLink(link: JsonValue): boolean {
   return typeof rel === 'string' && rel.toLowerCase() === 'next' && !isEmpty(pointer(link, '/href'))
 }
 
-type Stated = Statement extends infer S ? (S extends Statement ? Omit<S, 'place'> : never) : never
+type Unlocated = Omit<CountStatement, 'location'> | { readonly kind: 'next' | 'more' | 'noMore' }
 
-function statementOf(name: string, value: JsonValue): Stated | null {
+function statementOf(name: string, value: JsonValue): Unlocated | null {
   const count = countOf(value)
   const isTotal = totalName.test(name)
   if (count !== null && pagesName.test(name)) return { kind: 'pages', count, isTotal: true }
@@ -83,23 +87,23 @@ function isTrue(value: JsonValue): boolean {
   return value === true || value === 'true'
 }
 
-/** Whether nothing is named: also by an object of which all members are empty, or by a text for nothing. */
+/** Whether a value names nothing: also an object whose members are all empty, and texts such as "null". */
 function isEmpty(value: JsonValue | undefined): boolean {
   if (value === undefined || value === null || value === false) return true
   if (typeof value === 'object') return Object.values(value).every((member) => isEmpty(member))
   return value === '' || value === '0' || value === 'false' || value === 'null'
 }
 
-/** What the headers of an answer state. */
-export function* statedByHeaders(headers: AnswerHeaders): Generator<Statement> {
-  for (const [place, value] of Object.entries(headers)) {
+/** The statements in the headers of a response. */
+export function* statedByHeaders(headers: ResponseHeaders): Generator<Statement> {
+  for (const [location, value] of Object.entries(headers)) {
     const text = String(value ?? '').trim()
-    if (place === 'link' && namesNext(text)) yield { place, kind: 'next' }
-    const range = place === 'content-range' ? /^(?!bytes\b).*\/(\d{1,15})$/i.exec(text)?.[1] : undefined
-    if (range !== undefined) yield { place, kind: 'records', count: Number(range), isTotal: true }
-    if (!place.startsWith('x-')) continue
-    const statement = statementOf(plainName(place.replace(headerPrefix, '')), text)
-    if (statement) yield { place, ...statement }
+    if (location === 'link' && namesNext(text)) yield { location, kind: 'next' }
+    const range = location === 'content-range' ? /^(?!bytes\b).*\/(\d{1,15})$/i.exec(text)?.[1] : undefined
+    if (range !== undefined) yield { location, kind: 'records', count: Number(range), isTotal: true }
+    if (!location.startsWith('x-')) continue
+    const statement = statementOf(plainName(location.replace(headerPrefix, '')), text)
+    if (statement) yield { location, ...statement }
   }
 }
 

@@ -1,34 +1,34 @@
 import {
-  type ExportPreview,
   type DiscoveryOptions,
+  type ExportPreview,
   type NamedSource,
   readSecretFile,
-  secretFileReference,
   requireSettings,
+  secretFileReference,
 } from '../discovery.ts'
-import { readHeadFromBytes, readHeadBytes } from '../file/decode/head.ts'
+import { readHeadBytes, readHeadFromBytes } from '../file/decode/head.ts'
 import { resolveHost } from './addresses.ts'
-import { openHttpClient } from './fetch.ts'
+import { openHttpClient } from './client.ts'
 import { HttpSource, isLocalHost } from './settings.ts'
 
-/** Looks at the CSV export at an address. */
+/** Reads the beginning of the CSV export at an address, with the secret as a bearer token. */
 export async function previewHttp(
-  { location: address, secretFile }: NamedSource,
+  { location, secretFile }: NamedSource,
   options: DiscoveryOptions,
 ): Promise<ExportPreview> {
-  const url = new URL(address)
-  const bearer = secretFile === undefined ? null : await readSecretFile(secretFile, options)
-  const own = isLocalHost(url) ? { allowPrivate: true } : {}
-  const at = { type: 'http', url: url.href, format: 'csv', ...own }
-  const source = requireSettings(HttpSource.safeParse({ ...at, mode: 'snapshot', ...(bearer !== null && { bearer }) }))
+  const url = new URL(location)
+  const bearer = secretFile === undefined ? undefined : await readSecretFile(secretFile, options)
+  const privateAccess = isLocalHost(url) ? { allowPrivate: true } : {}
+  const settings = { type: 'http', url: url.href, format: 'csv', ...privateAccess }
+  const source = requireSettings(HttpSource.safeParse({ ...settings, mode: 'snapshot', bearer }))
   const { configFolder, signal } = options
-  const secret = (path: string) => (path === 'bearer' && bearer !== null ? { read: async () => bearer } : null)
-  const place = { baseDir: configFolder, spoolDir: configFolder, secret }
-  await using client = await openHttpClient(source, { place, resolve: resolveHost, signal })
-  const { body } = await client.get(url, { where: `${url.origin}${url.pathname}` })
+  const secret = (path: string) => (path === 'bearer' && bearer !== undefined ? { read: async () => bearer } : null)
+  const context = { baseDir: configFolder, spoolDir: configFolder, secret }
+  await using client = await openHttpClient(source, { context, resolve: resolveHost, signal })
+  const { body } = await client.get({ url, label: `${url.origin}${url.pathname}` })
   const { bytes, isWhole } = await readHeadBytes(body)
   const name = url.pathname.split('/').findLast((part) => part !== '') ?? url.hostname
   const head = await readHeadFromBytes(bytes, { name, isWhole, signal })
-  const bearerOf = secretFile === undefined ? {} : { bearer: secretFileReference(secretFile, options) }
-  return { head, source: { ...at, ...bearerOf }, laterExports: null }
+  const reference = secretFile === undefined ? {} : { bearer: secretFileReference(secretFile, options) }
+  return { head, source: { ...settings, ...reference }, laterExports: null }
 }

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorCode } from '../../errors.ts'
 import { type ExportFile, exportFileAt } from '../file/export-file.ts'
-import { unreadable } from '../file/failures.ts'
+import { writingTo } from '../file/failures.ts'
 
 const staleMs = 24 * 60 * 60 * 1000
 const ownName = /^http-[0-9a-f-]{36}\.part$/
 
-/** A file for what was fetched. Only this account can read it, and disposing removes it. */
+/** A file for fetched content. Only this account can read it, and disposing removes it. */
 export type Spool = AsyncDisposable & {
   readonly append: (content: Buffer | string) => Promise<void>
   /** Closes the file, to be read under the given name. Refuses an empty file. */
@@ -17,12 +16,12 @@ export type Spool = AsyncDisposable & {
 
 /** Makes a new file in `folder`, and the folder if it is missing. Files of processes that died are removed after a day. */
 export async function openSpool(folder: string): Promise<Spool> {
-  await explaining(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }))
+  await writingTo(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }))
   await removeStale(folder)
   const path = join(folder, `http-${randomUUID()}.part`)
-  const handle = await explaining(folder, () => open(path, 'wx', 0o600))
+  const handle = await writingTo(folder, () => open(path, 'wx', 0o600))
   return {
-    append: (content) => explaining(folder, () => handle.appendFile(content)),
+    append: (content) => writingTo(folder, () => handle.appendFile(content)),
     finish: async (name) => {
       await handle.close()
       return exportFileAt(path, name)
@@ -38,19 +37,9 @@ export async function openSpool(folder: string): Promise<Spool> {
 }
 
 async function removeStale(folder: string): Promise<void> {
-  for (const name of await explaining(folder, () => readdir(folder))) {
+  for (const name of await writingTo(folder, () => readdir(folder))) {
     if (!ownName.test(name)) continue
-    const found = await stat(join(folder, name)).catch(() => null)
-    if (found && Date.now() - found.mtimeMs > staleMs) await rm(join(folder, name), { force: true })
-  }
-}
-
-async function explaining<T>(folder: string, step: () => Promise<T>): Promise<T> {
-  try {
-    return await step()
-  } catch (error) {
-    const code = errorCode(error) ?? 'unknown'
-    const help = code === 'ENOSPC' ? 'free space on the disk' : 'let the account that runs Rollcall write there'
-    throw unreadable(`cannot keep what was fetched in ${folder} (${code})`, help, { cause: error })
+    const stats = await stat(join(folder, name)).catch(() => null)
+    if (stats && Date.now() - stats.mtimeMs > staleMs) await rm(join(folder, name), { force: true })
   }
 }

@@ -3,11 +3,11 @@ import type { Origin } from '../../identity/record.ts'
 import type { SourceRow } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
 
-const depthLimit = 64
-const valueLimit = 5_000_000
-const pathLimit = 10_000
-const pathLengthLimit = 256
-const textLimit = 1024 * 1024
+const maxDepth = 64
+const maxValues = 5_000_000
+const maxPaths = 10_000
+const maxPathCharacters = 256
+const maxRecordCharacters = 1024 * 1024
 
 /** A JSON value in which every number is the text that the sender wrote, so that `1.10` and 20 digits stay as they are. */
 export type JsonValue = null | boolean | string | readonly JsonValue[] | JsonObject
@@ -16,11 +16,11 @@ type JsonObject = { readonly [name: string]: JsonValue }
 /** A record as cells, in its own order. Their names are dotted paths such as `emails.0.value`. */
 export type FlatRecord = {
   readonly cells: ReadonlyMap<string, string>
-  /** Where lists end: the length of every list, and 0 for null. */
+  /** The length of every list by its path, and 0 for null. */
   readonly ends: ReadonlyMap<string, number>
-  /** Where objects and lists stand that hold something. */
+  /** The paths of objects and lists that are not empty. */
   readonly groups: ReadonlySet<string>
-  /** Why the record cannot be trusted. If `path` is null, the whole record cannot be trusted, and there are no cells. */
+  /** Why the cell at `path` cannot be used. If `path` is null, the whole record cannot be used, and there are no cells. */
   readonly fault?: { readonly path: string | null; readonly reason: string }
 }
 
@@ -31,7 +31,7 @@ export const JsonPointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)*$/, {
 
 /**
  * Reads `bytes` as strict UTF-8 and strict JSON. Refuses more than 64 levels, more than five million values, and an object with the
- * same name twice, because readers disagree about which of the two counts. Refusals call the text `name`.
+ * same name twice, because readers disagree about which one is used. `name` names the text in failures.
  */
 export function readJson(bytes: Uint8Array, { name }: { readonly name: string }): JsonValue {
   const text = decoded(bytes, name)
@@ -44,21 +44,21 @@ export function readJson(bytes: Uint8Array, { name }: { readonly name: string })
   }
 }
 
-/** What a JSON pointer leads to; undefined if it leads nowhere. Only members that the sender wrote are seen. */
+/** The value at a JSON pointer; undefined if there is none. Finds only members that the sender wrote. */
 export function pointer(value: JsonValue, path: string): JsonValue | undefined {
   const names = path.split('/').slice(1)
-  let found: JsonValue | undefined = value
-  for (const name of names) found = member(found, name.replaceAll('~1', '/').replaceAll('~0', '~'))
-  return found
+  let current: JsonValue | undefined = value
+  for (const name of names) current = member(current, name.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return current
 }
 
-/** Turns a record into cells. Null is a blank cell, and a missing member is no cell. A record that is no object has a fault. */
+/** Turns a record into cells. null becomes a blank cell, and a missing member no cell. A record that is no object has a fault. */
 export function flattenRecord(value: JsonValue): FlatRecord {
   if (!isObject(value)) return brokenRecord('the record is no object')
-  const found: Found = { cells: new Map(), ends: new Map(), groups: new Set(), damaged: [], textLength: 0 }
-  const reason = spread(found, '', value)
+  const collected: CollectedCells = { cells: new Map(), ends: new Map(), groups: new Set(), damaged: [], textLength: 0 }
+  const reason = spread(collected, '', value)
   if (reason !== undefined) return brokenRecord(reason)
-  const { cells, ends, groups, damaged } = found
+  const { cells, ends, groups, damaged } = collected
   const [path] = damaged
   if (path === undefined) return { cells, ends, groups }
   const unreadableText = 'text with a NUL character or half a character'
@@ -69,9 +69,9 @@ export function flattenRecord(value: JsonValue): FlatRecord {
 /** Adds the paths of a record to the headers. */
 export function collectHeaders(headers: Set<string>, { cells }: FlatRecord, name: string): void {
   for (const path of cells.keys()) headers.add(path)
-  if (headers.size <= pathLimit) return
+  if (headers.size <= maxPaths) return
   throw unreadable(
-    `${name}: the records have more than ${pathLimit} different paths`,
+    `${name}: the records have more than ${maxPaths} different paths`,
     'point records at a list of people whose members have fixed names',
   )
 }
@@ -109,16 +109,16 @@ function checkShape(text: string, name: string): void {
     const sign = text[at]
     if (sign === '"') {
       const end = endOfString(text, at)
-      noteName(text, { from: at, to: end, seen: open.at(-1), name })
+      checkName(text, { from: at, to: end, seen: open.at(-1), name })
       at = end
       continue
     }
     if (sign === '}' || sign === ']') open.pop()
     if (sign === '{' || sign === '[') open.push(sign === '{' ? new Set() : null)
     if (sign === '{' || sign === '[' || sign === ',') values += 1
-    if (open.length > depthLimit)
-      throw unreadable(`${name} is nested deeper than ${depthLimit} levels at character ${at + 1}`, 'check the sender')
-    if (values > valueLimit) throw unreadable(`${name} holds more than ${valueLimit} values`, 'ask for smaller pages')
+    if (open.length > maxDepth)
+      throw unreadable(`${name} is nested deeper than ${maxDepth} levels at character ${at + 1}`, 'check the sender')
+    if (values > maxValues) throw unreadable(`${name} holds more than ${maxValues} values`, 'ask for smaller pages')
   }
 }
 
@@ -138,7 +138,7 @@ type Quoted = {
   readonly name: string
 }
 
-function noteName(text: string, { from, to, seen, name }: Quoted): void {
+function checkName(text: string, { from, to, seen, name }: Quoted): void {
   if (!seen || !isFollowedByColon(text, to)) return
   const written = text.slice(from + 1, to)
   const key = written.includes('\\') ? unescaped(written) : written
@@ -183,7 +183,8 @@ function member(value: JsonValue | undefined, name: string): JsonValue | undefin
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
-type Found = {
+/** What was collected of a record so far. `damaged`: paths of text that no database can hold. */
+type CollectedCells = {
   readonly cells: Map<string, string>
   readonly ends: Map<string, number>
   readonly groups: Set<string>
@@ -195,43 +196,42 @@ function brokenRecord(reason: string): FlatRecord {
   return { cells: new Map(), ends: new Map(), groups: new Set(), fault: { path: null, reason } }
 }
 
-/** Adds what `value` holds below `path`. Returns the reason if that cannot be done. */
-function spread(found: Found, path: string, value: JsonValue): string | undefined {
-  if (isObject(value)) return spreadAll(found, path, Object.entries(value))
+/** Adds the cells of `value` below `path`. Returns the reason if it cannot. */
+function spread(collected: CollectedCells, path: string, value: JsonValue): string | undefined {
+  if (isObject(value)) return spreadAll(collected, path, Object.entries(value))
   if (Array.isArray(value)) {
-    found.ends.set(path, value.length)
-    return spreadAll(found, path, value.entries())
+    collected.ends.set(path, value.length)
+    return spreadAll(collected, path, value.entries())
   }
-  if (found.cells.has(path)) return 'two values of the record have the same path'
+  if (collected.cells.has(path)) return 'two values of the record have the same path'
   const text = value === null ? '' : String(value)
-  if (value === null) found.ends.set(path, 0)
-  if (!isText(text)) found.damaged.push(path)
-  found.cells.set(path, text)
-  found.textLength += text.length
+  if (value === null) collected.ends.set(path, 0)
+  if (!isText(text)) collected.damaged.push(path)
+  collected.cells.set(path, text)
+  collected.textLength += text.length
   return undefined
 }
 
 function spreadAll(
-  found: Found,
+  collected: CollectedCells,
   path: string,
   members: Iterable<readonly [string | number, JsonValue]>,
 ): string | undefined {
   for (const [name, value] of members) {
     const below = path === '' ? String(name) : `${path}.${name}`
-    found.groups.add(path)
-    const reason = problemOf(below) ?? spread(found, below, value)
+    collected.groups.add(path)
+    const reason = pathProblem(below) ?? spread(collected, below, value)
     if (reason !== undefined) return reason
-    found.textLength += below.length
-    if (found.textLength > textLimit) return 'the record is longer than 1 MiB'
-    if (found.cells.size + found.ends.size > pathLimit) return `the record has more than ${pathLimit} values`
+    collected.textLength += below.length
+    if (collected.textLength > maxRecordCharacters) return 'the record is longer than 1 MiB'
+    if (collected.cells.size + collected.ends.size > maxPaths) return `the record has more than ${maxPaths} values`
   }
   return undefined
 }
 
-function problemOf(path: string): string | undefined {
-  if (path.length > pathLengthLimit) return `a path in the record is longer than ${pathLengthLimit} characters`
-  if (path.split('.', depthLimit + 1).length > depthLimit)
-    return `a path in the record has more than ${depthLimit} names`
+function pathProblem(path: string): string | undefined {
+  if (path.length > maxPathCharacters) return `a path in the record is longer than ${maxPathCharacters} characters`
+  if (path.split('.', maxDepth + 1).length > maxDepth) return `a path in the record has more than ${maxDepth} names`
   return isText(path) ? undefined : 'a name in the record holds a NUL character or half a character'
 }
 
@@ -254,7 +254,7 @@ function isPastAnEnd(parents: readonly Parent[], ends: ReadonlyMap<string, numbe
   })
 }
 
-// Longer numbers name members of objects, such as fields of one's own.
+// Longer numbers are names of members, such as IDs of custom fields.
 const isIndex = /^\d$/
 
 /** Whether a record lacks a text only because it holds something of another shape there: some systems write a list of one as an object. */

@@ -3,17 +3,17 @@ import { httpKind } from '../http/kind.ts'
 import type { ConnectorKind } from '../kind.ts'
 import { sftpKind } from '../sftp/kind.ts'
 
-/** Every kind of source. Configuration, runs, checks and `rollcall init` know the kinds from this list alone. */
+/** Every kind of source. Configuration, runs, checks and `rollcall init` use only this list. */
 export const connectorKinds: readonly [ConnectorKind, ...ConnectorKind[]] = [folderKind, sftpKind, httpKind]
 
-/** The kind of a `type` that the configuration has accepted. */
+/** The kind of a `type` from a parsed configuration. Throws if there is none. */
 export function requireConnectorKind(type: string): ConnectorKind {
   const kind = findConnectorKind(type)
   if (kind === undefined) throw new Error(`there is no kind of source "${type}"`)
   return kind
 }
 
-/** The kind of that `type`; undefined where it is none. */
+/** The kind of this `type`; undefined if there is none. */
 export function findConnectorKind(type: unknown): ConnectorKind | undefined {
   return connectorKinds.find((kind) => kind.type === type)
 }

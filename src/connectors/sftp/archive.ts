@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { posix } from 'node:path'
 import type { SourceIdentity } from '../connector.ts'
+import { archiveStamp } from '../file/afterwards.ts'
 import { companionNames } from '../file/completeness.ts'
-import { unreadable } from '../file/failures.ts'
+import { noFreeName, unreadable } from '../file/failures.ts'
 import { joinRemotePath, type RemoteFile, parseRemotePattern, toRemoteFile } from './matches.ts'
 import type { SftpSession } from './session.ts'
 
-const nameAttempts = 1000
+const maxNameAttempts = 1000
 
+/** Which export to archive or delete, and where to. */
 export type ArchiveRequest = {
   readonly path: string
   readonly source: SourceIdentity
@@ -19,29 +21,29 @@ export type ArchiveRequest = {
 }
 
 /**
- * Moves or deletes the export that was read, and its companions. An export that is gone or has changed since is left alone. It goes last:
- * as long as it is there, a call that was broken off is made up for by the next one, companions included.
+ * Moves or deletes the export that was read, and its companions. Does nothing if the export no longer exists or has changed since. The
+ * export goes last: while it exists, another call completes an interrupted one, companions included.
  */
-export async function archiveRemoteExport(session: SftpSession, settlement: ArchiveRequest): Promise<void> {
-  const { path, source, target, suffixes, now } = settlement
+export async function archiveRemoteExport(session: SftpSession, request: ArchiveRequest): Promise<void> {
+  const { path, source, target, suffixes, now } = request
   const { folder } = parseRemotePattern(path)
   const file = await fileAt(session, folder, source.name)
   if (file?.version !== source.version) return
   const archive =
-    target === null ? null : await madeFolder(session, target.startsWith('/') ? target : joinRemotePath(folder, target))
+    target === null
+      ? null
+      : await ensureFolder(session, target.startsWith('/') ? target : joinRemotePath(folder, target))
   const companions: RemoteFile[] = []
   for (const name of suffixes.flatMap((suffix) => companionNames(source.name, suffix))) {
     const companion = await fileAt(session, folder, name)
     if (companion) companions.push(companion)
   }
   for (const each of [...companions, file]) {
-    if (archive === null) await removeAside(session, folder, each)
-    else
-      await take(session, {
-        file: each,
-        folder,
-        to: await freeName(session, { archive, name: each.name, stamp: timeStamp(now) }),
-      })
+    if (archive === null) await removeFile(session, folder, each)
+    else {
+      const to = await findFreeName(session, { archive, name: each.name, stamp: archiveStamp(now) })
+      await moveUnchanged(session, { file: each, folder, to })
+    }
   }
 }
 
@@ -50,53 +52,46 @@ async function fileAt(session: SftpSession, folder: string, name: string): Promi
   return stats?.kind === 'file' ? toRemoteFile(folder, { name, ...stats }) : undefined
 }
 
-async function madeFolder(session: SftpSession, path: string): Promise<string> {
+async function ensureFolder(session: SftpSession, path: string): Promise<string> {
   const stats = await session.stats(path)
   if (!stats) {
     const above = posix.dirname(path)
-    if (above !== '.' && above !== '/') await madeFolder(session, above)
+    if (above !== '.' && above !== '/') await ensureFolder(session, above)
     await session.makeFolder(path)
   } else if (stats.kind !== 'folder')
     throw unreadable(`${path} on ${session.server} is no folder`, 'name another in archiveDir or rejectDir')
   return path
 }
 
-async function removeAside(session: SftpSession, folder: string, file: RemoteFile): Promise<void> {
+async function removeFile(session: SftpSession, folder: string, file: RemoteFile): Promise<void> {
   const aside = joinRemotePath(folder, `.rollcall-${randomUUID()}`)
-  if (await take(session, { file, folder, to: aside })) await session.remove(aside)
+  if (await moveUnchanged(session, { file, folder, to: aside })) await session.remove(aside)
 }
 
+type Move = { readonly file: RemoteFile; readonly folder: string; readonly to: string }
+
 /**
- * Renames the file, and tells whether it was still the one that was found. A file that replaced it at the last moment is put back. A
- * server that says that it has moved the file, and has not, is refused, so that the operator learns of it.
+ * Renames the file. Returns false if another file had replaced it, which is then renamed back. Throws if the server reports a move that
+ * did not happen, so that the operator learns of it.
  */
-async function take(
-  session: SftpSession,
-  { file, folder, to }: { readonly file: RemoteFile; readonly folder: string; readonly to: string },
-): Promise<boolean> {
+async function moveUnchanged(session: SftpSession, { file, folder, to }: Move): Promise<boolean> {
   await session.rename({ from: file.path, to })
   const moved = await session.stats(to)
   if (moved && toRemoteFile(folder, { ...moved, name: file.name }).version === file.version) return true
   if (moved) await session.rename({ from: to, to: file.path })
   else if (await session.stats(file.path)) {
-    const what = `${session.server} says that it has moved ${file.path} to ${to}, and it has not`
-    throw unreadable(what, 'have its owner look at it, or leave afterwards out')
+    const problem = `${session.server} says that it has moved ${file.path} to ${to}, and it has not`
+    throw unreadable(problem, 'have its owner look at it, or leave afterwards out')
   }
   return false
 }
 
-async function freeName(
-  session: SftpSession,
-  { archive, name, stamp }: { readonly archive: string; readonly name: string; readonly stamp: string },
-): Promise<string> {
-  for (let number = 1; number <= nameAttempts; number += 1) {
+type ArchivedName = { readonly archive: string; readonly name: string; readonly stamp: string }
+
+async function findFreeName(session: SftpSession, { archive, name, stamp }: ArchivedName): Promise<string> {
+  for (let number = 1; number <= maxNameAttempts; number += 1) {
     const path = joinRemotePath(archive, number === 1 ? `${stamp}-${name}` : `${stamp}-${number}-${name}`)
     if (!(await session.stats(path))) return path
   }
-  const what = `${archive} on ${session.server} holds ${nameAttempts} files named ${stamp}-…-${name}`
-  throw unreadable(what, 'move them elsewhere')
-}
-
-function timeStamp(now: Date): string {
-  return `${now.toISOString().slice(0, 19).replaceAll(':', '')}Z`
+  throw noFreeName(`${archive} on ${session.server}`, { stamp, name, attempts: maxNameAttempts })
 }

@@ -48,6 +48,7 @@ type AlgorithmTable = Omit<typeof algorithms, 'serverHostKey'> & {
   readonly serverHostKey: readonly ServerHostKeyAlgorithm[]
 }
 
+/** Which server to connect to, and its limits. */
 export type SftpServer = {
   readonly host: string
   readonly port: number
@@ -58,14 +59,13 @@ export type SftpServer = {
   readonly totalTimeoutMs: number
 }
 
+type Access = { readonly secret: ConnectorContext['secret']; readonly signal: AbortSignal }
+
 /**
- * Logs in to the server, once its host key has proved to be one of the pinned ones. Secrets are read again each time. A server has
- * keys of several kinds and presents one of them. If that one is not pinned, the server is asked for the others.
+ * Logs in to the server if its host key is one of the pinned ones. Secrets are read for each login. A server has keys of several
+ * types and presents one of them; if that one is not pinned, the connection is tried again with the other types.
  */
-export async function connectSftp(
-  server: SftpServer,
-  { secret, signal }: { readonly secret: ConnectorContext['secret']; readonly signal: AbortSignal },
-): Promise<SftpSession> {
+export async function connectSftp(server: SftpServer, { secret, signal }: Access): Promise<SftpSession> {
   const credentials = await readCredentials(secret)
   const deadlineMs = performance.now() + server.connectTimeoutMs
   const presented: string[] = []
@@ -87,7 +87,7 @@ export async function connectSftp(
   }
 }
 
-type Connecting = {
+type ConnectInput = {
   readonly server: SftpServer
   readonly credentials: Credentials
   readonly attempt: ConnectAttempt
@@ -96,36 +96,36 @@ type Connecting = {
   readonly signal: AbortSignal
 }
 
-async function connectOnce(connecting: Connecting): Promise<SftpSession> {
-  const { server, deadlineMs, signal } = connecting
+async function connectOnce(input: ConnectInput): Promise<SftpSession> {
+  const { server, deadlineMs, signal } = input
   const client = new SftpClient('rollcall', { error: () => {}, end: () => {}, close: () => {} })
   const socket = connect({ host: server.host, port: server.port, noDelay: true })
   const failed = Promise.withResolvers<never>()
-  let first: { readonly error: unknown } | undefined
+  let firstError: { readonly error: unknown } | undefined
   const fail = (error: unknown) => {
-    first ??= { error }
+    firstError ??= { error }
     failed.reject(error)
   }
-  const aborted = () => fail(signal.reason)
+  const onAbort = () => fail(signal.reason)
   const timer = setTimeout(() => fail(tooSlow(server)), Math.max(0, deadlineMs - performance.now()))
-  signal.addEventListener('abort', aborted, { once: true })
+  signal.addEventListener('abort', onAbort, { once: true })
   // The client's own errors lack the code of the cause. These listeners stay, so that a late error does not end the process.
   socket.on('error', fail)
   client.on('error', fail)
   try {
-    const sftp = await Promise.race([failed.promise, login(client, socket, connecting)])
+    const sftp = await Promise.race([failed.promise, login(client, socket, input)])
     return new SftpSession({ sftp, client, socket, signal, ...server })
   } catch (error) {
     socket.destroy()
-    throw first ? first.error : error
+    throw firstError ? firstError.error : error
   } finally {
     clearTimeout(timer)
-    signal.removeEventListener('abort', aborted)
+    signal.removeEventListener('abort', onAbort)
   }
 }
 
-async function login(client: SftpClient, socket: Socket, connecting: Connecting) {
-  const { server, credentials, attempt, hostKeyAlgorithms } = connecting
+async function login(client: SftpClient, socket: Socket, input: ConnectInput) {
+  const { server, credentials, attempt, hostKeyAlgorithms } = input
   await once(socket, 'connect')
   attempt.phase = 'handshake'
   client.on('handshake', () => {
@@ -139,12 +139,12 @@ async function login(client: SftpClient, socket: Socket, connecting: Connecting)
     username: server.username,
     readyTimeout: 0,
     keepaliveInterval: keepaliveMs,
-    algorithms: copied({ ...algorithms, serverHostKey: hostKeyAlgorithms }),
+    algorithms: mutableAlgorithms({ ...algorithms, serverHostKey: hostKeyAlgorithms }),
     hostVerifier: (hostKey: Buffer) => {
       const fingerprint = fingerprintOf(hostKey)
-      const pinned = server.hostKeys.some((known) => known.replace(/=$/, '') === fingerprint)
-      if (!pinned) attempt.mismatch = hostKey
-      return pinned
+      const isPinned = server.hostKeys.some((known) => known.replace(/=$/, '') === fingerprint)
+      if (!isPinned) attempt.mismatch = hostKey
+      return isPinned
     },
     ...authentication(client, credentials, server.username),
   })
@@ -155,23 +155,23 @@ function fingerprintOf(hostKey: Buffer): string {
   return `SHA256:${createHash('sha256').update(hostKey).digest('base64').replace(/=+$/, '')}`
 }
 
-/** The algorithms that are left without those of the presented key; none if the key was not asked for. */
+/** The offered algorithms without those of the presented key; none if the key was not offered. */
 function otherAlgorithms(
   offered: readonly ServerHostKeyAlgorithm[],
   presented: Buffer,
 ): readonly ServerHostKeyAlgorithm[] {
-  const type = typeOf(presented)
-  const left = offered.filter((algorithm) => (algorithm.startsWith('rsa-') ? 'ssh-rsa' : algorithm) !== type)
-  return left.length < offered.length ? left : []
+  const type = keyTypeOf(presented)
+  const others = offered.filter((algorithm) => (algorithm.startsWith('rsa-') ? 'ssh-rsa' : algorithm) !== type)
+  return others.length < offered.length ? others : []
 }
 
 // A public key begins with the length and the name of its type.
-function typeOf(hostKey: Buffer): string {
+function keyTypeOf(hostKey: Buffer): string {
   return hostKey.length < 4 ? '' : hostKey.toString('latin1', 4, 4 + hostKey.readUInt32BE(0))
 }
 
-// ssh2 accepts only arrays that can be changed.
-function copied({ kex, serverHostKey, cipher, hmac, compress }: AlgorithmTable): Algorithms {
+// ssh2 accepts only mutable arrays.
+function mutableAlgorithms({ kex, serverHostKey, cipher, hmac, compress }: AlgorithmTable): Algorithms {
   return {
     kex: [...kex],
     serverHostKey: [...serverHostKey],

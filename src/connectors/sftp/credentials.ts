@@ -15,7 +15,7 @@ export async function readCredentials(secret: ConnectorContext['secret']): Promi
   throw unreadable('there is neither a password nor a private key to log in with', 'set password or privateKey')
 }
 
-// The parser's message may quote the key, so only the kind of the problem is reported.
+// The message of the parser may quote the key.
 function parsedKey(text: string, passphrase: string | undefined): ParsedKey {
   const key = ssh2.utils.parseKey(text, passphrase)
   if (key instanceof Error) {
@@ -28,33 +28,35 @@ function parsedKey(text: string, passphrase: string | undefined): ParsedKey {
   return withoutSha1(key)
 }
 
-// If a server does not say which signatures it knows, ssh2 signs with SHA-1 for an RSA key, whatever algorithms are configured.
+// ssh2 signs with SHA-1 for an RSA key if the server does not state its signature algorithms, despite the configured ones.
 function withoutSha1(key: ParsedKey): ParsedKey {
   const sign = key.sign
   key.sign = (data, hash) => {
     if (key.type === 'ssh-rsa' && !/^sha(256|512)$/.test(hash ?? '')) {
-      const what = 'the server accepts an RSA key only with SHA-1 signatures'
-      throw unreadable(what, 'use an ed25519 key, or let its owner bring the server up to date')
+      const problem = 'the server accepts an RSA key only with SHA-1 signatures'
+      throw unreadable(problem, 'use an ed25519 key, or let its owner bring the server up to date')
     }
     return sign.call(key, data, hash)
   }
   return key
 }
 
-/** How the client logs in: once, with the method that fits the credentials. */
+/** The options of a login that tries the credentials once, with the method that fits them. */
 export function authentication(client: SftpClient, credentials: Credentials, username: string) {
   if ('key' in credentials) return { authHandler: [{ type: 'publickey' as const, username, key: credentials.key }] }
   const { password } = credentials
-  // Some servers ask for the password only in a dialogue. A question whose answer would be shown does not ask for a password.
+  // Some servers request the password only in a dialogue. A prompt that echoes the input is not one for a password.
   client.on('keyboard-interactive', (_name, _instructions, _language, prompts: Prompt[], finish) =>
     finish(prompts.map(({ echo }) => (echo ? '' : password))),
   )
   const tried = new Set<AuthenticationType>()
-  const authHandler: AuthHandlerMiddleware = (left, _partial, next) => {
+  const authHandler: AuthHandlerMiddleware = (remaining, _partial, next) => {
     // A wrong password is not tried again with another method, because accounts get locked.
     const method =
-      left?.includes('keyboard-interactive') && !left.includes('password') ? 'keyboard-interactive' : 'password'
-    // False ends the attempts, which the type does not say.
+      remaining?.includes('keyboard-interactive') && !remaining.includes('password')
+        ? 'keyboard-interactive'
+        : 'password'
+    // False ends the attempts; the type does not declare it.
     if (tried.has(method)) return next(false as never)
     tried.add(method)
     next(method)

@@ -2,41 +2,44 @@ import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { Failure } from '../../errors.ts'
 import { type ExportFile, exportFileAt } from '../file/export-file.ts'
-import { unreadable } from '../file/failures.ts'
+import { unreadable, writingTo } from '../file/failures.ts'
 import { type RemoteFile, toRemoteFile } from './matches.ts'
 import type { SftpSession } from './session.ts'
-import { openSpooled, writing } from './spool.ts'
+import { openSpooled } from './spool.ts'
 import type { RemoteStats } from './stats.ts'
 
-// Every server sends at least this much at once.
+// Every server sends at least this much in one response.
 const blockBytes = 30 * 1024
-const blocksAhead = 32
+const maxOpenBlocks = 32
 const overlapBytes = 64 * 1024
-const textLimitBytes = 64 * 1024
+const maxTextBytes = 64 * 1024
 const orphanMarginMs = 60_000
 
 type RemoteHandle = { readonly session: SftpSession; readonly handle: Buffer; readonly file: RemoteFile }
 
+type DownloadOptions = {
+  readonly spoolDir: string
+  /** Identifies the server and the account, so that their files are not confused with those of others. */
+  readonly serverId: string
+  readonly idleTimeoutMs: number
+}
+
 /**
- * Fetches the file into `spoolDir`. An earlier attempt at the same state of the file is continued. The result has the name and the
- * modification time of the remote file. A file that changes meanwhile is refused.
+ * Fetches the file into `spoolDir`, and continues an earlier attempt at the same state of the file. The result has the name and the
+ * modification time of the remote file. Refuses a file that changes meanwhile.
  */
 export async function download(
   session: SftpSession,
   file: RemoteFile,
-  {
-    spoolDir,
-    place,
-    idleTimeoutMs,
-  }: { readonly spoolDir: string; readonly place: string; readonly idleTimeoutMs: number },
+  { spoolDir, serverId, idleTimeoutMs }: DownloadOptions,
 ): Promise<ExportFile> {
   const identity = createHash('sha256')
-    .update(JSON.stringify([place, file.path, file.version]))
+    .update(JSON.stringify([serverId, file.path, file.version]))
     .digest('hex')
   const spooled = await openSpooled(spoolDir, { identity, orphanedAfterMs: idleTimeoutMs + orphanMarginMs })
   const checkUnchanged = (stats: RemoteStats | undefined) => {
-    const same = stats && toRemoteFile('.', { ...stats, name: file.name }).version === file.version
-    if (!same) throw changed(file, session.server)
+    const isSame = stats && toRemoteFile('.', { ...stats, name: file.name }).version === file.version
+    if (!isSame) throw changed(file, session.server)
   }
   try {
     const handle = await session.open(file.path)
@@ -46,21 +49,21 @@ export async function download(
     checkUnchanged(await session.stats(file.path))
     await checkEnd({ session, handle, file })
     await session.close(handle)
-    const path = await writing(spoolDir, () => spooled.complete())
+    const path = await writingTo(spoolDir, () => spooled.complete())
     return { ...(await exportFileAt(path, file.name)), modifiedAtMs: file.modifiedAtMs }
   } catch (error) {
-    // The part is kept only if another attempt can help. An error here matters less than the one that led here.
-    const resumable = !(error instanceof Failure) || error.retry
-    await (resumable ? spooled.keep() : spooled.discard()).catch(() => {})
+    // The part is kept only if another attempt can help. An error here matters less than the one above.
+    const canResume = !(error instanceof Failure) || error.retry
+    await (canResume ? spooled.keep() : spooled.discard()).catch(() => {})
     throw error
   }
 }
 
-/** The text of a small file, such as a side file. */
+/** The text of a file of at most 64 KiB, such as a side file. */
 export async function readText(session: SftpSession, path: string): Promise<string> {
   const handle = await session.open(path)
-  const text = Buffer.alloc(textLimitBytes + 1)
-  for (let position = 0; position <= textLimitBytes; ) {
+  const text = Buffer.alloc(maxTextBytes + 1)
+  for (let position = 0; position <= maxTextBytes; ) {
     const into = text.subarray(position, position + blockBytes)
     const bytesRead = await session.read(handle, { path, position, into })
     if (bytesRead === 0) {
@@ -72,12 +75,12 @@ export async function readText(session: SftpSession, path: string): Promise<stri
   throw unreadable(`${path} on ${session.server} is longer than 64 KiB`, 'a side file holds one sum or one number')
 }
 
-/** The first bytes of a file, at most so many. */
-export async function readStart(session: SftpSession, path: string, mostBytes: number): Promise<Buffer> {
+/** The first bytes of a file, at most `maxBytes`. */
+export async function readStart(session: SftpSession, path: string, maxBytes: number): Promise<Buffer> {
   const handle = await session.open(path)
   const pieces: Buffer[] = []
-  for (let position = 0; position < mostBytes; ) {
-    const into = Buffer.alloc(Math.min(blockBytes, mostBytes - position))
+  for (let position = 0; position < maxBytes; ) {
+    const into = Buffer.alloc(Math.min(blockBytes, maxBytes - position))
     const bytesRead = await session.read(handle, { path, position, into })
     if (bytesRead === 0) break
     pieces.push(into.subarray(0, bytesRead))
@@ -89,25 +92,25 @@ export async function readStart(session: SftpSession, path: string, mostBytes: n
 
 async function fetchRest(remote: RemoteHandle, local: FileHandle, spoolDir: string): Promise<void> {
   let position = await resumePoint(remote, local)
-  if (position === 0) await writing(spoolDir, () => local.truncate(0))
+  if (position === 0) await writingTo(spoolDir, () => local.truncate(0))
   for await (const block of blocks(remote, { from: position, to: remote.file.bytes })) {
-    await writing(spoolDir, () => writeWhole(local, { block, position }))
+    await writingTo(spoolDir, () => writeBlock(local, block, position))
     position += block.length
   }
 }
 
-/** Refuses a file that goes on behind the size that the server states: the part up to there would pass for the whole. */
+/** Refuses a file that is longer than the server states: its beginning would pass for the whole. */
 async function checkEnd({ session, handle, file }: RemoteHandle): Promise<void> {
-  const further = await session.read(handle, { path: file.path, position: file.bytes, into: Buffer.alloc(1) })
-  if (further === 0) return
-  const what = `${file.name} on ${session.server} is longer than the ${file.bytes} bytes that the server states`
+  const extraBytes = await session.read(handle, { path: file.path, position: file.bytes, into: Buffer.alloc(1) })
+  if (extraBytes === 0) return
+  const problem = `${file.name} on ${session.server} is longer than the ${file.bytes} bytes that the server states`
   throw unreadable(
-    what,
-    'it may still be written, or the listing may be an old one: have the server looked at if it stays',
+    problem,
+    'it may still be written, or the listing may be an old one: have the server checked if this happens again',
   )
 }
 
-/** Where to continue an earlier attempt: at its end, if its last bytes are still what the server has there, and otherwise at the start. */
+/** Where to continue an earlier attempt: at its end if its last bytes equal those on the server, otherwise at the start. */
 async function resumePoint(remote: RemoteHandle, local: FileHandle): Promise<number> {
   const { size } = await local.stat()
   if (size > remote.file.bytes) return 0
@@ -120,21 +123,20 @@ async function resumePoint(remote: RemoteHandle, local: FileHandle): Promise<num
   return size
 }
 
+type ByteRange = { readonly from: number; readonly to: number }
+
 /** The bytes of the file in order. Several blocks are requested at once, so that a distant server costs few round trips. */
-async function* blocks(
-  remote: RemoteHandle,
-  { from, to }: { readonly from: number; readonly to: number },
-): AsyncGenerator<Buffer> {
+async function* blocks(remote: RemoteHandle, { from, to }: ByteRange): AsyncGenerator<Buffer> {
   const ahead: Promise<Buffer>[] = []
-  let asked = from
+  let requestedUntil = from
   for (;;) {
-    while (asked < to && ahead.length < blocksAhead) {
-      const length = Math.min(blockBytes, to - asked)
-      const block = wholeBlock(remote, { position: asked, length })
-      // If an earlier block fails, no one waits for this one.
+    while (requestedUntil < to && ahead.length < maxOpenBlocks) {
+      const length = Math.min(blockBytes, to - requestedUntil)
+      const block = readBlock(remote, { position: requestedUntil, length })
+      // If an earlier block fails, nobody awaits this one.
       block.catch(() => {})
       ahead.push(block)
-      asked += length
+      requestedUntil += length
     }
     const block = ahead.shift()
     if (!block) return
@@ -142,27 +144,26 @@ async function* blocks(
   }
 }
 
-async function wholeBlock(
+type BlockPosition = { readonly position: number; readonly length: number }
+
+async function readBlock(
   { session, handle, file }: RemoteHandle,
-  { position, length }: { readonly position: number; readonly length: number },
+  { position, length }: BlockPosition,
 ): Promise<Buffer> {
   const block = Buffer.allocUnsafe(length)
-  for (let got = 0; got < length; ) {
+  for (let filled = 0; filled < length; ) {
     const bytesRead = await session.read(handle, {
       path: file.path,
-      position: position + got,
-      into: block.subarray(got),
+      position: position + filled,
+      into: block.subarray(filled),
     })
     if (bytesRead === 0) throw changed(file, session.server)
-    got += bytesRead
+    filled += bytesRead
   }
   return block
 }
 
-async function writeWhole(
-  local: FileHandle,
-  { block, position }: { readonly block: Buffer; readonly position: number },
-): Promise<void> {
+async function writeBlock(local: FileHandle, block: Buffer, position: number): Promise<void> {
   for (let written = 0; written < block.length; ) {
     const { bytesWritten } = await local.write(block, written, block.length - written, position + written)
     written += bytesWritten
@@ -170,6 +171,6 @@ async function writeWhole(
 }
 
 function changed({ name }: RemoteFile, server: string) {
-  const what = `${name} on ${server} changed while it was fetched`
-  return unreadable(what, 'upload an export under another name and rename it when it is complete')
+  const problem = `${name} on ${server} changed while it was fetched`
+  return unreadable(problem, 'upload an export under another name and rename it when it is complete')
 }

@@ -8,7 +8,8 @@ export const sftpKind = defineConnectorKind({
   possibleSecrets: [],
   isFile: true,
   isTextExport: () => true,
-  connect: (settings, place) => lazyConnector(async () => (await import('./open.ts')).sftpConnector(settings, place)),
+  connect: (settings, context) =>
+    lazyConnector(async () => (await import('./open.ts')).sftpConnector(settings, context)),
   discovery: {
     schemes: ['sftp:'],
     preview: async (named, options) => await (await import('./preview.ts')).previewSftp(named, options),

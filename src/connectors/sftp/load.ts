@@ -1,4 +1,4 @@
 import { withOptionalPackage } from '../../system/optional-package.ts'
 
-/** `connectSftp`, with its packages loaded when the first source needs them. */
+/** Imports `connectSftp` and its optional package. Throws a failure that names the package if it is missing. */
 export const loadSftp = () => withOptionalPackage(() => import('./connect.ts'), { name: 'ssh2', use: 'SFTP' })

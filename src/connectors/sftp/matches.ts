@@ -2,43 +2,47 @@ import { createHash } from 'node:crypto'
 import { escapeText } from '../../text/escape.ts'
 import { companionNames } from '../file/completeness.ts'
 import type { ExportFile } from '../file/export-file.ts'
-import { unreadable } from '../file/failures.ts'
+import { checkNotEmpty, checkRegularFile, unreadable } from '../file/failures.ts'
 import type { SftpSession } from './session.ts'
 import type { RemoteEntry, RemoteStats } from './stats.ts'
 
-// As which bytes appear that are no UTF-8: no such name could be asked for.
-const undecodable = '\ufffd'
+// Stands for bytes that are no UTF-8. A name with it cannot be requested.
+const replacementCharacter = '\ufffd'
 
-/** A file on the server, as a listing shows it. `path` is the path on the server, and the version is made of name, size and time. */
+/** A file of a listing. `path` is its path on the server; `version` is made from name, size and time. */
 export type RemoteFile = ExportFile & { readonly kind: RemoteStats['kind'] }
 
-/** The parts of a `path` setting. * and ? stand for characters of the file's name; everything before the last / is taken as it is. */
+/** The parts of a `path` setting. Only the file name may hold * and ?; the folder is literal. */
 type RemotePattern = { readonly folder: string; readonly name: string; readonly isWildcard: boolean }
 
+/** The files on the server that match a pattern. */
 export type RemoteMatches = {
   readonly files: readonly RemoteFile[]
-  /** The files that belong to them, such as markers, by name. */
+  /** Their markers and side files, by name. */
   readonly companions: ReadonlyMap<string, RemoteStats>
 }
 
+/** Splits a `path` setting into folder and name. */
 export function parseRemotePattern(path: string): RemotePattern {
   const slash = path.lastIndexOf('/')
   const name = path.slice(slash + 1)
   return { folder: slash < 0 ? '.' : path.slice(0, slash) || '/', name, isWildcard: /[*?]/.test(name) }
 }
 
+/** The path of a file in a folder on the server. */
 export function joinRemotePath(folder: string, name: string): string {
   if (folder === '.') return name
   return folder.endsWith('/') ? `${folder}${name}` : `${folder}/${name}`
 }
 
-/** What the pattern matches on the server. A pattern finds no folders. Files with one of the `suffixes` are companions and no exports. */
+/** The files that match the pattern. A pattern with wildcards skips folders. Files with one of the `suffixes` are companions. */
 export async function findMatches(
   session: SftpSession,
-  { folder, name, isWildcard: searched }: RemotePattern,
+  pattern: RemotePattern,
   suffixes: readonly string[],
 ): Promise<RemoteMatches> {
-  if (!searched) return findExactly(session, { folder, name }, suffixes)
+  const { folder, name, isWildcard } = pattern
+  if (!isWildcard) return findOne(session, pattern, suffixes)
   const isCompanion = (entry: string) => suffixes.some((suffix) => entry.endsWith(suffix))
   const entries = await session.list(folder, (entry) => isCompanion(entry) || matchesName(entry, name))
   return {
@@ -49,23 +53,17 @@ export async function findMatches(
   }
 }
 
-/** Refuses a file that is not regular, that is empty, or whose name would garble messages. */
+/** Refuses a file that is not regular, that is empty, or whose name holds characters that no message can show. */
 export function requireRegularFile(file: RemoteFile, server: string): RemoteFile {
-  const what = `${file.name} on ${server}`
-  if (file.name !== escapeText(file.name) || file.name.includes(undecodable))
-    throw unreadable(`${what} has a name with characters that are not shown`, 'give it another name')
-  if (file.kind === 'link')
-    throw unreadable(
-      `${what} is a symbolic link`,
-      'links are not followed, since they can lead anywhere: name the file that it points to, or a pattern that leaves it out',
-    )
-  if (file.kind === 'folder') throw unreadable(`${what} is a folder`, 'name a file in it, or a pattern such as *.csv')
-  if (file.kind !== 'file') throw unreadable(`${what} is no regular file`, 'write the export to a file first')
-  if (file.bytes === 0)
-    throw unreadable(`${what} is empty (0 bytes)`, 'check the export; an empty file says nothing about anybody')
+  const label = `${file.name} on ${server}`
+  if (file.name !== escapeText(file.name) || file.name.includes(replacementCharacter))
+    throw unreadable(`${label} has a name with characters that are not shown`, 'give it another name')
+  checkRegularFile(label, file.kind)
+  checkNotEmpty(label, file.bytes)
   return file
 }
 
+/** A file of a listing of `folder`. */
 export function toRemoteFile(folder: string, { name, kind, bytes, modifiedAtMs }: RemoteEntry): RemoteFile {
   const version = createHash('sha256')
     .update(JSON.stringify([name, bytes, modifiedAtMs]))
@@ -79,17 +77,20 @@ export function toRemoteFile(folder: string, { name, kind, bytes, modifiedAtMs }
  */
 export function matchesName(name: string, pattern: string): boolean {
   if (name.startsWith('.') && !pattern.startsWith('.')) return false
-  const text = [...name]
-  const desired = [...pattern]
+  const characters = [...name]
+  const patternCharacters = [...pattern]
   let at = 0
   let next = 0
   let star = -1
   let starAt = 0
-  while (at < text.length) {
-    if (desired[next] === '*') {
+  while (at < characters.length) {
+    if (patternCharacters[next] === '*') {
       star = next++
       starAt = at
-    } else if (next < desired.length && (desired[next] === '?' || desired[next] === text[at])) {
+    } else if (
+      next < patternCharacters.length &&
+      (patternCharacters[next] === '?' || patternCharacters[next] === characters[at])
+    ) {
       next += 1
       at += 1
     } else if (star >= 0) {
@@ -97,20 +98,20 @@ export function matchesName(name: string, pattern: string): boolean {
       at = ++starAt
     } else return false
   }
-  return desired.slice(next).every((character) => character === '*')
+  return patternCharacters.slice(next).every((character) => character === '*')
 }
 
-async function findExactly(
+async function findOne(
   session: SftpSession,
-  { folder, name }: { readonly folder: string; readonly name: string },
+  { folder, name }: RemotePattern,
   suffixes: readonly string[],
 ): Promise<RemoteMatches> {
   const stats = await session.stats(joinRemotePath(folder, name))
   const companions = new Map<string, RemoteStats>()
   if (!stats) return { files: [], companions }
   for (const companion of suffixes.flatMap((suffix) => companionNames(name, suffix))) {
-    const found = await session.stats(joinRemotePath(folder, companion))
-    if (found) companions.set(companion, found)
+    const companionStats = await session.stats(joinRemotePath(folder, companion))
+    if (companionStats) companions.set(companion, companionStats)
   }
   return { files: [toRemoteFile(folder, { name, ...stats })], companions }
 }

@@ -1,62 +1,72 @@
 import { rm } from 'node:fs/promises'
-import type { Connector, ConnectorContext, OpenOptions, Reading, SourceRow } from '../connector.ts'
+import type { Connector, ConnectorContext, Decision, OpenOptions, Reading, SourceIdentity } from '../connector.ts'
 import { openExport } from '../csv/open-export.ts'
 import { asOfFile } from '../file/as-of.ts'
 import { companionNames, companionSuffixes } from '../file/completeness.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
-import { checkChecksum, checkRowCount, type SideFileStatement, parseSideFile } from '../file/side-file.ts'
+import { checkChecksum, checkRowCount, parseSideFile, type SideFileStatement } from '../file/side-file.ts'
+import { nothingNew } from '../nothing-new.ts'
+import { archiveRemoteExport } from './archive.ts'
 import { type ChosenRemoteExport, chooseExport } from './choice.ts'
 import { download, readText } from './fetch.ts'
 import { loadSftp } from './load.ts'
 import { joinRemotePath, parseRemotePattern } from './matches.ts'
 import type { SftpSession } from './session.ts'
 import type { SftpSource } from './settings.ts'
-import { archiveRemoteExport } from './archive.ts'
 
-type Fetched = ChosenRemoteExport & {
+/** An export that was fetched. `stated`: what its side file says; null if none is configured. */
+type FetchedExport = ChosenRemoteExport & {
   readonly local: ExportFile
   readonly asOf: string
-  /** What the side file says; null if none is configured. */
-  readonly expected: SideFileStatement | null
+  readonly stated: SideFileStatement | null
 }
 
 /**
- * Reads CSV exports from an SFTP server. Opening the source fetches the whole export, and continues an earlier attempt that broke off.
- * The rows are read from the copy, which is removed when the reading is closed.
+ * Reads CSV exports from an SFTP server. Opening the source fetches the whole export, and continues an attempt that broke off. The rows
+ * are read from the copy, which is removed when the reading is closed.
  */
-export function sftpConnector(source: SftpSource, place: ConnectorContext): Connector {
+export function sftpConnector(source: SftpSource, context: ConnectorContext): Connector {
   return {
-    open: (options) => openSource(source, place, options),
-    async archive(identity, decision) {
-      const { accepted, refused, archiveDir, rejectDir } = source.afterwards
-      const fate = decision === 'accepted' ? accepted : refused
-      if (fate === 'keep') return
-      const { signal } = new AbortController()
-      const { connectSftp } = await loadSftp()
-      await using session = await connectSftp(source, { secret: place.secret, signal })
-      const target = fate === 'delete' ? null : decision === 'accepted' ? archiveDir : rejectDir
-      const suffixes = companionSuffixes(source.complete)
-      await archiveRemoteExport(session, { path: source.path, source: identity, target, suffixes, now: new Date() })
-    },
+    open: (options) => openSource(source, context, options),
+    archive: (identity, decision) => archive(source, context, { identity, decision }),
   }
 }
 
-async function openSource(source: SftpSource, place: ConnectorContext, options: OpenOptions): Promise<Reading> {
-  const fetched = await fetchNext(source, place, options)
+type ReadExport = { readonly identity: SourceIdentity; readonly decision: Decision }
+
+async function archive(source: SftpSource, context: ConnectorContext, { identity, decision }: ReadExport) {
+  const { archiveDir, rejectDir, ...actions } = source.afterwards
+  const action = actions[decision]
+  if (action === 'keep') return
+  const { signal } = new AbortController()
+  const { connectSftp } = await loadSftp()
+  await using session = await connectSftp(source, { secret: context.secret, signal })
+  const folder = decision === 'accepted' ? archiveDir : rejectDir
+  await archiveRemoteExport(session, {
+    path: source.path,
+    source: identity,
+    target: action === 'delete' ? null : folder,
+    suffixes: companionSuffixes(source.complete),
+    now: new Date(),
+  })
+}
+
+async function openSource(source: SftpSource, context: ConnectorContext, options: OpenOptions): Promise<Reading> {
+  const fetched = await fetchNext(source, context, options)
   if (!fetched) return nothingNew(options.now())
-  const { file, local, more, asOf, expected } = fetched
+  const { file, local, more, asOf, stated } = fetched
   const { signal } = options
   const { name, bytes, version } = file
   const read = async (): Promise<Reading> => {
-    const { filterable: _, ...opened } = await openExport(local, source, { signal, secret: place.secret })
-    const rows = expected ? checkRowCount(opened.rows, { name, expected }) : opened.rows
+    const { filterable: _, ...opened } = await openExport(local, source, { signal, secret: context.secret })
+    const rows = stated ? checkRowCount(opened.rows, name, stated) : opened.rows
     const identity = { name, bytes, version, ...(more ? { more } : {}) }
     return { mode: source.mode, asOf, source: identity, ...opened, rows }
   }
   const close = () => rm(local.path, { force: true })
   try {
-    if (expected) await checkChecksum(local, expected, signal)
+    if (stated) await checkChecksum(local, stated, signal)
     return { ...(await read()), reopen: read, close }
   } catch (error) {
     await close()
@@ -64,20 +74,24 @@ async function openSource(source: SftpSource, place: ConnectorContext, options: 
   }
 }
 
-async function fetchNext(source: SftpSource, place: ConnectorContext, options: OpenOptions): Promise<Fetched | null> {
+async function fetchNext(
+  source: SftpSource,
+  context: ConnectorContext,
+  options: OpenOptions,
+): Promise<FetchedExport | null> {
   const { host, port, username, idleTimeoutMs } = source
   const { connectSftp } = await loadSftp()
-  await using session = await connectSftp(source, { secret: place.secret, signal: options.signal })
+  await using session = await connectSftp(source, { secret: context.secret, signal: options.signal })
   const chosen = await chooseExport(session, source, options)
   if (!chosen) return null
   const asOf = asOfFile(chosen.file, { ...source, now: options.now() })
-  const expected = await readExpected(session, source, chosen)
-  const origin = JSON.stringify([host, port, username])
-  const local = await download(session, chosen.file, { spoolDir: place.spoolDir, place: origin, idleTimeoutMs })
-  return { ...chosen, asOf, expected, local }
+  const stated = await readSideFile(session, source, chosen)
+  const serverId = JSON.stringify([host, port, username])
+  const local = await download(session, chosen.file, { spoolDir: context.spoolDir, serverId, idleTimeoutMs })
+  return { ...chosen, asOf, stated, local }
 }
 
-async function readExpected(
+async function readSideFile(
   session: SftpSession,
   { path, complete: { sideFile } }: SftpSource,
   { file, companions }: ChosenRemoteExport,
@@ -86,15 +100,9 @@ async function readExpected(
   const names = companionNames(file.name, sideFile.suffix)
   const name = names.find((candidate) => companions.get(candidate)?.kind === 'file')
   if (!name) {
-    const what = `${file.name} on ${session.server} has no side file ${names.join(' or ')}`
-    throw unreadable(what, 'have it delivered with the export, or leave complete.sideFile out')
+    const problem = `${file.name} on ${session.server} has no side file ${names.join(' or ')}`
+    throw unreadable(problem, 'have it delivered with the export, or leave complete.sideFile out')
   }
   const text = await readText(session, joinRemotePath(parseRemotePattern(path).folder, name))
   return parseSideFile(text, { holds: sideFile.holds, exportName: file.name, name })
 }
-
-function nothingNew(now: Date): Reading {
-  return { mode: 'delta', asOf: now.toISOString(), source: null, headers: [], rows: noRows() }
-}
-
-async function* noRows(): AsyncGenerator<readonly SourceRow[]> {}

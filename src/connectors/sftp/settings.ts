@@ -6,7 +6,7 @@ import { checkCompanions, fileSource, secretReference, secretText } from '../fil
 const RemotePath = z.string().superRefine((path, context) => {
   const name = path.slice(path.lastIndexOf('/') + 1)
   const folder = path.slice(0, path.length - name.length)
-  const problem = problemOf(name, folder)
+  const problem = pathProblem(name, folder)
   if (problem) context.addIssue({ code: 'custom', message: problem })
 })
 
@@ -19,7 +19,6 @@ const Milliseconds = z
   .min(100)
   .max(24 * 60 * 60 * 1000)
 
-/** The settings of an SFTP source, without the mapping. */
 const sftpSettings = {
   type: z.literal('sftp'),
   host: z
@@ -68,10 +67,11 @@ const sftpSettings = {
     .int()
     .min(1)
     .default(1024 * 1024 * 1024)
-    .describe('The most bytes of an export. A larger one is refused and not fetched.'),
+    .describe('The maximum size of an export in bytes. A larger one is refused and not fetched.'),
   ...fileSource,
 }
 
+/** The settings of exports on an SFTP server, without the mapping. */
 export const SftpSource = z
   .strictObject(sftpSettings)
   .refine(({ password, privateKey }) => (password === undefined) !== (privateKey === undefined), {
@@ -85,9 +85,10 @@ export const SftpSource = z
   .superRefine(checkCompanions)
   .superRefine(checkExportFormat)
 
+/** The parsed settings of exports on an SFTP server. */
 export type SftpSource = z.infer<typeof SftpSource>
 
-function problemOf(name: string, folder: string): string | undefined {
+function pathProblem(name: string, folder: string): string | undefined {
   if (name === '' || name === '.' || name === '..')
     return 'names a folder: write the file in it, or a pattern such as *.csv'
   if (/[*?]/.test(folder)) return '* and ? may stand in the name of the file only'

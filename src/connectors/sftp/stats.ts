@@ -1,22 +1,20 @@
 import type { Stats } from 'ssh2'
-import { unreadable } from '../file/failures.ts'
+import { type FileKind, unreadable } from '../file/failures.ts'
 
-const nameLimitBytes = 1024
+const maxNameBytes = 1024
 
-/** What the server says about a file, a folder or something else. Symbolic links are not followed. */
+/** The stats of a file, a folder or something else on the server. Symbolic links are not followed. */
 export type RemoteStats = {
-  readonly kind: 'file' | 'folder' | 'link' | 'other'
+  readonly kind: FileKind
   readonly bytes: number
   readonly modifiedAtMs: number
 }
 
+/** An entry of a folder on the server. */
 export type RemoteEntry = RemoteStats & { readonly name: string }
 
-/** Parses what a server says about `name`. A server that leaves out what we need is refused. */
-export function toStats(
-  stats: Stats | undefined,
-  { name, server }: { readonly name: string; readonly server: string },
-): RemoteStats {
+/** Converts the stats that `server` states about `name`. Refuses stats without kind, size or modification time. */
+export function toStats(stats: Stats | undefined, name: string, server: string): RemoteStats {
   const { mode, size, mtime } = stats ?? {}
   if (!stats || mode === undefined || mtime === undefined || !Number.isSafeInteger(size) || Number(size) < 0)
     throw unreadable(
@@ -26,13 +24,13 @@ export function toStats(
   return { kind: kindOf(stats), bytes: stats.size, modifiedAtMs: mtime * 1000 }
 }
 
-/** Whether a name is possible in a folder. */
+/** Whether a folder can hold an entry of this name. */
 export function isPlainName(name: unknown): name is string {
   if (typeof name !== 'string' || name === '' || name === '.' || name === '..') return false
-  return !/[/\0]/.test(name) && name.length <= nameLimitBytes && Buffer.byteLength(name) <= nameLimitBytes
+  return !/[/\0]/.test(name) && name.length <= maxNameBytes && Buffer.byteLength(name) <= maxNameBytes
 }
 
-function kindOf(stats: Stats): RemoteStats['kind'] {
+function kindOf(stats: Stats): FileKind {
   if (stats.isSymbolicLink()) return 'link'
   if (stats.isDirectory()) return 'folder'
   return stats.isFile() ? 'file' : 'other'

@@ -2,14 +2,13 @@ import { Failure } from '../../errors.ts'
 import type { StoredEvent } from '../../identity/record.ts'
 import type { Reading, RowTiming, SourceIdentity, SourceRow } from '../connector.ts'
 import { type FlatRecord, flattenRecord, type JsonValue, pointer, readJson, rowReader } from '../json/cells.ts'
+import { maxRowsPerSlice } from '../json/slices.ts'
 import type { WebhookSettings } from './settings.ts'
 import { readEpochMs, unitNames } from './times.ts'
 
-const headerLimit = 10_000
-const itemsPerEvent = 10_000
-const itemsAtOnce = 250_000
-const sliceRows = 1000
-const cellsInSlice = 200_000
+const maxPaths = 10_000
+const maxItemsPerEvent = 10_000
+const defaultMaxItems = 250_000
 
 type EventFormat = Pick<WebhookSettings, 'events' | 'time' | 'timeFormat' | 'timeZone' | 'toleranceSeconds'>
 
@@ -25,20 +24,20 @@ type Item = {
 type EventOptions = {
   readonly now: Date
   readonly unusable?: ReadonlyMap<string, string>
-  /** Whether events may be left to the next run. */
+  /** Whether events may be deferred to the next run. */
   readonly mayDefer?: boolean
   readonly maxItems?: number
 }
 
 /**
  * Reads stored events as one delta. Each item of an event is a row. Rows are ordered by the time at which they were true, then by
- * arrival. An event that cannot be read becomes a row with a fault, so that it does not stop the others. So does one that the caller
- * finds `unusable`, with the reason that is given. Events that are too much for one run are left to the next, if the caller may leave any.
+ * arrival. An event that cannot be read, or is `unusable` for the given reason, becomes a row with a fault, so that it does not stop the
+ * others. `deferred`: the IDs of events that are too many for one run.
  */
 export function readEvents(
   events: readonly StoredEvent[],
   settings: EventFormat,
-  { now, unusable = new Map(), mayDefer = false, maxItems = itemsAtOnce }: EventOptions,
+  { now, unusable = new Map(), mayDefer = false, maxItems = defaultMaxItems }: EventOptions,
 ): Reading & { readonly deferred: readonly string[] } {
   const headers = new Set<string>()
   const items: Item[] = []
@@ -52,17 +51,17 @@ export function readEvents(
       items.push(items.length < maxItems ? addHeaders(headers, item) : broken(item, tooManyAtOnce(maxItems)))
     count += 1
   }
-  const left = new Set(inOrder.slice(count).map(({ id }) => id))
+  const deferred = new Set(inOrder.slice(count).map(({ id }) => id))
   items.sort((a, b) => a.epochMs - b.epochMs)
 
   return {
     mode: 'delta',
     asOf: new Date(latestOf(items) ?? now.getTime()).toISOString(),
-    source: identityOf(events.filter(({ id }) => !left.has(id))),
+    source: identityOf(events.filter(({ id }) => !deferred.has(id))),
     headers: [...headers],
     sparse: true,
     rows: slices(items, [...headers]),
-    deferred: [...left],
+    deferred: [...deferred],
   }
 }
 
@@ -70,15 +69,14 @@ function tooManyAtOnce(maxItems: number): string {
   return `more than ${maxItems} items came at once`
 }
 
-/** Whether the items of a further event can be read together with those before. */
-function fits(
-  own: readonly Item[],
-  read: { readonly items: readonly Item[]; readonly headers: ReadonlySet<string>; readonly maxItems: number },
-): boolean {
+type ReadItems = { readonly items: readonly Item[]; readonly headers: ReadonlySet<string>; readonly maxItems: number }
+
+/** Whether the items of another event can be read together with those before. */
+function fits(own: readonly Item[], read: ReadItems): boolean {
   if (read.items.length + own.length > read.maxItems) return false
   const fresh = new Set<string>()
   for (const { record } of own) for (const path of record.cells.keys()) if (!read.headers.has(path)) fresh.add(path)
-  return read.headers.size + fresh.size <= headerLimit
+  return read.headers.size + fresh.size <= maxPaths
 }
 
 function byArrival(a: StoredEvent, b: StoredEvent): number {
@@ -91,12 +89,14 @@ function readItems(event: StoredEvent, settings: EventFormat, now: Date): readon
   if ('unreadable' in body) return [brokenEvent(event, body.unreadable)]
 
   const { events: path } = settings
-  const found = pointer(body.value, path)
+  const content = pointer(body.value, path)
   const where = path === '' ? 'the body' : `what stands at ${path} in the body`
-  if (found === undefined) return [brokenEvent(event, `the body has nothing at ${path}, where its events should stand`)]
-  if (typeof found !== 'object' || found === null) return [brokenEvent(event, `${where} is no object and no list`)]
-  const values: readonly JsonValue[] = isList(found) ? found : [found]
-  if (values.length > itemsPerEvent) return [brokenEvent(event, `${where} holds more than ${itemsPerEvent} items`)]
+  if (content === undefined)
+    return [brokenEvent(event, `the body has nothing at ${path}, where its events should stand`)]
+  if (typeof content !== 'object' || content === null) return [brokenEvent(event, `${where} is no object and no list`)]
+  const values: readonly JsonValue[] = isList(content) ? content : [content]
+  if (values.length > maxItemsPerEvent)
+    return [brokenEvent(event, `${where} holds more than ${maxItemsPerEvent} items`)]
   return values.map((value, index) => readItem({ event, line: index + 1, value, body: body.value }, settings, now))
 }
 
@@ -119,11 +119,11 @@ type RawItem = Pick<Item, 'event' | 'line'> & { readonly value: JsonValue; reado
 function readItem({ event, line, value, body }: RawItem, settings: EventFormat, now: Date): Item {
   const item = { event, line, epochMs: sentAt(event), record: flattenRecord(value) }
   const { time, timeFormat: unit, timeZone, toleranceSeconds } = settings
-  const told = time === undefined ? null : (pointer(value, time) ?? pointer(body, time) ?? null)
-  if (told === null) return item
+  const statedTime = time === undefined ? null : (pointer(value, time) ?? pointer(body, time) ?? null)
+  if (statedTime === null) return item
 
   const statedAt = new Date(item.epochMs).toISOString()
-  const epochMs = typeof told === 'string' ? readEpochMs(told, { unit, timeZone }) : null
+  const epochMs = typeof statedTime === 'string' ? readEpochMs(statedTime, { unit, timeZone }) : null
   if (epochMs === null) {
     const reason = `${time} holds no time in ${unitNames[unit]}`
     return { ...item, timing: { statedAt, effectiveAt: null, reason } }
@@ -149,16 +149,16 @@ function brokenEvent(event: StoredEvent, reason: string): Item {
   return broken({ event, line: 1, epochMs: sentAt(event), record: nothing }, reason)
 }
 
-/** Adds the paths of an item to the headers. An item that would make them too many is given up. */
+/** Adds the paths of an item to the headers. Returns an item with a fault if they would become too many. */
 function addHeaders(headers: Set<string>, item: Item): Item {
   const fresh = [...item.record.cells.keys()].filter((path) => !headers.has(path))
-  if (headers.size + fresh.length > headerLimit)
-    return broken(item, `the events that came with it have more than ${headerLimit} different paths`)
+  if (headers.size + fresh.length > maxPaths)
+    return broken(item, `the events that came with it have more than ${maxPaths} different paths`)
   for (const path of fresh) headers.add(path)
   return item
 }
 
-/** The latest time of the items that can be used, or of all items if none can. */
+/** The latest time of the usable items, or of all items if none is usable. */
 function latestOf(items: readonly Item[]): number | undefined {
   const usable = items.findLast(({ record }) => record.fault?.path !== null)
   return (usable ?? items.at(-1))?.epochMs
@@ -177,9 +177,9 @@ function identityOf(events: readonly StoredEvent[]): SourceIdentity | null {
 
 async function* slices(items: readonly Item[], headers: readonly string[]): AsyncGenerator<readonly SourceRow[]> {
   const toRow = rowReader(headers)
-  const most = Math.max(1, Math.min(sliceRows, Math.floor(cellsInSlice / Math.max(1, headers.length))))
-  for (let from = 0; from < items.length; from += most) {
-    yield items.slice(from, from + most).map(({ event, line, epochMs, record, timing }) => ({
+  const maxRows = maxRowsPerSlice(headers)
+  for (let from = 0; from < items.length; from += maxRows) {
+    yield items.slice(from, from + maxRows).map(({ event, line, epochMs, record, timing }) => ({
       ...toRow(record, { event: event.id, line }),
       asOf: new Date(epochMs).toISOString(),
       ...(timing && { timing }),

@@ -1,14 +1,14 @@
 import { signedIdProblem, type WebhookRecipe } from './recipe.ts'
 import { readEpochMs, unitNames } from './times.ts'
 
-const headerLimit = 8 * 1024
-const signaturesLimit = 16
-const pairsLimit = 32
+const maxHeaderCharacters = 8 * 1024
+const maxSignatures = 16
+const maxPairs = 32
 
 /** The headers of a request with all values of each name, as Node's `request.headersDistinct` gives them. */
 export type WebhookHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** What a request claims about itself; nothing of it is verified yet. The text of `timestamp` is kept as it was sent, because the text is what was signed. */
+/** Unverified claims of a request. The text of `timestamp` is unchanged, because the text was signed. */
 type Claims = {
   readonly signatures: readonly string[]
   readonly id: string | null
@@ -17,7 +17,7 @@ type Claims = {
 
 type Unreadable = { readonly reason: 'unsigned' | 'malformed'; readonly message: string }
 
-/** Reads what a recipe needs from the headers. Lengths are limited, and ambiguous headers are refused. */
+/** Reads what a recipe needs from the headers. Refuses long and ambiguous headers. */
 export function readClaims(recipe: WebhookRecipe, headers: WebhookHeaders): Claims | Unreadable {
   const { signature, timestamp, id } = recipe
   const signed = readHeader(headers, signature.header)
@@ -36,28 +36,29 @@ export function readClaims(recipe: WebhookRecipe, headers: WebhookHeaders): Clai
 type Pairs = readonly { readonly name: string; readonly value: string }[]
 type List = { readonly signatures: readonly string[]; readonly pairs: Pairs }
 
-/** The value of a header; undefined if it is missing. The case of names does not matter, and the same name twice is refused. */
+/** The value of a header, in any case; undefined if it is missing. Refuses a header that is there twice. */
 function readHeader(headers: WebhookHeaders, header: string): string | undefined | Unreadable {
   const name = header.toLowerCase()
-  const values = Object.entries(headers).flatMap(([key, found]) =>
-    found === undefined || key.toLowerCase() !== name ? [] : found,
+  const values = Object.entries(headers).flatMap(([key, text]) =>
+    text === undefined || key.toLowerCase() !== name ? [] : text,
   )
   const [value] = values
   if (values.length > 1) return malformed(`the header ${header} is there more than once`)
   if (value === undefined) return undefined
-  if (value.length > headerLimit) return malformed(`the header ${header} is longer than ${headerLimit} characters`)
+  if (value.length > maxHeaderCharacters)
+    return malformed(`the header ${header} is longer than ${maxHeaderCharacters} characters`)
   // In Node, each byte of a header is one character.
-  if (/[^\0-\xff]/.test(value)) return malformed(`the header ${header} holds what no header can hold`)
+  if (/[^\0-\xff]/.test(value)) return malformed(`the header ${header} holds characters that no header can hold`)
   return value
 }
 
 function splitList(text: string, { signature }: WebhookRecipe): List | Unreadable {
   const { header, pair, separator = pair === undefined ? undefined : ',' } = signature
-  const entries = separator === undefined ? [text] : text.split(separator, pairsLimit + 1)
+  const entries = separator === undefined ? [text] : text.split(separator, maxPairs + 1)
   const pairs = pair === undefined ? [] : entries.map(asPair)
   const signatures = pair === undefined ? entries : pairs.filter(({ name }) => name === pair).map(({ value }) => value)
-  if (entries.length > pairsLimit || signatures.length > signaturesLimit)
-    return malformed(`the header ${header} holds more than ${signaturesLimit} signatures or ${pairsLimit} parts`)
+  if (entries.length > maxPairs || signatures.length > maxSignatures)
+    return malformed(`the header ${header} holds more than ${maxSignatures} signatures or ${maxPairs} parts`)
   if (signatures.length === 0) return unsigned(`the header ${header} holds no signature ${pair}`)
   return { signatures, pairs }
 }
@@ -73,9 +74,9 @@ function readTimestamp(
 ): NonNullable<Claims['timestamp']> | Unreadable {
   const { header, pair, unit } = timestamp
   const where = header === undefined ? `the pair ${pair}` : `the header ${header}`
-  const found = pairs.filter(({ name }) => name === pair)
-  if (found.length > 1) return malformed(`${where} is there more than once`)
-  const text = header === undefined ? found[0]?.value : readHeader(headers, header)
+  const times = pairs.filter(({ name }) => name === pair)
+  if (times.length > 1) return malformed(`${where} is there more than once`)
+  const text = header === undefined ? times[0]?.value : readHeader(headers, header)
   if (typeof text === 'object') return text
   if (text === undefined || text === '') return malformed(`${where} is missing`)
   const epochMs = readEpochMs(text, { unit })

@@ -10,13 +10,13 @@ const pkcs8Start = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 const labels = { symmetric: 'whsec_', publicKey: 'whpk_', privateKey: 'whsk_' } as const
 
-/** The key in a secret. The configuration and the secret decide which algorithm it is for, and never a request. */
+/** The key in a secret. The configuration and the secret determine its algorithm; a request never does. */
 export type WebhookKey =
   | { readonly algorithm: 'sha256' | 'sha512'; readonly prefix: string; readonly key: KeyObject }
   | { readonly algorithm: 'ed25519'; readonly prefix: string; readonly key: KeyObject }
   | { readonly algorithm: 'token'; readonly prefix: string; readonly token: Buffer }
 
-/** The key in a secret of a recipe. An ed25519 key is `private` only if the secret can sign. Throws `config_invalid` if there is no key in it. */
+/** Parses a secret of a recipe. An ed25519 key is `private` only if the secret can sign. Throws `config_invalid` if it holds no key. */
 export function webhookKey(recipe: WebhookRecipe, secret: string): WebhookKey {
   const { algorithm, signature } = recipe
   const { prefix } = signature
@@ -31,8 +31,8 @@ export function webhookKey(recipe: WebhookRecipe, secret: string): WebhookKey {
   return { algorithm, prefix, key: createSecretKey(secretBytes(recipe, secret)) }
 }
 
-function badSecret(what: string, help: string): Failure {
-  return new Failure('config_invalid', `a secret of the webhook ${what}: ${help}`)
+function badSecret(problem: string, help: string): Failure {
+  return new Failure('config_invalid', `a secret of the webhook ${problem}: ${help}`)
 }
 
 function tokenBytes(secret: string): Buffer {
@@ -76,9 +76,9 @@ function withoutLabel(secret: string): string {
 
 function fromBase64(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64')
-  const unpadded = (encoded: string) => encoded.replace(/=+$/, '')
+  const withoutPadding = (encoded: string) => encoded.replace(/=+$/, '')
   const isExact = [bytes.toString('base64'), bytes.toString('base64url')].some(
-    (again) => unpadded(again) === unpadded(text),
+    (again) => withoutPadding(again) === withoutPadding(text),
   )
   if (!isExact) throw badSecret('is not base64', 'check that all of it was copied, and secretEncoding')
   return bytes

@@ -57,6 +57,7 @@ const known = {
   },
 } as const satisfies Readonly<Record<string, z.input<typeof WebhookRecipe>>>
 
+/** The name of a sender that Rollcall knows. */
 export type RecipeName = keyof typeof known
 
 /** The senders whose recipes are known by name. */

@@ -98,6 +98,7 @@ export const WebhookRecipe = z
     for (const { path, message } of problemsOf(recipe)) context.addIssue({ code: 'custom', path, message })
   })
 
+/** The parsed description of how a sender signs. */
 export type WebhookRecipe = z.infer<typeof WebhookRecipe>
 
 /** The parts of a template, in their order. */
@@ -134,11 +135,11 @@ function problemsOf(recipe: Unchecked): readonly Problem[] {
   const { algorithm, signature, signed, timestamp, id, secretEncoding } = recipe
   const isToken = algorithm === 'token'
   const isKeyPair = algorithm === 'ed25519'
-  const inHeader = id !== undefined && 'header' in id
+  const isInHeader = id !== undefined && 'header' in id
 
   const rules: readonly (Problem & { readonly broken: boolean })[] = [
     {
-      broken: isToken && (signed !== '{body}' || timestamp !== undefined || inHeader),
+      broken: isToken && (signed !== '{body}' || timestamp !== undefined || isInHeader),
       path: ['algorithm'],
       message: 'a token signs nothing: leave out signed, timestamp and id.header',
     },
@@ -172,7 +173,7 @@ function templateProblems({ signed, timestamp, id }: Unchecked): readonly Proble
     fields.map((name) => [name, parts.filter((part) => 'field' in part && part.field === name).length]),
   )
   const { id: ids = 0, timestamp: timestamps = 0, body: bodies = 0 } = counts
-  const inHeader = id !== undefined && 'header' in id
+  const isInHeader = id !== undefined && 'header' in id
   const runsTogether = parts.some((part, index) => {
     const next = parts[index + 1]
     return next && 'field' in part && 'field' in next && (part.field === 'id' || next.field === 'id')
@@ -186,8 +187,8 @@ function templateProblems({ signed, timestamp, id }: Unchecked): readonly Proble
     timestamps > 1 && '{timestamp} may stand in it once',
     timestamps === 0 && timestamp && '{timestamp} must stand in it: a time that is not signed says nothing',
     timestamps === 1 && !timestamp && '{timestamp} needs the setting timestamp',
-    ids === 0 && inHeader && '{id} must stand in it: an id in a header that is not signed can be changed by anybody',
-    ids === 1 && !inHeader && '{id} needs the setting id.header',
+    ids === 0 && isInHeader && '{id} must stand in it: an id in a header that is not signed can be changed by anybody',
+    ids === 1 && !isInHeader && '{id} needs the setting id.header',
     runsTogether && 'a sign must stand between {id} and what is beside it',
   ]
   return messages.flatMap((message) => (message ? [{ path: ['signed'], message }] : []))

@@ -79,6 +79,7 @@ export const WebhookSettings = z
     error: 'must not be less than quietSeconds',
   })
 
+/** The parsed settings of a webhook. */
 export type WebhookSettings = z.infer<typeof WebhookSettings>
 
 /** The recipe in the settings, which may be only its name. */

@@ -18,8 +18,8 @@ export function signWebhook({ recipe, secret, id, body, now }: WebhookToSign): R
   const { signature, timestamp } = recipe
   const key = webhookKey(recipe, secret)
   if (key.algorithm === 'ed25519' && key.key.type === 'public') {
-    const what = 'the secret of this webhook is a public key: only the sender can sign'
-    throw new Failure('usage', `${what}; have the sender send a test event`)
+    const problem = 'the secret of this webhook is a public key: only the sender can sign'
+    throw new Failure('usage', `${problem}; have the sender send a test event`)
   }
   if (key.algorithm === 'token') return { [signature.header]: `${key.prefix}${key.token.toString('latin1')}` }
 

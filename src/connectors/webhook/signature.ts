@@ -4,11 +4,10 @@ import { signedParts, type WebhookRecipe } from './recipe.ts'
 
 type Encoding = WebhookRecipe['signature']['encoding']
 
-/** The bytes that are signed: the template, filled with the fields of a request. The body is used as it arrived. */
-export function signedContent(
-  { signed }: WebhookRecipe,
-  { id, timestamp, body }: { readonly id: string | null; readonly timestamp: string | null; readonly body: Uint8Array },
-): Uint8Array {
+type SignedFields = { readonly id: string | null; readonly timestamp: string | null; readonly body: Uint8Array }
+
+/** The bytes that are signed: the template with the fields of a request. The body is unchanged. */
+export function signedContent({ signed }: WebhookRecipe, { id, timestamp, body }: SignedFields): Uint8Array {
   const pieces = signedParts(signed).map((part) => {
     if ('literal' in part) return Buffer.from(part.literal, 'utf8')
     return part.field === 'body' ? body : Buffer.from((part.field === 'id' ? id : timestamp) ?? '', 'latin1')

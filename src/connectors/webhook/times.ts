@@ -1,4 +1,4 @@
-/** How a sender writes a time: as a whole number of seconds or milliseconds since 1970, or as ISO 8601. */
+/** The formats of a time: a whole number of seconds or milliseconds since 1970, or ISO 8601. */
 export const timeUnits = ['seconds', 'milliseconds', 'iso', 'secondsOrIso'] as const
 type TimeUnit = (typeof timeUnits)[number]
 
@@ -14,14 +14,11 @@ const wholeNumber = /^(?:0|[1-9]\d{0,15})$/
 const isoTime = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?<offset>Z|[+-]\d{2}:?\d{2})?$/
 const latestEpochMs = Date.UTC(9999, 11, 31)
 
-/**
- * The milliseconds since 1970 that `text` states, or null. A time without an offset is read in `timeZone`; if no zone is given, it
- * states nothing.
- */
-export function readEpochMs(
-  text: string,
-  { unit, timeZone }: { readonly unit: TimeUnit; readonly timeZone?: string },
-): number | null {
+/** `timeZone`: for times without an offset. */
+type TimeFormat = { readonly unit: TimeUnit; readonly timeZone?: string }
+
+/** Parses a time into milliseconds since 1970. Returns null for any other text, and for a time without an offset if no zone is given. */
+export function readEpochMs(text: string, { unit, timeZone }: TimeFormat): number | null {
   const epochMs = unit === 'iso' ? fromIso(text, timeZone) : fromNumber(text, unit)
   if (epochMs === null && unit === 'secondsOrIso') return fromIso(text, timeZone)
   return epochMs !== null && epochMs <= latestEpochMs ? epochMs : null

@@ -4,16 +4,17 @@ import { type WebhookKey, webhookKey } from './keys.ts'
 import type { WebhookRecipe } from './recipe.ts'
 import { decodeSignature, signatureBytes, signedContent } from './signature.ts'
 
-/** The request comes from the sender. `id` and `timestamp` were signed with it; they are null if the sender does not sign them. */
+/** The request is from the sender. `id` and `timestamp` were signed; null if the sender does not sign them. */
 export type VerifiedRequest = { readonly ok: true; readonly id: string | null; readonly timestamp: Date | null }
 
-/** The request is not accepted. The message names headers and rules, and holds no secret, no signature and nothing of the body. */
+/** The request is refused. The message names headers and rules; it contains no secret, no signature and nothing of the body. */
 type RefusedRequest = {
   readonly ok: false
   readonly reason: 'unsigned' | 'bad-signature' | 'too-old' | 'too-new' | 'malformed'
   readonly message: string
 }
 
+/** A request to verify, and how. */
 export type WebhookRequest = {
   readonly recipe: WebhookRecipe
   /** All secrets that are valid now. */
@@ -27,7 +28,7 @@ export type WebhookRequest = {
 
 /**
  * Verifies that a request was signed with one of the secrets, and that its time is within the tolerance around now. Every secret is
- * tried with every signature, even after one fits, so that the time taken tells nothing. Throws `config_invalid` if a secret cannot be used.
+ * tried with every signature, even after one matches, so that the duration reveals nothing. Throws `config_invalid` if a secret cannot be used.
  */
 export function verifyWebhook({
   recipe,
@@ -76,7 +77,7 @@ function matches(key: WebhookKey, { signatures, content, recipe }: Presented): b
   return fits.includes(true)
 }
 
-/** Returns a function that tells whether a signature without its prefix is a signature of `content` by this key. */
+/** Returns a function that checks whether a signature without its prefix is a signature of `content` by this key. */
 function matcher(key: WebhookKey, content: Uint8Array, { signature }: WebhookRecipe): (text: string) => boolean {
   const { encoding } = signature
   switch (key.algorithm) {
@@ -93,7 +94,7 @@ function matcher(key: WebhookKey, content: Uint8Array, { signature }: WebhookRec
       }
     }
     case 'token': {
-      // Digests have one length, so the time tells nothing about the length of the token.
+      // Digests have equal lengths, so the duration reveals nothing about the length of the token.
       const expected = digest(key.token)
       return (text) => timingSafeEqual(digest(Buffer.from(text, 'latin1')), expected)
     }

@@ -65,7 +65,7 @@ describe('naughty strings', () => {
 })
 
 describe('what parsers of CSV disagree about', () => {
-  const quoteFault = 'a quote stands inside a cell that is not enclosed in quotes, or is not doubled'
+  const quoteFault = 'a quote is inside a cell that is not enclosed in quotes, or is not doubled'
 
   test.for<[string, string, Format, readonly (readonly string[])[]]>([
     ['blanks around cells stay', 'a,b\n 1 , 2 \n', {}, [[' 1 ', ' 2 ']]],

@@ -6,7 +6,7 @@ import { readCsv } from '../../helpers/sources/csv.ts'
 const undecodable =
   'bytes that are not in the configured encoding; set encoding to the one of the file, such as windows-1252, windows-1250, windows-1251, windows-1257 or shift_jis'
 const notEncoded = `the cell holds ${undecodable}`
-const misplacedQuote = 'a quote stands inside a cell that is not enclosed in quotes, or is not doubled'
+const misplacedQuote = 'a quote is inside a cell that is not enclosed in quotes, or is not doubled'
 
 describe('cells', () => {
   test('a plain export yields its headers, its rows and the line of each row', async () => {

@@ -24,12 +24,12 @@ describe('a delimiter that is to be detected', () => {
     [
       'several would do',
       'id;name, first\n1;Ana\n',
-      "people.csv:1: the delimiter cannot be told from the header: ',' (2 columns) and ';' (2 columns) of comma, semicolon, tab and pipe would split it: write delimiter: with the character between two cells",
+      "people.csv:1: the delimiter cannot be detected in the header: ',' (2 columns) and ';' (2 columns) of comma, semicolon, tab and pipe would split it: write delimiter: with the character between two cells",
     ],
     [
       'none would do',
       'id:name\n1:Ana\n',
-      'people.csv:1: the delimiter cannot be told from the header: none of comma, semicolon, tab and pipe would split it: write delimiter: with the character between two cells',
+      'people.csv:1: the delimiter cannot be detected in the header: none of comma, semicolon, tab and pipe would split it: write delimiter: with the character between two cells',
     ],
     ['there is no header', '\n\n', 'people.csv holds no header: its first line must name the columns'],
     ['the header is cut off', 'id;name', 'people.csv: its last line has no line end'],

@@ -40,7 +40,7 @@ describe('what stands above the header', () => {
     [
       'more than 1 MiB above the header',
       'x'.repeat(1_100_000),
-      'people.csv: more than 1 MiB stand above line 9, the header: check headerLine and encoding',
+      'people.csv: more than 1 MiB is above line 9, the header: check headerLine and encoding',
     ],
   ])('%s: refused', async ([, text, message]) => {
     expect(await refusalOf(text, { headerLine: 9 })).toBe(message)

@@ -27,8 +27,8 @@ describe('an export that was read', () => {
     await using folder = await exportFolder()
     await folder.write('people.csv', header)
 
-    await settled(folder, {}, 'accepted')
-    await settled(folder, {}, 'refused')
+    await readAndArchive(folder, {}, 'accepted')
+    await readAndArchive(folder, {}, 'refused')
 
     expect(await readdir(folder.path)).toEqual(['people.csv'])
   })
@@ -37,7 +37,7 @@ describe('an export that was read', () => {
     await using folder = await exportFolder()
     await folder.write('people.csv', header, { modifiedAt: new Date('2026-11-19T01:00:00Z') })
 
-    await settled(folder, archiving, 'accepted')
+    await readAndArchive(folder, archiving, 'accepted')
 
     const moved = join(folder.path, 'archive', `${stamp}-people.csv`)
     expect(await readdir(folder.path)).toEqual(['archive'])
@@ -51,7 +51,7 @@ describe('an export that was read', () => {
     await using folder = await exportFolder()
     await folder.write('people.csv', header)
 
-    await settled(folder, archiving, 'refused')
+    await readAndArchive(folder, archiving, 'refused')
 
     expect(await tree(folder.path)).toEqual(['rejected', `rejected/${stamp}-people.csv`])
   })
@@ -61,7 +61,7 @@ describe('an export that was read', () => {
     await folder.write('people.csv', header)
     await folder.write('other.csv', header, { modifiedAt: new Date('2026-11-19T01:00:00Z') })
 
-    await settled(folder, { afterwards: { accepted: 'delete' } }, 'accepted')
+    await readAndArchive(folder, { afterwards: { accepted: 'delete' } }, 'accepted')
 
     expect(await tree(folder.path)).toEqual(['other.csv'])
   })
@@ -72,7 +72,7 @@ describe('an export that was read', () => {
     await folder.write('people.csv', header)
     for (const name of ['people.csv.done', 'people.done', 'people.count', 'others.done']) await folder.write(name, '0')
 
-    await settled(folder, { complete, afterwards: { accepted } }, 'accepted')
+    await readAndArchive(folder, { complete, afterwards: { accepted } }, 'accepted')
 
     const moved = ['people.count', 'people.csv', 'people.csv.done', 'people.done'].map(
       (name) => `archive/${stamp}-${name}`,
@@ -86,7 +86,7 @@ describe('an export that was read', () => {
     await using folder = await exportFolder()
     for (const text of ['id\n1\n', 'id\n22\n', 'id\n333\n']) {
       await folder.write('people.csv', text)
-      await settled(folder, archiving, 'accepted')
+      await readAndArchive(folder, archiving, 'accepted')
     }
 
     const names = await readdir(join(folder.path, 'archive'))
@@ -102,7 +102,7 @@ describe('an export that was read', () => {
     const killed = startChild(new URL('children/archive-and-die.ts', import.meta.url), folder.path)
     await killed.finish()
     const before = await readdir(join(folder.path, 'archive'))
-    await settled(folder, archiving, 'accepted')
+    await readAndArchive(folder, archiving, 'accepted')
 
     expect(before).toHaveLength(1)
     expect(await tree(folder.path)).toEqual(['archive', `archive/${stamp}-people.csv`])
@@ -118,7 +118,7 @@ describe('an export that was read', () => {
     await startChild(new URL('children/archive-and-die.ts', import.meta.url), folder.path, '1', '.done').finish()
     const before = (await readdir(folder.path)).filter((name) => name.startsWith('people'))
 
-    await settleIn(folder, { ...archiving, complete }, identity, 'accepted')
+    await archiveIn(folder, { ...archiving, complete }, identity, 'accepted')
 
     expect(before).toHaveLength(1)
     expect(await readdir(folder.path)).toEqual(['archive'])
@@ -131,10 +131,10 @@ describe('an export that was read', () => {
     const identity = identityOf(await openIn(folder))
     await rm(path)
 
-    await settleIn(folder, archiving, identity, 'accepted')
+    await archiveIn(folder, archiving, identity, 'accepted')
     await folder.write('people.csv', header)
-    await settled(folder, archiving, 'accepted')
-    await settleIn(folder, archiving, identity, 'accepted')
+    await readAndArchive(folder, archiving, 'accepted')
+    await archiveIn(folder, archiving, identity, 'accepted')
 
     expect(await tree(folder.path)).toEqual(['archive', `archive/${stamp}-people.csv`])
   })
@@ -146,7 +146,7 @@ describe('an export that was read', () => {
     const identity = identityOf(await openIn(folder))
 
     await rename(path, join(folder.path, 'elsewhere/people.csv'))
-    await settleIn(folder, { ...archiving, path: '**/*.csv' }, identity, 'accepted')
+    await archiveIn(folder, { ...archiving, path: '**/*.csv' }, identity, 'accepted')
 
     expect(await tree(folder.path)).toEqual(['archive', `archive/${stamp}-people.csv`, 'elsewhere'])
   })
@@ -169,8 +169,8 @@ describe('an export that was read', () => {
 
     await change(path, folder)
     const before = await tree(folder.path)
-    await settleIn(folder, archiving, identity, 'accepted')
-    await settleIn(folder, { afterwards: { accepted: 'delete' } }, identity, 'accepted')
+    await archiveIn(folder, archiving, identity, 'accepted')
+    await archiveIn(folder, { afterwards: { accepted: 'delete' } }, identity, 'accepted')
 
     expect(await tree(folder.path)).toEqual(before)
   })
@@ -182,7 +182,11 @@ describe('an export that was read', () => {
     await folder.write('people.csv', text, { modifiedAt: new Date('2026-11-19T01:00:00Z') })
     expect((await stat(folder.path)).dev).not.toBe((await stat(shared.path)).dev)
 
-    await settled(folder, { afterwards: { accepted: 'archive', archiveDir: join(shared.path, 'archive') } }, 'accepted')
+    await readAndArchive(
+      folder,
+      { afterwards: { accepted: 'archive', archiveDir: join(shared.path, 'archive') } },
+      'accepted',
+    )
 
     const moved = join(shared.path, 'archive', `${stamp}-people.csv`)
     expect(await tree(folder.path)).toEqual([])
@@ -198,7 +202,7 @@ describe('an archive', () => {
     await using folder = await exportFolder()
     const everywhere = { ...archiving, path: '**/*.csv' }
     await folder.write('people.csv', header)
-    await settled(folder, everywhere, 'accepted')
+    await readAndArchive(folder, everywhere, 'accepted')
 
     expect(await refusalOf(() => openIn(folder, everywhere))).toContain('no file matches **/*.csv')
     expect((await openIn(folder, { ...everywhere, take: 'each' })).source).toBeNull()
@@ -210,7 +214,7 @@ describe('an archive', () => {
     await folder.write('people.csv', header)
     await symlink(outside.path, join(folder.path, 'archive'))
 
-    expect(await refusalOf(() => settled(folder, archiving, 'accepted'))).toContain('archive is a symbolic link')
+    expect(await refusalOf(() => readAndArchive(folder, archiving, 'accepted'))).toContain('archive is a symbolic link')
     expect(await readdir(outside.path)).toEqual([])
     expect((await readdir(folder.path)).sort()).toEqual(['archive', 'people.csv'])
   })
@@ -221,7 +225,7 @@ describe('an archive', () => {
     const identity = identityOf(await openIn(folder))
     await chmod(folder.path, 0o755)
 
-    const message = await asNobody(() => refusalOf(() => settleIn(folder, archiving, identity, 'accepted')))
+    const message = await asNobody(() => refusalOf(() => archiveIn(folder, archiving, identity, 'accepted')))
 
     expect(message).toBe(
       `cannot move people.csv to ${folder.path}/archive: permission denied; let the account that runs Rollcall write to both folders`,
@@ -234,7 +238,7 @@ describe('an archive', () => {
     await folder.write('people.csv', header)
     await folder.write('archive', '')
 
-    expect(await refusalOf(() => settled(folder, archiving, 'accepted'))).toContain(
+    expect(await refusalOf(() => readAndArchive(folder, archiving, 'accepted'))).toContain(
       'a file stands where the folder should be',
     )
   })
@@ -258,7 +262,7 @@ describe('an archive', () => {
     await folder.write('people.done', '')
 
     const afterwards = { accepted: 'archive' as const, keepDays: 30 }
-    await settled(folder, { complete: { marker: '.done' }, afterwards }, 'accepted')
+    await readAndArchive(folder, { complete: { marker: '.done' }, afterwards }, 'accepted')
 
     const names = await readdir(join(folder.path, 'archive'))
     const moved = [`${stamp}-people.csv`, `${stamp}-people.done`]
@@ -271,7 +275,7 @@ describe('an archive', () => {
     await folder.write('archive/2000-10-20T010203Z-people.csv', header)
     await folder.write('people.csv', header)
 
-    await settled(folder, archiving, 'accepted')
+    await readAndArchive(folder, archiving, 'accepted')
 
     expect(await readdir(join(folder.path, 'archive'))).toHaveLength(2)
   })
@@ -292,20 +296,24 @@ test('the connector settles by the real clock', async () => {
   ])
 })
 
-/** Reads the export and settles it at a fixed time. */
-async function settled(folder: ExportFolder, settings: FolderSettings, outcome: 'accepted' | 'refused'): Promise<void> {
+/** Reads the export and archives it at a fixed time. */
+async function readAndArchive(
+  folder: ExportFolder,
+  settings: FolderSettings,
+  decision: 'accepted' | 'refused',
+): Promise<void> {
   const identity = identityOf(await openIn(folder, settings))
-  await settleIn(folder, settings, identity, outcome)
+  await archiveIn(folder, settings, identity, decision)
 }
 
-async function settleIn(
+async function archiveIn(
   folder: ExportFolder,
   settings: FolderSettings,
   identity: ReturnType<typeof identityOf>,
-  outcome: 'accepted' | 'refused',
+  decision: 'accepted' | 'refused',
 ): Promise<void> {
   const source = FolderSource.parse({ type: 'csv', path: '*.csv', mode: 'snapshot', ...settings })
-  await archiveExport(resolveFolder(source, folder.path), identity, outcome, now)
+  await archiveExport(resolveFolder(source, folder.path), { source: identity, decision }, now)
 }
 
 async function tree(path: string): Promise<readonly string[]> {

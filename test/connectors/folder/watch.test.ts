@@ -181,7 +181,7 @@ test('a connector watches its folder only where that is configured', async () =>
   expect(connectorFor(folder)).not.toHaveProperty('watch')
 })
 
-async function watchIn(folder: ExportFolder, settings: FolderSettings = {}, settleMs = 100) {
+async function watchIn(folder: ExportFolder, settings: FolderSettings = {}, quietMs = 100) {
   const source = FolderSource.parse({ type: 'csv', path: '*.csv', mode: 'snapshot', watch: 'events', ...settings })
   const by = source.watch === 'polling' ? 'polling' : 'events'
   const told = new EventTarget()
@@ -190,7 +190,7 @@ async function watchIn(folder: ExportFolder, settings: FolderSettings = {}, sett
   let seen = 0
   const watch = await watchFolder(
     resolveFolder(source, folder.path),
-    { by, pollSeconds: 0.1, settleMs },
+    { by, pollSeconds: 0.1, quietMs },
     {
       onArrival: () => {
         count += 1

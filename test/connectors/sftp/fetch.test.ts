@@ -216,7 +216,7 @@ async function fetch(server: SshServer, spool: Pick<ExportFolder, 'path'>, optio
   const { idleTimeoutMs = 20_000 } = options
   return await download(session, toRemoteFile('.', { name: 'people.csv', ...stats }), {
     spoolDir: spool.path,
-    place: 'test',
+    serverId: 'test',
     idleTimeoutMs,
   })
 }

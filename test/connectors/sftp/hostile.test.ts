@@ -98,7 +98,7 @@ describe('a server that means harm', () => {
       const failure = await failureOf(readAll(place, { idleTimeoutMs: 100 }))
 
       expect(failure).toMatchObject({ code: 'source_unreachable' })
-      expect(failure.message).toMatch(/has not answered for 100 ms: the next run goes on from there/)
+      expect(failure.message).toMatch(/has not answered for 100 ms: the next run continues there/)
       await expectHonestNight(place)
     },
   )
@@ -142,7 +142,7 @@ describe('a server that means harm', () => {
     const failure = await failureOf(readAll(place, { idleTimeoutMs: 200 }))
 
     expect(failure).toMatchObject({ code: 'source_unreachable' })
-    expect(failure.message).toMatch(/has not sent a block of 30 KiB within 400 ms: the next run goes on from there/)
+    expect(failure.message).toMatch(/has not sent a block of 30 KiB within 400 ms: the next run continues there/)
   })
 
   test('and breaks off a new state of the file each time fills no disk with parts', async () => {

@@ -6,49 +6,49 @@ import { unreadable } from '../failures.ts'
 import type { ExportFormat } from '../format.ts'
 import { gunzipChunks } from './gzip.ts'
 
-const pieceBytes = 128 * 1024
+const maxPieceBytes = 128 * 1024
 const headBytes = 32
 
-/** Exports compress to about a tenth of their size. A file that compresses to less than a two-hundredth was made to fill a disk. */
-const ratioLimit = 200
-const ratioFromBytes = 10 * 1024 * 1024
+/** Exports compress to about a tenth. A file that compresses to less than a two-hundredth was made to fill a disk. */
+const maxRatio = 200
+const minBytesForRatio = 10 * 1024 * 1024
 
 const gzipMagic = '\x1f\x8b'
 // The beginnings of a zip with entries, without entries, and in several parts.
 const zipMagics = ['PK\x03\x04', 'PK\x05\x06', 'PK\x07\x08']
 
-type Kind = 'plain' | 'gzip' | 'zip'
+type Compression = 'plain' | 'gzip' | 'zip'
 
 type DecodeFormat = Pick<ExportFormat, 'compression' | 'decrypt' | 'unpackedBytes'>
 
 type DecodeOptions = { readonly signal: AbortSignal; readonly secret: ConnectorContext['secret'] }
 
-type Limits = {
+type SizeLimits = {
   readonly name: string
   readonly unpackedBytes: number
-  /** How many compressed bytes were read so far. */
+  /** The number of compressed bytes that were read so far. */
   readonly compressedBytes: () => number
   readonly signal: AbortSignal
 }
 
-type OtherFormat = { readonly magic: string; readonly at?: number; readonly what: string; readonly help: string }
+type OtherFormat = { readonly magic: string; readonly at?: number; readonly problem: string; readonly help: string }
 
-/** Formats that are not read: how such a file begins, and what helps. */
+/** Formats that are not supported: the first bytes of such a file, and advice. */
 const otherFormats: readonly OtherFormat[] = [
-  { magic: '-----BEGIN PGP MESSAGE', what: 'is encrypted with OpenPGP', help: 'configure decrypt' },
-  { magic: '1AY&SY', at: 4, what: 'is compressed with bzip2', help: 'have it compressed with gzip or zip' },
-  { magic: '\xfd7zXZ\0', what: 'is compressed with xz', help: 'have it compressed with gzip or zip' },
-  { magic: '\x28\xb5\x2f\xfd', what: 'is compressed with zstd', help: 'have it compressed with gzip or zip' },
-  { magic: '7z\xbc\xaf\x27\x1c', what: 'is a 7-Zip archive', help: 'have it compressed with gzip or zip' },
-  { magic: 'Rar!\x1a\x07', what: 'is a RAR archive', help: 'have it compressed with gzip or zip' },
-  { magic: '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', what: 'is an Excel workbook', help: 'have it saved as CSV' },
-  { magic: '%PDF-', what: 'is a PDF', help: 'have it exported as CSV' },
+  { magic: '-----BEGIN PGP MESSAGE', problem: 'is encrypted with OpenPGP', help: 'configure decrypt' },
+  { magic: '1AY&SY', at: 4, problem: 'is compressed with bzip2', help: 'have it compressed with gzip or zip' },
+  { magic: '\xfd7zXZ\0', problem: 'is compressed with xz', help: 'have it compressed with gzip or zip' },
+  { magic: '\x28\xb5\x2f\xfd', problem: 'is compressed with zstd', help: 'have it compressed with gzip or zip' },
+  { magic: '7z\xbc\xaf\x27\x1c', problem: 'is a 7-Zip archive', help: 'have it compressed with gzip or zip' },
+  { magic: 'Rar!\x1a\x07', problem: 'is a RAR archive', help: 'have it compressed with gzip or zip' },
+  { magic: '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', problem: 'is an Excel workbook', help: 'have it saved as CSV' },
+  { magic: '%PDF-', problem: 'is a PDF', help: 'have it exported as CSV' },
 ]
 
 const loadOpenPgp = () =>
   withOptionalPackage(() => import('./openpgp.ts'), { name: 'openpgp', use: 'an encrypted export' })
 
-/** Decrypts and decompresses a file. Ends normally only if all of it was read and proved intact. The text is still in its own encoding. */
+/** Decrypts and decompresses a file. The text keeps its encoding. Ends normally only if the whole file was read and is intact. */
 export async function* decodeFile(
   file: ExportFile,
   format: DecodeFormat,
@@ -56,20 +56,20 @@ export async function* decodeFile(
 ): AsyncGenerator<Buffer> {
   const { name } = file
   const { decrypt, unpackedBytes } = format
-  const counted = counting(readBytes(file, signal))
+  const counted = countBytes(readBytes(file, signal))
   const limits = { name, unpackedBytes, compressedBytes: () => counted.bytes, signal }
   const decrypted = decrypt && (await loadOpenPgp()).decryptChunks(counted.chunks, { name, decrypt, secret, signal })
   const bytes = joinChunks(
-    decrypted ? limitSize(splitChunks(decrypted, pieceBytes), limits) : counted.chunks,
+    decrypted ? limitSize(splitChunks(decrypted, maxPieceBytes), limits) : counted.chunks,
     headBytes,
   )
-  // The generator is started by hand, so it must also be ended by hand.
+  // The generator was started with next(), so a loop does not end it.
   try {
     const first = await bytes.next()
     if (first.done) return
     const whole = prepend(first.value, bytes)
-    const kind = kindOf(first.value, { name, compression: format.compression })
-    switch (kind) {
+    const compression = detectCompression(first.value, name, format.compression)
+    switch (compression) {
       case 'plain':
         yield* whole
         return
@@ -78,26 +78,21 @@ export async function* decodeFile(
         return
       case 'zip': {
         const { unzipChunks, unzipFile } = await import('./zip.ts')
-        yield* limitSize(decrypt ? unzipChunks(whole, name) : unzipFile(file, signal), {
-          ...limits,
-          ...(decrypt ? {} : { compressedBytes: () => file.bytes }),
-        })
+        if (decrypt) yield* limitSize(unzipChunks(whole, name), limits)
+        else yield* limitSize(unzipFile(file, signal), { ...limits, compressedBytes: () => file.bytes })
         return
       }
       default:
-        return kind satisfies never
+        return compression satisfies never
     }
   } finally {
     await bytes.return(undefined)
   }
 }
 
-function kindOf(
-  head: Buffer,
-  { name, compression }: { readonly name: string; readonly compression: ExportFormat['compression'] },
-): Kind {
-  const isGzip = begins(head, gzipMagic)
-  const isZip = zipMagics.some((magic) => begins(head, magic))
+function detectCompression(head: Buffer, name: string, compression: ExportFormat['compression']): Compression {
+  const isGzip = startsWith(head, gzipMagic)
+  const isZip = zipMagics.some((magic) => startsWith(head, magic))
   switch (compression) {
     case 'none':
       return 'plain'
@@ -108,8 +103,8 @@ function kindOf(
       if (!isZip) throw unreadable(`${name} is no zip file`, 'check compression')
       return 'zip'
     case 'auto': {
-      const other = otherFormats.find(({ magic, at = 0 }) => begins(head.subarray(at), magic))
-      if (other) throw unreadable(`${name} ${other.what}`, other.help)
+      const other = otherFormats.find(({ magic, at = 0 }) => startsWith(head.subarray(at), magic))
+      if (other) throw unreadable(`${name} ${other.problem}`, other.help)
       return isGzip ? 'gzip' : isZip ? 'zip' : 'plain'
     }
     default:
@@ -117,25 +112,27 @@ function kindOf(
   }
 }
 
-function begins(head: Buffer, magic: string): boolean {
+function startsWith(head: Buffer, magic: string): boolean {
   return head.toString('latin1', 0, magic.length) === magic
 }
 
-function counting(chunks: AsyncIterable<Buffer>): { readonly bytes: number; readonly chunks: AsyncGenerator<Buffer> } {
-  const count = { bytes: 0, chunks: counted() }
-  async function* counted() {
+type CountedChunks = { readonly bytes: number; readonly chunks: AsyncGenerator<Buffer> }
+
+function countBytes(chunks: AsyncIterable<Buffer>): CountedChunks {
+  const counted = { bytes: 0, chunks: passThrough() }
+  async function* passThrough() {
     for await (const chunk of chunks) {
-      count.bytes += chunk.length
+      counted.bytes += chunk.length
       yield chunk
     }
   }
-  return count
+  return counted
 }
 
-/** Passes the bytes through, and throws as soon as they are more than configured, or far more than the compressed file. */
+/** Passes the bytes through. Throws as soon as they exceed the configured size, or the compressed size by far. */
 async function* limitSize(
   chunks: AsyncIterable<Buffer>,
-  { name, unpackedBytes, compressedBytes, signal }: Limits,
+  { name, unpackedBytes, compressedBytes, signal }: SizeLimits,
 ): AsyncGenerator<Buffer> {
   let totalBytes = 0
   for await (const chunk of chunks) {
@@ -143,9 +140,9 @@ async function* limitSize(
     totalBytes += chunk.length
     if (totalBytes > unpackedBytes)
       throw unreadable(`${name} unpacks to more than ${unpackedBytes} bytes`, 'raise unpackedBytes if that is right')
-    if (totalBytes > ratioFromBytes && totalBytes > ratioLimit * compressedBytes()) {
-      const what = `${name} unpacks to more than ${ratioLimit} times its size`
-      throw unreadable(what, 'no export does; have it sent without compression if it is one after all')
+    if (totalBytes > minBytesForRatio && totalBytes > maxRatio * compressedBytes()) {
+      const problem = `${name} unpacks to more than ${maxRatio} times its size`
+      throw unreadable(problem, 'no export does; have it sent without compression if it is one after all')
     }
     yield chunk
   }

@@ -1,27 +1,27 @@
 import iconv from 'iconv-lite'
 
-/** One way to read a text that is not UTF-8. */
+/** One possible encoding of a text that is not UTF-8. */
 export type EncodingGuess = {
   readonly encoding: string
-  /** Words that other readings read otherwise. */
+  /** Words that differ in other encodings. */
   readonly words: readonly string[]
-  /** The letters in which it differs: they name nobody. */
+  /** The letters that differ. They contain no personal data. */
   readonly letters: string
 }
 
-/** Maximum number of lines beyond ASCII that are looked at. */
+/** Maximum number of lines beyond ASCII that are examined. */
 const maxLines = 5000
 const maxWords = 3
 const maxLetters = 8
-/** A reading that is this much worse than the best one is wrong. */
+/** A reading with this many more points than the best one is wrong. */
 const refutingPoints = 3
 const pointsOfImpossibleWord = 3
-/** If more words are odd in the best reading, the text is in none of these encodings. */
+/** If a larger share of words is odd in the best reading, the text is in none of these encodings. */
 const maxOddShare = 0.2
-/** A language decides by so many words that differ, if it explains nearly all of them and no language explains those of another reading. */
+/** A language decides if it explains nearly all of at least this many differing words, and no language explains those of another reading. */
 const minWordsOfLanguage = 5
 const minShareOfLanguage = 0.9
-/** A mixture of languages has one that explains so much of it; what no language explains is no text. */
+/** In a mixture of languages, one explains at least this share; what no language explains is no text. */
 const minShareInMixture = 0.3
 const maxShareOfRival = 0.5
 
@@ -76,7 +76,7 @@ const candidates: Readonly<Record<string, readonly RegExp[]>> = {
 
 const beyondAscii = /[^\n\r]*[\u0080-\u00FF][^\n\r]*/g
 const undecodable = /[\uFFFD\u0080-\u009F\uE000-\uF8FF]/
-/** What stands between ASCII signs, blanks, dashes, apostrophes and the signs of East Asia. */
+/** Words: what is between ASCII punctuation, blanks, dashes, apostrophes and East Asian punctuation. */
 const wordsOf = /(?:[A-Za-z0-9]|[^\p{ASCII}\p{Z}’–\u3000-\u3004\u30FB\uFF00-\uFF20])+/gu
 const letterBeyondAscii = /(?!\p{ASCII})[\p{L}\p{M}]/gu
 const scripts = [
@@ -87,15 +87,15 @@ const scripts = [
   /[\p{sc=Han}\p{sc=Kana}\p{sc=Hira}]/u,
 ]
 const capitalInside = /\p{Ll}(?![A-Z])\p{Lu}|(?!\p{ASCII})(?:\p{Ll}[A-Z]|\p{Lu}[A-Z]\p{Ll})/u
-/** A sign that was misread, as no word consists of such a letter. */
+/** A misread character: no word consists of such a letter. */
 const loneLetter = /^(?![A-Za-zàáéèóäöüß])(?=\p{Ll})\p{sc=Latin}$/u
-/** Signs that are common beside a word. Any other one, or one within a word, is a letter that was misread. */
+/** Punctuation that is common beside a word. Any other, or one within a word, is a misread letter. */
 const signs = '„“”‚‘«»‹›€£©®™°§•·—…¿¡½²'
 const misread = new RegExp(`[^\\p{ASCII}\\p{L}\\p{M}\\p{Nd}${signs}]|\\p{L}[${signs}]+\\p{L}|\\p{L}[ªº]`, 'u')
 
 /**
- * How a text that is not UTF-8 can be read, of which whole lines are given. One reading is certain, of several a person has to choose
- * one, and if there is none the text is in another encoding.
+ * The possible encodings of a text that is not UTF-8. `bytes` holds whole lines. One guess is certain; of several a person has to
+ * choose; none means another encoding.
  */
 export function guessEncoding(bytes: Buffer): readonly EncodingGuess[] {
   const readings = plausibleReadings(Buffer.from(linesBeyondAscii(bytes), 'latin1')).map((reading, _index, all) => {
@@ -122,11 +122,11 @@ type Reading = {
   readonly words: readonly string[]
   readonly alphabets: readonly RegExp[]
   readonly odd: number
-  /** What speaks against it. */
+  /** The evidence against it. */
   readonly points: number
 }
 
-/** The readings that nothing refutes. Of those that read the same text there is one. */
+/** The readings that no evidence refutes, one for each different text. */
 function plausibleReadings(lines: Buffer): readonly Reading[] {
   const possible = Object.entries(candidates).flatMap(([encoding, alphabets]) => {
     const text = iconv.decode(lines, encoding)
@@ -180,7 +180,7 @@ function lettersOf(word: string): string {
   return (word.match(letterBeyondAscii) ?? []).join('')
 }
 
-/** How much of each of the lists one language explains, at best. */
+/** The largest share of every list that one language explains. */
 function shareOfLanguage({ alphabets }: Reading, lists: readonly (readonly string[])[]): number {
   const shares = (language: RegExp) => lists.map((words) => shareOf(words, language))
   return Math.max(...alphabets.map((language) => Math.min(...shares(language))))

@@ -6,11 +6,10 @@ import { type ExportFile, exportFileAt } from '../export-file.ts'
 import { ExportFormat } from '../format.ts'
 import { decodeFile } from './decode.ts'
 
-/** The beginning of an export of which these first bytes were fetched. */
-export async function readHeadFromBytes(
-  bytes: Buffer,
-  { name, isWhole, signal }: { readonly name: string; readonly isWhole: boolean; readonly signal: AbortSignal },
-): Promise<Head> {
+type FetchedStart = { readonly name: string; readonly isWhole: boolean; readonly signal: AbortSignal }
+
+/** Decodes the beginning of an export whose first bytes were fetched. */
+export async function readHeadFromBytes(bytes: Buffer, { name, isWhole, signal }: FetchedStart): Promise<Head> {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-init-'))
   try {
     await writeFile(join(folder, 'export'), bytes, { mode: 0o600 })
@@ -21,15 +20,15 @@ export async function readHeadFromBytes(
   }
 }
 
-/** The beginning of an export in a file. */
+/** Decodes the beginning of an export in a file. */
 export async function readHead(file: ExportFile, signal: AbortSignal): Promise<Head> {
   const decoded = decodeFile(file, ExportFormat.parse({}), { signal, secret: () => null })
   const { bytes, isWhole } = await readHeadBytes(decoded)
-  const hasFinalLineEnd = isWhole ? endsInLineEnd(bytes) : await endOf(file, bytes)
+  const hasFinalLineEnd = isWhole ? endsInLineEnd(bytes) : await hasLineEndAtEnd(file, bytes)
   return { name: file.name, bytes, isWhole, hasFinalLineEnd }
 }
 
-/** The first bytes, and whether they are all. No more is asked for than needed, so that what unpacks to much costs little. */
+/** The first bytes, and whether they are all. Reads no more than needed, so that a file that unpacks to much costs little. */
 export async function readHeadBytes(chunks: AsyncIterable<Buffer>): Promise<{ bytes: Buffer; isWhole: boolean }> {
   const pieces: Buffer[] = []
   let total = 0
@@ -41,8 +40,8 @@ export async function readHeadBytes(chunks: AsyncIterable<Buffer>): Promise<{ by
   return { bytes: Buffer.concat(pieces), isWhole: true }
 }
 
-/** Whether a plain file ends with a line end; null for a packed one, whose end is not looked at. */
-async function endOf(file: ExportFile, head: Buffer): Promise<boolean | null> {
+/** Whether a plain file ends with a line end; null for a compressed one, whose end is not read. */
+async function hasLineEndAtEnd(file: ExportFile, head: Buffer): Promise<boolean | null> {
   await using handle = await open(file.path, 'r')
   const first = await handle.read(Buffer.alloc(4), 0, 4, 0)
   if (!head.subarray(0, 4).equals(first.buffer.subarray(0, first.bytesRead))) return null

@@ -7,9 +7,9 @@ import type { ExportFormat } from '../format.ts'
 
 const armor = '-----BEGIN PGP MESSAGE'
 const tickMs = 500
-const stalledTicks = 6
+const maxIdleTicks = 6
 
-// Rows are passed on while the message is still being read. They count only once the end of the message has proved it intact.
+// Rows are passed on before the message is read to its end, which proves it intact. Until then nothing is done with them.
 const config = { allowUnauthenticatedStream: true }
 
 type Decrypt = NonNullable<ExportFormat['decrypt']>
@@ -21,10 +21,10 @@ type DecryptOptions = {
   readonly signal: AbortSignal
 }
 
-/** Chunks that tell whether they are being read. */
+/** Chunks that record whether they are being read. */
 type ObservedChunks = {
   readonly chunks: AsyncGenerator<Buffer>
-  /** How many times a chunk was asked for or delivered. The number is odd while a reader waits for a chunk. */
+  /** How many times a chunk was requested or delivered. The number is odd while a reader waits for a chunk. */
   readonly steps: () => number
 }
 
@@ -38,7 +38,7 @@ export async function* decryptChunks(
   const verificationKeys = await senderKey(settings)
   const source = observe(joinChunks(chunks, armor.length))
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
-  let ended = false
+  let isEnded = false
   try {
     const message = await unlessStalled(messageFrom(source.chunks, name), source)
     const signed = verificationKeys ? { verificationKeys, expectSigned: true } : {}
@@ -50,12 +50,12 @@ export async function* decryptChunks(
       if (done) break
       yield value
     }
-    ended = true
+    isEnded = true
   } catch (error) {
     signal.throwIfAborted()
-    throw refusalOf(error, name)
+    throw toFailure(error, name)
   } finally {
-    if (!ended) reader?.cancel().catch(() => {})
+    if (!isEnded) reader?.cancel().catch(() => {})
     await source.chunks.return(undefined)
   }
 }
@@ -74,18 +74,18 @@ function observe(source: AsyncIterable<Buffer>): ObservedChunks {
 }
 
 /**
- * Waits for `work`, which reads the chunks. Rejects if `work` neither reads nor ends for some seconds: with some damaged messages
- * openpgp waits for itself for ever.
+ * Waits for `work`, which reads the chunks. Rejects if `work` neither reads nor ends for some seconds: some damaged messages make
+ * openpgp wait for ever.
  */
 async function unlessStalled<T>(work: Promise<T>, { steps }: ObservedChunks): Promise<T> {
   const { promise: stalled, reject } = Promise.withResolvers<never>()
-  let seen = steps()
+  let lastSteps = steps()
   let idleTicks = 0
   const timer = setInterval(() => {
     const isWaiting = steps() % 2 === 1
-    idleTicks = isWaiting || steps() !== seen ? 0 : idleTicks + 1
-    seen = steps()
-    if (idleTicks >= stalledTicks) reject(new Error('neither goes on nor ends'))
+    idleTicks = isWaiting || steps() !== lastSteps ? 0 : idleTicks + 1
+    lastSteps = steps()
+    if (idleTicks >= maxIdleTicks) reject(new Error('neither reads nor ends'))
   }, tickMs)
   try {
     return await Promise.race([work, stalled])
@@ -144,38 +144,38 @@ async function senderKey({ decrypt: { verifyWith }, secret }: DecryptOptions): P
 
 const refusals = [
   {
-    sign: /no decryption key packets found|session key decryption failed/i,
-    what: 'is encrypted for another key',
+    pattern: /no decryption key packets found|session key decryption failed/i,
+    problem: 'is encrypted for another key',
     help: 'check decrypt.privateKey',
   },
   {
-    sign: /no encrypted data found/i,
-    what: 'is an OpenPGP message that is not encrypted',
+    pattern: /no encrypted data found/i,
+    problem: 'is an OpenPGP message that is not encrypted',
     help: 'have it encrypted for decrypt.privateKey',
   },
   {
-    sign: /no .*encrypted session key packet found/i,
-    what: 'is not encrypted for a key',
+    pattern: /no .*encrypted session key packet found/i,
+    problem: 'is not encrypted for a key',
     help: 'have it encrypted for decrypt.privateKey',
   },
   {
-    sign: /not signed|could not find signing key|signature|signed digest/i,
-    what: 'is not signed by the sender',
+    pattern: /not signed|could not find signing key|signature|signed digest/i,
+    problem: 'is not signed by the sender',
     help: 'check decrypt.verifyWith',
   },
   {
-    sign: /modification detect|integrity|authentic/i,
-    what: 'was altered or cut off on its way',
+    pattern: /modification detect|integrity|authentic/i,
+    problem: 'was altered or cut off on its way',
     help: 'have it sent again',
   },
 ] as const
 
-function refusalOf(error: unknown, name: string): unknown {
+function toFailure(error: unknown, name: string): unknown {
   const cause = failureIn(error)
   if (cause) return cause
   const message = error instanceof Error ? error.message : ''
-  const known = refusals.find(({ sign }) => sign.test(message))
-  if (known) return unreadable(`${name} ${known.what}`, known.help)
+  const known = refusals.find(({ pattern }) => pattern.test(message))
+  if (known) return unreadable(`${name} ${known.problem}`, known.help)
   return unreadable(`${name} is a damaged OpenPGP message`, 'the export was cut off or altered: have it sent again')
 }
 

@@ -4,8 +4,8 @@ import { Failure } from '../../../errors.ts'
 import { type ExportFile, openWithoutWaiting, readBytes } from '../export-file.ts'
 import { unreadable } from '../failures.ts'
 
-/** A zip is read from its end, so a zip that comes out of a decryption is kept in memory. This is the most that is kept. */
-const keptBytes = 64 * 1024 * 1024
+/** A zip is read from its end, so a decrypted zip is buffered in memory up to this size. */
+const maxBufferedBytes = 64 * 1024 * 1024
 
 /** Decompresses the only entry of a zip file. Ends normally only if its size and checksum are right. */
 export async function* unzipFile(file: ExportFile, signal: AbortSignal): AsyncGenerator<Buffer> {
@@ -15,20 +15,20 @@ export async function* unzipFile(file: ExportFile, signal: AbortSignal): AsyncGe
   await checkUnchanged(file, signal)
 }
 
-/** Decompresses the only entry of a zip that comes as a stream. */
+/** Decompresses the only entry of a zip that arrives as a stream. */
 export async function* unzipChunks(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
-  const kept: Buffer[] = []
+  const chunksSoFar: Buffer[] = []
   let totalBytes = 0
   for await (const chunk of chunks) {
     totalBytes += chunk.length
-    if (totalBytes > keptBytes)
+    if (totalBytes > maxBufferedBytes)
       throw unreadable(
         `${name} is an encrypted zip of more than 64 MiB`,
         'have it compressed with gzip before it is encrypted',
       )
-    kept.push(chunk)
+    chunksSoFar.push(chunk)
   }
-  yield* onlyEntry(() => fromBufferPromise(Buffer.concat(kept), { lazyEntries: true }), name)
+  yield* onlyEntry(() => fromBufferPromise(Buffer.concat(chunksSoFar), { lazyEntries: true }), name)
 }
 
 async function* onlyEntry(open: () => Promise<ZipFile>, name: string): AsyncGenerator<Buffer> {
@@ -41,9 +41,9 @@ async function* onlyEntry(open: () => Promise<ZipFile>, name: string): AsyncGene
       checksum = crc32(chunk, checksum)
       yield chunk
     }
-    if (checksum !== entry.crc32) throw refusalOf(new Error('the checksum differs'), name)
+    if (checksum !== entry.crc32) throw toFailure(new Error('the checksum differs'), name)
   } catch (error) {
-    throw error instanceof Failure ? error : refusalOf(error, name)
+    throw error instanceof Failure ? error : toFailure(error, name)
   }
 }
 
@@ -72,13 +72,13 @@ async function firstEntry(zip: ZipFile): Promise<Entry | undefined> {
   return done ? undefined : value
 }
 
-/** Compares the file with what was found, which reading its beginning does. */
+/** Refuses a file that changed since it was found: reading its first bytes checks that. */
 async function checkUnchanged(file: ExportFile, signal: AbortSignal): Promise<void> {
   for await (const _ of readBytes(file, signal)) return
 }
 
-function refusalOf(error: unknown, name: string): Failure {
-  // The message of the library quotes the path in the zip, which may hold anything.
+function toFailure(error: unknown, name: string): Failure {
+  // The message of the library quotes the path in the zip, which may hold any text.
   if (
     error instanceof Error &&
     /^(absolute path|invalid relative path|invalid characters in fileName)/.test(error.message)

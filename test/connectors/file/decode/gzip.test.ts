@@ -8,8 +8,8 @@ import { exportFolder } from '../../../helpers/sources/exports.ts'
 
 const mebibyte = 1024 * 1024
 const text = `id,name\n${Array.from({ length: 30_000 }, (_, index) => `${index},Ana ${index * 7919}\n`).join('')}`
-const damaged = /^people\.csv (is a damaged gzip file|ends in the middle of its gzip data|goes on behind the end)/
-const behind = 'people.csv goes on behind the end of its gzip data: have it written as gzip, and nothing else'
+const damaged = /^people\.csv (is a damaged gzip file|ends in the middle of its gzip data|has other data after the end)/
+const behind = 'people.csv has other data after the end of its gzip data: have it written as gzip, and nothing else'
 const cutOff = 'people.csv ends in the middle of its gzip data: the export was cut off'
 const nulsFollow =
   'people.csv is a damaged file with NUL bytes behind its gzip data: a part of it may be lost: have it sent again'

@@ -1,0 +1,108 @@
+import type { Agent } from 'undici'
+import type { ConnectorContext } from '../connector.ts'
+import { unreadable } from '../file/failures.ts'
+import { fixedLookup, type ResolveHost, resolveCheckedAddresses } from './addresses.ts'
+import { type ByteBudget, decodedBody, type ResponseHeaders } from './body.ts'
+import { tlsMaterial } from './credentials.ts'
+import { statusFailure } from './failures.ts'
+import { openRequestLimits, type RequestLimits } from './limits.ts'
+import { discardBody, type HttpRequest, sendPatiently } from './request.ts'
+import type { HttpSource } from './settings.ts'
+
+const maxRedirects = 5
+const maxHeaderBytes = 32 * 1024
+const redirectStatuses = new Set([301, 302, 303, 307, 308])
+
+/** A response with status 200 whose body is still to be read. `url` is its address after all redirects. */
+export type HttpResponse = {
+  readonly url: URL
+  readonly headers: ResponseHeaders
+  readonly body: AsyncIterable<Buffer>
+}
+
+/** Fetches addresses of one host. Disposing closes its connections. */
+export type HttpClient = AsyncDisposable & {
+  /** Follows redirects on the same host. Throws a failure for every status but 200. */
+  readonly get: (request: HttpRequest) => Promise<HttpResponse>
+}
+
+/** What a client needs besides the settings of the source. */
+export type HttpClientOptions = {
+  readonly context: ConnectorContext
+  readonly resolve: ResolveHost
+  readonly signal: AbortSignal
+}
+
+/** A client that connects only to the checked addresses of the host in `url`. All its responses share one byte limit and one time limit. */
+export async function openHttpClient(
+  source: HttpSource,
+  { context, resolve, signal }: HttpClientOptions,
+): Promise<HttpClient> {
+  const home = new URL(source.url)
+  const agent = await openAgent(source, { context, resolve, signal })
+  const limits = openRequestLimits(source, signal)
+  const budget: ByteBudget = { remainingBytes: source.maxBytes, maxBytes: source.maxBytes }
+  return {
+    get: (request) => followRedirects({ source, context, agent, limits, home, budget }, request),
+    [Symbol.asyncDispose]: () => agent.destroy(),
+  }
+}
+
+async function openAgent(source: HttpSource, { context, resolve }: HttpClientOptions): Promise<Agent> {
+  const addresses = await resolveCheckedAddresses(new URL(source.url), { ...source, resolve })
+  const undici = await import('undici')
+  return new undici.Agent({
+    allowH2: false,
+    connections: 1,
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: source.idleTimeoutMs,
+    bodyTimeout: source.idleTimeoutMs,
+    connect: {
+      ...(await tlsMaterial(source, context)),
+      // Overrides NODE_TLS_REJECT_UNAUTHORIZED and the command line of Node.
+      rejectUnauthorized: true,
+      minVersion: 'TLSv1.2',
+      timeout: source.connectTimeoutMs,
+      lookup: fixedLookup(addresses),
+    },
+  })
+}
+
+type ClientState = {
+  readonly source: HttpSource
+  readonly context: ConnectorContext
+  readonly agent: Agent
+  readonly limits: RequestLimits
+  readonly home: URL
+  readonly budget: ByteBudget
+}
+
+async function followRedirects(state: ClientState, { url: start, label }: HttpRequest): Promise<HttpResponse> {
+  const { home, budget, limits } = state
+  let url = start
+  for (let hops = 0; hops <= maxRedirects; hops += 1) {
+    checkOrigin(url, home, label)
+    const response = await sendPatiently(state, { url, label })
+    const { statusCode: status, headers } = response
+    if (status === 200) return { url, headers, body: decodedBody(response, { label, budget, limits }) }
+    discardBody(response)
+    if (!redirectStatuses.has(status)) throw statusFailure(status, label, null)
+    url = redirectTarget(headers.location, url, label)
+  }
+  throw unreadable(`${label} redirects more than ${maxRedirects} times`, 'write the last address as url')
+}
+
+// The credentials are sent to the host of url only, and only its responses are trusted.
+function checkOrigin(url: URL, home: URL, label: string): void {
+  if (url.origin === home.origin) return
+  throw unreadable(
+    `${label} leads to ${url.origin}, away from ${home.origin}`,
+    'only addresses of the same scheme, host and port are followed; write the other one as url if it is the right one',
+  )
+}
+
+function redirectTarget(location: string | string[] | undefined, url: URL, label: string): URL {
+  const target = typeof location === 'string' ? URL.parse(location, url) : null
+  if (target) return target
+  throw unreadable(`${label} redirects to nowhere`, 'check the server')
+}

@@ -1,0 +1,49 @@
+import { unreadable } from '../file/failures.ts'
+import { type JsonValue, pointer, readJson } from '../json/cells.ts'
+import { checkContentType, type ResponseHeaders } from './body.ts'
+import type { HttpResponse } from './client.ts'
+import type { HttpSource } from './settings.ts'
+
+/** One page of a list as the server sent it. */
+export type ListPage = {
+  readonly url: URL
+  readonly headers: ResponseHeaders
+  /** The whole body. */
+  readonly content: JsonValue
+  /** The records in it. */
+  readonly records: readonly JsonValue[]
+  readonly bytes: Buffer
+  /** The name of the page in failures. */
+  readonly label: string
+}
+
+/** Reads a response as a page of the list. Refuses a body that is too large, is no JSON, or has no list at `records`. */
+export async function readPage(source: HttpSource, response: HttpResponse, label: string): Promise<ListPage> {
+  const { url, headers } = response
+  checkContentType(headers, 'json', label)
+  const bytes = await readBody(response, source.maxPageBytes, label)
+  const content = readJson(bytes, { name: label })
+  return { url, headers, content, records: recordsOf(content, source.records, label), bytes, label }
+}
+
+async function readBody({ body }: HttpResponse, maxPageBytes: number, label: string): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length > maxPageBytes)
+      throw unreadable(`${label} is longer than ${maxPageBytes} bytes`, 'ask for smaller pages, or raise maxPageBytes')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function recordsOf(content: JsonValue, path: string, label: string): readonly JsonValue[] {
+  const records = pointer(content, path)
+  if (Array.isArray(records)) return records
+  const actual = records === undefined ? 'nothing' : 'something else'
+  throw unreadable(
+    `${label}: expected a list of records ${path === '' ? 'as the whole answer' : `at ${path}`}, found ${actual}`,
+    'check records',
+  )
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto'
+import { cellBytes } from '../cell-size.ts'
+import type { ConnectorContext, Reading, SourceIdentity, SourceRow } from '../connector.ts'
+import { openExport } from '../csv/open-export.ts'
+import { unreadable } from '../file/failures.ts'
+import { noRows } from '../nothing-new.ts'
+import { asOfResponse } from './as-of.ts'
+import { checkContentType, type ResponseHeaders } from './body.ts'
+import type { HttpClient, HttpResponse } from './client.ts'
+import { fetchList } from './fetch-list.ts'
+import { checkNoNextPage } from './list-end.ts'
+import { listRows } from './list-rows.ts'
+import type { HttpSource } from './settings.ts'
+import { openSpool } from './spool.ts'
+
+/** What a reading is made from. */
+export type HttpReadingInput = {
+  readonly context: ConnectorContext
+  readonly client: HttpClient
+  /** The response to the first request. Its body is still to be read. */
+  readonly first: HttpResponse
+  /** When the first request was sent. */
+  readonly startedAt: Date
+  /** The address in failures. */
+  readonly label: string
+  /** The name of the source. */
+  readonly name: string
+  readonly signal: AbortSignal
+}
+
+/** Fetches a CSV export into the spool and opens it there. Closing the reading removes the copy. */
+export async function readExport(source: HttpSource, input: HttpReadingInput): Promise<Reading> {
+  const { context, first, label, name, signal } = input
+  checkContentType(first.headers, 'csv', label)
+  checkDelimited(first.headers, label)
+  checkNoNextPage(source, first.headers, label)
+  const asOf = asOfResponse(source, { ...input, headers: first.headers })
+  await using opening = new AsyncDisposableStack()
+  const spool = opening.use(await openSpool(context.spoolDir))
+  const digest = createHash('sha256')
+  for await (const chunk of first.body) {
+    digest.update(chunk)
+    await spool.append(chunk)
+  }
+  const file = await spool.finish(name)
+  const identity = identityOf(source, { name, bytes: file.bytes, digest: digest.digest('hex') })
+  const read = async (): Promise<Reading> => {
+    const { filterable: _, ...opened } = await openExport(file, source, { signal, secret: context.secret })
+    return { mode: source.mode, asOf, source: identity, ...opened }
+  }
+  return withCopy(await read(), { reopen: read, copy: opening.move() })
+}
+
+/** Fetches every page of a JSON list into the spool and opens it there. Closing the reading removes the copy. */
+export async function readList(source: HttpSource, input: HttpReadingInput): Promise<Reading> {
+  const { context, first, name, signal } = input
+  await using opening = new AsyncDisposableStack()
+  const spool = opening.use(await openSpool(context.spoolDir))
+  const list = await fetchList(source, { ...input, spool })
+  const { headers, counts, bytes, digest, statedTime, end } = list
+  const identity = { ...identityOf(source, { name, bytes, digest }), end }
+  const asOf = asOfResponse(source, { ...input, headers: first.headers, statedTime })
+  // An empty list leaves an empty file, which readers of exports refuse. No record of it lacks a member.
+  const isEmpty = counts.every((count) => count === 0)
+  const missingIsBlank = source.mode === 'snapshot' && source.missing !== 'keep' && !isEmpty
+  const file = isEmpty ? null : await spool.finish(name)
+  const read = async (): Promise<Reading> => {
+    let size = 0
+    const rows = measured(file ? listRows(file, list, signal) : noRows(), (slice) => {
+      size += cellBytes(slice)
+    })
+    const reading = { mode: source.mode, asOf, source: identity, headers, sparse: true, missingIsBlank }
+    return { ...reading, rows, cellBytes: () => size }
+  }
+  return withCopy(await read(), { reopen: read, copy: opening.move() })
+}
+
+type SpooledCopy = { readonly reopen: () => Promise<Reading>; readonly copy: AsyncDisposableStack }
+
+function withCopy(reading: Reading, { reopen, copy }: SpooledCopy): Reading {
+  return { ...reading, reopen, close: () => copy.disposeAsync() }
+}
+
+async function* measured(
+  slices: AsyncIterable<readonly SourceRow[]>,
+  measure: (slice: readonly SourceRow[]) => void,
+): AsyncGenerator<readonly SourceRow[]> {
+  for await (const slice of slices) {
+    measure(slice)
+    yield slice
+  }
+}
+
+function checkDelimited(headers: ResponseHeaders, label: string): void {
+  if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return
+  throw unreadable(
+    `${label} says neither how long its answer is nor where it ends, so a part of it could pass for all of it`,
+    'let the server send Content-Length, or chunks',
+  )
+}
+
+type SourceContent = { readonly name: string; readonly bytes: number; readonly digest: string }
+
+function identityOf({ url }: HttpSource, { name, bytes, digest }: SourceContent): SourceIdentity {
+  const version = createHash('sha256').update(`${url}\n${digest}`).digest('hex')
+  return { name, bytes, version: `sha256:${version}` }
+}
