@@ -5,20 +5,20 @@ type Change = 'CREATED' | 'UPDATED' | 'REMOVED'
 
 type Kind = {
   readonly connectionId: number
-  /** The kind of record, for programs and for people. */
   readonly kind: TargetKind
+  /** How descriptions name one record. */
   readonly noun: string
 }
 
 type Written = Kind & {
-  /** What holds the records, where it is not the connection itself. */
+  /** The target of the event; by default the connection. */
   readonly target?: Target
-  /** The keys of what was written, or the first of them. */
+  /** The keys of the records; the first of them if `count` says that there are more. */
   readonly keys: readonly string[]
   readonly count?: number
 }
 
-/** The event for what one request did to records of a connection; none where it did nothing. */
+/** The event of one request that created, updated or removed records of a connection; none if there are no records. */
 export function dataRecordEvents(what: Change, written: Written): NewEvent[] {
   const { connectionId, kind, keys, count = keys.length } = written
   if (count === 0) return []
@@ -28,8 +28,8 @@ export function dataRecordEvents(what: Change, written: Written): NewEvent[] {
 }
 
 /**
- * The same as a statement, to be a part of the one that writes: an event for what it created and one for what it changed. `records`
- * is a query that gives `key` and `is_new` of each.
+ * The same as a statement, to be part of the statement that writes: one event for the created records and one for the updated ones.
+ * `records` is a query that selects `key` and `is_new`.
  */
 export function dataRecordEventsInsert(
   by: WriteContext,
