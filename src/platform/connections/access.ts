@@ -33,7 +33,7 @@ export async function lockConnectionForShare(
   checkConnection(ref, await connectionForShare(trx, ctx, ref).executeTakeFirst())
 }
 
-/** The query with which `holdConnection` finds and holds it, for statements that go on from there. */
+/** The query of `lockConnectionForShare`, for use inside of another statement. */
 export function connectionForShare(db: Kysely<PlatformSchema>, ctx: Caller, ref: ConnectionRef) {
   return connectionOf(ctx, db, ref).forKeyShare()
 }

@@ -21,7 +21,7 @@ export async function presentRows<Row, Data, Loaders extends Readonly<Record<str
   for (const [name, load] of Object.entries(loaders)) {
     if (expand.includes(name)) expansions.push([name, await load()])
   }
-  const extrasOf = (row: Row) => Object.fromEntries(expansions.map(([name, valueOf]) => [name, valueOf(row)]))
+  const extrasOf = (row: Row) => Object.fromEntries(expansions.map(([name, read]) => [name, read(row)]))
   return rows.map((row) => ({ ...present(row), ...(extrasOf(row) as Loaded<Loaders>) }))
 }
 

@@ -56,11 +56,11 @@ const kept = sql.raw(keepable.map(keptValue).join(', '))
 const moments = sql.raw(['separated_at', 'created_at', 'updated_at'].map(momentIfThere).join(', '))
 
 /**
- * Creates, changes and brings back the records of these submissions, whose keys are distinct, with the events that tell of it, and
- * returns the records that it wrote. Refuses as `holdConnection` does, whose part it takes.
+ * Creates, changes or restores the records of submissions with distinct keys, records the events, and returns the records that it
+ * wrote. It locks the connection and refuses it as `lockConnectionForShare` does.
  *
- * One statement, which knows of each record what it is at that moment: it waits for other writers of the same record. Rows are
- * written in key order, so that batches never wait in a circle. The column `written_fields` tells the statement which fields a submission names.
+ * One statement: it waits for other writers of the same record and merges into their result. It writes rows in key order, so that
+ * batches never deadlock. The column `written_fields` tells the statement which fields a submission names.
  */
 export async function mergeIdentities(
   db: Kysely<PlatformSchema>,
