@@ -9,6 +9,7 @@ import { announceService } from './operators/service-file.ts'
 import { readSeed } from './seed/file.ts'
 import { type Platform, startPlatform } from './start.ts'
 
+/** The options of `startService`. */
 export type ServeOptions = {
   readonly database: string
   readonly host: string

@@ -29,6 +29,7 @@ import { servePersonnelPage } from './page/serve.ts'
 const maintainMs = 10 * 60_000
 const documentPath = `${platformPrefix}/openapi.json`
 
+/** The options of `startPlatform`. */
 export type PlatformOptions = {
   /** `postgres://…`, the folder of an embedded database, or `memory:`. */
   readonly database: string
@@ -55,6 +56,7 @@ export type PlatformOptions = {
   readonly validateResponses?: boolean
 }
 
+/** A running platform; disposing it stops the platform. */
 export type Platform = AsyncDisposable & {
   /** Where a client on this machine finds the public interface. */
   readonly baseUrl: string

@@ -18,11 +18,13 @@ import { User } from './users.ts'
 
 const maxUserId = 1_000_000_000
 
+/** The expansions of assets. */
 export const AssetExpand = z
   .enum(['device', 'assetClassTypes', 'complianceChecks', 'customFields', 'identifiers', 'owner'])
   .meta({ id: 'AssetExpandEnum' })
 export type AssetExpand = z.infer<typeof AssetExpand>
 
+/** The classes that an asset can have. */
 export const AssetClassType = z
   .enum([
     'HARDWARE',
@@ -40,14 +42,17 @@ export const AssetClassType = z
   .meta({ id: 'AssetClassTypeEnum' })
 export type AssetClassType = z.infer<typeof AssetClassType>
 
+/** Whether an asset is physical. */
 export const AssetType = z.enum(['PHYSICAL', 'VIRTUAL']).meta({ id: 'AssetTypeEnum' })
 export type AssetType = z.infer<typeof AssetType>
 
+/** What an asset refers to. */
 export const AssetReferenceType = z
   .enum(['PERSONNEL', 'WORKSTATION', 'REPORT', 'POLICY', 'OTHER', 'VIRTUAL'])
   .meta({ id: 'AssetReferenceTypeEnum' })
 export type AssetReferenceType = z.infer<typeof AssetReferenceType>
 
+/** The systems that report assets. */
 export const AssetProvider = z
   .enum([
     'DRATA_DEV',
@@ -88,6 +93,7 @@ const name = text(maxShortTextLength)
 const classTypes = z.array(AssetClassType).min(1)
 const shortText = text(maxShortTextLength)
 
+/** A new asset. */
 export const AssetCreate = z
   .object({
     name,
@@ -105,6 +111,7 @@ export const AssetCreate = z
   .meta({ id: 'AssetCreateRequestPublicV2Dto' })
 export type AssetCreate = z.infer<typeof AssetCreate>
 
+/** Changes of an asset. */
 export const AssetUpdate = z
   .object({
     name: name.optional(),
@@ -118,11 +125,13 @@ export const AssetUpdate = z
   .meta({ id: 'AssetModifyRequestPublicV2Dto', description: 'What is left out stays as it is.' })
 export type AssetUpdate = z.infer<typeof AssetUpdate>
 
+/** A class of an asset. */
 export const AssetClass = z
   .object({ id: Id, assetClassType: z.string(), createdAt: Timestamp, updatedAt: Timestamp })
   .meta({ id: 'AssetClassTypeResponsePublicV2Dto', description: 'A class that an asset belongs to.' })
 export type AssetClass = z.infer<typeof AssetClass>
 
+/** An asset of the account. */
 export const Asset = z
   .object({
     id: Id,

@@ -3,6 +3,7 @@ import { operations } from '../operation.ts'
 import { AuditControl, AuditId } from './audits.ts'
 import { ResponseEmail, expandQuery, Id, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
 
+/** The statuses of an audit request. */
 export const AuditRequestStatus = z
   .enum(['OUTSTANDING', 'IN_REVIEW', 'ACCEPTED', 'CHANGES_REQUESTED'])
   .meta({ id: 'CustomerRequestStatusEnum' })
@@ -11,6 +12,7 @@ export type AuditRequestStatus = z.infer<typeof AuditRequestStatus>
 const AuditRequestListExpand = z.enum(['owners', 'messages']).meta({ id: 'AuditRequestListExpandEnum' })
 const AuditRequestExpand = z.enum(['owners', 'messages', 'controls']).meta({ id: 'AuditRequestExpandEnum' })
 
+/** A message about an audit request. */
 export const AuditRequestMessage = z
   .object({
     id: Id,
@@ -35,11 +37,13 @@ const requestFields = {
   messages: z.array(AuditRequestMessage).optional().describe('Oldest first, on request (`expand[]`).'),
 }
 
+/** An audit request in a list. */
 export const AuditRequestItem = z
   .object(requestFields)
   .meta({ id: 'AuditRequestItemResponsePublicV2Dto', description: 'What auditors ask for, in a list.' })
 export type AuditRequestItem = z.infer<typeof AuditRequestItem>
 
+/** An audit request. */
 export const AuditRequest = z
   .object({
     ...requestFields,

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { ResponseEmail, expandQuery, Id, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
 
+/** The frameworks that can be audited. */
 export const AuditFramework = z
   .enum([
     'SOC_2_TYPE_1',
@@ -54,9 +55,11 @@ export const AuditFramework = z
   .meta({ id: 'AuditorFrameworkTypeEnum' })
 export type AuditFramework = z.infer<typeof AuditFramework>
 
+/** The kinds of audits. */
 export const AuditType = z.enum(['FULL_AUDIT', 'DOWNLOAD_ONLY_AUDIT']).meta({ id: 'AuditTypeEnum' })
 export type AuditType = z.infer<typeof AuditType>
 
+/** The statuses of an audit. */
 export const AuditStatus = z
   .enum(['PREPARING', 'ACTIVE', 'COMPLETED'])
   .meta({ id: 'AuditorFrameworkOverhaulStatusEnum' })
@@ -68,11 +71,13 @@ const AuditExpand = z.enum(['auditors', 'internalAuditors', 'controls']).meta({ 
 /** The id of an audit as callers name it. */
 export const AuditId = z.guid({ error: 'must be a UUID' })
 
+/** An external auditor. */
 export const Auditor = z
   .object({ id: z.guid(), name: z.string(), email: ResponseEmail })
   .meta({ id: 'AuditorCompactResponsePublicV2Dto', description: 'A person from outside who audits.' })
 export type Auditor = z.infer<typeof Auditor>
 
+/** A control in an audit. */
 export const AuditControl = z
   .object({
     id: Id,
@@ -98,11 +103,13 @@ const auditFields = {
   internalAuditors: z.array(UserCompact).optional().describe('Those from inside, on request (`expand[]`).'),
 }
 
+/** An audit in a list. */
 export const AuditItem = z
   .object(auditFields)
   .meta({ id: 'AuditItemResponsePublicV2Dto', description: 'An audit of a workspace in a list.' })
 export type AuditItem = z.infer<typeof AuditItem>
 
+/** An audit of a workspace. */
 export const Audit = z
   .object({
     ...auditFields,

@@ -21,6 +21,7 @@ const BackgroundCheckSource = z.enum([
   'VETTY',
 ])
 
+/** A background check of a user. */
 export const BackgroundCheck = z
   .object({
     id: Id,
@@ -44,6 +45,7 @@ export const BackgroundCheck = z
   .meta({ id: 'BackgroundCheckResponsePublicV2Dto', description: 'What was found about the past of a person.' })
 export type BackgroundCheck = z.infer<typeof BackgroundCheck>
 
+/** A new background check. */
 export const BackgroundCheckCreate = z
   .object({
     userId: Id.describe('Who the check is about: a user, not a personnel entry.'),
@@ -58,6 +60,7 @@ export const BackgroundCheckCreate = z
   .meta({ id: 'BackgroundCheckCreateRequestPublicV2Dto' })
 export type BackgroundCheckCreate = z.infer<typeof BackgroundCheckCreate>
 
+/** A person in the short form. */
 export const PersonCompact = z
   .object({
     id: Id.describe('The personnel entry.'),

@@ -5,6 +5,7 @@ export const maxShortTextLength = 191
 
 /** The longest address of a page, and the longest of longer texts. */
 export const maxUrlLength = 768
+/** Maximum length of long texts, in characters. */
 export const maxLongTextLength = 30_000
 
 /** A text that every part of the platform can store: databases refuse NUL, and half of a surrogate pair is no character. */
@@ -29,6 +30,7 @@ export const Timestamp = z.iso.datetime({ offset: true })
 /** An address as the platform answers it; one that an older rule let in must not make a whole page unreadable. */
 export const ResponseEmail = z.string().meta({ format: 'email' })
 
+/** An id that the platform assigned. */
 export const Id = z.int().min(1)
 
 const DebugInfo = z
@@ -54,6 +56,7 @@ export const NamedExceptionResponse = z
   .meta({ id: 'ExceptionResponsePublicV2Dto', description: 'The request as such cannot be fulfilled.' })
 export type NamedExceptionResponse = z.infer<typeof NamedExceptionResponse>
 
+/** The tags of frameworks. */
 export const FrameworkTag = z
   .enum([
     'CUSTOM',
@@ -129,6 +132,7 @@ export const listQuery = {
 
 const cursor = z.string().nullish().describe('Asks for the next page. Absent on the last one.')
 
+/** The cursor of the next page, and the count of all matches. */
 export const Pagination = z
   .object({
     cursor,
@@ -154,6 +158,7 @@ export function expandQuery<T extends z.ZodEnum>(expansion: T) {
   return { 'expand[]': z.array(expansion).optional().describe('What else an answer shall carry.') }
 }
 
+/** A user in the short form. */
 export const UserCompact = z
   .object({
     id: Id,
@@ -166,6 +171,7 @@ export const UserCompact = z
   .meta({ id: 'UserCompactResponsePublicV2Dto', description: 'A user of the platform in short.' })
 export type UserCompact = z.infer<typeof UserCompact>
 
+/** The first owners of an object, and their number. */
 export const OwnersSubcollection = z
   .object({ data: z.array(UserCompact).max(10), totalCount: z.int().min(0) })
   .meta({ id: 'OwnersSubcollectionResponsePublicV2Dto', description: 'At most ten owners, and how many there are.' })
@@ -180,6 +186,7 @@ export const CustomFieldSubmit = z
   .meta({ id: 'CustomFieldSubmitRequestPublicV2Dto' })
 export type CustomFieldSubmit = z.infer<typeof CustomFieldSubmit>
 
+/** The value of a custom field. */
 export const CustomFieldValue = z
   .object({ customFieldId: Id, name: z.string(), value: z.string().nullish() })
   .meta({ id: 'CustomFieldResponsePublicV2Dto', description: 'The value of a field that the account defined itself.' })

@@ -11,6 +11,7 @@ const Entitlement = z.object({
   metadata: z.record(z.string(), z.unknown()).optional(),
 })
 
+/** The company of the account. */
 export const Company = z
   .object({
     accountId: z.string().describe('A UUID, which stays the same for the life of the account.'),

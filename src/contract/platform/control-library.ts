@@ -10,6 +10,7 @@ const ControlLibrarySort = z
   .enum(['createdAt', 'updatedAt', 'name', 'controlNumber'])
   .meta({ id: 'ControlLibrarySortEnum' })
 
+/** The expansions of a control template. */
 export const ControlLibraryDetailExpand = z
   .enum(['testTemplates', 'policyTemplates', 'evidenceTemplates', 'requirementTemplates', 'controlsUsingTemplate'])
   .meta({ id: 'ControlLibraryDetailExpandEnum' })
@@ -28,11 +29,13 @@ const itemFields = {
   inUse: z.boolean().describe('Whether the account has a control that was made from it.'),
 }
 
+/** A control template in a list. */
 export const ControlLibraryItem = z
   .object(itemFields)
   .meta({ id: 'ControlLibraryItemResponsePublicV2Dto', description: 'A template that controls are made from.' })
 export type ControlLibraryItem = z.infer<typeof ControlLibraryItem>
 
+/** A test of a control template. */
 export const TestTemplate = z
   .object({
     id: Id,
@@ -44,11 +47,13 @@ export const TestTemplate = z
   .meta({ id: 'ControlLibraryTestTemplateCompactResponsePublicV2Dto' })
 export type TestTemplate = z.infer<typeof TestTemplate>
 
+/** A policy of a control template. */
 export const PolicyTemplate = z
   .object({ id: Id, name: z.string(), description: z.string() })
   .meta({ id: 'ControlLibraryPolicyTemplateCompactResponsePublicV2Dto' })
 export type PolicyTemplate = z.infer<typeof PolicyTemplate>
 
+/** Evidence of a control template. */
 export const EvidenceTemplate = z
   .object({
     id: Id,
@@ -64,6 +69,7 @@ const RequirementFramework = z
   .object({ slug: z.string(), name: z.string() })
   .meta({ id: 'ControlLibraryRequirementFrameworkCompactResponsePublicV2Dto' })
 
+/** A requirement of a control template. */
 export const RequirementTemplate = z
   .object({
     id: Id,
@@ -78,11 +84,13 @@ export const RequirementTemplate = z
   .meta({ id: 'ControlLibraryRequirementTemplateCompactResponsePublicV2Dto' })
 export type RequirementTemplate = z.infer<typeof RequirementTemplate>
 
+/** A control that was made from a template. */
 export const ControlOfTemplate = z
   .object({ controlId: Id, code: z.string(), workspaceId: Id, workspaceName: z.string() })
   .meta({ id: 'ControlLibraryTenantControlCompactResponsePublicV2Dto' })
 export type ControlOfTemplate = z.infer<typeof ControlOfTemplate>
 
+/** A control template with its expansions. */
 export const ControlLibraryDetail = z
   .object({
     ...itemFields,

@@ -12,6 +12,7 @@ const ControlNoteCreate = z.object({ comment }).meta({ id: 'ControlNoteCreateReq
 
 const ControlNoteUpdate = z.object({ comment }).meta({ id: 'NoteRequestPublicDto' })
 
+/** A note about a control. */
 export const ControlNote = z
   .object({
     id: z.string(),

@@ -31,9 +31,11 @@ const expansions = [
 ] as const
 
 const ControlsExpand = z.enum(expansions).meta({ id: 'ControlsExpandEnum' })
+/** The expansions of controls. */
 export const ControlExpand = z.enum(expansions).meta({ id: 'ControlExpandEnum' })
 export type ControlExpand = z.infer<typeof ControlExpand>
 
+/** What a control has. */
 export const ControlFlags = z
   .object({
     hasEvidence: z.boolean().nullable(),
@@ -49,11 +51,13 @@ export const ControlFlags = z
   .meta({ id: 'ControlFlagsResponsePublicV2Dto', description: 'What a control has.' })
 export type ControlFlags = z.infer<typeof ControlFlags>
 
+/** The tests of a control by result. */
 export const ControlTestIds = z
   .object({ passing: z.array(Id), failing: z.array(Id), monitored: z.array(Id) })
   .meta({ id: 'ControlTestIdsResponsePublicV2Dto', description: 'The tests of a control by how they went.' })
 export type ControlTestIds = z.infer<typeof ControlTestIds>
 
+/** The evidence of a control by kind and validity. */
 export const ControlEvidenceIds = z
   .object({
     validExternalEvidenceIds: z.array(Id),
@@ -64,6 +68,7 @@ export const ControlEvidenceIds = z
   .meta({ id: 'ControlEvidenceIdsResponsePublicV2Dto', description: 'The evidence of a control by kind and validity.' })
 export type ControlEvidenceIds = z.infer<typeof ControlEvidenceIds>
 
+/** A requirement that a control meets. */
 export const ControlRequirement = z
   .object({
     id: Id,
@@ -86,6 +91,7 @@ export const ControlRequirement = z
   .meta({ id: 'ControlRequirementResponsePublicV2Dto', description: 'What a framework demands and a control meets.' })
 export type ControlRequirement = z.infer<typeof ControlRequirement>
 
+/** A control of a workspace. */
 export const Control = z
   .object({
     id: Id,
@@ -117,6 +123,7 @@ export type Control = z.infer<typeof Control>
 
 const ControlPage = page(Control).meta({ id: 'ControlsResponsePublicV2Dto' })
 
+/** How often evidence is renewed. */
 export const RenewalSchedule = z.enum([
   'ONE_MONTH',
   'TWO_MONTHS',
@@ -130,6 +137,7 @@ export type RenewalSchedule = z.infer<typeof RenewalSchedule>
 
 const jsonText = z.string().refine(isJsonList, { error: 'must be a list, written as JSON' }).meta({ format: 'json' })
 
+/** A new control. */
 export const ControlCreate = z
   .object({
     name: text(maxShortTextLength).min(1),

@@ -7,6 +7,7 @@ const maxDescriptionLength = 768
 
 const CreatableProviderType = z.enum(['CUSTOM', 'MDM', 'HRIS'])
 
+/** The types of connections. */
 export const ProviderType = z.enum([
   'IDENTITY',
   'INFRASTRUCTURE',
@@ -43,6 +44,7 @@ const CustomConnectionExpand = z.enum(['createdByUser', 'customResources']).meta
 
 const JsonObject = z.record(z.string(), z.unknown())
 
+/** A new custom connection. */
 export const CustomConnectionCreate = z
   .object({
     name: text(maxShortTextLength).min(1).describe('What people see; answers carry it as `clientAlias`.'),
@@ -69,6 +71,7 @@ export const CustomConnectionCreate = z
   .meta({ id: 'CustomConnectionCreateRequestPublicV2Dto' })
 export type CustomConnectionCreate = z.infer<typeof CustomConnectionCreate>
 
+/** Changes of a custom connection. */
 export const CustomConnectionUpdate = z
   .object({
     clientAlias: text(maxShortTextLength).nullish().describe('The name that people see. Null removes it.'),
@@ -77,6 +80,7 @@ export const CustomConnectionUpdate = z
   .meta({ id: 'CustomConnectionUpdateRequestPublicV2Dto', description: 'What is left out stays as it is.' })
 export type CustomConnectionUpdate = z.infer<typeof CustomConnectionUpdate>
 
+/** The resource of a `CUSTOM` connection. */
 export const CustomConnectionResource = z
   .object({
     id: Id,
@@ -93,6 +97,7 @@ export const CustomConnectionResource = z
   })
 export type CustomConnectionResource = z.infer<typeof CustomConnectionResource>
 
+/** A custom connection. */
 export const CustomConnection = z
   .object({
     id: Id,

@@ -9,6 +9,7 @@ const maxRecordsPerRequest = 10_000
 
 const sessionKeyPattern = /^[A-Za-z0-9_-]*$/
 
+/** A record of any shape. */
 export const DataRecord = z.record(z.string(), z.unknown())
 export type DataRecord = z.infer<typeof DataRecord>
 
@@ -32,12 +33,14 @@ const data = z
 
 const RecordUpload = z.object({ data }).meta({ id: 'CreateCustomDataRequestPublicV2Dto' })
 
+/** The body of an upload in a session. */
 export const SessionUpload = z.object({ data }).meta({ id: 'CreateCustomDataSessionRequestPublicV2Dto' })
 
 const RecordUpdate = z
   .object({ data: DataRecord.describe('The properties to change; the others keep their values.') })
   .meta({ id: 'UpdateCustomDataRequestPublicV2Dto' })
 
+/** A stored record. */
 export const CustomDataRecord = z
   .object({
     id: z.string().describe('The key of the record.'),
@@ -51,6 +54,7 @@ export type CustomDataRecord = z.infer<typeof CustomDataRecord>
 
 const CustomDataRecordPage = page(CustomDataRecord).meta({ id: 'CustomDataRecordsResponsePublicV2Dto' })
 
+/** The result of a single record. */
 export const SingleResult = z.object({
   id: z.string(),
   createdAt: z.string(),
@@ -60,6 +64,7 @@ export const SingleResult = z.object({
 })
 export type SingleResult = z.infer<typeof SingleResult>
 
+/** The result of one record of a list. */
 export const BulkResult = z.object({
   id: z.string().optional().describe('Missing for a refused record that names no key.'),
   createdAt: z.string().optional(),

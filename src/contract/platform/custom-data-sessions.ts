@@ -5,11 +5,13 @@ import { resourceParams, SessionKey, SessionUpload, uploadResults } from './cust
 
 const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
 
+/** The statuses of a session. */
 export const SessionStatus = z
   .enum(['IN_PROGRESS', 'ACTIVE', 'CANCELED', 'ARCHIVED'])
   .meta({ id: 'CustomDataSessionStatusEnum' })
 export type SessionStatus = z.infer<typeof SessionStatus>
 
+/** What can be done with a session in progress. */
 export const SessionAction = z.enum(['complete', 'cancel']).meta({ id: 'SessionActionEnum' })
 export type SessionAction = z.infer<typeof SessionAction>
 
@@ -31,6 +33,7 @@ const SessionActionResult = z
   })
   .meta({ id: 'SessionActionResponsePublicV2Dto' })
 
+/** A session of a resource. */
 export const CustomDataSession = z
   .object({
     id: Id.describe('The key that the platform gave.'),

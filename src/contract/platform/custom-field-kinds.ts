@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+/** The types of custom fields. */
 export const CustomFieldType = z.enum([
   'TEXT',
   'NUMBER',

@@ -4,6 +4,7 @@ import { expandQuery, Id, listQuery, maxLongTextLength, page, maxShortTextLength
 import { CheckFrequency, ComplianceCheckStatus, ComplianceCheckType, PersonRef } from './personnel.ts'
 import { SignedUrl } from './users.ts'
 
+/** The expansions of devices. */
 export const DeviceExpand = z
   .enum(['asset', 'complianceChecks', 'documents', 'identifiers'])
   .meta({ id: 'DeviceExpandEnum' })
@@ -11,6 +12,7 @@ export type DeviceExpand = z.infer<typeof DeviceExpand>
 
 const DeviceDetailExpand = z.enum([...DeviceExpand.options, 'deviceApps'])
 
+/** The systems that report devices. */
 export const DeviceSource = z
   .enum([
     'AGENT',
@@ -31,6 +33,7 @@ export const DeviceSource = z
   .meta({ id: 'MobileDeviceManagementSourceTypeEnum' })
 export type DeviceSource = z.infer<typeof DeviceSource>
 
+/** The operating systems of devices. */
 export const DevicePlatform = z.enum(['MACOS', 'WINDOWS', 'LINUX', 'UNIX', 'ANDROID']).meta({ id: 'AgentPlatformEnum' })
 export type DevicePlatform = z.infer<typeof DevicePlatform>
 
@@ -41,6 +44,7 @@ export const Explanation = z.union([text(maxLongTextLength), z.record(z.string()
 const ResponseExplanation = z.record(z.string(), z.unknown()).describe('Words that were sent stand in `text`.')
 export type Explanation = z.infer<typeof Explanation>
 
+/** An app or browser extension on a device. */
 export const InstalledApp = z
   .object({
     name: text(maxShortTextLength),
@@ -50,6 +54,7 @@ export const InstalledApp = z
   .meta({ id: 'AppTypeRequestPublicV2Dto' })
 export type InstalledApp = z.infer<typeof InstalledApp>
 
+/** A Windows service on a device. */
 export const WindowsService = z
   .object({
     name: text(maxShortTextLength),
@@ -60,6 +65,7 @@ export const WindowsService = z
   .meta({ id: 'WindowsServiceRequestPublicV2Dto' })
 export type WindowsService = z.infer<typeof WindowsService>
 
+/** A report about a device. */
 export const DeviceUpload = z
   .object({
     personnelId: PersonRef.describe('Whose device it is: a number, or an address behind `email:`.'),
@@ -93,6 +99,7 @@ export const DeviceUpload = z
   })
 export type DeviceUpload = z.infer<typeof DeviceUpload>
 
+/** A compliance check of a device. */
 export const DeviceComplianceCheck = z
   .object({
     id: Id,
@@ -108,6 +115,7 @@ export const DeviceComplianceCheck = z
   .meta({ id: 'DeviceComplianceCheckResponsePublicV2Dto', description: 'One thing that is checked of a device.' })
 export type DeviceComplianceCheck = z.infer<typeof DeviceComplianceCheck>
 
+/** An identifier of a device. */
 export const DeviceIdentifier = z
   .object({ id: Id, type: z.string(), identifier: z.string(), createdAt: Timestamp, updatedAt: Timestamp })
   .meta({ id: 'DeviceIdentifierResponsePublicV2Dto', description: 'A key by which a device is known.' })
@@ -125,6 +133,7 @@ const DeviceDocument = z
   })
   .meta({ id: 'DeviceDocumentResponsePublicV2Dto', description: 'A document that proves something of a device.' })
 
+/** An asset in the short form. */
 export const AssetCompact = z
   .object({
     id: Id,
@@ -149,6 +158,7 @@ export type AssetCompact = z.infer<typeof AssetCompact>
 const setting = z.boolean().nullable()
 const explanation = ResponseExplanation.nullable()
 
+/** A device of a person. */
 export const Device = z
   .object({
     id: Id,
@@ -189,6 +199,7 @@ export type Device = z.infer<typeof Device>
 
 const DevicePage = page(Device).meta({ id: 'DevicesResponsePublicV2Dto' })
 
+/** An app on a device. */
 export const DeviceApp = z
   .object({ id: Id, installedApp: z.string().describe('Name and version.') })
   .meta({ id: 'DeviceAppResponsePublicV2Dto' })

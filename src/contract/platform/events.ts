@@ -13,6 +13,7 @@ import {
 } from './common.ts'
 import { ConnectionCompact } from './users.ts'
 
+/** The categories of events. */
 export const EventCategory = z
   .enum([
     'AUTOPILOT',
@@ -65,6 +66,7 @@ const EventSource = z
   .enum(['APP', 'AUTOPILOT', 'PUBLIC_API', 'VENDOR_QUESTIONNAIRE', 'SCHEDULED', 'WORKFLOW', 'DRATA_POLICY'])
   .meta({ id: 'EventSourceEnum' })
 
+/** The expansions of events. */
 export const EventExpand = z
   .enum(['connection', 'issues', 'metadata', 'testId', 'testName', 'user'])
   .meta({ id: 'EventExpandEnum' })
@@ -76,6 +78,7 @@ const CheckResultStatus = z
 
 const JsonObject = z.record(z.string(), z.unknown())
 
+/** What an event wrote, and how. */
 export const EventMetadata = z.object({
   dto: JsonObject.nullish(),
   targetEntity: JsonObject.nullish().describe('What was written: its `kind` and its `id`.'),
@@ -91,6 +94,7 @@ export const EventMetadata = z.object({
 })
 export type EventMetadata = z.infer<typeof EventMetadata>
 
+/** An event of the account. */
 export const Event = z
   .object({
     id: z.string().describe('A UUID.'),

@@ -36,6 +36,7 @@ const identityFields = {
     .describe('True for contractors, false for employees. While it is null the employment status is unknown.'),
 }
 
+/** One person as HR sends them. */
 export const IdentityRecord = z
   .object({
     identityId: text(maxShortTextLength)
@@ -49,6 +50,7 @@ export const IdentityRecord = z
   })
 export type IdentityRecord = z.infer<typeof IdentityRecord>
 
+/** Changes of one identity. */
 export const IdentityUpdate = z
   .object({
     identityId: text(maxShortTextLength).min(1).optional().describe('When given, it must be the key of the record.'),
@@ -61,6 +63,7 @@ export const IdentityUpdate = z
   })
 export type IdentityUpdate = z.infer<typeof IdentityUpdate>
 
+/** A stored identity. */
 export const Identity = z
   .object({
     id: Id.describe('The key that the platform gave.'),
@@ -83,6 +86,7 @@ export type Identity = z.infer<typeof Identity>
 
 const IdentityPage = page(Identity).meta({ id: 'CustomUserIdentitiesResponsePublicV2Dto' })
 
+/** The result of one item of a batch. */
 export const ItemResult = z
   .object({
     statusCode: z.int().describe('201: created. 200: updated, restored, or nothing to change. 400: refused.'),

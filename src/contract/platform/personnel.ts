@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { CustomFieldValue, expandQuery, Id, listQuery, page, Timestamp, UserCompact } from './common.ts'
 
+/** The employment statuses of people. */
 export const EmploymentStatus = z
   .enum([
     'CURRENT_EMPLOYEE',
@@ -18,10 +19,12 @@ export const EmploymentStatus = z
   .meta({ id: 'EmploymentStatusEnum' })
 export type EmploymentStatus = z.infer<typeof EmploymentStatus>
 
+/** The results of a compliance check. */
 export const ComplianceCheckStatus = z
   .enum(['MISCONFIGURED', 'PASS', 'FAIL', 'EXCLUDED'])
   .meta({ id: 'ComplianceCheckStatusEnum' })
 
+/** The compliance checks. */
 export const ComplianceCheckType = z
   .enum([
     'FULL_COMPLIANCE',
@@ -42,6 +45,7 @@ export const ComplianceCheckType = z
   ])
   .meta({ id: 'ComplianceCheckTypeEnum' })
 
+/** How often a check runs. */
 export const CheckFrequency = z
   .enum(['ONCE', 'HOURLY', 'QID', 'DAILY', 'WEEKLY', 'BIWEEKLY', 'MONTHLY', 'QUARTERLY', 'YEARLY'])
   .meta({ id: 'CheckFrequencyEnum' })
@@ -62,6 +66,7 @@ const ComplianceCheckExclusion = z
   })
   .meta({ id: 'ComplianceCheckExclusionResponsePublicV2Dto', description: 'Why a check does not count, and how long.' })
 
+/** A compliance check of a person. */
 export const ComplianceCheck = z
   .object({
     id: Id,
@@ -81,6 +86,7 @@ export const ComplianceCheck = z
   })
 export type ComplianceCheck = z.infer<typeof ComplianceCheck>
 
+/** A person of the account. */
 export const Person = z
   .object({
     id: Id,
@@ -106,6 +112,7 @@ const PersonnelPage = page(Person).meta({ id: 'PersonnelResponsePublicV2Dto' })
 
 const PersonnelAction = z.enum(['reset-sync', 'reset-sync-all']).meta({ id: 'PersonnelActionEnum' })
 
+/** Whom the identity sync shall update again. */
 export const PersonnelReset = z
   .object({
     action: PersonnelAction.describe('`reset-sync` for the people named, `reset-sync-all` for everybody.'),

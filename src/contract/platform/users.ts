@@ -4,11 +4,13 @@ import { BackgroundCheck } from './background-checks.ts'
 import { expandQuery, Id, listQuery, page, maxShortTextLength, Timestamp, text } from './common.ts'
 import { PersonRef } from './personnel.ts'
 
+/** The expansions of users. */
 export const UserExpand = z
   .enum(['backgroundChecks', 'documents', 'personnel', 'identities', 'roles'])
   .meta({ id: 'UserExpandEnum' })
 export type UserExpand = z.infer<typeof UserExpand>
 
+/** A connection in the short form. */
 export const ConnectionCompact = z
   .object({
     id: Id,
@@ -27,6 +29,7 @@ export const ConnectionCompact = z
   .meta({ id: 'ConnectionCompactResponsePublicV2Dto', description: 'A connection in short.' })
 export type ConnectionCompact = z.infer<typeof ConnectionCompact>
 
+/** The address of a file. */
 export const SignedUrl = z
   .object({ signedUrl: z.string(), fileBuffer: z.record(z.string(), z.unknown()).nullable() })
   .meta({ id: 'SignedUrlResponsePublicV2Dto', description: 'Where a file can be fetched for a while.' })
@@ -58,6 +61,7 @@ const UserDocument = z
   })
   .meta({ id: 'UserDocumentResponsePublicV2Dto', description: 'A document that proves something of a user.' })
 
+/** A record of a connected system about a user. */
 export const UserIdentity = z
   .object({
     id: Id,
@@ -88,6 +92,7 @@ export const UserIdentity = z
   })
 export type UserIdentity = z.infer<typeof UserIdentity>
 
+/** A user of the account. */
 export const User = z
   .object({
     id: Id,

@@ -4,6 +4,7 @@ import { expandQuery, Id, listQuery, page, Timestamp } from './common.ts'
 
 const WorkspaceExpand = z.enum(['frameworks', 'personnelScope']).meta({ id: 'WorkspaceExpandEnum' })
 
+/** A framework of a workspace. */
 export const Framework = z
   .object({
     id: Id,
@@ -16,6 +17,7 @@ export const Framework = z
   .meta({ id: 'FrameworkCompactResponsePublicV2Dto', description: 'A framework that a workspace works towards.' })
 export type Framework = z.infer<typeof Framework>
 
+/** A workspace of the account. */
 export const Workspace = z
   .object({
     id: Id,

@@ -12,6 +12,7 @@ export const operatorPrefix = '/operator/v1'
 
 const maxEntitlements = 100
 
+/** Features of a plan, by name. */
 export const Entitlements = z.strictObject({ names: z.array(Name).min(1).max(maxEntitlements) })
 
 /** Starts with a letter or digit and needs no escaping in an address. */
@@ -28,6 +29,7 @@ const Password = z
   .max(1000)
   .meta({ format: 'password' })
 
+/** A new operator of the Personnel page. */
 export const OperatorInput = z.strictObject({
   name: OperatorName.describe('What the operator signs in with.'),
   account: Name.nullable().describe('The one account that the operator sees; null: all.'),
@@ -35,9 +37,11 @@ export const OperatorInput = z.strictObject({
 })
 export type OperatorInput = z.infer<typeof OperatorInput>
 
+/** The new password of an operator. */
 export const OperatorPassword = z.strictObject({ name: OperatorName, password: Password })
 export type OperatorPassword = z.infer<typeof OperatorPassword>
 
+/** An operator of the Personnel page. */
 export const OperatorListing = z
   .object({ id: Id, name: OperatorName, account: Name.nullable(), createdAt: Timestamp })
   .meta({ id: 'Operator' })

@@ -16,6 +16,6 @@ export type Operator = Calls<typeof operatorOperations> & {
 export function databaseOperator(db: Kysely<PlatformSchema>, now: () => Date = () => new Date()): Operator {
   return {
     ...localCalls(operatorOperations, operatorHandlers, { db, now }),
-    writeExport: (sink) => writeExport(db, { sink, now: now() }),
+    writeExport: (sink) => writeExport(db, sink, now()),
   }
 }

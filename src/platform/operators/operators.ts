@@ -23,6 +23,7 @@ export async function createOperator(
   return { id: row.id, name, account, createdAt: row.created_at.toISOString() }
 }
 
+/** All operators of the Personnel page by id. */
 export async function listOperators(db: Kysely<PlatformSchema>): Promise<OperatorListing[]> {
   const rows = await db
     .selectFrom('operators')

@@ -62,7 +62,7 @@ async function spool({ db, now }: OperatorContext): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-export-'))
   try {
     const path = join(folder, 'export.json')
-    await writeOwnFile(path, (sink) => writeExport(db, { sink, now: now() }))
+    await writeOwnFile(path, (sink) => writeExport(db, sink, now()))
     return await open(path)
   } finally {
     await rm(folder, { recursive: true, force: true })

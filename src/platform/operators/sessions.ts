@@ -59,6 +59,7 @@ export async function findSession(db: Kysely<PlatformSchema>, token: string, now
   return row ? { id: row.id, name: row.name, accountId: row.account_id } : null
 }
 
+/** Ends a session; an unknown one is ignored. */
 export async function endSession(db: Kysely<PlatformSchema>, token: string): Promise<void> {
   await db.deleteFrom('operator_sessions').where('hash', '=', hashToken(token)).execute()
 }

@@ -7,6 +7,7 @@ import type { SyncListener } from '../identity-sync/nightly.ts'
 import type { PageOperator } from '../operators/sessions.ts'
 import { resetSync } from '../people/personnel.ts'
 
+/** What the actions of the page need. */
 export type PageActionOptions = {
   readonly db: Kysely<PlatformSchema>
   readonly now: () => Date
@@ -26,6 +27,7 @@ export type PageActions = {
   whenIdle(): Promise<void>
 }
 
+/** The actions of the page. A sync that they start reports its end to the listener. */
 export function createPageActions({ db, now, listener: report }: PageActionOptions): PageActions {
   const running = new Set<Promise<void>>()
   return {

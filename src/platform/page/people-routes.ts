@@ -109,7 +109,7 @@ type Shown = {
 
 async function showPeople({ db, now }: Parts, shown: Shown): Promise<Html> {
   const { account, query, visit, reply, news } = shown
-  const attempts = await recentAttempts(db, account.id, { count: syncsShown, now: now() })
+  const attempts = await recentAttempts(db, account.id, syncsShown, now())
   // As a header it does what the same words in the document would.
   if (query.watch && runningAttempt(attempts)) reply.header('refresh', String(watchSeconds))
   const view = {

@@ -10,6 +10,7 @@ import { type PeopleQuery, pagePrefix, peopleHref, type Source, writeQuery } fro
 import { statuses, statusNames } from './status-names.ts'
 import { syncHistory, syncPanel } from './sync-view.ts'
 
+/** An account as the page shows it. */
 export type Account = { readonly id: number; readonly name: string }
 
 type PeopleView = {

@@ -5,6 +5,7 @@ import { isStorableText } from '../core/storable-json.ts'
 import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
 import type { Filter, PeopleQuery } from './query.ts'
 
+/** An HRIS connection as the page shows it. */
 export type Connection = { readonly id: number; readonly name: string }
 
 /** A person as the page shows one. */
@@ -22,6 +23,7 @@ export type ListedPerson = {
   readonly connections: readonly string[]
 }
 
+/** One page of the list of people. */
 export type PeoplePage = {
   readonly people: readonly ListedPerson[]
   readonly total: number

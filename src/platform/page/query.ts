@@ -1,5 +1,6 @@
 import { EmploymentStatus } from '../../contract/platform/personnel.ts'
 
+/** The path of the Personnel page. */
 export const pagePrefix = '/personnel'
 
 /** Where the status of a person comes from: an HRIS connection by its id, an operator's hand, or nowhere. */
@@ -19,8 +20,10 @@ export type PeopleQuery = {
   readonly watch: boolean
 }
 
+/** The filters of the list of people. */
 export type Filter = Pick<PeopleQuery, 'search' | 'status' | 'source'>
 
+/** An id that no row has. */
 export const nobodysId = 0
 const maxSearchLength = 200
 const everybody: PeopleQuery = {
@@ -64,6 +67,7 @@ export function peopleHref(query: Partial<PeopleQuery>): string {
   return search === '' ? pagePrefix : `${pagePrefix}?${search}`
 }
 
+/** The id in a text, or null if the text is not a positive integer. */
 export function readId(text: string | null | undefined): number | null {
   return text && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null
 }

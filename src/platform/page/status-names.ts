@@ -13,4 +13,5 @@ export const statusNames: Readonly<Record<EmploymentStatus, string>> = {
   OUT_OF_SCOPE: 'Out of scope',
   UNKNOWN: 'Unknown',
 }
+/** The statuses in the order of the page. */
 export const statuses = Object.keys(statusNames) as readonly EmploymentStatus[]

@@ -8,6 +8,7 @@ import type { Attempt, AttemptState } from '../identity-sync/attempts.ts'
 import { type PeopleQuery, pagePrefix, peopleHref, writeQuery } from './query.ts'
 import { statuses, statusNames } from './status-names.ts'
 
+/** The interval at which the page reloads while a sync runs. */
 export const watchSeconds = 3
 
 type Panel = {
@@ -68,6 +69,7 @@ ${
 </section>`
 }
 
+/** The sync that runs now, or null. */
 export function runningAttempt(attempts: readonly Attempt[]): Attempt | null {
   return attempts.find(({ state }) => state === 'running') ?? null
 }

@@ -6,6 +6,7 @@ import type { PlatformSchema } from '../core/schema.ts'
 import { findSession, type PageOperator, sessionSeconds } from '../operators/sessions.ts'
 import { pagePrefix } from './query.ts'
 
+/** What the sessions of the page need. */
 export type VisitOptions = {
   readonly db: Kysely<PlatformSchema>
   readonly now: () => Date
@@ -25,6 +26,7 @@ const cookies = { session: 'rollcall_personnel', form: 'rollcall_sign_in', news:
 const formSeconds = 60 * 60
 const newsSeconds = 60
 
+/** See `createVisits`. */
 export type Visits = ReturnType<typeof createVisits>
 
 /** Cookies of the page, and the tokens that tie a form to them. */

@@ -15,6 +15,7 @@ import { FrameworkSlug, maxPromptLength } from './library-document.ts'
 const Prompt = text(maxPromptLength).min(1)
 const Address = text(maxUrlLength).min(1)
 
+/** The company of an account in a seed. */
 export const SeedCompany = z.strictObject({
   domain: Name,
   legalName: Name.nullable().default(null),
@@ -36,6 +37,7 @@ const SeedPerson = z.strictObject({
   title: Name.nullable().default(null),
 })
 
+/** A custom field of an account in a seed. */
 export const SeedCustomField = z.strictObject({
   name: Name,
   type: CustomFieldType,
@@ -44,6 +46,7 @@ export const SeedCustomField = z.strictObject({
 })
 export type SeedCustomField = z.infer<typeof SeedCustomField>
 
+/** A policy of an account in a seed. */
 export const SeedPolicy = z.strictObject({
   name: Name,
   description: LongText,
@@ -51,6 +54,7 @@ export const SeedPolicy = z.strictObject({
 })
 export type SeedPolicy = z.infer<typeof SeedPolicy>
 
+/** A test of a workspace in a seed. */
 export const SeedTest = z.strictObject({
   name: Name,
   template: Name.optional().describe('The test of the library that it was made from.'),
@@ -59,6 +63,7 @@ export const SeedTest = z.strictObject({
 })
 export type SeedTest = z.infer<typeof SeedTest>
 
+/** Evidence of a workspace in a seed. */
 export const SeedEvidence = z.strictObject({
   name: Name,
   template: Code.optional().describe('The evidence of the library that it answers.'),
@@ -92,6 +97,7 @@ export const SeedControl = z.strictObject({
 })
 export type SeedControl = z.infer<typeof SeedControl>
 
+/** A workspace of an account in a seed. */
 export const SeedWorkspace = z.strictObject({
   name: Name,
   primary: z.boolean().default(false),
@@ -106,6 +112,7 @@ export const SeedWorkspace = z.strictObject({
 })
 export type SeedWorkspace = z.infer<typeof SeedWorkspace>
 
+/** An account in a seed. */
 export const SeedAccount = AccountInput.extend({
   company: SeedCompany.optional(),
   people: z.array(SeedPerson).default([]),

@@ -25,6 +25,7 @@ const nouns: Readonly<Record<CatalogueTable, string>> = {
   control_templates: 'control template',
 }
 
+/** A table of the catalogue. */
 export type CatalogueTable = keyof typeof keys
 
 /** Adds the templates, frameworks, requirements and mappings that the catalogue lacks; what is there stays as it is. */

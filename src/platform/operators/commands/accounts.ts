@@ -6,6 +6,7 @@ import { AccountInput, type AccountListing } from '../../accounts/contract.ts'
 import { Name } from '../../core/input-texts.ts'
 import { runAsOperator, type OperatorOptions, withOperatorOptions, parseInput, table } from './operating.ts'
 
+/** The options of a command about one account. */
 export type AccountOptions = OperatorOptions & { readonly account: string }
 
 const AccountName = z.object({ account: Name })

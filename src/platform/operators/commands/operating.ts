@@ -6,7 +6,9 @@ import { printJson, standardOutput } from '../../../text/print.ts'
 import { escapeText } from '../../../text/escape.ts'
 import type { Operator } from '../operator.ts'
 
+/** The options of a command that works on a database. */
 export type DatabaseOptions = { readonly json?: boolean; readonly database: string }
+/** The options of a command that works on a database or through a running platform. */
 export type OperatorOptions = DatabaseOptions & { readonly url?: string }
 
 const defaultFolder = './data/platform'
@@ -62,6 +64,7 @@ export function table(rows: readonly (readonly (string | number)[])[]): string {
   return rows.map((cells) => cells.map((cell) => escapeText(String(cell))).join('\t')).join('\n')
 }
 
+/** Prints the result on stdout: as JSON with `--json`, else as rendered text. */
 export function printResult<T>({ json }: { json?: boolean }, result: T, render: (result: T) => string): void {
   if (json) printJson(result)
   else standardOutput.print(`${render(result)}\n`)

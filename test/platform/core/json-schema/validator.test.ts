@@ -76,7 +76,7 @@ test.each<[string, SchemaTask]>([
 
   const verdicts = [await judge.validate(1, stuck), await judge.validate(1, task({ required: ['a'] }))]
 
-  expect(verdicts).toMatchObject([{ refusal: 'judging takes longer than 1000 ms' }, { failures: expect.any(Map) }])
+  expect(verdicts).toMatchObject([{ refusal: 'validation takes longer than 1000 ms' }, { failures: expect.any(Map) }])
 })
 
 test('a task that takes too much memory is given up, and the next one is judged', async () => {
