@@ -40,7 +40,7 @@ const auditParams = z.object({ auditId: AuditId })
 const requestParams = z.object({ requestId: Id })
 const errors = [400, 401, 404, 500] as const
 
-/** What the operator may do with audits: the public interface only reads them. */
+/** The operator's operations on audits; the public API only reads them. */
 export const auditOperations = operations({
   createAudit: {
     method: 'POST',
@@ -80,7 +80,7 @@ export const auditOperations = operations({
   addAuditRequestMessage: {
     method: 'POST',
     path: '/audit-requests/:requestId/messages',
-    summary: 'Say something about a request.',
+    summary: 'Add a message to a request.',
     params: requestParams,
     body: NewAuditMessage,
     success: { 201: z.object({ id: Id }) },

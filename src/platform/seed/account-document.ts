@@ -50,14 +50,14 @@ export type SeedCustomField = z.infer<typeof SeedCustomField>
 export const SeedPolicy = z.strictObject({
   name: Name,
   description: LongText,
-  template: Name.optional().describe('The policy of the library that it was made from.'),
+  template: Name.optional().describe('Its policy template in the library.'),
 })
 export type SeedPolicy = z.infer<typeof SeedPolicy>
 
 /** A test of a workspace in a seed. */
 export const SeedTest = z.strictObject({
   name: Name,
-  template: Name.optional().describe('The test of the library that it was made from.'),
+  template: Name.optional().describe('Its test template in the library.'),
   status: z.enum(['PASSED', 'FAILED']).default('PASSED'),
   monitored: z.boolean().default(true),
 })
@@ -66,17 +66,17 @@ export type SeedTest = z.infer<typeof SeedTest>
 /** Evidence of a workspace in a seed. */
 export const SeedEvidence = z.strictObject({
   name: Name,
-  template: Code.optional().describe('The evidence of the library that it answers.'),
+  template: Code.optional().describe('Its evidence template in the library.'),
   kind: z.enum(['REPORT', 'EXTERNAL']),
-  validUntil: Day.nullable().default(null).describe('Its last day; null: it stays valid.'),
+  validUntil: Day.nullable().default(null).describe('The last valid day; null: no end.'),
 })
 export type SeedEvidence = z.infer<typeof SeedEvidence>
 
 const SeedNote = z.strictObject({ by: Email, comment: text(maxShortTextLength).min(1) })
 
 /**
- * A control of a workspace. What it leaves out comes from its template: the texts, and the policies, tests and evidence of this
- * account that were made from those of the template, and the requirements in the enabled frameworks. A list says all there is.
+ * A control of a workspace. The template supplies texts and lists that are left out: the policies, tests and evidence of this account
+ * that have templates of the control template, and the requirements of the enabled frameworks.
  */
 export const SeedControl = z.strictObject({
   template: Code.optional(),
@@ -122,7 +122,7 @@ export const SeedAccount = AccountInput.extend({
 })
 export type SeedAccount = z.infer<typeof SeedAccount>
 
-/** The code of a control: its own, or that of its template. */
+/** The code of a control; by default that of its template. */
 export function codeOf({ code, template }: SeedControl): string {
   return code ?? template ?? ''
 }

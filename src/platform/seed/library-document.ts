@@ -4,7 +4,7 @@ import { ControlCategory, ControlDomain, TrustServiceCriterion } from '../../con
 import { type DocumentCheck, checkKnown, checkKnownKeys, checkUnique } from '../core/document-checks.ts'
 import { Code, LongText, Name } from '../core/input-texts.ts'
 
-/** The longest question and activity of a control. */
+/** Maximum length of the question and the activity of a control. */
 export const maxPromptLength = maxUrlLength
 
 const maxInteger = 2_147_483_647
@@ -76,7 +76,7 @@ export const LibraryControl = z.strictObject({
 })
 export type LibraryControl = z.infer<typeof LibraryControl>
 
-/** A catalogue of control templates with everything that they are mapped to. All names and codes resolve inside the document. */
+/** A library of control templates with their mappings. All names and codes must resolve inside the document. */
 export const LibraryDocument = z
   .strictObject({
     frameworks: z.array(LibraryFramework),

@@ -1,9 +1,6 @@
 import { id, listIndexes, listed, belongsTo, uuid } from './columns.ts'
 
-/**
- * Accounts with what they may use, their companies, people, keys and workspaces. `changed_in` names the transaction that last wrote a row:
- * a listing that runs backwards in time uses it to find what changed in the meantime.
- */
+/** Accounts with their plans, companies, users, API keys and workspaces. */
 export const accountTables = `
 create table settings (
   name text primary key,
@@ -67,7 +64,7 @@ create table api_keys (
   expires_at timestamptz(3),
   revoked_at timestamptz(3),
   created_at timestamptz(3) not null,
-  -- Where the key may be used: IPv4 and IPv6 addresses, and networks in CIDR notation. Empty: everywhere.
+  -- IPv4 and IPv6 addresses and networks in CIDR notation from which the key works. Empty: everywhere.
   allowed_addresses text[] not null default '{}'
 );
 create index api_keys_account on api_keys (account_id, id);

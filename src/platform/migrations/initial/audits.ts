@@ -1,6 +1,6 @@
 import { id, listIndexes, listed, belongsTo, pairTable, times, uuid } from './columns.ts'
 
-/** Audits of workspaces, who audits, what is audited, and what the auditors ask for. */
+/** Audits of workspaces with their auditors, controls and requests. */
 export const auditTables = `
 create table auditors (
   ${id},

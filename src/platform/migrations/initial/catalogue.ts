@@ -1,6 +1,6 @@
 import { id, listed, belongsTo, pairTable, times } from './columns.ts'
 
-/** The catalogue, which belongs to no account: frameworks with their requirements, templates, and what each control template comes with. */
+/** The catalogue, which belongs to no account: frameworks with requirements, and control templates with their mappings. */
 export const catalogueTables = `
 create table frameworks (
   ${id},

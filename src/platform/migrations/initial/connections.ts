@@ -1,6 +1,6 @@
 import { id, listIndexes, listed, belongsTo, pairTable, times } from './columns.ts'
 
-/** Custom connections. Those of type CUSTOM have one resource with its schema, and workspaces. */
+/** Custom connections. A CUSTOM connection has one resource with a schema, and workspaces. */
 export const connectionTables = `
 create table custom_connections (
   ${id},

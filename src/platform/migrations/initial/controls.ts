@@ -1,6 +1,6 @@
 import { id, listIndexes, listed, belongsTo, pairTable, times, uuid } from './columns.ts'
 
-/** The controls of workspaces with what proves them. */
+/** The controls of workspaces with their proofs. */
 export const controlTables = `
 create table workspace_frameworks (
   workspace_id ${belongsTo('workspaces')},
@@ -48,7 +48,7 @@ create index evidence_workspace on evidence (workspace_id);
 -- Names of uploaded files may repeat in a workspace.
 create unique index evidence_name on evidence (workspace_id, name) where not is_uploaded;
 
--- Files that came with a control as its evidence.
+-- Files that were uploaded as evidence of a control.
 create table evidence_files (
   evidence_id bigint primary key references evidence on delete cascade,
   filename text not null,

@@ -1,6 +1,6 @@
 import { id, belongsTo, uuid } from './columns.ts'
 
-/** What was written, by whom, and to what. The object may be gone when someone reads the event, so only the account is a foreign key. */
+/** Events of the account. Only the account is a foreign key, because the object of an event may be deleted later. */
 export const eventTables = `
 create table events (
   ${id},

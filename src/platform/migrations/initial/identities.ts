@@ -1,6 +1,6 @@
 import { id, belongsTo, times } from './columns.ts'
 
-/** HR identity records. Keys compare and sort byte by byte, so every writer locks the rows of a batch in the same order. */
+/** HR identity records. Keys have the collation "C", so that every writer locks the rows of a batch in the same order. */
 export const identityTables = `
 create table hris_user_identities (
   ${id},

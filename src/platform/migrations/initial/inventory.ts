@@ -1,6 +1,6 @@
 import { id, listIndexes, listed, belongsTo, times } from './columns.ts'
 
-/** Devices with their apps, assets with their classes, and the fields that an account defines itself. */
+/** Devices with their apps, assets with their classes, and custom fields. */
 export const inventoryTables = `
 create table custom_field_definitions (
   ${id},
@@ -93,7 +93,7 @@ create table asset_class_types (
 );
 create index asset_class_types_class on asset_class_types (account_id, class_type, asset_id);
 
--- A value is removed with the person or asset that carries it.
+-- A value is deleted with its person or asset.
 create table custom_field_values (
   definition_id ${belongsTo('custom_field_definitions')},
   entity_type text not null check (entity_type in ('CONTROL', 'ASSET', 'PERSONNEL')),

@@ -1,6 +1,6 @@
 import { id, listIndexes, listed, belongsTo, times } from './columns.ts'
 
-/** Personnel with background checks, the people whom the identity sync matched, and the syncs. */
+/** Personnel with background checks, and the identity syncs with their matches. */
 export const personnelTables = `
 create table personnel (
   ${id},
@@ -17,7 +17,7 @@ create table personnel (
   reason_provider_id bigint references users on delete set null,
   ${listed},
   background_checked boolean not null default false,
-  -- A generated column, so that every write of a person keeps it right.
+  -- A generated column, so that it is right after every write.
   compliance_status text not null generated always as (
     case
       when employment_status not in ('CURRENT_EMPLOYEE', 'CURRENT_CONTRACTOR', 'UNKNOWN') then 'EXCLUDED'
@@ -33,7 +33,7 @@ create index personnel_compliance on personnel (account_id, compliance_status, c
 create index personnel_status on personnel (account_id, employment_status);
 create index personnel_by_hand on personnel (account_id) where status_updated_at is not null;
 
--- Background checks that people filed by hand.
+-- Background checks that were recorded by hand.
 create table background_checks (
   ${id},
   user_id ${belongsTo('users')},
@@ -49,7 +49,7 @@ create table identity_matches (
 );
 create index identity_matches_user on identity_matches (user_id);
 
--- The result of every sync that ended well.
+-- The results of finished syncs.
 create table identity_syncs (
   ${id},
   account_id ${belongsTo('accounts')},
@@ -63,7 +63,7 @@ create table identity_syncs (
 );
 create index identity_syncs_account on identity_syncs (account_id, id);
 
--- Every attempt of a sync, while it runs and after.
+-- All attempts of syncs, running or ended.
 create table identity_sync_attempts (
   ${id},
   account_id ${belongsTo('accounts')},

@@ -1,9 +1,9 @@
 import { id, listIndexes, listed, belongsTo, times } from './columns.ts'
 
 /**
- * Records of CUSTOM connections and the sessions that replace them. A record belongs to a set of its resource. The set is named after a
- * session or has no name. The set of the active session is live, or the nameless one while there is none. A session goes live by a change
- * of its status alone. Keys compare byte by byte, so every writer locks the rows of a batch in the same order.
+ * Records of CUSTOM connections and their sessions. The records of the active session are live; without one, the records with an empty
+ * session id are. A session goes live by its status alone. Keys have the collation "C", so that every writer locks the rows of a batch in
+ * the same order.
  */
 export const recordTables = `
 create table custom_data_sessions (
