@@ -101,7 +101,7 @@ export const AssetCreate = z
     notes: shortText.optional(),
     assetClassTypes: classTypes,
     assetType: AssetType,
-    ownerId: Id.describe('The user who answers for it.'),
+    ownerId: Id.describe('The responsible user.'),
     associatedId: shortText.optional().describe('A key that goes with it, for example a serial number.'),
     removedAt: SubmittedTimestamp.optional().describe('When it stopped being tracked.'),
     externalId: shortText.optional().describe('The key of a virtual asset in the system that it lives in.'),
@@ -118,11 +118,11 @@ export const AssetUpdate = z
     description: shortText.optional(),
     notes: shortText.optional(),
     ownerId: Id.optional(),
-    assetClassTypes: classTypes.optional().describe('All classes; they replace those of before.'),
+    assetClassTypes: classTypes.optional().describe('All classes; they replace the previous ones.'),
     assetType: AssetType.optional(),
     customFields: z.array(CustomFieldSubmit).optional(),
   })
-  .meta({ id: 'AssetModifyRequestPublicV2Dto', description: 'What is left out stays as it is.' })
+  .meta({ id: 'AssetModifyRequestPublicV2Dto', description: 'Fields that are left out keep their values.' })
 export type AssetUpdate = z.infer<typeof AssetUpdate>
 
 /** A class of an asset. */
@@ -154,7 +154,7 @@ export const Asset = z
     externalOwnerId: z.string().nullish(),
     customFields: z.array(CustomFieldValue).optional().describe('On request (`expand[]`).'),
   })
-  .meta({ id: 'AssetResponsePublicV2Dto', description: 'Something that the account owns or runs.' })
+  .meta({ id: 'AssetResponsePublicV2Dto', description: 'An asset of the account.' })
 export type Asset = z.infer<typeof Asset>
 
 const AssetPage = page(Asset).meta({ id: 'AssetsResponsePublicV2Dto' })
@@ -162,7 +162,7 @@ const AssetPage = page(Asset).meta({ id: 'AssetsResponsePublicV2Dto' })
 const params = z.object({ assetId: Id })
 const expand = expandQuery(AssetExpand)
 
-/** What the account owns or runs: the workstations that connections report, and what was added by hand. */
+/** The operations on assets: workstations that connections report, and assets that were added by hand. */
 export const assets = operations({
   listAssets: {
     method: 'GET',
@@ -209,7 +209,7 @@ export const assets = operations({
     method: 'PUT',
     path: '/assets/:assetId',
     summary: 'Update Asset',
-    description: 'Change an asset. The answer has no body where nothing changes.',
+    description: 'Change an asset. The response is 204 if nothing changes.',
     permission: 'assets-put',
     params,
     body: AssetUpdate,
@@ -220,7 +220,7 @@ export const assets = operations({
     method: 'DELETE',
     path: '/assets/:assetId',
     summary: 'Remove Asset',
-    description: 'Remove an asset for good. The asset of a device goes with its device only.',
+    description: 'Delete an asset. The asset of a device is only deleted with its device.',
     permission: 'assets-delete',
     params,
     success: { 204: null },

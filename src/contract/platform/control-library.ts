@@ -103,14 +103,14 @@ export const ControlLibraryDetail = z
       .optional()
       .describe('The controls of the account that were made from it, archived ones too, on request (`expand[]`).'),
   })
-  .meta({ id: 'ControlLibraryDetailResponsePublicV2Dto', description: 'A template with what it comes with.' })
+  .meta({ id: 'ControlLibraryDetailResponsePublicV2Dto', description: 'A control template with its expansions.' })
 export type ControlLibraryDetail = z.infer<typeof ControlLibraryDetail>
 
 const ControlLibraryPage = page(ControlLibraryItem).meta({ id: 'ControlLibraryResponsePublicV2Dto' })
 
-const Mapped = z.boolean().optional().describe('True: only templates with such a mapping. False says nothing.')
+const Mapped = z.boolean().optional().describe('True: only templates with such a mapping. False has no effect.')
 
-/** The catalogue of templates that controls are made from. */
+/** The operations on the templates of controls. */
 export const controlLibrary = operations({
   listControlLibrary: {
     method: 'GET',
@@ -121,11 +121,11 @@ export const controlLibrary = operations({
     entitlement,
     query: z.object({
       ...listQuery,
-      sort: ControlLibrarySort.optional().describe('What the list is ordered by; `createdAt` where it is left out.'),
-      search: text(maxShortTextLength).optional().describe('How the name or the code begins, in any case.'),
+      sort: ControlLibrarySort.optional().describe('The order of the list; by default `createdAt`.'),
+      search: text(maxShortTextLength).optional().describe('The beginning of the name or the code, in any case.'),
       'codes[]': z.array(text(maxShortTextLength)).optional().describe('Only templates with one of these codes.'),
       'ids[]': z.array(Id).optional().describe('Only these templates.'),
-      'excludeIds[]': z.array(Id).optional().describe('Leaves these templates out.'),
+      'excludeIds[]': z.array(Id).optional().describe('Excludes these templates.'),
       domain: ControlDomain.optional(),
       category: ControlCategory.optional(),
       frameworkTag: FrameworkTag.optional().describe('Only templates for a requirement of this framework.'),

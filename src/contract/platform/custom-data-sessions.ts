@@ -36,8 +36,8 @@ const SessionActionResult = z
 /** A session of a resource. */
 export const CustomDataSession = z
   .object({
-    id: Id.describe('The key that the platform gave.'),
-    sessionId: z.string().describe('The key that the caller chose.'),
+    id: Id.describe('The id from the platform.'),
+    sessionId: z.string().describe('The key from the caller.'),
     status: SessionStatus,
     createdAt: Timestamp,
     updatedAt: Timestamp.describe('When the status last changed.'),
@@ -52,7 +52,7 @@ const CustomDataSessionPage = page(CustomDataSession).meta({ id: 'SessionsRespon
 const resourcePath = z.object(resourceParams)
 const sessionPath = z.object({ ...resourceParams, sessionId: SessionKey })
 
-/** Uploads of a `CUSTOM` connection that replace all of its records at once. */
+/** The operations on sessions: uploads that replace all records of a `CUSTOM` connection at once. */
 export const customDataSessions = operations({
   listCustomDataSessions: {
     method: 'GET',

@@ -39,9 +39,9 @@ export type DevicePlatform = z.infer<typeof DevicePlatform>
 
 const key = text(maxShortTextLength).min(1)
 
-/** Why a setting is as it is: in words, or as whatever object the source has. */
+/** The reason for a setting: a text, or an object of the source. */
 export const Explanation = z.union([text(maxLongTextLength), z.record(z.string(), z.unknown())])
-const ResponseExplanation = z.record(z.string(), z.unknown()).describe('Words that were sent stand in `text`.')
+const ResponseExplanation = z.record(z.string(), z.unknown()).describe('A submitted text is in `text`.')
 export type Explanation = z.infer<typeof Explanation>
 
 /** An app or browser extension on a device. */
@@ -68,14 +68,14 @@ export type WindowsService = z.infer<typeof WindowsService>
 /** A report about a device. */
 export const DeviceUpload = z
   .object({
-    personnelId: PersonRef.describe('Whose device it is: a number, or an address behind `email:`.'),
+    personnelId: PersonRef.describe('The owner: an id, or an e-mail address after `email:`.'),
     platformName: DevicePlatform,
     platformVersion: text(maxShortTextLength),
-    alias: text(maxShortTextLength).optional().describe('What people call the device.'),
+    alias: text(maxShortTextLength).optional().describe('The display name.'),
     model: text(maxShortTextLength).optional(),
     serialNumber: key.optional(),
     macAddress: key.nullish(),
-    externalId: key.optional().describe('The key of the device in the system that reports it.'),
+    externalId: key.optional().describe('The key of the device in the reporting system.'),
     antivirusEnabled: z.boolean().nullish(),
     antivirusExplanation: Explanation.optional(),
     autoUpdateEnabled: z.boolean().nullish(),
@@ -89,13 +89,13 @@ export const DeviceUpload = z
     screenLockEnabled: z.boolean().nullish(),
     screenLockExplanation: Explanation.optional(),
     screenLockTime: z.number().optional(),
-    appList: z.array(InstalledApp).optional().describe('All apps of the device; they replace those of before.'),
+    appList: z.array(InstalledApp).optional().describe('All apps of the device; they replace the previous ones.'),
     browserExtensions: z.array(InstalledApp).optional(),
     windowsServices: z.array(WindowsService).optional(),
   })
   .meta({
     id: 'DeviceCreateRequestPublicV2Dto',
-    description: 'What is left out stays as it is where the device is known.',
+    description: 'Fields that are left out keep their values if the device is known.',
   })
 export type DeviceUpload = z.infer<typeof DeviceUpload>
 
@@ -112,13 +112,13 @@ export const DeviceComplianceCheck = z
     createdAt: Timestamp,
     updatedAt: Timestamp,
   })
-  .meta({ id: 'DeviceComplianceCheckResponsePublicV2Dto', description: 'One thing that is checked of a device.' })
+  .meta({ id: 'DeviceComplianceCheckResponsePublicV2Dto', description: 'A compliance check of a device.' })
 export type DeviceComplianceCheck = z.infer<typeof DeviceComplianceCheck>
 
 /** An identifier of a device. */
 export const DeviceIdentifier = z
   .object({ id: Id, type: z.string(), identifier: z.string(), createdAt: Timestamp, updatedAt: Timestamp })
-  .meta({ id: 'DeviceIdentifierResponsePublicV2Dto', description: 'A key by which a device is known.' })
+  .meta({ id: 'DeviceIdentifierResponsePublicV2Dto', description: 'An identifier of a device.' })
 export type DeviceIdentifier = z.infer<typeof DeviceIdentifier>
 
 const DeviceDocument = z
@@ -131,7 +131,7 @@ const DeviceDocument = z
     updatedAt: Timestamp,
     downloadUrl: SignedUrl.optional(),
   })
-  .meta({ id: 'DeviceDocumentResponsePublicV2Dto', description: 'A document that proves something of a device.' })
+  .meta({ id: 'DeviceDocumentResponsePublicV2Dto', description: 'A document about a device.' })
 
 /** An asset in the short form. */
 export const AssetCompact = z
@@ -152,7 +152,7 @@ export const AssetCompact = z
     externalId: z.string().optional(),
     externalOwnerId: z.string().optional(),
   })
-  .meta({ id: 'AssetCompactResponsePublicV2Dto', description: 'The asset of a device in short.' })
+  .meta({ id: 'AssetCompactResponsePublicV2Dto', description: 'The asset of a device in the short form.' })
 export type AssetCompact = z.infer<typeof AssetCompact>
 
 const setting = z.boolean().nullable()
@@ -167,7 +167,7 @@ export const Device = z
     serialNumber: z.string().nullable(),
     model: z.string().nullable(),
     macAddress: z.string().nullable(),
-    lastCheckedAt: Timestamp.nullable().describe('When it was last reported, with or without a change.'),
+    lastCheckedAt: Timestamp.nullable().describe('The time of the last report.'),
     sourceType: DeviceSource,
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -223,7 +223,7 @@ const commonQuery = {
 const sourceType = DeviceSource.optional().describe('Only devices that this kind of system reports.')
 const personnelId = Id.optional().describe('Only devices of this person.')
 
-/** The workstations of the account's people, as custom connections of type MDM report them. */
+/** The operations on devices, which custom connections of type MDM report. */
 export const devices = operations({
   listDevices: {
     method: 'GET',
@@ -284,7 +284,7 @@ export const devices = operations({
     path: '/custom-connections/:connectionId/devices',
     summary: 'Create or update Device for Custom Connection',
     description:
-      'Report a device of a custom connection. A device of the connection with the same serial number, MAC address or external id is updated; otherwise there is a new one.',
+      'Report a device of a custom connection. A device of the connection with the same serial number, MAC address or external id is updated; otherwise a new one is created.',
     permission: 'devices-post',
     params: connectionPath,
     body: DeviceUpload,

@@ -93,7 +93,8 @@ export async function insertRequests(
 export async function insertMessages(
   trx: Kysely<PlatformSchema>,
   requestId: number,
-  { messages, now }: { readonly messages: readonly NewAuditMessage[]; readonly now: Date },
+  messages: readonly NewAuditMessage[],
+  now: Date,
 ): Promise<{ id: number }[]> {
   const rows = messages.map(({ message, by }) => ({
     request_id: requestId,
@@ -149,6 +150,6 @@ async function insertRequest(
   }))
   await addRows(trx, 'audit_request_owners', owners)
   await addRows(trx, 'audit_request_controls', controls)
-  await insertMessages(trx, request_id, { messages: request.messages, now })
+  await insertMessages(trx, request_id, request.messages, now)
   return row
 }

@@ -26,7 +26,7 @@ const entitlement = 'CUSTOM_FIELDS_AND_FORMULAS'
 const Decimal = z.string().regex(/^-?\d{1,30}(?:\.\d{1,30})?$/, { error: 'must be a decimal number' })
 const ShortText = z.string().max(maxShortTextLength)
 
-/** The schema of the values of each type; null for fields that nobody writes. The platform does not store the choices of OPTIONS and takes any short text. */
+/** The schema of the values of each type; null for computed fields. The platform does not store the choices of OPTIONS and takes any short text. */
 const valueSchemas: Readonly<Record<CustomFieldType, z.ZodType<string> | null>> = {
   TEXT: ShortText,
   LONG_TEXT: z.string().max(maxLongTextLength),

@@ -24,7 +24,7 @@ export async function createControl(
   const customFields = await checkCustomFields(trx, ctx, 'CONTROL', { submitted: body.customFields, isNew: true })
   const row = await insertControl(trx, ctx, workspaceId, body)
   await insertMappings(trx, ctx, row, body)
-  await storeEvidenceFiles(trx, row, { files, now: ctx.now() })
+  await storeEvidenceFiles(trx, row, files, ctx.now())
   await storeCustomFields(trx, { entityType: 'CONTROL', entityId: row.id }, customFields)
   await recordEvent(trx, ctx, {
     type: 'CREATE_CONTROL',

@@ -76,7 +76,8 @@ export async function evidenceFilesOf(
 export async function storeEvidenceFiles(
   trx: Kysely<PlatformSchema>,
   { id: control_id, workspace_id }: ControlRow,
-  { files, now }: { readonly files: readonly EvidenceFile[]; readonly now: Date },
+  files: readonly EvidenceFile[],
+  now: Date,
 ): Promise<void> {
   for (const { name, filename, mediaType, description, createdOn, renewal, validUntil, content } of files) {
     const { id } = await trx

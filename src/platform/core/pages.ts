@@ -152,10 +152,12 @@ async function orderedRows<T extends Listed, R>(
   return rows.map((row) => ({ row, isLate: false }))
 }
 
+type LateStep = { readonly selected: RawBuilder<unknown>; readonly snapshot: string; readonly limit: number }
+
 async function lateRows<T extends Listed, R>(
   ctx: PlatformContext,
   { table, where, from }: Step<T>,
-  { selected, snapshot, limit }: { selected: RawBuilder<unknown>; snapshot: string; limit: number },
+  { selected, snapshot, limit }: LateStep,
 ): Promise<PagedRow<R>[]> {
   const after = from?.late
     ? sql`and (updated_at, id) > (${sortValue(from.at, columns.updatedAt)}, ${from.id}::bigint)`

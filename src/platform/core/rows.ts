@@ -13,7 +13,7 @@ export function presentTimes(row: { readonly created_at: Date; readonly updated_
   return { createdAt: row.created_at.toISOString(), updatedAt: row.updated_at.toISOString() }
 }
 
-/** The operand of `column = any(ids)`: one parameter, whatever the number of ids. */
+/** The operand of `column = any(ids)`, as one parameter. */
 export function anyOf(ids: readonly (number | null)[]) {
   return sql<number>`any(${ids}::bigint[])`
 }

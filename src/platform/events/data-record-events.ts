@@ -19,12 +19,12 @@ type Written = Kind & {
 }
 
 /** The event of one request that created, updated or removed records of a connection; none if there are no records. */
-export function dataRecordEvents(what: Change, written: Written): NewEvent[] {
+export function dataRecordEvents(change: Change, written: Written): NewEvent[] {
   const { connectionId, kind, keys, count = keys.length } = written
   if (count === 0) return []
   const { target = connectionTarget(connectionId) } = written
-  const description = describe(what, written, { isOne: count === 1, count })
-  return [{ type: `CUSTOM_RESOURCE_RECORD_${what}`, description, target, targets: { kind, ids: keys }, connectionId }]
+  const description = describe(change, written, { isOne: count === 1, count })
+  return [{ type: `CUSTOM_RESOURCE_RECORD_${change}`, description, target, targets: { kind, ids: keys }, connectionId }]
 }
 
 /**
@@ -35,8 +35,8 @@ export function dataRecordEventsInsert(
   by: WriteContext,
   { records, ...kind }: Kind & { records: RawBuilder<unknown> },
 ) {
-  const described = (what: Change) => {
-    const [one, several] = [true, false].map((isOne) => describe(what, kind, { isOne, count: '%s' }))
+  const described = (change: Change) => {
+    const [one, several] = [true, false].map((isOne) => describe(change, kind, { isOne, count: '%s' }))
     return sql`format(case count(*) when 1 then ${one}::text else ${several}::text end, count(*))`
   }
   const target = JSON.stringify(connectionTarget(kind.connectionId))
@@ -57,10 +57,10 @@ function connectionTarget(connectionId: number): Target {
 }
 
 function describe(
-  what: Change,
+  change: Change,
   { noun, connectionId }: Kind,
   { isOne, count }: { isOne: boolean; count: number | string },
 ): string {
   const [records, were] = isOne ? [noun, 'was'] : [`${noun}s`, 'were']
-  return `${count} ${records} of custom connection ${connectionId} ${were} ${what.toLowerCase()}`
+  return `${count} ${records} of custom connection ${connectionId} ${were} ${change.toLowerCase()}`
 }

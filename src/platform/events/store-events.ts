@@ -159,16 +159,22 @@ async function storeEvents(
   await trx.insertInto('events').values(rows).execute()
 }
 
+type EventsOfQuery = {
+  readonly type: EventType
+  readonly kind: TargetKind
+  readonly subjects: RawBuilder<unknown>
+}
+
 /** Records one event for each row of `subjects`, a query that selects `id` and `description`. */
 export async function storeEventsOf(
   trx: Kysely<PlatformSchema>,
   by: WriteContext,
-  { type, kind, things: subjects }: { type: EventType; kind: TargetKind; things: RawBuilder<unknown> },
+  { type, kind, subjects }: EventsOfQuery,
 ): Promise<void> {
   const rows = sql`
     select ${type}::text as type, description,
       jsonb_build_object('targetEntity', jsonb_build_object('kind', ${kind}::text, 'id', id)) as metadata
-    from (${subjects}) as things
+    from (${subjects}) as subjects
     order by id`
   await eventsInsert(by, { category: categories[type], rows }).execute(trx)
 }

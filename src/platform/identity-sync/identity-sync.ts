@@ -210,7 +210,7 @@ async function recordStatuses(trx: Kysely<PlatformSchema>, by: WriteContext): Pr
   await storeEventsOf(trx, by, {
     type: 'EMPLOYMENT_STATUS_UPDATED',
     kind: 'personnel',
-    things: sql`
+    subjects: sql`
       select id, 'The employment status of person ' || id || ' changed from ' || before || ' to ' || status as description
       from sync_changes where before <> status
     `,

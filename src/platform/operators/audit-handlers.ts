@@ -106,7 +106,7 @@ async function setRequestStatus(trx: Db, id: number, { status }: RequestMove, no
 async function addMessage(trx: Db, id: number, message: NewAuditMessage, now: Date): Promise<{ id: number }> {
   const request = await lockRequest(trx, id)
   await requireWriters(trx, { accountId: request.account_id, auditId: request.audit_id }, [message])
-  const [row] = await insertMessages(trx, id, { messages: [message], now })
+  const [row] = await insertMessages(trx, id, [message], now)
   if (!row) throw new Error(`the message about request ${id} was not stored`)
   await trx.updateTable('audit_requests').set(changedAt(now)).where('id', '=', id).execute()
   await recordAuditEvent(trx, writeContextOf(request, 'platform requests message', now), {

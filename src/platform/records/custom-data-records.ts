@@ -82,7 +82,7 @@ async function updateRecord(
   const failure = (await validateRecords(ctx, resource, [data])).get(0)
   if (failure !== undefined) throw refuse('SchemaMismatch', mismatch(failure))
   return ctx.db.transaction().execute(async (trx) => {
-    const updated = await mergeAttributes(trx, row, { changes, now: ctx.now() })
+    const updated = await mergeAttributes(trx, row, changes, ctx.now())
     if (!updated) return null
     await recordEvents(trx, ctx, singleEvents('UPDATED', { connectionId, recordId }))
     return presentRecord(updated)

@@ -43,7 +43,7 @@ export const customDataSessionHandlers: Handlers<typeof customDataSessions, Plat
       // Before the session becomes active: the live records are still those that it replaces.
       const set = setOf(resourceId, action === 'cancel' ? sessionId : null)
       const removed = await deleteRecords(trx, { resourceId, set })
-      const moved = await moveSession(trx, session, { action, now: ctx.now() })
+      const moved = await moveSession(trx, session, action, ctx.now())
       const target = { kind: 'customDataSession', id: sessionId } as const
       await recordEvents(trx, ctx, [
         ...dataRecordEvents('REMOVED', { connectionId, target, kind: 'customDataRecord', noun: 'record', ...removed }),

@@ -88,7 +88,8 @@ export async function storeRecords(
 export async function mergeAttributes(
   trx: Kysely<PlatformSchema>,
   { id, version }: LiveRecord,
-  { changes, now }: { readonly changes: DataRecord; readonly now: Date },
+  changes: DataRecord,
+  now: Date,
 ): Promise<RecordRow | undefined> {
   return trx
     .updateTable('custom_data_records')

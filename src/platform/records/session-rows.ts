@@ -58,7 +58,8 @@ export async function findSession(
 export async function moveSession(
   trx: Kysely<PlatformSchema>,
   { id, resource_id }: SessionRow,
-  { action, now }: { readonly action: SessionAction; readonly now: Date },
+  action: SessionAction,
+  now: Date,
 ): Promise<SessionStatus> {
   const { status, timeColumn } = moves[action]
   if (status === 'ACTIVE') {
