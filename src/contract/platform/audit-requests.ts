@@ -37,11 +37,9 @@ const requestFields = {
   messages: z.array(AuditRequestMessage).optional().describe('Oldest first, on request (`expand[]`).'),
 }
 
-/** An audit request in a list. */
-export const AuditRequestItem = z
+const AuditRequestItem = z
   .object(requestFields)
   .meta({ id: 'AuditRequestItemResponsePublicV2Dto', description: 'An audit request in a list.' })
-export type AuditRequestItem = z.infer<typeof AuditRequestItem>
 
 /** An audit request. */
 export const AuditRequest = z

@@ -103,11 +103,9 @@ const auditFields = {
   internalAuditors: z.array(UserCompact).optional().describe('The internal auditors, on request (`expand[]`).'),
 }
 
-/** An audit in a list. */
-export const AuditItem = z
+const AuditItem = z
   .object(auditFields)
   .meta({ id: 'AuditItemResponsePublicV2Dto', description: 'An audit of a workspace in a list.' })
-export type AuditItem = z.infer<typeof AuditItem>
 
 /** An audit of a workspace. */
 export const Audit = z

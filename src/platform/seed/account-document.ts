@@ -46,13 +46,11 @@ export const SeedCustomField = z.strictObject({
 })
 export type SeedCustomField = z.infer<typeof SeedCustomField>
 
-/** A policy of an account in a seed. */
-export const SeedPolicy = z.strictObject({
+const SeedPolicy = z.strictObject({
   name: Name,
   description: LongText,
   template: Name.optional().describe('Its policy template in the library.'),
 })
-export type SeedPolicy = z.infer<typeof SeedPolicy>
 
 /** A test of a workspace in a seed. */
 export const SeedTest = z.strictObject({
