@@ -26,7 +26,7 @@ import { customDataSessionHandlers } from './records/custom-data-sessions.ts'
 
 type Area = (typeof platformAreas)[number]
 
-/** The handlers of each area of the contract, by its tag. The compiler asks for those of a new area. */
+/** The handlers of each area of the contract, by tag. The compiler requires those of a new area. */
 const areaHandlers: { readonly [One in Area as One['tag']]: Handlers<One['operations'], PlatformContext> } = {
   Assets: assetHandlers,
   'Custom Connections': customConnectionHandlers,
@@ -48,16 +48,16 @@ const areaHandlers: { readonly [One in Area as One['tag']]: Handlers<One['operat
   'Audit Requests': auditRequestHandlers,
 }
 
-/** Areas whose operations also take a form as their body. */
+/** The areas whose operations also accept a form as body. */
 const areaForms: Partial<Record<Area['tag'], typeof ControlCreate>> = { Controls: ControlCreate }
 
-/** Serves every area of the public interface. */
+/** Serves every area of the public API. */
 export function mountAreas(app: FastifyInstance, options: MountOptions<PlatformContext>): void {
   for (const { tag, operations } of platformAreas) {
     const form = areaForms[tag]
     app.register(async (scope) => {
       if (form !== undefined) acceptForms(scope, form)
-      // The table above ties handlers to their operations; here, where all areas pass through one line, the tie is lost.
+      // The table above types handlers by their operations; this loop over all areas loses the types.
       mount<OperationTable, PlatformContext>(scope, operations, areaHandlers[tag] as never, options)
     })
   }

@@ -9,12 +9,13 @@ import { announceService } from './operators/service-file.ts'
 import { readSeed } from './seed/file.ts'
 import { type Platform, startPlatform } from './start.ts'
 
+/** The options of `startService`. */
 export type ServeOptions = {
   readonly database: string
   readonly host: string
   readonly port: number
   readonly sync: SyncSchedule | null
-  /** Seeded where the database has no account yet. */
+  /** The seed for a database without accounts. */
   readonly seed?: string
   readonly keyFile?: string
   readonly operatorToken?: string
@@ -27,7 +28,7 @@ export type ServeOptions = {
 
 const tokenBytes = 32
 
-/** Starts the platform as a service: seeded, with its key file, reachable for the commands of this machine. */
+/** Starts the platform as a service, with seed and key file; the commands of this machine can reach it. */
 export async function startService(options: ServeOptions): Promise<Platform> {
   const isEmbedded = !/^postgres(ql)?:/.test(options.database) && !options.database.startsWith('memory:')
   const operatorToken =
@@ -43,13 +44,13 @@ export async function startService(options: ServeOptions): Promise<Platform> {
       requestsPerMinute: options.requestsPerMinute ?? null,
       trustedProxies: options.trustedProxies ?? [],
       baseAddresses: options.baseAddresses ?? [],
-      ...(operatorToken !== undefined && { operatorToken }),
+      operatorToken,
       isBehindHttps: options.isBehindHttps ?? false,
       prepare: async (db) => {
         if (seed && !(await hasAccounts(db))) await databaseOperator(db).seed({ body: seed })
         if (options.keyFile !== undefined) await ensureKeyFile(db, options.keyFile, new Date())
       },
-      ...(options.logger && { logger: options.logger }),
+      logger: options.logger,
     }),
   )
   if (isEmbedded && operatorToken !== undefined) {
@@ -60,7 +61,7 @@ export async function startService(options: ServeOptions): Promise<Platform> {
   return { ...platform, [Symbol.asyncDispose]: () => started.disposeAsync() }
 }
 
-/** Resolves at the first signal that asks the process to stop; a second one ends the process at once. */
+/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
 export async function untilStopped(): Promise<void> {
   const stopped = Promise.withResolvers<void>()
   const stop = () => {

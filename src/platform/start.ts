@@ -25,29 +25,30 @@ import { operatorPrefix } from './operators/contract.ts'
 import { serveOperator } from './operators/serve.ts'
 import { servePersonnelPage } from './page/serve.ts'
 
-/** An embedded database does not vacuum by itself. */
+/** How often an embedded database is vacuumed; it has no autovacuum. */
 const maintainMs = 10 * 60_000
 const documentPath = `${platformPrefix}/openapi.json`
 
+/** The options of `startPlatform`. */
 export type PlatformOptions = {
   /** `postgres://…`, the folder of an embedded database, or `memory:`. */
   readonly database: string
   readonly host?: string
   /** 0 takes a free one. */
   readonly port?: number
-  /** When the identity sync of every account runs; null: only by hand. */
+  /** When the identity sync of every account runs; null: only on request. */
   readonly sync?: SyncSchedule | null
-  /** Opens the operator's interface to callers that present it. */
+  /** Enables the operator's API for callers with this token. */
   readonly operatorToken?: string
-  /** Whether the Personnel page is reached over HTTPS, through a proxy. */
+  /** Whether a proxy serves the Personnel page over HTTPS. */
   readonly isBehindHttps?: boolean
-  /** Runs on the open database before anyone can reach the platform. */
+  /** Runs on the database before the platform accepts requests. */
   readonly prepare?: (db: Kysely<PlatformSchema>) => Promise<void>
-  /** Of one address on the public interface; left out or null: as many as it likes. */
+  /** Maximum requests of one address to the public API; null: no limit. */
   readonly requestsPerMinute?: number | null
   /** The addresses and networks of reverse proxies, whose `X-Forwarded-For` names the caller. */
   readonly trustedProxies?: readonly string[]
-  /** The public addresses of the interface, for its document; without them the document names the path alone. */
+  /** The public addresses of the API in its document; by default the path alone. */
   readonly baseAddresses?: readonly string[]
   readonly logger?: FastifyBaseLogger
   readonly now?: () => Date
@@ -55,16 +56,17 @@ export type PlatformOptions = {
   readonly validateResponses?: boolean
 }
 
+/** A running platform; disposing it stops the platform. */
 export type Platform = AsyncDisposable & {
-  /** Where a client on this machine finds the public interface. */
+  /** The address of the public API on this machine. */
   readonly baseUrl: string
-  /** Where the operator's interface is, when it is open. */
+  /** The address of the operator's API, if it is enabled. */
   readonly operatorUrl: string
   readonly port: number
   readonly database: Database<PlatformSchema>
 }
 
-/** Starts the platform: its database, its HTTP interfaces and its nightly identity sync. Disposing ends requests and syncs under way first. */
+/** Starts the platform: its database, its HTTP servers and its nightly identity sync. Disposing waits for running requests and syncs. */
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
   const { host = '127.0.0.1', port = 0, sync = null, now = () => new Date() } = options
   await using opening = new AsyncDisposableStack()
@@ -76,8 +78,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   if (sync) opening.use(startNightlySync(database.db, { schedule: sync, report: logSyncs(options.logger), now }))
   const schemaValidator = opening.use(new SchemaValidator())
   const app = await createApp({
-    ...(options.logger && { logger: options.logger }),
-    ...(options.trustedProxies && { trustedProxies: options.trustedProxies }),
+    logger: options.logger,
+    trustedProxies: options.trustedProxies,
     refusalOfUnknown,
   })
   opening.defer(() => app.close())

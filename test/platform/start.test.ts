@@ -312,7 +312,7 @@ describe.each(databases)('the nightly sync on $name', ({ place }) => {
     const now = () => new Date('2026-10-28T03:00:00.000Z')
     for (let count = 0; count < 20; count++) {
       const attempt = await beginAttempt(db, { accountId: id, trigger: 'operator', now })
-      await endAttempt(db, attempt, { at: now() })
+      await endAttempt(db, attempt, now())
     }
     const failures: unknown[] = []
     const report = { onFinished: () => {}, onFailed: (_account: number | null, error: unknown) => failures.push(error) }
@@ -335,7 +335,7 @@ describe.each(databases)('the nightly sync on $name', ({ place }) => {
 
     await expect(sync()).rejects.toMatchObject({ code: 'conflict' })
     expect(await startsOf(opened, id)).toEqual(['2026-10-28T02:00:01.000Z'])
-    expect(await recentAttempts(db, id, { count: 9, now: now() })).toHaveLength(1)
+    expect(await recentAttempts(db, id, 9, now())).toHaveLength(1)
   })
 })
 

@@ -18,11 +18,13 @@ import { User } from './users.ts'
 
 const maxUserId = 1_000_000_000
 
+/** The expansions of assets. */
 export const AssetExpand = z
   .enum(['device', 'assetClassTypes', 'complianceChecks', 'customFields', 'identifiers', 'owner'])
   .meta({ id: 'AssetExpandEnum' })
 export type AssetExpand = z.infer<typeof AssetExpand>
 
+/** The classes that an asset can have. */
 export const AssetClassType = z
   .enum([
     'HARDWARE',
@@ -40,14 +42,17 @@ export const AssetClassType = z
   .meta({ id: 'AssetClassTypeEnum' })
 export type AssetClassType = z.infer<typeof AssetClassType>
 
+/** Whether an asset is physical. */
 export const AssetType = z.enum(['PHYSICAL', 'VIRTUAL']).meta({ id: 'AssetTypeEnum' })
 export type AssetType = z.infer<typeof AssetType>
 
+/** What an asset refers to. */
 export const AssetReferenceType = z
   .enum(['PERSONNEL', 'WORKSTATION', 'REPORT', 'POLICY', 'OTHER', 'VIRTUAL'])
   .meta({ id: 'AssetReferenceTypeEnum' })
 export type AssetReferenceType = z.infer<typeof AssetReferenceType>
 
+/** The systems that report assets. */
 export const AssetProvider = z
   .enum([
     'DRATA_DEV',
@@ -88,6 +93,7 @@ const name = text(maxShortTextLength)
 const classTypes = z.array(AssetClassType).min(1)
 const shortText = text(maxShortTextLength)
 
+/** A new asset. */
 export const AssetCreate = z
   .object({
     name,
@@ -95,7 +101,7 @@ export const AssetCreate = z
     notes: shortText.optional(),
     assetClassTypes: classTypes,
     assetType: AssetType,
-    ownerId: Id.describe('The user who answers for it.'),
+    ownerId: Id.describe('The responsible user.'),
     associatedId: shortText.optional().describe('A key that goes with it, for example a serial number.'),
     removedAt: SubmittedTimestamp.optional().describe('When it stopped being tracked.'),
     externalId: shortText.optional().describe('The key of a virtual asset in the system that it lives in.'),
@@ -105,24 +111,27 @@ export const AssetCreate = z
   .meta({ id: 'AssetCreateRequestPublicV2Dto' })
 export type AssetCreate = z.infer<typeof AssetCreate>
 
+/** Changes of an asset. */
 export const AssetUpdate = z
   .object({
     name: name.optional(),
     description: shortText.optional(),
     notes: shortText.optional(),
     ownerId: Id.optional(),
-    assetClassTypes: classTypes.optional().describe('All classes; they replace those of before.'),
+    assetClassTypes: classTypes.optional().describe('All classes; they replace the previous ones.'),
     assetType: AssetType.optional(),
     customFields: z.array(CustomFieldSubmit).optional(),
   })
-  .meta({ id: 'AssetModifyRequestPublicV2Dto', description: 'What is left out stays as it is.' })
+  .meta({ id: 'AssetModifyRequestPublicV2Dto', description: 'Fields that are left out keep their values.' })
 export type AssetUpdate = z.infer<typeof AssetUpdate>
 
+/** A class of an asset. */
 export const AssetClass = z
   .object({ id: Id, assetClassType: z.string(), createdAt: Timestamp, updatedAt: Timestamp })
   .meta({ id: 'AssetClassTypeResponsePublicV2Dto', description: 'A class that an asset belongs to.' })
 export type AssetClass = z.infer<typeof AssetClass>
 
+/** An asset of the account. */
 export const Asset = z
   .object({
     id: Id,
@@ -145,7 +154,7 @@ export const Asset = z
     externalOwnerId: z.string().nullish(),
     customFields: z.array(CustomFieldValue).optional().describe('On request (`expand[]`).'),
   })
-  .meta({ id: 'AssetResponsePublicV2Dto', description: 'Something that the account owns or runs.' })
+  .meta({ id: 'AssetResponsePublicV2Dto', description: 'An asset of the account.' })
 export type Asset = z.infer<typeof Asset>
 
 const AssetPage = page(Asset).meta({ id: 'AssetsResponsePublicV2Dto' })
@@ -153,7 +162,7 @@ const AssetPage = page(Asset).meta({ id: 'AssetsResponsePublicV2Dto' })
 const params = z.object({ assetId: Id })
 const expand = expandQuery(AssetExpand)
 
-/** What the account owns or runs: the workstations that connections report, and what was added by hand. */
+/** The operations on assets: workstations that connections report, and assets that were added by hand. */
 export const assets = operations({
   listAssets: {
     method: 'GET',
@@ -200,7 +209,7 @@ export const assets = operations({
     method: 'PUT',
     path: '/assets/:assetId',
     summary: 'Update Asset',
-    description: 'Change an asset. The answer has no body where nothing changes.',
+    description: 'Change an asset. The response is 204 if nothing changes.',
     permission: 'assets-put',
     params,
     body: AssetUpdate,
@@ -211,7 +220,7 @@ export const assets = operations({
     method: 'DELETE',
     path: '/assets/:assetId',
     summary: 'Remove Asset',
-    description: 'Remove an asset for good. The asset of a device goes with its device only.',
+    description: 'Delete an asset. The asset of a device is only deleted with its device.',
     permission: 'assets-delete',
     params,
     success: { 204: null },

@@ -3,6 +3,7 @@ import { operations } from '../operation.ts'
 import { AuditControl, AuditId } from './audits.ts'
 import { ResponseEmail, expandQuery, Id, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
 
+/** The statuses of an audit request. */
 export const AuditRequestStatus = z
   .enum(['OUTSTANDING', 'IN_REVIEW', 'ACCEPTED', 'CHANGES_REQUESTED'])
   .meta({ id: 'CustomerRequestStatusEnum' })
@@ -11,15 +12,16 @@ export type AuditRequestStatus = z.infer<typeof AuditRequestStatus>
 const AuditRequestListExpand = z.enum(['owners', 'messages']).meta({ id: 'AuditRequestListExpandEnum' })
 const AuditRequestExpand = z.enum(['owners', 'messages', 'controls']).meta({ id: 'AuditRequestExpandEnum' })
 
+/** A message about an audit request. */
 export const AuditRequestMessage = z
   .object({
     id: Id,
     message: z.string(),
-    sentByEmail: ResponseEmail.nullable().describe('Null: the system wrote it.'),
+    sentByEmail: ResponseEmail.nullable().describe('Null: from the system.'),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   })
-  .meta({ id: 'AuditRequestMessageCompactResponsePublicV2Dto', description: 'What was said about a request.' })
+  .meta({ id: 'AuditRequestMessageCompactResponsePublicV2Dto', description: 'A message about a request.' })
 export type AuditRequestMessage = z.infer<typeof AuditRequestMessage>
 
 const requestFields = {
@@ -31,26 +33,26 @@ const requestFields = {
   auditId: z.guid(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-  owners: z.array(UserCompact).optional().describe('Who is to answer it, on request (`expand[]`).'),
+  owners: z.array(UserCompact).optional().describe('On request (`expand[]`).'),
   messages: z.array(AuditRequestMessage).optional().describe('Oldest first, on request (`expand[]`).'),
 }
 
-export const AuditRequestItem = z
+const AuditRequestItem = z
   .object(requestFields)
-  .meta({ id: 'AuditRequestItemResponsePublicV2Dto', description: 'What auditors ask for, in a list.' })
-export type AuditRequestItem = z.infer<typeof AuditRequestItem>
+  .meta({ id: 'AuditRequestItemResponsePublicV2Dto', description: 'An audit request in a list.' })
 
+/** An audit request. */
 export const AuditRequest = z
   .object({
     ...requestFields,
-    controls: z.array(AuditControl).optional().describe('What it is about, on request (`expand[]`).'),
+    controls: z.array(AuditControl).optional().describe('On request (`expand[]`).'),
   })
-  .meta({ id: 'AuditRequestGetResponsePublicV2Dto', description: 'What auditors ask for.' })
+  .meta({ id: 'AuditRequestGetResponsePublicV2Dto', description: 'An audit request.' })
 export type AuditRequest = z.infer<typeof AuditRequest>
 
 const AuditRequestPage = uncountedPage(AuditRequestItem).meta({ id: 'AuditRequestsResponsePublicV2Dto' })
 
-/** What the auditors of an audit ask for. */
+/** The operations on audit requests. */
 export const auditRequests = operations({
   listAuditRequests: {
     method: 'GET',

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { ResponseEmail, expandQuery, Id, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
 
+/** The frameworks that can be audited. */
 export const AuditFramework = z
   .enum([
     'SOC_2_TYPE_1',
@@ -54,9 +55,11 @@ export const AuditFramework = z
   .meta({ id: 'AuditorFrameworkTypeEnum' })
 export type AuditFramework = z.infer<typeof AuditFramework>
 
+/** The kinds of audits. */
 export const AuditType = z.enum(['FULL_AUDIT', 'DOWNLOAD_ONLY_AUDIT']).meta({ id: 'AuditTypeEnum' })
 export type AuditType = z.infer<typeof AuditType>
 
+/** The statuses of an audit. */
 export const AuditStatus = z
   .enum(['PREPARING', 'ACTIVE', 'COMPLETED'])
   .meta({ id: 'AuditorFrameworkOverhaulStatusEnum' })
@@ -65,22 +68,24 @@ export type AuditStatus = z.infer<typeof AuditStatus>
 const AuditListExpand = z.enum(['auditors', 'internalAuditors']).meta({ id: 'AuditListExpandEnum' })
 const AuditExpand = z.enum(['auditors', 'internalAuditors', 'controls']).meta({ id: 'AuditExpandEnum' })
 
-/** The id of an audit as callers name it. */
+/** The id of an audit in a path. */
 export const AuditId = z.guid({ error: 'must be a UUID' })
 
+/** An external auditor. */
 export const Auditor = z
   .object({ id: z.guid(), name: z.string(), email: ResponseEmail })
-  .meta({ id: 'AuditorCompactResponsePublicV2Dto', description: 'A person from outside who audits.' })
+  .meta({ id: 'AuditorCompactResponsePublicV2Dto', description: 'An external auditor.' })
 export type Auditor = z.infer<typeof Auditor>
 
+/** A control in an audit. */
 export const AuditControl = z
   .object({
     id: Id,
     code: z.string(),
     name: z.string(),
-    controlNumber: z.int().nullable().describe('That of its template; null for a control without one.'),
+    controlNumber: z.int().nullable().describe('The number of its template; null without a template.'),
   })
-  .meta({ id: 'AuditControlCompactResponsePublicV2Dto', description: 'A control that is looked at.' })
+  .meta({ id: 'AuditControlCompactResponsePublicV2Dto', description: 'An audited control.' })
 export type AuditControl = z.infer<typeof AuditControl>
 
 const auditFields = {
@@ -94,26 +99,26 @@ const auditFields = {
   completedAt: Timestamp.nullable().describe('Null until the audit is completed.'),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-  auditors: z.array(Auditor).optional().describe('Those from outside, on request (`expand[]`).'),
-  internalAuditors: z.array(UserCompact).optional().describe('Those from inside, on request (`expand[]`).'),
+  auditors: z.array(Auditor).optional().describe('The external auditors, on request (`expand[]`).'),
+  internalAuditors: z.array(UserCompact).optional().describe('The internal auditors, on request (`expand[]`).'),
 }
 
-export const AuditItem = z
+const AuditItem = z
   .object(auditFields)
   .meta({ id: 'AuditItemResponsePublicV2Dto', description: 'An audit of a workspace in a list.' })
-export type AuditItem = z.infer<typeof AuditItem>
 
+/** An audit of a workspace. */
 export const Audit = z
   .object({
     ...auditFields,
-    controls: z.array(AuditControl).optional().describe('What is audited, on request (`expand[]`).'),
+    controls: z.array(AuditControl).optional().describe('The audited controls, on request (`expand[]`).'),
   })
   .meta({ id: 'AuditGetResponsePublicV2Dto', description: 'An audit of a workspace.' })
 export type Audit = z.infer<typeof Audit>
 
 const AuditPage = uncountedPage(AuditItem).meta({ id: 'AuditsResponsePublicV2Dto' })
 
-/** The audits of a workspace. They are made and moved by the operator of the platform. */
+/** The operations on audits, which the operator of the platform creates. */
 export const audits = operations({
   listAudits: {
     method: 'GET',

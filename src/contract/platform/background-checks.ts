@@ -21,6 +21,7 @@ const BackgroundCheckSource = z.enum([
   'VETTY',
 ])
 
+/** A background check of a user. */
 export const BackgroundCheck = z
   .object({
     id: Id,
@@ -37,20 +38,21 @@ export const BackgroundCheck = z
     outOfScopeReason: z.string().nullable(),
     outOfScopeAt: Timestamp.nullable(),
     invitationEmail: z.string().nullable(),
-    linkedAt: Timestamp.nullable().describe('When the check was connected with the user.'),
+    linkedAt: Timestamp.nullable().describe('When the check was linked to the user.'),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   })
-  .meta({ id: 'BackgroundCheckResponsePublicV2Dto', description: 'What was found about the past of a person.' })
+  .meta({ id: 'BackgroundCheckResponsePublicV2Dto', description: 'A background check of a person.' })
 export type BackgroundCheck = z.infer<typeof BackgroundCheck>
 
+/** A new background check. */
 export const BackgroundCheckCreate = z
   .object({
-    userId: Id.describe('Who the check is about: a user, not a personnel entry.'),
+    userId: Id.describe('The id of the user, not of the personnel entry.'),
     filedAt: FiledDate.describe('The day on which the check was completed.'),
     url: text(maxUrlLength)
       .check(z.url({ protocol: /^https?$/, error: 'must be a web address' }))
-      .describe('Where the report is. It is kept as it is and never opened.'),
+      .describe('The address of the report. The platform stores it and never opens it.'),
     fileKey: z
       .never({ error: 'is not accepted: this server takes no uploads; give the address of the report as url' })
       .optional(),
@@ -58,6 +60,7 @@ export const BackgroundCheckCreate = z
   .meta({ id: 'BackgroundCheckCreateRequestPublicV2Dto' })
 export type BackgroundCheckCreate = z.infer<typeof BackgroundCheckCreate>
 
+/** A person in the short form. */
 export const PersonCompact = z
   .object({
     id: Id.describe('The personnel entry.'),
@@ -67,17 +70,16 @@ export const PersonCompact = z
     createdAt: Timestamp,
     updatedAt: Timestamp,
   })
-  .meta({ id: 'PersonCompactResponsePublicV2Dto', description: 'A person of the personnel in short.' })
+  .meta({ id: 'PersonCompactResponsePublicV2Dto', description: 'A person in the short form.' })
 export type PersonCompact = z.infer<typeof PersonCompact>
 
-/** Background checks that were made outside of the platform. */
+/** The operations on background checks that were made elsewhere. */
 export const backgroundChecks = operations({
   createBackgroundCheck: {
     method: 'POST',
     path: '/background-checks',
     summary: 'Create Manual Background Check',
-    description:
-      'Record that the background of a person was checked. The person counts as compliant with the requirement from then on.',
+    description: 'Record a background check of a person. It makes the person compliant with the requirement.',
     permission: 'background-check-post',
     body: BackgroundCheckCreate,
     success: { 201: PersonCompact },

@@ -11,17 +11,18 @@ const Entitlement = z.object({
   metadata: z.record(z.string(), z.unknown()).optional(),
 })
 
+/** The company of the account. */
 export const Company = z
   .object({
     accountId: z.string().describe('A UUID, which stays the same for the life of the account.'),
     domain: z.string(),
-    name: z.string().describe('How people call it.'),
+    name: z.string().describe('The common name.'),
     legalName: z.string().nullable(),
     description: z.string().nullable(),
     logoUrl: z.string().nullable(),
     securityTraining: SecurityTrainingType.nullable().describe('How people are trained in security.'),
     hipaaTraining: HipaaTrainingType.nullable().describe('How people are trained in HIPAA.'),
-    backgroundCheck: BackgroundCheckType.nullable().describe('Who checks the past of new people.'),
+    backgroundCheck: BackgroundCheckType.nullable().describe('Who checks the background of new people.'),
     createdAt: Timestamp,
     updatedAt: Timestamp,
     agentEnabled: z.boolean().describe('Whether an agent watches workstations.'),
@@ -32,7 +33,7 @@ export const Company = z
   .meta({ id: 'CompanyResponsePublicV2Dto', description: 'The company that the account belongs to.' })
 export type Company = z.infer<typeof Company>
 
-/** The company behind the account. */
+/** The operations on the company. */
 export const company = operations({
   getCompany: {
     method: 'GET',

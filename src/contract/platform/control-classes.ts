@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+/** The domains of controls. */
 export const ControlDomain = z
   .enum([
     'DATA_AND_PRIVACY',
@@ -17,6 +18,7 @@ export const ControlDomain = z
   .meta({ id: 'ControlDomainEnum' })
 export type ControlDomain = z.infer<typeof ControlDomain>
 
+/** The categories of controls. */
 export const ControlCategory = z
   .enum([
     'CUSTOMER_DATA_POLICIES',
@@ -68,6 +70,7 @@ export const ControlCategory = z
   .meta({ id: 'ControlCategoryEnum' })
 export type ControlCategory = z.infer<typeof ControlCategory>
 
+/** The criteria that a control serves. */
 export const TrustServiceCriterion = z
   .enum([
     'AVAILABILITY',

@@ -10,6 +10,7 @@ const ControlLibrarySort = z
   .enum(['createdAt', 'updatedAt', 'name', 'controlNumber'])
   .meta({ id: 'ControlLibrarySortEnum' })
 
+/** The expansions of a control template. */
 export const ControlLibraryDetailExpand = z
   .enum(['testTemplates', 'policyTemplates', 'evidenceTemplates', 'requirementTemplates', 'controlsUsingTemplate'])
   .meta({ id: 'ControlLibraryDetailExpandEnum' })
@@ -28,11 +29,13 @@ const itemFields = {
   inUse: z.boolean().describe('Whether the account has a control that was made from it.'),
 }
 
+/** A control template in a list. */
 export const ControlLibraryItem = z
   .object(itemFields)
   .meta({ id: 'ControlLibraryItemResponsePublicV2Dto', description: 'A template that controls are made from.' })
 export type ControlLibraryItem = z.infer<typeof ControlLibraryItem>
 
+/** A test of a control template. */
 export const TestTemplate = z
   .object({
     id: Id,
@@ -44,11 +47,13 @@ export const TestTemplate = z
   .meta({ id: 'ControlLibraryTestTemplateCompactResponsePublicV2Dto' })
 export type TestTemplate = z.infer<typeof TestTemplate>
 
+/** A policy of a control template. */
 export const PolicyTemplate = z
   .object({ id: Id, name: z.string(), description: z.string() })
   .meta({ id: 'ControlLibraryPolicyTemplateCompactResponsePublicV2Dto' })
 export type PolicyTemplate = z.infer<typeof PolicyTemplate>
 
+/** Evidence of a control template. */
 export const EvidenceTemplate = z
   .object({
     id: Id,
@@ -64,6 +69,7 @@ const RequirementFramework = z
   .object({ slug: z.string(), name: z.string() })
   .meta({ id: 'ControlLibraryRequirementFrameworkCompactResponsePublicV2Dto' })
 
+/** A requirement of a control template. */
 export const RequirementTemplate = z
   .object({
     id: Id,
@@ -78,11 +84,13 @@ export const RequirementTemplate = z
   .meta({ id: 'ControlLibraryRequirementTemplateCompactResponsePublicV2Dto' })
 export type RequirementTemplate = z.infer<typeof RequirementTemplate>
 
+/** A control that was made from a template. */
 export const ControlOfTemplate = z
   .object({ controlId: Id, code: z.string(), workspaceId: Id, workspaceName: z.string() })
   .meta({ id: 'ControlLibraryTenantControlCompactResponsePublicV2Dto' })
 export type ControlOfTemplate = z.infer<typeof ControlOfTemplate>
 
+/** A control template with its expansions. */
 export const ControlLibraryDetail = z
   .object({
     ...itemFields,
@@ -95,14 +103,14 @@ export const ControlLibraryDetail = z
       .optional()
       .describe('The controls of the account that were made from it, archived ones too, on request (`expand[]`).'),
   })
-  .meta({ id: 'ControlLibraryDetailResponsePublicV2Dto', description: 'A template with what it comes with.' })
+  .meta({ id: 'ControlLibraryDetailResponsePublicV2Dto', description: 'A control template with its expansions.' })
 export type ControlLibraryDetail = z.infer<typeof ControlLibraryDetail>
 
 const ControlLibraryPage = page(ControlLibraryItem).meta({ id: 'ControlLibraryResponsePublicV2Dto' })
 
-const Mapped = z.boolean().optional().describe('True: only templates with such a mapping. False says nothing.')
+const Mapped = z.boolean().optional().describe('True: only templates with such a mapping. False has no effect.')
 
-/** The catalogue of templates that controls are made from. */
+/** The operations on the templates of controls. */
 export const controlLibrary = operations({
   listControlLibrary: {
     method: 'GET',
@@ -113,11 +121,11 @@ export const controlLibrary = operations({
     entitlement,
     query: z.object({
       ...listQuery,
-      sort: ControlLibrarySort.optional().describe('What the list is ordered by; `createdAt` where it is left out.'),
-      search: text(maxShortTextLength).optional().describe('How the name or the code begins, in any case.'),
+      sort: ControlLibrarySort.optional().describe('The order of the list; by default `createdAt`.'),
+      search: text(maxShortTextLength).optional().describe('The beginning of the name or the code, in any case.'),
       'codes[]': z.array(text(maxShortTextLength)).optional().describe('Only templates with one of these codes.'),
       'ids[]': z.array(Id).optional().describe('Only these templates.'),
-      'excludeIds[]': z.array(Id).optional().describe('Leaves these templates out.'),
+      'excludeIds[]': z.array(Id).optional().describe('Excludes these templates.'),
       domain: ControlDomain.optional(),
       category: ControlCategory.optional(),
       frameworkTag: FrameworkTag.optional().describe('Only templates for a requirement of this framework.'),

@@ -12,6 +12,7 @@ const ControlNoteCreate = z.object({ comment }).meta({ id: 'ControlNoteCreateReq
 
 const ControlNoteUpdate = z.object({ comment }).meta({ id: 'NoteRequestPublicDto' })
 
+/** A note about a control. */
 export const ControlNote = z
   .object({
     id: z.string(),
@@ -21,7 +22,7 @@ export const ControlNote = z
     updatedAt: Timestamp,
     owner: UserCompact.optional().describe('On request (`expand[]`).'),
   })
-  .meta({ id: 'ControlNoteResponsePublicV2Dto', description: 'A remark about a control.' })
+  .meta({ id: 'ControlNoteResponsePublicV2Dto', description: 'A note about a control.' })
 export type ControlNote = z.infer<typeof ControlNote>
 
 const ControlNotePage = page(ControlNote).meta({ id: 'ControlNotesResponsePublicV2Dto' })
@@ -30,7 +31,7 @@ const listParams = z.object({ workspaceId: Id, controlId: Id })
 const params = z.object({ workspaceId: Id, controlId: Id, noteId: NoteId })
 const expand = expandQuery(ControlNotesExpand)
 
-/** Remarks about controls. */
+/** The operations on control notes. */
 export const controlNotes = operations({
   listControlNotes: {
     method: 'GET',
@@ -42,7 +43,7 @@ export const controlNotes = operations({
     query: z.object({
       ...listQuery,
       ...expand,
-      excludeIds: z.array(NoteId).optional().describe('Leaves these notes out.'),
+      excludeIds: z.array(NoteId).optional().describe('Excludes these notes.'),
     }),
     success: { 200: ControlNotePage },
     errors: [400, 401, 403, 404, 412, 500],
@@ -51,7 +52,7 @@ export const controlNotes = operations({
     method: 'POST',
     path: '/workspaces/:workspaceId/controls/:controlId/notes',
     summary: 'Create Control Note',
-    description: 'Write a note about a control. Its author is the user who stands for the key.',
+    description: 'Create a note about a control. Its author is the service user of the API key.',
     permission: 'controls-notes-post',
     params: listParams,
     body: ControlNoteCreate,
@@ -73,7 +74,7 @@ export const controlNotes = operations({
     method: 'PUT',
     path: '/workspaces/:workspaceId/controls/:controlId/notes/:noteId',
     summary: 'Update Control Note',
-    description: 'Replace the text of a note. Its author stays the one who wrote it first.',
+    description: 'Replace the text of a note. The author does not change.',
     permission: 'controls-notes-put',
     params,
     body: ControlNoteUpdate,

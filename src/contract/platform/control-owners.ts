@@ -9,18 +9,18 @@ const ControlOwnerCreate = z
   .meta({ id: 'ControlOwnerCreateRequestPublicV2Dto' })
 
 const ControlOwnersModify = z
-  .object({ ownerUserIds: z.array(Id).describe('All users who shall own the control; an empty list removes all.') })
+  .object({ ownerUserIds: z.array(Id).describe('All owners; an empty list removes all.') })
   .meta({ id: 'ControlOwnerModifyRequestPublicV2Dto' })
 
 const ControlOwnersModified = z
-  .object({ ownerIds: z.array(Id).describe('Everybody who owns the control now.') })
+  .object({ ownerIds: z.array(Id).describe('All owners of the control.') })
   .meta({ id: 'ControlOwnersModifyResponsePublicV2Dto' })
 
 const ControlOwnerPage = page(UserCompact).meta({ id: 'ControlOwnersResponsePublicV2Dto' })
 
 const params = z.object({ workspaceId: Id, controlId: Id })
 
-/** The users who answer for controls. */
+/** The operations on control owners. */
 export const controlOwners = operations({
   listControlOwners: {
     method: 'GET',
@@ -39,8 +39,8 @@ export const controlOwners = operations({
         .min(1)
         .max(maxIncludedUsers)
         .optional()
-        .describe('Only these users. Left out, all of them; a blank or `null` names no one and is refused.'),
-      excludeUserIds: z.array(Id).optional().describe('Leaves these users out.'),
+        .describe('Only these users; by default all. A blank or `null` is refused.'),
+      excludeUserIds: z.array(Id).optional().describe('Excludes these users.'),
     }),
     success: { 200: ControlOwnerPage },
     errors: [400, 401, 403, 404, 412, 500],
@@ -49,7 +49,7 @@ export const controlOwners = operations({
     method: 'POST',
     path: '/workspaces/:workspaceId/controls/:controlId/owners',
     summary: 'Add Control Owner',
-    description: 'Make a user an owner of a control. A user who owns it already stays its owner.',
+    description: 'Add an owner to a control. An existing owner stays an owner.',
     permission: 'controls-put-owners',
     params,
     body: ControlOwnerCreate,
@@ -71,7 +71,7 @@ export const controlOwners = operations({
     method: 'DELETE',
     path: '/workspaces/:workspaceId/controls/:controlId/owners/:ownerId',
     summary: 'Delete Control Owner',
-    description: 'Take a control away from an owner. Answers the first page of the owners that remain.',
+    description: 'Remove an owner from a control. Returns the first page of the remaining owners.',
     permission: 'controls-delete-owners',
     params: z.object({ workspaceId: Id, controlId: Id, ownerId: Id }),
     success: { 200: ControlOwnerPage },

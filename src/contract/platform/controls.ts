@@ -31,9 +31,11 @@ const expansions = [
 ] as const
 
 const ControlsExpand = z.enum(expansions).meta({ id: 'ControlsExpandEnum' })
+/** The expansions of controls. */
 export const ControlExpand = z.enum(expansions).meta({ id: 'ControlExpandEnum' })
 export type ControlExpand = z.infer<typeof ControlExpand>
 
+/** What a control has. */
 export const ControlFlags = z
   .object({
     hasEvidence: z.boolean().nullable(),
@@ -41,19 +43,21 @@ export const ControlFlags = z
     isReady: z
       .boolean()
       .nullable()
-      .describe('Whether it has an owner, something that proves it, and nothing that speaks against it.'),
+      .describe('Whether it has an owner, a proof, and no failed test or invalid evidence.'),
     hasTicket: z.boolean().nullable(),
     hasOwner: z.boolean(),
-    isMonitored: z.boolean().describe('Whether one of its tests runs by itself.'),
+    isMonitored: z.boolean().describe('Whether one of its tests is monitored.'),
   })
   .meta({ id: 'ControlFlagsResponsePublicV2Dto', description: 'What a control has.' })
 export type ControlFlags = z.infer<typeof ControlFlags>
 
+/** The tests of a control by result. */
 export const ControlTestIds = z
   .object({ passing: z.array(Id), failing: z.array(Id), monitored: z.array(Id) })
-  .meta({ id: 'ControlTestIdsResponsePublicV2Dto', description: 'The tests of a control by how they went.' })
+  .meta({ id: 'ControlTestIdsResponsePublicV2Dto', description: 'The tests of a control by result.' })
 export type ControlTestIds = z.infer<typeof ControlTestIds>
 
+/** The evidence of a control by kind and validity. */
 export const ControlEvidenceIds = z
   .object({
     validExternalEvidenceIds: z.array(Id),
@@ -64,6 +68,7 @@ export const ControlEvidenceIds = z
   .meta({ id: 'ControlEvidenceIdsResponsePublicV2Dto', description: 'The evidence of a control by kind and validity.' })
 export type ControlEvidenceIds = z.infer<typeof ControlEvidenceIds>
 
+/** A requirement that a control meets. */
 export const ControlRequirement = z
   .object({
     id: Id,
@@ -83,14 +88,18 @@ export const ControlRequirement = z
     createdAt: Timestamp,
     updatedAt: Timestamp,
   })
-  .meta({ id: 'ControlRequirementResponsePublicV2Dto', description: 'What a framework demands and a control meets.' })
+  .meta({
+    id: 'ControlRequirementResponsePublicV2Dto',
+    description: 'A requirement of a framework that a control meets.',
+  })
 export type ControlRequirement = z.infer<typeof ControlRequirement>
 
+/** A control of a workspace. */
 export const Control = z
   .object({
     id: Id,
     name: z.string(),
-    code: z.string().describe('Names the control in its workspace.'),
+    code: z.string().describe('Unique in the workspace.'),
     slug: z.string().nullable(),
     description: z.string().nullable(),
     question: z.string().nullable().describe('What an auditor would ask the owner.'),
@@ -99,7 +108,7 @@ export const Control = z
     rationale: z.string().nullable().describe('Why it was archived.'),
     createdAt: Timestamp,
     updatedAt: Timestamp,
-    controlTemplateId: Id.nullable().describe('Null for a control that was made without a template.'),
+    controlTemplateId: Id.nullable().describe('Null for a control without a template.'),
     frameworkTags: z
       .array(FrameworkTag)
       .optional()
@@ -109,14 +118,15 @@ export const Control = z
     owners: OwnersSubcollection.optional().describe('On request (`expand[]`).'),
     requirements: z.array(ControlRequirement).optional().describe('On request (`expand[]`).'),
     customFields: z.array(CustomFieldValue).optional().describe('On request (`expand[]`).'),
-    testIds: ControlTestIds.optional().describe('Where tests or evidence are requested (`expand[]`).'),
-    evidenceIds: ControlEvidenceIds.optional().describe('Where tests or evidence are requested (`expand[]`).'),
+    testIds: ControlTestIds.optional().describe('If tests or evidence are requested (`expand[]`).'),
+    evidenceIds: ControlEvidenceIds.optional().describe('If tests or evidence are requested (`expand[]`).'),
   })
-  .meta({ id: 'ControlResponsePublicV2Dto', description: 'What a workspace does to keep something safe.' })
+  .meta({ id: 'ControlResponsePublicV2Dto', description: 'A control of a workspace.' })
 export type Control = z.infer<typeof Control>
 
 const ControlPage = page(Control).meta({ id: 'ControlsResponsePublicV2Dto' })
 
+/** How often evidence is renewed. */
 export const RenewalSchedule = z.enum([
   'ONE_MONTH',
   'TWO_MONTHS',
@@ -130,11 +140,12 @@ export type RenewalSchedule = z.infer<typeof RenewalSchedule>
 
 const jsonText = z.string().refine(isJsonList, { error: 'must be a list, written as JSON' }).meta({ format: 'json' })
 
+/** A new control. */
 export const ControlCreate = z
   .object({
     name: text(maxShortTextLength).min(1),
     description: text(maxLongTextLength),
-    code: text(maxCodeLength).min(1).describe('Not that of another control of the workspace.'),
+    code: text(maxCodeLength).min(1).describe('Unique in the workspace.'),
     question: text(maxUrlLength).optional(),
     activity: text(maxUrlLength).optional(),
     reportIds: z.array(Id).optional().describe('Evidence of the workspace that is a report.'),
@@ -153,20 +164,20 @@ export const ControlCreate = z
     externalEvidenceMetadata: jsonText
       .optional()
       .describe(
-        'What to know of these files, as JSON: a list of `{ "originalFile", "name", "filename", "description", "creationDate", "renewalDate", "renewalScheduleType" }`, of which `originalFile` names the file.',
+        'The metadata of these files, as JSON: a list of `{ "originalFile", "name", "filename", "description", "creationDate", "renewalDate", "renewalScheduleType" }`, of which `originalFile` names the file.',
       ),
   })
   .meta({ id: 'ControlCreateRequestPublicV2Dto' })
 export type ControlCreate = z.infer<typeof ControlCreate>
 
-/** How a path names a control: by number, or by its code behind `code:`. */
+/** A control in a path: its id, or its code after `code:`. */
 export const ControlRef = z.union([Id, z.templateLiteral(['code:', z.string().min(1)])], {
   error: 'must be a number, or a code that begins with code:',
 })
 export type ControlRef = z.infer<typeof ControlRef>
 
 const flagFilters = {
-  isMonitored: z.boolean().optional().describe('Only controls with a test that runs by itself, or only those without.'),
+  isMonitored: z.boolean().optional().describe('Only controls with a monitored test, or only those without.'),
   isReady: z.boolean().optional().describe('Only controls that are ready, or only those that are not.'),
   hasEvidence: z.boolean().optional().describe('Only controls with evidence, or only those without.'),
   hasPolicy: z.boolean().optional().describe('Only controls with a policy, or only those without.'),
@@ -175,7 +186,7 @@ const flagFilters = {
   isArchived: z.boolean().optional().describe('Only controls that are archived, or only those that are not.'),
 }
 
-/** What a workspace does to keep things safe. */
+/** The operations on controls. */
 export const controls = operations({
   listControls: {
     method: 'GET',

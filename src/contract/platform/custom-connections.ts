@@ -7,6 +7,7 @@ const maxDescriptionLength = 768
 
 const CreatableProviderType = z.enum(['CUSTOM', 'MDM', 'HRIS'])
 
+/** The types of connections. */
 export const ProviderType = z.enum([
   'IDENTITY',
   'INFRASTRUCTURE',
@@ -43,9 +44,10 @@ const CustomConnectionExpand = z.enum(['createdByUser', 'customResources']).meta
 
 const JsonObject = z.record(z.string(), z.unknown())
 
+/** A new custom connection. */
 export const CustomConnectionCreate = z
   .object({
-    name: text(maxShortTextLength).min(1).describe('What people see; answers carry it as `clientAlias`.'),
+    name: text(maxShortTextLength).min(1).describe('The display name; responses have it as `clientAlias`.'),
     providerTypes: z
       .array(CreatableProviderType)
       .length(1, { error: 'must hold exactly one of CUSTOM, MDM and HRIS' })
@@ -69,14 +71,16 @@ export const CustomConnectionCreate = z
   .meta({ id: 'CustomConnectionCreateRequestPublicV2Dto' })
 export type CustomConnectionCreate = z.infer<typeof CustomConnectionCreate>
 
+/** Changes of a custom connection. */
 export const CustomConnectionUpdate = z
   .object({
-    clientAlias: text(maxShortTextLength).nullish().describe('The name that people see. Null removes it.'),
+    clientAlias: text(maxShortTextLength).nullish().describe('The display name. Null removes it.'),
     description: text(maxDescriptionLength).optional(),
   })
-  .meta({ id: 'CustomConnectionUpdateRequestPublicV2Dto', description: 'What is left out stays as it is.' })
+  .meta({ id: 'CustomConnectionUpdateRequestPublicV2Dto', description: 'Fields that are left out keep their values.' })
 export type CustomConnectionUpdate = z.infer<typeof CustomConnectionUpdate>
 
+/** The resource of a `CUSTOM` connection. */
 export const CustomConnectionResource = z
   .object({
     id: Id,
@@ -89,16 +93,17 @@ export const CustomConnectionResource = z
   })
   .meta({
     id: 'CustomConnectionResourceResponsePublicV2Dto',
-    description: 'The place of a `CUSTOM` connection that holds its records.',
+    description: 'The resource of a `CUSTOM` connection with its records.',
   })
 export type CustomConnectionResource = z.infer<typeof CustomConnectionResource>
 
+/** A custom connection. */
 export const CustomConnection = z
   .object({
     id: Id,
-    clientAlias: z.string().nullable().describe('The name that people see.'),
+    clientAlias: z.string().nullable().describe('The display name.'),
     description: z.string().nullable(),
-    providerTypes: z.array(ProviderType).optional().describe('What kind of data the connection holds.'),
+    providerTypes: z.array(ProviderType).optional().describe('The type of the connection.'),
     createdAt: Timestamp,
     updatedAt: Timestamp,
     createdById: Id.nullish().describe('The user, or the API key, that made the connection.'),
@@ -113,7 +118,7 @@ const CustomConnectionPage = page(CustomConnection).meta({ id: 'CustomConnection
 const params = z.object({ connectionId: Id })
 const expand = expandQuery(CustomConnectionExpand)
 
-/** Connections to systems that the platform has no integration of its own for. */
+/** The operations on custom connections. */
 export const customConnections = operations({
   listCustomConnections: {
     method: 'GET',
@@ -154,7 +159,7 @@ export const customConnections = operations({
     method: 'PUT',
     path: '/custom-connections/:connectionId',
     summary: 'Update Custom Connection',
-    description: 'Rename or describe a custom connection. Type, workspaces and schema stay as they were created.',
+    description: 'Rename or describe a custom connection. Type, workspaces and schema cannot change.',
     permission: ['custom-connections-put', 'custom-connections-data-put'],
     entitlement,
     params,
@@ -166,8 +171,7 @@ export const customConnections = operations({
     method: 'DELETE',
     path: '/custom-connections/:connectionId',
     summary: 'Delete Custom Connection',
-    description:
-      'Delete a custom connection with everything it holds. A connection that is not there counts as deleted.',
+    description: 'Delete a custom connection with all its data. Deleting an unknown connection succeeds.',
     permission: 'custom-connections-delete',
     entitlement,
     params,

@@ -5,11 +5,13 @@ import { resourceParams, SessionKey, SessionUpload, uploadResults } from './cust
 
 const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
 
+/** The statuses of a session. */
 export const SessionStatus = z
   .enum(['IN_PROGRESS', 'ACTIVE', 'CANCELED', 'ARCHIVED'])
   .meta({ id: 'CustomDataSessionStatusEnum' })
 export type SessionStatus = z.infer<typeof SessionStatus>
 
+/** What can be done with a session in progress. */
 export const SessionAction = z.enum(['complete', 'cancel']).meta({ id: 'SessionActionEnum' })
 export type SessionAction = z.infer<typeof SessionAction>
 
@@ -31,10 +33,11 @@ const SessionActionResult = z
   })
   .meta({ id: 'SessionActionResponsePublicV2Dto' })
 
+/** A session of a resource. */
 export const CustomDataSession = z
   .object({
-    id: Id.describe('The key that the platform gave.'),
-    sessionId: z.string().describe('The key that the caller chose.'),
+    id: Id.describe('The id from the platform.'),
+    sessionId: z.string().describe('The key from the caller.'),
     status: SessionStatus,
     createdAt: Timestamp,
     updatedAt: Timestamp.describe('When the status last changed.'),
@@ -49,7 +52,7 @@ const CustomDataSessionPage = page(CustomDataSession).meta({ id: 'SessionsRespon
 const resourcePath = z.object(resourceParams)
 const sessionPath = z.object({ ...resourceParams, sessionId: SessionKey })
 
-/** Uploads of a `CUSTOM` connection that replace all of its records at once. */
+/** The operations on sessions: uploads that replace all records of a `CUSTOM` connection at once. */
 export const customDataSessions = operations({
   listCustomDataSessions: {
     method: 'GET',

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+/** The types of custom fields. */
 export const CustomFieldType = z.enum([
   'TEXT',
   'NUMBER',
@@ -12,6 +13,6 @@ export const CustomFieldType = z.enum([
 ])
 export type CustomFieldType = z.infer<typeof CustomFieldType>
 
-/** What may carry values of custom fields on this platform. */
+/** The kinds of objects that can have custom fields. */
 export const CustomFieldEntity = z.enum(['CONTROL', 'ASSET', 'PERSONNEL'])
 export type CustomFieldEntity = z.infer<typeof CustomFieldEntity>

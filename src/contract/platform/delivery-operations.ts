@@ -10,7 +10,7 @@ import { personnel } from './personnel.ts'
 const ItemOutcome = ItemResult.extend({ data: Identity.pick({ identityId: true, separatedAt: true }).nullable() })
 const ItemOutcomes = z.compile(z.array(ItemOutcome))
 
-/** The platform's own example of a failed record nests its error once more than the contract says. */
+/** The platform's own example of a failed record nests the error one level deeper than the contract. */
 const RecordError = z
   .union([
     z.object({ error: z.object({ message: z.string() }) }).transform(({ error }) => error),
@@ -21,7 +21,7 @@ const RecordOutcome = z.object({ id: z.string().optional(), statusCode: z.int(),
 const RecordOutcomes = z.union([z.array(RecordOutcome), RecordOutcome.transform((outcome) => [outcome])])
 const recordOutcomes = { 200: RecordOutcomes, 201: RecordOutcomes }
 
-/** What tells whether a departure has taken effect. A status that is not known yet is one that is not known to mean it. */
+/** The fields that show whether a departure has taken effect. Any status is accepted, also one from a later contract. */
 const PersonStatus = z.object({
   employmentStatus: z.string(),
   statusUpdatedAt: z
@@ -32,8 +32,8 @@ const PersonStatus = z.object({
 })
 
 /**
- * The operations as a delivery calls them. Of the result of an item it relies on nothing but what it uses: whom the result is
- * about, and the leaving date that is stored now. What else a platform says there cannot keep people from being settled.
+ * The operations that a delivery calls. Their responses are parsed only as far as the delivery uses them (the key and the stored leaving
+ * date of an item), so that an unexpected value elsewhere does not block people.
  */
 export const deliveryOperations = operations({
   ...customConnections,

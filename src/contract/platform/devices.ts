@@ -4,6 +4,7 @@ import { expandQuery, Id, listQuery, maxLongTextLength, page, maxShortTextLength
 import { CheckFrequency, ComplianceCheckStatus, ComplianceCheckType, PersonRef } from './personnel.ts'
 import { SignedUrl } from './users.ts'
 
+/** The expansions of devices. */
 export const DeviceExpand = z
   .enum(['asset', 'complianceChecks', 'documents', 'identifiers'])
   .meta({ id: 'DeviceExpandEnum' })
@@ -11,6 +12,7 @@ export type DeviceExpand = z.infer<typeof DeviceExpand>
 
 const DeviceDetailExpand = z.enum([...DeviceExpand.options, 'deviceApps'])
 
+/** The systems that report devices. */
 export const DeviceSource = z
   .enum([
     'AGENT',
@@ -31,16 +33,18 @@ export const DeviceSource = z
   .meta({ id: 'MobileDeviceManagementSourceTypeEnum' })
 export type DeviceSource = z.infer<typeof DeviceSource>
 
+/** The operating systems of devices. */
 export const DevicePlatform = z.enum(['MACOS', 'WINDOWS', 'LINUX', 'UNIX', 'ANDROID']).meta({ id: 'AgentPlatformEnum' })
 export type DevicePlatform = z.infer<typeof DevicePlatform>
 
 const key = text(maxShortTextLength).min(1)
 
-/** Why a setting is as it is: in words, or as whatever object the source has. */
+/** The reason for a setting: a text, or an object of the source. */
 export const Explanation = z.union([text(maxLongTextLength), z.record(z.string(), z.unknown())])
-const ResponseExplanation = z.record(z.string(), z.unknown()).describe('Words that were sent stand in `text`.')
+const ResponseExplanation = z.record(z.string(), z.unknown()).describe('A submitted text is in `text`.')
 export type Explanation = z.infer<typeof Explanation>
 
+/** An app or browser extension on a device. */
 export const InstalledApp = z
   .object({
     name: text(maxShortTextLength),
@@ -50,6 +54,7 @@ export const InstalledApp = z
   .meta({ id: 'AppTypeRequestPublicV2Dto' })
 export type InstalledApp = z.infer<typeof InstalledApp>
 
+/** A Windows service on a device. */
 export const WindowsService = z
   .object({
     name: text(maxShortTextLength),
@@ -60,16 +65,17 @@ export const WindowsService = z
   .meta({ id: 'WindowsServiceRequestPublicV2Dto' })
 export type WindowsService = z.infer<typeof WindowsService>
 
+/** A report about a device. */
 export const DeviceUpload = z
   .object({
-    personnelId: PersonRef.describe('Whose device it is: a number, or an address behind `email:`.'),
+    personnelId: PersonRef.describe('The owner: an id, or an e-mail address after `email:`.'),
     platformName: DevicePlatform,
     platformVersion: text(maxShortTextLength),
-    alias: text(maxShortTextLength).optional().describe('What people call the device.'),
+    alias: text(maxShortTextLength).optional().describe('The display name.'),
     model: text(maxShortTextLength).optional(),
     serialNumber: key.optional(),
     macAddress: key.nullish(),
-    externalId: key.optional().describe('The key of the device in the system that reports it.'),
+    externalId: key.optional().describe('The key of the device in the reporting system.'),
     antivirusEnabled: z.boolean().nullish(),
     antivirusExplanation: Explanation.optional(),
     autoUpdateEnabled: z.boolean().nullish(),
@@ -83,16 +89,17 @@ export const DeviceUpload = z
     screenLockEnabled: z.boolean().nullish(),
     screenLockExplanation: Explanation.optional(),
     screenLockTime: z.number().optional(),
-    appList: z.array(InstalledApp).optional().describe('All apps of the device; they replace those of before.'),
+    appList: z.array(InstalledApp).optional().describe('All apps of the device; they replace the previous ones.'),
     browserExtensions: z.array(InstalledApp).optional(),
     windowsServices: z.array(WindowsService).optional(),
   })
   .meta({
     id: 'DeviceCreateRequestPublicV2Dto',
-    description: 'What is left out stays as it is where the device is known.',
+    description: 'Fields that are left out keep their values if the device is known.',
   })
 export type DeviceUpload = z.infer<typeof DeviceUpload>
 
+/** A compliance check of a device. */
 export const DeviceComplianceCheck = z
   .object({
     id: Id,
@@ -105,12 +112,13 @@ export const DeviceComplianceCheck = z
     createdAt: Timestamp,
     updatedAt: Timestamp,
   })
-  .meta({ id: 'DeviceComplianceCheckResponsePublicV2Dto', description: 'One thing that is checked of a device.' })
+  .meta({ id: 'DeviceComplianceCheckResponsePublicV2Dto', description: 'A compliance check of a device.' })
 export type DeviceComplianceCheck = z.infer<typeof DeviceComplianceCheck>
 
+/** An identifier of a device. */
 export const DeviceIdentifier = z
   .object({ id: Id, type: z.string(), identifier: z.string(), createdAt: Timestamp, updatedAt: Timestamp })
-  .meta({ id: 'DeviceIdentifierResponsePublicV2Dto', description: 'A key by which a device is known.' })
+  .meta({ id: 'DeviceIdentifierResponsePublicV2Dto', description: 'An identifier of a device.' })
 export type DeviceIdentifier = z.infer<typeof DeviceIdentifier>
 
 const DeviceDocument = z
@@ -123,8 +131,9 @@ const DeviceDocument = z
     updatedAt: Timestamp,
     downloadUrl: SignedUrl.optional(),
   })
-  .meta({ id: 'DeviceDocumentResponsePublicV2Dto', description: 'A document that proves something of a device.' })
+  .meta({ id: 'DeviceDocumentResponsePublicV2Dto', description: 'A document about a device.' })
 
+/** An asset in the short form. */
 export const AssetCompact = z
   .object({
     id: Id,
@@ -143,12 +152,13 @@ export const AssetCompact = z
     externalId: z.string().optional(),
     externalOwnerId: z.string().optional(),
   })
-  .meta({ id: 'AssetCompactResponsePublicV2Dto', description: 'The asset of a device in short.' })
+  .meta({ id: 'AssetCompactResponsePublicV2Dto', description: 'The asset of a device in the short form.' })
 export type AssetCompact = z.infer<typeof AssetCompact>
 
 const setting = z.boolean().nullable()
 const explanation = ResponseExplanation.nullable()
 
+/** A device of a person. */
 export const Device = z
   .object({
     id: Id,
@@ -157,7 +167,7 @@ export const Device = z
     serialNumber: z.string().nullable(),
     model: z.string().nullable(),
     macAddress: z.string().nullable(),
-    lastCheckedAt: Timestamp.nullable().describe('When it was last reported, with or without a change.'),
+    lastCheckedAt: Timestamp.nullable().describe('The time of the last report.'),
     sourceType: DeviceSource,
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -189,6 +199,7 @@ export type Device = z.infer<typeof Device>
 
 const DevicePage = page(Device).meta({ id: 'DevicesResponsePublicV2Dto' })
 
+/** An app on a device. */
 export const DeviceApp = z
   .object({ id: Id, installedApp: z.string().describe('Name and version.') })
   .meta({ id: 'DeviceAppResponsePublicV2Dto' })
@@ -212,7 +223,7 @@ const commonQuery = {
 const sourceType = DeviceSource.optional().describe('Only devices that this kind of system reports.')
 const personnelId = Id.optional().describe('Only devices of this person.')
 
-/** The workstations of the account's people, as custom connections of type MDM report them. */
+/** The operations on devices, which custom connections of type MDM report. */
 export const devices = operations({
   listDevices: {
     method: 'GET',
@@ -273,7 +284,7 @@ export const devices = operations({
     path: '/custom-connections/:connectionId/devices',
     summary: 'Create or update Device for Custom Connection',
     description:
-      'Report a device of a custom connection. A device of the connection with the same serial number, MAC address or external id is updated; otherwise there is a new one.',
+      'Report a device of a custom connection. A device of the connection with the same serial number, MAC address or external id is updated; otherwise a new one is created.',
     permission: 'devices-post',
     params: connectionPath,
     body: DeviceUpload,

@@ -13,6 +13,7 @@ import {
 } from './common.ts'
 import { ConnectionCompact } from './users.ts'
 
+/** The categories of events. */
 export const EventCategory = z
   .enum([
     'AUTOPILOT',
@@ -65,6 +66,7 @@ const EventSource = z
   .enum(['APP', 'AUTOPILOT', 'PUBLIC_API', 'VENDOR_QUESTIONNAIRE', 'SCHEDULED', 'WORKFLOW', 'DRATA_POLICY'])
   .meta({ id: 'EventSourceEnum' })
 
+/** The expansions of events. */
 export const EventExpand = z
   .enum(['connection', 'issues', 'metadata', 'testId', 'testName', 'user'])
   .meta({ id: 'EventExpandEnum' })
@@ -76,13 +78,11 @@ const CheckResultStatus = z
 
 const JsonObject = z.record(z.string(), z.unknown())
 
+/** What an event wrote, and how. */
 export const EventMetadata = z.object({
   dto: JsonObject.nullish(),
-  targetEntity: JsonObject.nullish().describe('What was written: its `kind` and its `id`.'),
-  targetEntities: z
-    .array(JsonObject.nullable())
-    .optional()
-    .describe('Where several things were written: each of them.'),
+  targetEntity: JsonObject.nullish().describe('The written object: its `kind` and its `id`.'),
+  targetEntities: z.array(JsonObject.nullable()).optional().describe('All written objects, if there are several.'),
   fileKey: z.string().nullish(),
   sourceData: JsonObject.nullish(),
   taskType: z.number().nullish(),
@@ -91,28 +91,27 @@ export const EventMetadata = z.object({
 })
 export type EventMetadata = z.infer<typeof EventMetadata>
 
+/** An event of the account. */
 export const Event = z
   .object({
     id: z.string().describe('A UUID.'),
-    type: z.string().describe('What was done, as a name of upper-case letters, digits and underscores.'),
+    type: z.string().describe('The type of the event, in upper-case letters, digits and underscores.'),
     category: EventCategory,
-    source: EventSource.describe(
-      'How it was done: `PUBLIC_API` through this interface, `APP` by the operator, `SCHEDULED` by the clock.',
-    ),
+    source: EventSource.describe('`PUBLIC_API`: this API. `APP`: the operator. `SCHEDULED`: the schedule.'),
     description: z.string().describe('What happened, in a sentence.'),
     status: CheckResultStatus.nullable().describe('The result of a test; null for everything else.'),
     createdAt: Timestamp,
-    userId: Id.nullable().describe('Who did it; null where it was no user.'),
-    connectionId: Id.nullable().describe('The connection that it concerns, which may be gone by now.'),
+    userId: Id.nullable().describe('The user who did it, or null.'),
+    connectionId: Id.nullable().describe('The connection of the event, which may be deleted.'),
     requestDescription: z.string().nullable().describe('The operation or command that did it.'),
     user: UserCompact.nullish().describe('On request (`expand[]`).'),
-    connection: ConnectionCompact.nullish().describe('On request (`expand[]`); null where it is gone.'),
+    connection: ConnectionCompact.nullish().describe('On request (`expand[]`); null if it is deleted.'),
     metadata: EventMetadata.optional().describe('On request (`expand[]`).'),
     testName: z.string().nullish().describe('On request (`expand[]`).'),
     testId: z.string().nullish().describe('On request (`expand[]`).'),
     issues: z.array(JsonObject).optional().describe('On request (`expand[]`), also together with `metadata`.'),
   })
-  .meta({ id: 'EventResponsePublicV2Dto', description: 'Something that was written to the account.' })
+  .meta({ id: 'EventResponsePublicV2Dto', description: 'An event of the account.' })
 export type Event = z.infer<typeof Event>
 
 const EventPage = page(Event).meta({ id: 'EventsResponsePublicV2Dto' })
@@ -123,25 +122,25 @@ const EventType = text(maxShortTextLength).regex(/^[A-Z0-9_]+$/, {
 
 const expand = expandQuery(EventExpand)
 
-/** What was written to the account, when, and who did it. */
+/** The operations on events. */
 export const events = operations({
   listEvents: {
     method: 'GET',
     path: '/events',
     summary: 'List Events',
-    description: 'What was written to the account.',
+    description: 'The events of the account.',
     permission: 'event-tracking-get',
     query: z.object({
       ...listQuery,
       sort: z.enum(['createdAt']).meta({ id: 'EventSortTypeLimitedEnum' }).optional().describe('Events never change.'),
       ...expand,
       type: EventType.optional().describe('Only events of this type.'),
-      source: EventSource.optional().describe('Only events from there.'),
+      source: EventSource.optional().describe('Only events from this source.'),
       category: EventCategory.optional().describe('Only events of this category.'),
       connectionId: Id.nullable()
         .optional()
-        .describe('Only events of this connection; blank or `null` for those of none.'),
-      userId: Id.nullable().optional().describe('Only what this user did; blank or `null` for what no user did.'),
+        .describe('Only events of this connection; blank or `null` for those without one.'),
+      userId: Id.nullable().optional().describe('Only events of this user; blank or `null` for those without one.'),
       workspaceId: Id.optional().describe('Only events of this workspace.'),
       createdAtStartDate: SubmittedTimestamp.optional().describe('Only events of this moment or later.'),
       createdAtEndDate: SubmittedTimestamp.optional().describe('Only events of this moment or earlier.'),

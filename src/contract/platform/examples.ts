@@ -12,8 +12,8 @@ const audit = { ...workspace, auditId: { firstOf: 'listAudits' } }
 const nora = 'email:nora.lindqvist@acme.example'
 
 /**
- * A request for every operation. They succeed on a platform that holds the seed that comes along and nothing else, if what
- * creates is sent first and what deletes last: the numbers are those that things get there.
+ * An example request for every operation. They succeed on a platform with only the seed `config/platform-seed.yaml`, if creating requests
+ * come first and deleting ones last: the ids are those that the objects get there.
  */
 export const platformExamples: { readonly [name in keyof typeof platformOperations]: Example } = {
   listAssets: { query: { size: 10, 'expand[]': ['owner', 'assetClassTypes'] } },
@@ -119,7 +119,7 @@ export const platformExamples: { readonly [name in keyof typeof platformOperatio
   uploadSessionRecords: {
     params: session,
     bodies: {
-      'All that there is': {
+      'All records': {
         data: [
           { id: 'web-1', hostname: 'web-1.acme.example', encrypted: true },
           { id: 'web-3', hostname: 'web-3.acme.example', encrypted: true },
@@ -127,7 +127,7 @@ export const platformExamples: { readonly [name in keyof typeof platformOperatio
       },
     },
   },
-  performSessionAction: { params: session, bodies: { 'Put it in force': { action: 'complete' } } },
+  performSessionAction: { params: session, bodies: { 'Complete it': { action: 'complete' } } },
 
   listHrisUserIdentities: { params: ofHris, query: { size: 10, sort: 'updatedAt', sortDir: 'DESC' } },
   upsertHrisUserIdentities: {

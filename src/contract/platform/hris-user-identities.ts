@@ -19,11 +19,11 @@ const identityKeyPrefix = 'identity-id:'
 const shortText = text(maxShortTextLength).nullish()
 
 const identityFields = {
-  email: Email.nullish().describe('The main address; identity sync finds the person by it.'),
-  secondaryEmail: Email.nullish().describe('A second address.'),
+  email: Email.nullish().describe('The main e-mail address, by which identity sync finds the person.'),
+  secondaryEmail: Email.nullish().describe('A second e-mail address.'),
   firstName: shortText.describe('The given name.'),
   lastName: shortText.describe('The family name.'),
-  jobTitle: shortText.describe('What the person works as.'),
+  jobTitle: shortText.describe('The job title.'),
   managerId: shortText.describe("The manager's own `identityId`, not a user of the platform."),
   managerName: shortText.describe("The manager's full name."),
   startedAt: SubmittedTimestamp.nullish().describe('First day of employment.'),
@@ -36,19 +36,21 @@ const identityFields = {
     .describe('True for contractors, false for employees. While it is null the employment status is unknown.'),
 }
 
+/** One person as HR sends them. */
 export const IdentityRecord = z
   .object({
     identityId: text(maxShortTextLength)
       .min(1)
-      .describe('The stable key that HR has for the person, unique within the connection.'),
+      .describe('The stable key of the person in HR, unique within the connection.'),
     ...identityFields,
   })
   .meta({
     id: 'CustomUserIdentityRecordPublicV2Dto',
-    description: 'One person as HR has them. A field that is left out keeps its value, null clears it.',
+    description: 'One person. A field that is left out keeps its value; null clears it.',
   })
 export type IdentityRecord = z.infer<typeof IdentityRecord>
 
+/** Changes of one identity. */
 export const IdentityUpdate = z
   .object({
     identityId: text(maxShortTextLength).min(1).optional().describe('When given, it must be the key of the record.'),
@@ -61,10 +63,11 @@ export const IdentityUpdate = z
   })
 export type IdentityUpdate = z.infer<typeof IdentityUpdate>
 
+/** A stored identity. */
 export const Identity = z
   .object({
-    id: Id.describe('The key that the platform gave.'),
-    identityId: z.string().describe('The key that HR gave.'),
+    id: Id.describe('The id from the platform.'),
+    identityId: z.string().describe('The key in HR.'),
     email: ResponseEmail.nullable(),
     secondaryEmail: ResponseEmail.nullable(),
     firstName: z.string().nullable(),
@@ -73,7 +76,7 @@ export const Identity = z
     managerId: z.string().nullable(),
     managerName: z.string().nullable(),
     startedAt: Timestamp.nullable(),
-    separatedAt: Timestamp.nullable().describe('Last day of employment; null for everybody who has not left.'),
+    separatedAt: Timestamp.nullable().describe('Last day of employment; null for people who have not left.'),
     isContractor: z.boolean().nullable(),
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -83,6 +86,7 @@ export type Identity = z.infer<typeof Identity>
 
 const IdentityPage = page(Identity).meta({ id: 'CustomUserIdentitiesResponsePublicV2Dto' })
 
+/** The result of one item of a batch. */
 export const ItemResult = z
   .object({
     statusCode: z.int().describe('201: created. 200: updated, restored, or nothing to change. 400: refused.'),
@@ -94,18 +98,18 @@ export type ItemResult = z.infer<typeof ItemResult>
 
 const ItemResults = z.array(ItemResult).describe('One result for each item, in the order of the request.')
 
-/** How a path names an identity: by the number that the platform gave, or by HR's own key behind `identity-id:`. */
+/** An identity in a path: its id, or HR's key after `identity-id:`. */
 export const IdentityRef = z.union([Id, z.templateLiteral([identityKeyPrefix, z.string().min(1)])], {
   error: 'must be a number, or a key that begins with identity-id:',
 })
 export type IdentityRef = z.infer<typeof IdentityRef>
 
-/** The reference to an identity by HR's own key. */
+/** The reference to an identity by HR's key. */
 export function byIdentityId(identityId: string): IdentityRef {
   return `${identityKeyPrefix}${identityId}`
 }
 
-/** HR's own key of a reference, or null for a reference by number. */
+/** HR's key in a reference, or null for a reference by id. */
 export function identityIdOf(reference: IdentityRef): string | null {
   return typeof reference === 'number' ? null : reference.slice(identityKeyPrefix.length)
 }
@@ -113,13 +117,13 @@ export function identityIdOf(reference: IdentityRef): string | null {
 const connectionPath = z.object({ connectionId: Id })
 const identityPath = z.object({ connectionId: Id, userIdentityId: IdentityRef })
 
-/** The people that an HRIS connection holds. */
+/** The operations on the people of an HRIS connection. */
 export const hrisUserIdentities = operations({
   listHrisUserIdentities: {
     method: 'GET',
     path: '/custom-connections/:connectionId/hris-user-identities',
     summary: 'List HRIS User Identities',
-    description: 'The people of a connection, leavers included, deleted ones left out.',
+    description: 'The people of a connection with leavers, without deleted ones.',
     permission: 'user-identities-hris-get',
     entitlement,
     params: connectionPath,
@@ -132,7 +136,7 @@ export const hrisUserIdentities = operations({
     path: '/custom-connections/:connectionId/hris-user-identities',
     summary: 'Create or Update HRIS User Identities',
     description:
-      'Create or update up to 1000 people. Every item is judged by itself, so a bad one does not stop the others. The answer is 201 when all were created, 200 when none failed, 207 otherwise.',
+      'Create or update up to 1000 people. An invalid item does not stop the others. The status is 201 when all were created, 200 when none failed, 207 otherwise.',
     permission: 'user-identity-hris-post',
     entitlement,
     params: connectionPath,
@@ -169,7 +173,7 @@ export const hrisUserIdentities = operations({
     path: '/custom-connections/:connectionId/hris-user-identities/:userIdentityId',
     summary: 'Delete HRIS User Identity',
     description:
-      'Take back a person who was sent in error. For wrong data, never for leavers. Sending the same key again brings the record back.',
+      'Delete a person who was sent in error. For wrong data, never for leavers. Sending the same key again restores the record.',
     permission: 'user-identity-hris-delete',
     entitlement,
     params: identityPath,

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { CustomFieldValue, expandQuery, Id, listQuery, page, Timestamp, UserCompact } from './common.ts'
 
+/** The employment statuses of people. */
 export const EmploymentStatus = z
   .enum([
     'CURRENT_EMPLOYEE',
@@ -18,10 +19,12 @@ export const EmploymentStatus = z
   .meta({ id: 'EmploymentStatusEnum' })
 export type EmploymentStatus = z.infer<typeof EmploymentStatus>
 
+/** The results of a compliance check. */
 export const ComplianceCheckStatus = z
   .enum(['MISCONFIGURED', 'PASS', 'FAIL', 'EXCLUDED'])
   .meta({ id: 'ComplianceCheckStatusEnum' })
 
+/** The compliance checks. */
 export const ComplianceCheckType = z
   .enum([
     'FULL_COMPLIANCE',
@@ -42,6 +45,7 @@ export const ComplianceCheckType = z
   ])
   .meta({ id: 'ComplianceCheckTypeEnum' })
 
+/** How often a check runs. */
 export const CheckFrequency = z
   .enum(['ONCE', 'HOURLY', 'QID', 'DAILY', 'WEEKLY', 'BIWEEKLY', 'MONTHLY', 'QUARTERLY', 'YEARLY'])
   .meta({ id: 'CheckFrequencyEnum' })
@@ -60,8 +64,9 @@ const ComplianceCheckExclusion = z
     startDate: Timestamp,
     endDate: Timestamp.nullable().describe('Null for an exclusion without an end.'),
   })
-  .meta({ id: 'ComplianceCheckExclusionResponsePublicV2Dto', description: 'Why a check does not count, and how long.' })
+  .meta({ id: 'ComplianceCheckExclusionResponsePublicV2Dto', description: 'Why a check is excluded, and how long.' })
 
+/** A compliance check of a person. */
 export const ComplianceCheck = z
   .object({
     id: Id,
@@ -77,10 +82,11 @@ export const ComplianceCheck = z
   })
   .meta({
     id: 'ComplianceCheckWithExclusionResponsePublicV2Dto',
-    description: 'One thing that is checked of a person.',
+    description: 'A compliance check of a person.',
   })
 export type ComplianceCheck = z.infer<typeof ComplianceCheck>
 
+/** A person of the account. */
 export const Person = z
   .object({
     id: Id,
@@ -88,12 +94,12 @@ export const Person = z
     user: UserCompact.optional().describe('On request (`expand[]`).'),
     employmentStatus: EmploymentStatus,
     notHumanReason: z.string().nullish().describe('Why the person is out of scope.'),
-    reasonProvider: UserCompact.nullish().describe('Who gave that reason, on request (`expand[]`).'),
+    reasonProvider: UserCompact.nullish().describe('The user who gave that reason, on request (`expand[]`).'),
     complianceChecks: z.array(ComplianceCheck).optional().describe('On request (`expand[]`).'),
     startedAt: Timestamp.nullable(),
     separatedAt: Timestamp.nullish(),
     statusUpdatedAt: Timestamp.nullable().describe(
-      'When the status was set by hand. While it is set, identity sync leaves the person alone.',
+      'When the status was set by hand. While it is set, identity sync does not update the person.',
     ),
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -106,6 +112,7 @@ const PersonnelPage = page(Person).meta({ id: 'PersonnelResponsePublicV2Dto' })
 
 const PersonnelAction = z.enum(['reset-sync', 'reset-sync-all']).meta({ id: 'PersonnelActionEnum' })
 
+/** The people that identity sync updates again. */
 export const PersonnelReset = z
   .object({
     action: PersonnelAction.describe('`reset-sync` for the people named, `reset-sync-all` for everybody.'),
@@ -115,10 +122,10 @@ export const PersonnelReset = z
 export type PersonnelReset = z.infer<typeof PersonnelReset>
 
 const PersonnelResetResult = z
-  .object({ count: z.int().min(0).describe('How many people identity sync looks after again.') })
+  .object({ count: z.int().min(0).describe('The number of people whom identity sync updates again.') })
   .meta({ id: 'PersonnelActionsResponsePublicV2Dto' })
 
-/** How a path names a person: by number, or by the address of the user behind `email:`. */
+/** A person in a path: the id, or the user's e-mail address after `email:`. */
 export const PersonRef = z.union([Id, z.templateLiteral(['email:', z.string().min(1)])], {
   error: 'must be a number, or an address that begins with email:',
 })
@@ -126,7 +133,7 @@ export type PersonRef = z.infer<typeof PersonRef>
 
 const expand = expandQuery(PersonnelExpand)
 
-/** The people of the account: what identity sync makes of users and HR records. */
+/** The operations on the people of the account. */
 export const personnel = operations({
   listPersonnel: {
     method: 'GET',
@@ -161,7 +168,7 @@ export const personnel = operations({
     method: 'POST',
     path: '/personnel/actions',
     summary: 'Reset Personnel Sync',
-    description: 'Let identity sync look after people again whose status was set by hand.',
+    description: 'Let identity sync update people again whose status was set by hand.',
     permission: 'personnel-put-reset-resync',
     body: PersonnelReset,
     success: { 201: PersonnelResetResult },

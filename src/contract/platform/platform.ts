@@ -18,16 +18,16 @@ import { personnel } from './personnel.ts'
 import { users } from './users.ts'
 import { workspaces } from './workspaces.ts'
 
-/** Where a platform serves its operations. */
+/** The path of the API. */
 export const platformPrefix = '/public/v2'
 
-/** Every area of the platform, by the tag under which its document shows it. */
+/** Every area of the platform with its tag in the document. */
 export const platformAreas = [
   { tag: 'Assets', description: 'Inventory of policies, people and computer infrastructure.', operations: assets },
   {
     tag: 'Custom Connections',
     description:
-      'Connections to systems that the platform has no ready integration for: free records (`CUSTOM`), devices (`MDM`) or people from HR (`HRIS`).',
+      'Connections to systems without a built-in integration: records of any shape (`CUSTOM`), devices (`MDM`) or people from HR (`HRIS`).',
     operations: customConnections,
   },
   {
@@ -41,7 +41,7 @@ export const platformAreas = [
     operations: backgroundChecks,
   },
   { tag: 'Company', description: 'The company that the account belongs to.', operations: company },
-  { tag: 'Events', description: 'The trail of what users and automated processes did.', operations: events },
+  { tag: 'Events', description: 'What users and automated processes did.', operations: events },
   {
     tag: 'Custom Data Records',
     description: 'Records of a `CUSTOM` connection, sent directly.',
@@ -54,7 +54,7 @@ export const platformAreas = [
   },
   {
     tag: 'HRIS User Identities',
-    description: 'HR records of an `HRIS` connection. The identity sync folds them into personnel.',
+    description: 'HR records of an `HRIS` connection. The identity sync updates personnel from them.',
     operations: hrisUserIdentities,
   },
   {
@@ -78,17 +78,17 @@ export const platformAreas = [
     operations: controls,
   },
   { tag: 'Control Notes', description: 'Notes about a control.', operations: controlNotes },
-  { tag: 'Control Owners', description: 'The users who answer for a control.', operations: controlOwners },
-  { tag: 'Control Library', description: 'Templates that controls are made from.', operations: controlLibrary },
+  { tag: 'Control Owners', description: 'The responsible users of a control.', operations: controlOwners },
+  { tag: 'Control Library', description: 'Templates of controls.', operations: controlLibrary },
   { tag: 'Audits', description: 'Audits of a workspace by a framework and a period.', operations: audits },
-  { tag: 'Audit Requests', description: 'What an audit asks the organization to show.', operations: auditRequests },
+  { tag: 'Audit Requests', description: 'Requests of the auditors of an audit.', operations: auditRequests },
 ] as const satisfies readonly {
   readonly tag: string
   readonly description: string
   readonly operations: OperationTable
 }[]
 
-/** The operations of all areas in one table, for a client. */
+/** The operations of all areas, for a client. */
 export const platformOperations = {
   ...backgroundChecks,
   ...company,

@@ -1,4 +1,4 @@
-/** Operations of the published contract that no table here has, with their names. The platform answers them with 501. */
+/** The names of the operations of the published contract that this platform does not implement; it answers them with 501. */
 export const unimplementedOperations: Readonly<Record<string, string>> = {
   'DELETE /devices/{deviceId}/documents/{documentId}': 'Delete Device Document',
   'DELETE /policies/{policyId}/approval-configuration/{approvalConfigurationTier}':

@@ -4,19 +4,21 @@ import { BackgroundCheck } from './background-checks.ts'
 import { expandQuery, Id, listQuery, page, maxShortTextLength, Timestamp, text } from './common.ts'
 import { PersonRef } from './personnel.ts'
 
+/** The expansions of users. */
 export const UserExpand = z
   .enum(['backgroundChecks', 'documents', 'personnel', 'identities', 'roles'])
   .meta({ id: 'UserExpandEnum' })
 export type UserExpand = z.infer<typeof UserExpand>
 
+/** A connection in the short form. */
 export const ConnectionCompact = z
   .object({
     id: Id,
     clientType: z
       .string()
-      .describe('What it connects to. Connections made here are `CUSTOM`, `CUSTOM_MDM` or `CUSTOM_HRIS`.'),
+      .describe('The connected system. Connections of this platform are `CUSTOM`, `CUSTOM_MDM` or `CUSTOM_HRIS`.'),
     clientId: z.string().nullable(),
-    clientAlias: z.string().nullable().describe('The name that people see.'),
+    clientAlias: z.string().nullable().describe('The display name.'),
     state: z.enum(['ACTIVE', 'MISCONFIGURED']),
     createdAt: Timestamp.nullable(),
     updatedAt: Timestamp.nullable(),
@@ -24,12 +26,13 @@ export const ConnectionCompact = z
     failedAt: Timestamp.nullable(),
     deletedAt: Timestamp.nullable(),
   })
-  .meta({ id: 'ConnectionCompactResponsePublicV2Dto', description: 'A connection in short.' })
+  .meta({ id: 'ConnectionCompactResponsePublicV2Dto', description: 'A connection in the short form.' })
 export type ConnectionCompact = z.infer<typeof ConnectionCompact>
 
+/** The address of a file. */
 export const SignedUrl = z
   .object({ signedUrl: z.string(), fileBuffer: z.record(z.string(), z.unknown()).nullable() })
-  .meta({ id: 'SignedUrlResponsePublicV2Dto', description: 'Where a file can be fetched for a while.' })
+  .meta({ id: 'SignedUrlResponsePublicV2Dto', description: 'A temporary address of a file.' })
 
 const UserDocumentType = z.enum([
   'SEC_TRAINING',
@@ -56,12 +59,13 @@ const UserDocument = z
     createdAt: Timestamp,
     updatedAt: Timestamp,
   })
-  .meta({ id: 'UserDocumentResponsePublicV2Dto', description: 'A document that proves something of a user.' })
+  .meta({ id: 'UserDocumentResponsePublicV2Dto', description: 'A document about a user.' })
 
+/** A record of a connected system about a user. */
 export const UserIdentity = z
   .object({
     id: Id,
-    identityId: z.string().describe('The key of the record in the system that it comes from.'),
+    identityId: z.string().describe('The key of the record in its system.'),
     username: z.string().nullable(),
     connectedAt: Timestamp.nullable(),
     disconnectedAt: Timestamp.nullable(),
@@ -74,8 +78,8 @@ export const UserIdentity = z
     firstName: z.string().nullable(),
     lastName: z.string().nullable(),
     startedAt: Timestamp.nullable(),
-    separatedAt: Timestamp.nullable().describe('Null while the person is there.'),
-    isContractor: z.boolean().nullish().describe('Null where it is not known.'),
+    separatedAt: Timestamp.nullable().describe('Null while the person is employed.'),
+    isContractor: z.boolean().nullish().describe('Null if unknown.'),
     jobTitle: z.string().nullable(),
     managerId: z.string().nullable(),
     managerName: z.string().nullable(),
@@ -84,10 +88,11 @@ export const UserIdentity = z
   })
   .meta({
     id: 'UserIdentityResponsePublicV2Dto',
-    description: 'A record of a connected system that belongs to the user.',
+    description: 'A record of a connected system about the user.',
   })
 export type UserIdentity = z.infer<typeof UserIdentity>
 
+/** A user of the account. */
 export const User = z
   .object({
     id: Id,
@@ -96,7 +101,7 @@ export const User = z
     lastName: z.string().nullish(),
     createdAt: Timestamp,
     updatedAt: Timestamp,
-    jobTitle: z.string().nullish().describe('From the HR record that speaks for the person.'),
+    jobTitle: z.string().nullish().describe('From the leading HR record of the person.'),
     avatarUrl: z.string().nullish(),
     drataTermsAgreedAt: Timestamp.nullish().describe('When the user agreed to the terms in person.'),
     roles: z.array(z.string()).optional().describe('On request (`expand[]`).'),
@@ -104,7 +109,7 @@ export const User = z
     documents: z.array(UserDocument).optional().describe('On request (`expand[]`).'),
     identities: z.array(UserIdentity).optional().describe('On request (`expand[]`).'),
   })
-  .meta({ id: 'UserResponsePublicV2Dto', description: 'A user of the platform: a person, or an API key.' })
+  .meta({ id: 'UserResponsePublicV2Dto', description: 'A user of the account: a person, or an API key.' })
 export type User = z.infer<typeof User>
 
 const UserPage = page(User).meta({ id: 'UsersResponsePublicV2Dto' })
@@ -112,7 +117,7 @@ const UserPage = page(User).meta({ id: 'UsersResponsePublicV2Dto' })
 const expand = expandQuery(UserExpand)
 const prefix = text(maxShortTextLength).optional()
 
-/** The users of the account: people, and those who stand for API keys. */
+/** The operations on users: people, and the service users of API keys. */
 export const users = operations({
   listUsers: {
     method: 'GET',

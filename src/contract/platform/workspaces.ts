@@ -4,6 +4,7 @@ import { expandQuery, Id, listQuery, page, Timestamp } from './common.ts'
 
 const WorkspaceExpand = z.enum(['frameworks', 'personnelScope']).meta({ id: 'WorkspaceExpandEnum' })
 
+/** A framework of a workspace. */
 export const Framework = z
   .object({
     id: Id,
@@ -13,13 +14,14 @@ export const Framework = z
     updatedAt: Timestamp,
     enabledAt: Timestamp.nullable(),
   })
-  .meta({ id: 'FrameworkCompactResponsePublicV2Dto', description: 'A framework that a workspace works towards.' })
+  .meta({ id: 'FrameworkCompactResponsePublicV2Dto', description: 'A framework of a workspace.' })
 export type Framework = z.infer<typeof Framework>
 
+/** A workspace of the account. */
 export const Workspace = z
   .object({
     id: Id,
-    primary: z.boolean().describe('True for the workspace that an account starts with.'),
+    primary: z.boolean().describe('True for the first workspace of the account.'),
     name: z.string(),
     description: z.string().nullable(),
     createdAt: Timestamp,
@@ -32,14 +34,14 @@ export const Workspace = z
       .int()
       .min(0)
       .nullish()
-      .describe('How many people are in scope, on request (`expand[]`); null where no scope is set.'),
+      .describe('How many people are in scope, on request (`expand[]`); null without a scope.'),
   })
   .meta({ id: 'WorkspaceResponsePublicV2Dto', description: 'A product or business line of the account.' })
 export type Workspace = z.infer<typeof Workspace>
 
 const WorkspacePage = page(Workspace).meta({ id: 'WorkspacesResponsePublicV2Dto' })
 
-/** The product or business lines of the account. */
+/** The operations on workspaces. */
 export const workspaces = operations({
   listWorkspaces: {
     method: 'GET',

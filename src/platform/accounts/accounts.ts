@@ -8,7 +8,7 @@ import { addEntitlements, removeEntitlements } from './entitlements.ts'
 type AccountRow = Pick<AccountListing, 'id' | 'name' | 'entitlements'> &
   AccountListing['counts'] & { readonly created_at: Date; readonly terms_accepted_at: Date | null }
 
-/** Opens an account; the name of another one is a conflict. */
+/** Opens an account; fails with `conflict` if the name is taken. */
 export async function createAccount(
   db: Kysely<PlatformSchema>,
   { name, entitlements, termsAcceptedAt }: AccountInput,
@@ -29,18 +29,18 @@ export async function createAccount(
   })
 }
 
-/** All accounts by id, with what they may use and how much they hold. */
+/** All accounts by id, with their plans and counts. */
 export async function listAccounts(db: Kysely<PlatformSchema>, now: Date): Promise<AccountListing[]> {
   return readAccounts(db, { name: null, now })
 }
 
-/** One account as `listAccounts` shows it, or the failure of `findAccount`. */
+/** One account as `listAccounts` shows it; fails as `findAccount`. */
 export async function showAccount(db: Kysely<PlatformSchema>, name: string, now: Date): Promise<AccountListing> {
   const [account] = await readAccounts(db, { name, now })
   return account ?? refuseUnknownAccount(name)
 }
 
-/** Records that an account has accepted the terms. The moment of the first acceptance stays. */
+/** Records that an account has accepted the terms. A second acceptance changes nothing. */
 export async function acceptTerms(db: Kysely<PlatformSchema>, name: string, now: Date): Promise<AccountListing> {
   await db.transaction().execute(async (trx) => {
     const accepted = await trx
@@ -57,7 +57,7 @@ export async function acceptTerms(db: Kysely<PlatformSchema>, name: string, now:
 
 type PlanChange = { readonly account: string; readonly names: readonly string[]; readonly now: Date }
 
-/** Adds features to an account's plan; those that it has already stay. */
+/** Adds features to an account's plan. */
 export async function grantEntitlements(
   db: Kysely<PlatformSchema>,
   { account, names, now }: PlanChange,
@@ -69,7 +69,7 @@ export async function grantEntitlements(
   return showAccount(db, account, now)
 }
 
-/** Takes features from an account's plan; those that it does not have change nothing. */
+/** Removes features from an account's plan; those that it does not have are ignored. */
 export async function revokeEntitlements(
   db: Kysely<PlatformSchema>,
   { account, names, now }: PlanChange,
@@ -81,7 +81,7 @@ export async function revokeEntitlements(
   return showAccount(db, account, now)
 }
 
-/** The account of that name, or the failure that tells the operator so. */
+/** The account of that name; fails with `not_found`. */
 export async function findAccount(db: Kysely<PlatformSchema>, name: string): Promise<{ id: number }> {
   const account = await db.selectFrom('accounts').select('id').where('name', '=', name).executeTakeFirst()
   return account ?? refuseUnknownAccount(name)
@@ -89,7 +89,7 @@ export async function findAccount(db: Kysely<PlatformSchema>, name: string): Pro
 
 type Opening = { readonly accountId: number; readonly command: string; readonly now: Date }
 
-/** Records that an account was opened, and that its terms were accepted with it where they were. */
+/** Records that an account was opened, and that its terms were accepted if they were. */
 export async function recordOpening(
   trx: Kysely<PlatformSchema>,
   { isAccepted, ...opening }: Opening & { readonly isAccepted: boolean },
@@ -123,10 +123,10 @@ function refuseUnknownAccount(name: string): never {
   throw new Failure('not_found', `the platform has no account "${name}"; \`platform accounts create\` makes one`)
 }
 
-async function readAccounts(
-  db: Kysely<PlatformSchema>,
-  { name, now }: { name: string | null; now: Date },
-): Promise<AccountListing[]> {
+/** `name`: null for all accounts. */
+type AccountQuery = { readonly name: string | null; readonly now: Date }
+
+async function readAccounts(db: Kysely<PlatformSchema>, { name, now }: AccountQuery): Promise<AccountListing[]> {
   const { rows } = await sql<AccountRow>`
     select id, name, created_at, terms_accepted_at,
       array(select e.name from entitlements e where e.account_id = a.id order by e.name collate "C") as entitlements,

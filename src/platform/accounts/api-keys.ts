@@ -11,7 +11,7 @@ import type { CreatedKey, KeyInput, KeyListing } from './contract.ts'
 const secretBytes = 32
 const expiryWarningMs = 30 * 24 * 60 * 60 * 1000
 
-/** The holder of a key that is neither expired nor revoked, with what the account and the key allow. */
+/** The owner of a usable key, with the account's plan and the key's permissions. */
 export type Caller = {
   readonly accountId: number
   readonly callerId: number
@@ -26,7 +26,7 @@ type KeyRow = Pick<
   'account_id' | 'user_id' | 'access' | 'permissions' | 'expires_at' | 'revoked_at' | 'allowed_addresses'
 > & { readonly terms_accepted_at: Date | null; readonly entitlements: readonly string[] }
 
-/** Makes a key and the user who stands for it. The key itself is in the answer and nowhere else. */
+/** Creates a key and its service user. Only the result contains the key itself; the database stores its hash. */
 export async function createKey(db: Kysely<PlatformSchema>, input: KeyInput, now: Date): Promise<CreatedKey> {
   if (input.expiresAt && new Date(input.expiresAt) <= now)
     throw new Failure(
@@ -67,7 +67,7 @@ export async function createKey(db: Kysely<PlatformSchema>, input: KeyInput, now
   return { id, key }
 }
 
-/** Ends a key for good; ending it again changes nothing. */
+/** Revokes a key; a second time changes nothing. Fails with `not_found`. */
 export async function revokeKey(db: Kysely<PlatformSchema>, id: number, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const key = await trx.selectFrom('api_keys').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
@@ -82,6 +82,7 @@ export async function revokeKey(db: Kysely<PlatformSchema>, id: number, now: Dat
   })
 }
 
+/** All API keys by id, without the keys themselves. */
 export async function listKeys(db: Kysely<PlatformSchema>, now: Date): Promise<KeyListing[]> {
   const rows = await db
     .selectFrom('api_keys')
@@ -104,10 +105,12 @@ export async function listKeys(db: Kysely<PlatformSchema>, now: Date): Promise<K
   }))
 }
 
-/** Who calls with `key`, or null if it is unknown, expired, revoked or not for use from `address`. The address null stands for the machine of the platform itself. */
+type PresentedKey = { readonly key: string; readonly address: string | null; readonly now: Date }
+
+/** The caller with `key`, or null if the key is unknown, expired, revoked or not allowed from `address`. A null address means this machine. */
 export async function findCaller(
   db: Kysely<PlatformSchema>,
-  { key, address, now }: { key: string; address: string | null; now: Date },
+  { key, address, now }: PresentedKey,
 ): Promise<Caller | null> {
   const { rows } = await sql<KeyRow>`${sql.raw(prepared)}
     select key.account_id, key.user_id, key.access, key.permissions, key.expires_at, key.revoked_at, key.allowed_addresses,
@@ -129,10 +132,10 @@ export async function findCaller(
   }
 }
 
-/** Whether `address` is one of the addresses or lies in one of the networks. If none is named, every address is allowed. */
+/** Whether one of the addresses or networks contains `address`. An empty list allows every address. */
 function isWithin(ranges: readonly string[], address: string): boolean {
   if (ranges.length === 0) return true
-  // What a proxy passes on may be anything.
+  // A proxy may pass on any text.
   if (isIP(address) === 0) return false
   const list = new BlockList()
   for (const range of ranges) addRange(list, range)
@@ -150,7 +153,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIPv6(address) ? 'ipv6' : 'ipv4'
 }
 
-// A key is 256 random bits, so there is nothing to guess from its hash and a slow password hash would only slow down every request.
+// A key is 256 random bits: nobody can guess it from its hash, so a slow password hash would only slow down every request.
 function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('hex')
 }
@@ -172,7 +175,7 @@ async function insertKeyUser(db: Kysely<PlatformSchema>, accountId: number, name
   return user.id
 }
 
-function keyState(key: { expires_at: Date | null; revoked_at: Date | null }, now: Date): KeyListing['state'] {
+function keyState(key: Pick<KeyRow, 'expires_at' | 'revoked_at'>, now: Date): KeyListing['state'] {
   if (key.revoked_at) return 'revoked'
   if (!key.expires_at) return 'active'
   const remainingMs = key.expires_at.getTime() - now.getTime()

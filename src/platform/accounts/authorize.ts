@@ -4,12 +4,12 @@ import type { Caller } from './api-keys.ts'
 
 const bearer = /^Bearer +(\S+) *$/i
 
-/** The credential inside an `Authorization` header, or null if it holds none. */
+/** The bearer token of an `Authorization` header, or null. */
 export function bearerToken(header: string | undefined): string | null {
   return bearer.exec(header ?? '')?.[1] ?? null
 }
 
-/** Refuses a caller who may not run `operation`: unknown (401), terms open (412), feature not in the plan (402), permission missing (403). */
+/** Returns the caller, or refuses: unknown (401), terms not accepted (412), feature not in the plan (402), permission missing (403). */
 export function authorize(caller: Caller | null, operation: Operation): Caller {
   if (!caller)
     throw new Refusal(

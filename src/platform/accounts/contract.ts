@@ -5,6 +5,7 @@ import { refuseUnknownPermissions } from './permissions.ts'
 
 const maxAddresses = 100
 
+/** A new account. */
 export const AccountInput = z.strictObject({
   name: Name.describe('How the operator names the account; unique on this platform.'),
   entitlements: z.array(Name).describe('The features of its plan.'),
@@ -12,9 +13,11 @@ export const AccountInput = z.strictObject({
 })
 export type AccountInput = z.infer<typeof AccountInput>
 
+/** An account by id and name. */
 export const AccountSummary = z.object({ id: Id, name: Name }).meta({ id: 'Account' })
 export type AccountSummary = z.infer<typeof AccountSummary>
 
+/** An account with its plan and its counts. */
 export const AccountListing = z
   .object({
     id: Id,
@@ -38,6 +41,7 @@ export const AddressRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]
   error: ({ input }) => `"${input}" is no IPv4 or IPv6 address, and no network such as 10.0.0.0/8`,
 })
 
+/** A new API key. */
 export const KeyInput = z.strictObject({
   account: Name,
   name: Name.describe('What the key is for.'),
@@ -53,11 +57,13 @@ export const KeyInput = z.strictObject({
 })
 export type KeyInput = z.infer<typeof KeyInput>
 
+/** A created key with its secret. */
 export const CreatedKey = z
   .object({ id: Id, key: z.string().describe('Shown here and never again.') })
   .meta({ id: 'CreatedKey' })
 export type CreatedKey = z.infer<typeof CreatedKey>
 
+/** An API key without its secret. */
 export const KeyListing = z
   .object({
     id: Id,

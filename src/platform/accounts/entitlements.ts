@@ -6,12 +6,12 @@ import { operatorActor, storeEvent } from '../events/store-events.ts'
 type Features = {
   readonly accountId: number
   readonly names: readonly string[]
-  /** The command that the operator used. */
+  /** The command of the operator, for the event. */
   readonly command: string
   readonly now: Date
 }
 
-/** Adds features by the account's number, in the transaction of the caller. */
+/** Adds features to the plan of an account, and records each that is new. */
 export async function addEntitlements(
   trx: Kysely<PlatformSchema>,
   { accountId, names, command, now }: Features,
@@ -31,7 +31,7 @@ export async function addEntitlements(
   }
 }
 
-/** Takes features away by the account's number. */
+/** Removes features from the plan of an account, and records each that was there. */
 export async function removeEntitlements(
   trx: Kysely<PlatformSchema>,
   { accountId, names, command, now }: Features,

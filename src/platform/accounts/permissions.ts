@@ -3,13 +3,13 @@ import type { z } from 'zod'
 import type { Operation } from '../../contract/operation.ts'
 import { platformAreas } from '../../contract/platform/platform.ts'
 
-/** Every permission that an operation of the platform asks for, in alphabetical order, with the operations that it opens. */
+/** Every permission of the API in alphabetical order, with the operations that need it. */
 export const knownPermissions: ReadonlyMap<string, readonly string[]> = collectPermissions()
 
-/** The share of a name's letters that may be wrong for it to count as a typing error. */
+/** Maximum share of wrong letters for which a name is suggested. */
 const maxTypoShare = 1 / 3
 
-/** For a schema: an issue for each name that no operation asks for, with the one that was probably meant. */
+/** A refinement that adds an issue for each unknown permission, with a suggestion. */
 export function refuseUnknownPermissions(names: readonly string[], ctx: z.RefinementCtx): void {
   for (const [index, name] of names.entries()) {
     if (!knownPermissions.has(name)) ctx.addIssue({ code: 'custom', path: [index], message: describeUnknown(name) })

@@ -5,12 +5,14 @@ import { Email, SubmittedTimestamp } from '../../contract/platform/common.ts'
 import { type DocumentCheck, checkUnique, addIssue } from '../core/document-checks.ts'
 import { Code, Day, LongText, Name } from '../core/input-texts.ts'
 
+/** A new message about an audit request. */
 export const NewAuditMessage = z.strictObject({
   message: LongText,
   by: Email.nullable().default(null).describe('Who sent it, a person of the account or an auditor; null: the system.'),
 })
 export type NewAuditMessage = z.infer<typeof NewAuditMessage>
 
+/** A new audit request; its code is unique in the audit. */
 export const NewAuditRequest = z
   .strictObject({
     code: Code,
@@ -24,7 +26,7 @@ export const NewAuditRequest = z
   .check(checkRequest)
 export type NewAuditRequest = z.infer<typeof NewAuditRequest>
 
-/** An audit; its framework and period distinguish it from the others of its workspace. */
+/** A new audit; its framework and period are unique in the workspace. */
 export const NewAudit = z
   .strictObject({
     framework: AuditFramework,
@@ -42,7 +44,7 @@ export const NewAudit = z
   .check(checkAudit)
 export type NewAudit = z.infer<typeof NewAudit>
 
-/** Complains about an audit whose dates or lists contradict themselves. */
+/** Adds issues for contradicting dates and repeated entries. */
 function checkAudit(checking: DocumentCheck<NewAudit>): void {
   const { startDate, endDate, status, completedAt, auditors, internalAuditors, controls, requests } = checking.value
   if (endDate < startDate) addIssue(checking, ['endDate'], 'lies before startDate')
@@ -55,7 +57,7 @@ function checkAudit(checking: DocumentCheck<NewAudit>): void {
   checkUnique(checking, { path: ['requests'], noun: 'request', values: requests.map(({ code }) => code) })
 }
 
-/** Complains about a request that lists a person or a control twice. */
+/** Adds issues for repeated owners and controls. */
 function checkRequest(checking: DocumentCheck<NewAuditRequest>): void {
   const { owners, controls } = checking.value
   checkUnique(checking, { path: ['owners'], noun: 'person', values: owners.map(lower) })

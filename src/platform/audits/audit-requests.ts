@@ -1,33 +1,29 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import type {
-  AuditRequest,
-  AuditRequestItem,
-  AuditRequestStatus,
-  auditRequests,
-} from '../../contract/platform/audit-requests.ts'
+import type { AuditRequest, AuditRequestStatus, auditRequests } from '../../contract/platform/audit-requests.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { listPage } from '../core/pages.ts'
+import { replyWithPage } from '../core/pages.ts'
+import { listById, presentRows } from '../core/present-rows.ts'
+import { presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { findAudit } from './audits.ts'
 import { controlsOfRequests, messagesOf, ownersOf } from './expansions.ts'
 
 type Row = Selectable<PlatformSchema['audit_requests']>
-type Expansions = readonly ('owners' | 'messages' | 'controls')[]
 
+/** The handlers of the operations on audit requests. */
 export const auditRequestHandlers: Handlers<typeof auditRequests, PlatformContext> = {
   async listAuditRequests(ctx, { params, query }) {
     const audit = await findAudit(ctx, params)
     const { 'status[]': statuses, 'userIds[]': userIds } = query
-    const { rows, pagination } = await listPage(ctx, {
+    return replyWithPage(ctx, {
       table: 'audit_requests',
       where: sql`audit_id = ${audit.id} ${inStatus(statuses)} ${ownedBy(userIds)}`,
       filter: { auditId: audit.id, statuses: distinct(statuses), userIds: distinct(userIds) },
       query,
+      present: (rows) => present(ctx, rows, audit.uuid, query['expand[]']),
     })
-    const data = await present(ctx, rows, { auditId: audit.uuid, expand: query['expand[]'] ?? [] })
-    return { status: 200, body: { data, pagination } }
   },
 
   async getAuditRequest(ctx, { params, query }) {
@@ -39,10 +35,7 @@ export const auditRequestHandlers: Handlers<typeof auditRequests, PlatformContex
       .where('id', '=', params.requestId)
       .executeTakeFirst()
     if (!row) throw new Refusal(404, `There is no request ${params.requestId} of the audit ${params.auditId}`)
-    const expand = query['expand[]'] ?? []
-    const [item = presentRow(row, audit.uuid)] = await present(ctx, [row], { auditId: audit.uuid, expand })
-    const controls = expand.includes('controls') ? await controlsOfRequests(ctx.db, [row.id]) : null
-    const request: AuditRequest = { ...item, ...(controls && { controls: controls.get(row.id) ?? [] }) }
+    const [request = presentRow(row, audit.uuid)] = await present(ctx, [row], audit.uuid, query['expand[]'])
     return { status: 200, body: request }
   },
 }
@@ -60,22 +53,22 @@ function distinct<T>(values: readonly T[] = []): T[] {
   return [...new Set(values)].toSorted()
 }
 
-async function present(
+function present(
   ctx: PlatformContext,
   rows: readonly Row[],
-  { auditId, expand }: { readonly auditId: string; readonly expand: Expansions },
-): Promise<AuditRequestItem[]> {
+  auditId: string,
+  expand?: readonly string[],
+): Promise<AuditRequest[]> {
   const ids = rows.map(({ id }) => id)
-  const owners = expand.includes('owners') ? await ownersOf(ctx, ids) : null
-  const messages = expand.includes('messages') ? await messagesOf(ctx.db, ids) : null
-  return rows.map((row) => ({
-    ...presentRow(row, auditId),
-    ...(owners && { owners: owners.get(row.id) ?? [] }),
-    ...(messages && { messages: messages.get(row.id) ?? [] }),
-  }))
+  const loaders = {
+    owners: async () => listById(await ownersOf(ctx, ids)),
+    messages: async () => listById(await messagesOf(ctx.db, ids)),
+    controls: async () => listById(await controlsOfRequests(ctx.db, ids)),
+  }
+  return presentRows(rows, { present: (row) => presentRow(row, auditId), expand, loaders })
 }
 
-function presentRow(row: Row, auditId: string): AuditRequestItem {
+function presentRow(row: Row, auditId: string): AuditRequest {
   return {
     id: row.id,
     code: row.code,
@@ -83,7 +76,6 @@ function presentRow(row: Row, auditId: string): AuditRequestItem {
     description: row.description,
     status: row.status,
     auditId,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    ...presentTimes(row),
   }
 }

@@ -5,7 +5,7 @@ import { type EventType, storeEvent, type Target, type Targets } from '../events
 import type { NewAudit, NewAuditMessage, NewAuditRequest } from './audit-input.ts'
 import { ensureAuditors, controlIdsByCode, userIdsByEmail } from './resolve-names.ts'
 
-/** The place of an audit, and who writes it when. */
+/** The workspace of an audit, and the command and time of the write. */
 export type AuditWriteContext = {
   readonly accountId: number
   readonly workspaceId: number
@@ -13,7 +13,7 @@ export type AuditWriteContext = {
   readonly now: Date
 }
 
-/** Opens the audit without its requests; null if the workspace has one of that framework and period already. */
+/** Stores an audit without its requests; returns null if the workspace has an audit of that framework and period. */
 export async function insertAudit(
   trx: Kysely<PlatformSchema>,
   audit: NewAudit,
@@ -64,11 +64,13 @@ export async function insertAudit(
   return row
 }
 
-/** Adds the requests whose codes the audit has none of yet, and returns them. */
+type RequestBatch = { readonly requests: readonly NewAuditRequest[]; readonly writing: AuditWriteContext }
+
+/** Stores the requests whose codes are new in the audit, and returns them. */
 export async function insertRequests(
   trx: Kysely<PlatformSchema>,
   auditId: number,
-  { requests, writing }: { readonly requests: readonly NewAuditRequest[]; readonly writing: AuditWriteContext },
+  { requests, writing }: RequestBatch,
 ): Promise<{ id: number }[]> {
   const inserted: { id: number }[] = []
   for (const request of requests) {
@@ -81,17 +83,18 @@ export async function insertRequests(
     const added = inserted.length === 1 ? 'a request' : `${inserted.length} requests`
     const description = `Added ${added} to an audit.`
     const target = { kind: 'auditRequest', id: first.id } as const
-    // The contract has no type of its own for requests that are added.
+    // The contract has no event type for new requests.
     await recordAuditEvent(trx, writing, { type: 'CUSTOMER_REQUEST_DETAILS_EDITED', description, target, targets })
   }
   return inserted
 }
 
-/** Adds what was said about a request, in the order given. */
+/** Stores messages about a request in their order. */
 export async function insertMessages(
   trx: Kysely<PlatformSchema>,
   requestId: number,
-  { messages, now }: { readonly messages: readonly NewAuditMessage[]; readonly now: Date },
+  messages: readonly NewAuditMessage[],
+  now: Date,
 ): Promise<{ id: number }[]> {
   const rows = messages.map(({ message, by }) => ({
     request_id: requestId,
@@ -103,7 +106,7 @@ export async function insertMessages(
   return addRows(trx, 'audit_request_messages', rows)
 }
 
-/** Records what was written to an audit. */
+/** Records an event about an audit. */
 export async function recordAuditEvent(
   trx: Kysely<PlatformSchema>,
   { accountId, workspaceId, command, now }: AuditWriteContext,
@@ -147,6 +150,6 @@ async function insertRequest(
   }))
   await addRows(trx, 'audit_request_owners', owners)
   await addRows(trx, 'audit_request_controls', controls)
-  await insertMessages(trx, request_id, { messages: request.messages, now })
+  await insertMessages(trx, request_id, request.messages, now)
   return row
 }

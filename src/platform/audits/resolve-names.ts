@@ -3,7 +3,7 @@ import { Failure } from '../../errors.ts'
 import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
-/** The ids of the account's users with these addresses; kept from being deleted until the transaction ends. */
+/** The ids of the account's users with these e-mail addresses, locked until the transaction ends. Fails with `not_found`. */
 export async function userIdsByEmail(
   trx: Kysely<PlatformSchema>,
   accountId: number,
@@ -24,7 +24,7 @@ export async function userIdsByEmail(
   return rows.map(({ id }) => id)
 }
 
-/** The ids of the workspace's controls with these codes; kept from being deleted until the transaction ends. */
+/** The ids of the workspace's controls with these codes, locked until the transaction ends. Fails with `not_found`. */
 export async function controlIdsByCode(
   trx: Kysely<PlatformSchema>,
   workspaceId: number,
@@ -44,7 +44,7 @@ export async function controlIdsByCode(
   return rows.map(({ id }) => id)
 }
 
-/** The ids of these auditors, who are added to the account if they are new. A known address keeps its name. */
+/** The ids of these auditors; new ones are added to the account. A known auditor keeps their name. */
 export async function ensureAuditors(
   trx: Kysely<PlatformSchema>,
   accountId: number,

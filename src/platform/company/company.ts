@@ -4,6 +4,7 @@ import type { Handlers } from '../../http/server/mount.ts'
 import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
+/** The handlers of the operations on the company. */
 export const companyHandlers: Handlers<typeof company, PlatformContext> = {
   async getCompany(ctx) {
     const account = await ctx.db

@@ -10,10 +10,13 @@ import {
 import type { CustomFieldEntity, CustomFieldType } from '../../contract/platform/custom-field-kinds.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
+import { anyOf, groupRows } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
 type Definition = Selectable<PlatformSchema['custom_field_definitions']>
 type Entity = { readonly entityType: CustomFieldEntity; readonly entityId: number }
+
+type Submission = { readonly submitted?: readonly CustomFieldSubmit[]; readonly isNew: boolean }
 
 /** A value to store for a field; null removes it. */
 type CustomFieldChange = { readonly definitionId: number; readonly value: string | null }
@@ -23,7 +26,7 @@ const entitlement = 'CUSTOM_FIELDS_AND_FORMULAS'
 const Decimal = z.string().regex(/^-?\d{1,30}(?:\.\d{1,30})?$/, { error: 'must be a decimal number' })
 const ShortText = z.string().max(maxShortTextLength)
 
-/** What a value must look like; null for fields that are not written. The choices of OPTIONS are not kept here, so any short text is one. */
+/** The schema of the values of each type; null for computed fields. The platform does not store the choices of OPTIONS and takes any short text. */
 const valueSchemas: Readonly<Record<CustomFieldType, z.ZodType<string> | null>> = {
   TEXT: ShortText,
   LONG_TEXT: z.string().max(maxLongTextLength),
@@ -42,7 +45,7 @@ function requireCustomFields(ctx: PlatformContext): void {
   }
 }
 
-/** The values of a page's entities by entity id, for `expand[]=customFields`. Entities without a value are left out. */
+/** The values of these entities by entity id, for `expand[]=customFields`; entities without a value have no entry. */
 export async function customFieldsOf(
   ctx: PlatformContext,
   entityType: CustomFieldEntity,
@@ -56,24 +59,26 @@ export async function customFieldsOf(
     .select(['stored.entity_id', 'stored.value', 'definition.id', 'definition.name'])
     .where('definition.account_id', '=', ctx.accountId)
     .where('stored.entity_type', '=', entityType)
-    .where(sql<boolean>`stored.entity_id = any(${entities.map(({ id }) => id)}::bigint[])`)
+    .where('stored.entity_id', '=', anyOf(entities.map(({ id }) => id)))
     .orderBy('definition.id')
     .execute()
-  const grouped = Map.groupBy(rows, (row) => row.entity_id)
-  const present = ({ id, name, value }: (typeof rows)[number]) => ({ customFieldId: id, name, value })
-  return new Map([...grouped].map(([entityId, group]) => [entityId, group.map(present)]))
+  return groupRows(
+    rows,
+    (row) => row.entity_id,
+    ({ id, name, value }) => ({ customFieldId: id, name, value }),
+  )
 }
 
 /**
- * The submitted values with their fields looked up and checked. A new entity must have every required field; an existing one
- * must keep those it has. A field that is unknown, ambiguous or submitted twice, or a value that its type does not allow, is 422,
- * or 400 where the operation lists no 422; a plan without custom fields is 403.
+ * Finds the field of each submitted value and checks the value. A new entity needs every required field; an existing one must
+ * not lose one. Refuses an unknown, ambiguous or repeated field and a value of the wrong type with 422, or with 400 if the operation
+ * lists no 422. Refuses a plan without custom fields with 403.
  */
 export async function checkCustomFields(
   db: Kysely<PlatformSchema>,
   ctx: PlatformContext,
   entityType: CustomFieldEntity,
-  { submitted = [], isNew }: { submitted?: readonly CustomFieldSubmit[]; isNew: boolean },
+  { submitted = [], isNew }: Submission,
 ): Promise<CustomFieldChange[]> {
   if (submitted.length > 0) requireCustomFields(ctx)
   if (submitted.length === 0 && !(isNew && ctx.entitlements.has(entitlement))) return []
@@ -90,7 +95,7 @@ export async function checkCustomFields(
   return matches.map(({ field, definition }) => ({ definitionId: definition.id, value: field.value }))
 }
 
-/** Stores checked values and says whether any of them was another one before. The caller's transaction holds the entity's row. */
+/** Stores checked values; returns whether any value changed. The caller's transaction has locked the entity's row. */
 export async function storeCustomFields(
   trx: Kysely<PlatformSchema>,
   { entityType, entityId }: Entity,
@@ -118,7 +123,7 @@ export async function storeCustomFields(
     .deleteFrom('custom_field_values')
     .where('entity_type', '=', entityType)
     .where('entity_id', '=', entityId)
-    .where(sql<boolean>`definition_id = any(${removed}::bigint[])`)
+    .where('definition_id', '=', anyOf(removed))
     .executeTakeFirstOrThrow()
   return written.length > 0 || numDeletedRows > 0n
 }

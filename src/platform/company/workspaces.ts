@@ -4,20 +4,22 @@ import { prepared } from '../../database/prepared.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { listPage } from '../core/pages.ts'
+import { replyWithPage } from '../core/pages.ts'
+import { listById, presentRows } from '../core/present-rows.ts'
+import { anyOf, groupRows, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
 type Row = Selectable<PlatformSchema['workspaces']>
-type Expansions = readonly ('frameworks' | 'personnelScope')[]
 
+/** The handlers of the operations on workspaces. */
 export const workspaceHandlers: Handlers<typeof workspaces, PlatformContext> = {
   async listWorkspaces(ctx, { query }) {
-    const { rows, pagination } = await listPage(ctx, {
+    return replyWithPage(ctx, {
       table: 'workspaces',
       where: sql`account_id = ${ctx.accountId}`,
       query,
+      present: (rows) => present(ctx, rows, query['expand[]']),
     })
-    return { status: 200, body: { data: await present(ctx, rows, query['expand[]']), pagination } }
   },
 }
 
@@ -31,7 +33,7 @@ export async function requireWorkspace(
   if (!row) refuseUnknown(workspaceId)
 }
 
-/** As `requireWorkspace`, and keeps the workspace from being deleted until the transaction ends. */
+/** As `requireWorkspace`; nobody can delete the workspace until the transaction ends. */
 export async function lockWorkspaceForShare(
   trx: Kysely<PlatformSchema>,
   accountId: number,
@@ -54,22 +56,28 @@ function refuseUnknown(workspaceId: number): never {
   throw new Refusal(404, `There is no workspace ${workspaceId}`)
 }
 
-async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expansions = []): Promise<Workspace[]> {
-  const frameworks = expand.includes('frameworks') ? await frameworksOf(ctx.db, rows) : null
-  return rows.map((row) => ({
+async function present(
+  ctx: PlatformContext,
+  rows: readonly Row[],
+  expand: readonly string[] = [],
+): Promise<Workspace[]> {
+  const loaders = { frameworks: async () => listById(await frameworksOf(ctx.db, rows)) }
+  // This platform has no personnel scopes.
+  const scopedPersonnelCount = expand.includes('personnelScope') ? null : undefined
+  return presentRows(rows, { present: (row) => ({ ...presentRow(row), scopedPersonnelCount }), expand, loaders })
+}
+
+function presentRow(row: Row): Workspace {
+  return {
     id: row.id,
     primary: row.is_primary,
     name: row.name,
     description: row.description,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
     howItWorks: row.how_it_works,
     url: row.url,
     logo: row.logo,
-    ...(frameworks && { frameworks: frameworks.get(row.id) ?? [] }),
-    // Personnel scopes are not set up on this platform.
-    ...(expand.includes('personnelScope') && { scopedPersonnelCount: null }),
-  }))
+    ...presentTimes(row),
+  }
 }
 
 async function frameworksOf(
@@ -81,17 +89,18 @@ async function frameworksOf(
     .innerJoin('frameworks', 'frameworks.id', 'enabled.framework_id')
     .selectAll('frameworks')
     .select(['enabled.workspace_id', 'enabled.enabled_at'])
-    .where(sql<boolean>`enabled.workspace_id = any(${workspaceRows.map(({ id }) => id)}::bigint[])`)
+    .where('enabled.workspace_id', '=', anyOf(workspaceRows.map(({ id }) => id)))
     .orderBy('frameworks.id')
     .execute()
-  const presentFramework = (row: (typeof rows)[number]): Framework => ({
-    id: row.id,
-    name: row.name,
-    description: row.description,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-    enabledAt: row.enabled_at.toISOString(),
-  })
-  const grouped = Map.groupBy(rows, (row) => row.workspace_id)
-  return new Map([...grouped].map(([id, group]) => [id, group.map(presentFramework)]))
+  return groupRows(
+    rows,
+    (row) => row.workspace_id,
+    (row) => ({
+      id: row.id,
+      name: row.name,
+      description: row.description,
+      enabledAt: row.enabled_at.toISOString(),
+      ...presentTimes(row),
+    }),
+  )
 }

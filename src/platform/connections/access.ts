@@ -4,39 +4,41 @@ import { Refusal } from '../../http/refusal.ts'
 import type { Caller, PlatformContext } from '../core/context.ts'
 import type { PlatformSchema, ProviderType } from '../core/schema.ts'
 
-/** What connections of each type hold, as refusals name it. */
+/** What connections of each type contain, as refusals name it. */
 const holdings = { HRIS: 'identities', MDM: 'devices', CUSTOM: 'records' } as const satisfies Record<
   ProviderType,
   string
 >
 
 type ConnectionRef = { readonly connectionId: number; readonly type: ProviderType }
+/** A resource as a path names it. */
 export type ResourceRef = { readonly connectionId: number; readonly resourceId: number }
+/** A resource with the JSON Schema of its records. */
 export type Resource = { readonly id: number; readonly schema: Record<string, unknown> }
 
-/** Refuses a connection that the caller's account does not have, or that is of another type. */
-export async function requireConnection(ctx: PlatformContext, wanted: ConnectionRef): Promise<void> {
-  checkConnection(wanted, await connectionOf(ctx, ctx.db, wanted).executeTakeFirst())
+/** Refuses a connection that the caller's account does not have with 404, and one of another type with 400. */
+export async function requireConnection(ctx: PlatformContext, ref: ConnectionRef): Promise<void> {
+  checkConnection(ref, await connectionOf(ctx, ctx.db, ref).executeTakeFirst())
 }
 
 /**
- * As `requireConnection`, and holds the connection until the transaction ends, so that no request deletes it while something is
- * written into it. Writers do not wait for one another.
+ * As `requireConnection`; nobody can delete the connection until the transaction ends. Writers with this lock do not wait for each
+ * other.
  */
 export async function lockConnectionForShare(
   trx: Kysely<PlatformSchema>,
   ctx: Caller,
-  wanted: ConnectionRef,
+  ref: ConnectionRef,
 ): Promise<void> {
-  checkConnection(wanted, await connectionForShare(trx, ctx, wanted).executeTakeFirst())
+  checkConnection(ref, await connectionForShare(trx, ctx, ref).executeTakeFirst())
 }
 
-/** The query with which `holdConnection` finds and holds it, for statements that go on from there. */
-export function connectionForShare(db: Kysely<PlatformSchema>, ctx: Caller, wanted: ConnectionRef) {
-  return connectionOf(ctx, db, wanted).forKeyShare()
+/** The query of `lockConnectionForShare`, for use inside of another statement. */
+export function connectionForShare(db: Kysely<PlatformSchema>, ctx: Caller, ref: ConnectionRef) {
+  return connectionOf(ctx, db, ref).forKeyShare()
 }
 
-/** Refuses what such a query found, where it is not what was wanted. */
+/** Refuses the result of such a query if there is no connection or it has another type. */
 export function checkConnection(
   { connectionId, type }: ConnectionRef,
   connection: { readonly provider_type: ProviderType } | undefined,
@@ -49,22 +51,22 @@ export function checkConnection(
   )
 }
 
-/** The resource of a connection of type CUSTOM; one of another connection is as absent as one that never was. */
-export async function findResource(ctx: PlatformContext, wanted: ResourceRef): Promise<Resource> {
-  await requireConnection(ctx, { connectionId: wanted.connectionId, type: 'CUSTOM' })
-  const resource = await resourceOf(ctx.db, wanted).select(['id', 'schema']).executeTakeFirst()
-  return resource ?? refuseResource(wanted)
+/** The resource of a CUSTOM connection of the caller's account; any other is refused with 404. */
+export async function findResource(ctx: PlatformContext, ref: ResourceRef): Promise<Resource> {
+  await requireConnection(ctx, { connectionId: ref.connectionId, type: 'CUSTOM' })
+  const resource = await resourceOf(ctx.db, ref).select(['id', 'schema']).executeTakeFirst()
+  return resource ?? refuseResource(ref)
 }
 
-/** Holds a resource that `findResource` found: together with other writers of its records, or alone. */
+/** Locks a resource that `findResource` returned: `shared` with other writers of its records, or `exclusive`. */
 export async function lockResource(
   trx: Kysely<PlatformSchema>,
-  wanted: ResourceRef,
-  strength: 'shared' | 'alone',
+  ref: ResourceRef,
+  mode: 'shared' | 'exclusive',
 ): Promise<void> {
-  const query = resourceOf(trx, wanted).select('id')
-  const held = await (strength === 'shared' ? query.forKeyShare() : query.forUpdate()).executeTakeFirst()
-  if (!held) refuseResource(wanted)
+  const query = resourceOf(trx, ref).select('id')
+  const held = await (mode === 'shared' ? query.forKeyShare() : query.forUpdate()).executeTakeFirst()
+  if (!held) refuseResource(ref)
 }
 
 function connectionOf(ctx: Caller, db: Kysely<PlatformSchema>, { connectionId }: ConnectionRef) {

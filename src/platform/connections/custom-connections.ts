@@ -10,22 +10,24 @@ import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { listPage } from '../core/pages.ts'
+import { replyWithPage } from '../core/pages.ts'
+import { listById, presentRows } from '../core/present-rows.ts'
+import { anyOf, changedAt, groupRows, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type NewEvent, recordEvent } from '../events/store-events.ts'
 import { type AllowedConnection, checkConnectionRules, requireUsableSchema } from './rules.ts'
 
 type Row = Selectable<PlatformSchema['custom_connections']>
-type Expansions = readonly ('createdByUser' | 'customResources')[]
 
+/** The handlers of the operations on custom connections. */
 export const customConnectionHandlers: Handlers<typeof customConnections, PlatformContext> = {
   async listCustomConnections(ctx, { query }) {
-    const { rows, pagination } = await listPage(ctx, {
+    return replyWithPage(ctx, {
       table: 'custom_connections',
       where: sql`account_id = ${ctx.accountId}`,
       query,
+      present: (rows) => present(ctx, rows, query['expand[]']),
     })
-    return { status: 200, body: { data: await present(ctx, rows, query['expand[]']), pagination } }
   },
 
   async createCustomConnection(ctx, { body }) {
@@ -63,7 +65,7 @@ export const customConnectionHandlers: Handlers<typeof customConnections, Platfo
   },
 }
 
-/** The caller's connection of that id; one of another account is as absent as one that never was. */
+/** The connection of that id in the caller's account; any other is refused with 404. */
 async function findConnection(db: Kysely<PlatformSchema>, accountId: number, id: number): Promise<Row> {
   const row = await db
     .selectFrom('custom_connections')
@@ -116,13 +118,15 @@ async function insertConnection(
   return row
 }
 
+type Membership = {
+  readonly accountId: number
+  readonly connectionId: number
+  readonly workspaceIds: readonly number[]
+}
+
 async function joinWorkspaces(
   trx: Kysely<PlatformSchema>,
-  {
-    accountId,
-    connectionId,
-    workspaceIds,
-  }: { accountId: number; connectionId: number; workspaceIds: readonly number[] },
+  { accountId, connectionId, workspaceIds }: Membership,
 ): Promise<void> {
   const joined = await trx
     .insertInto('connection_workspaces')
@@ -162,8 +166,7 @@ async function updateConnection(
     .updateTable('custom_connections')
     .set({
       ...columns,
-      updated_at: sql`greatest(updated_at, ${ctx.now()}::timestamptz)`,
-      changed_in: sql`pg_current_xact_id()`,
+      ...changedAt(ctx.now()),
     })
     .where('id', '=', id)
     .returningAll()
@@ -181,54 +184,45 @@ function connectionEvent(change: 'CREATED' | 'UPDATED' | 'REMOVED', id: number):
   }
 }
 
-async function presentOne(ctx: PlatformContext, row: Row, expand?: Expansions): Promise<CustomConnection> {
-  const [shown] = await present(ctx, [row], expand)
-  return shown ?? refuseUnknown(row.id)
+async function presentOne(ctx: PlatformContext, row: Row, expand?: readonly string[]): Promise<CustomConnection> {
+  const [connection = presentRow(row)] = await present(ctx, [row], expand)
+  return connection
 }
 
-async function present(
-  ctx: PlatformContext,
-  rows: readonly Row[],
-  expand: Expansions = [],
-): Promise<CustomConnection[]> {
-  const creators = expand.includes('createdByUser')
-    ? await compactUsers(
-        ctx.db,
-        ctx.accountId,
-        rows.map((row) => row.created_by_id),
-      )
-    : null
-  const resources = expand.includes('customResources') ? await resourcesOf(ctx.db, rows) : null
-  return rows.map((row) => ({
+function present(ctx: PlatformContext, rows: readonly Row[], expand?: readonly string[]): Promise<CustomConnection[]> {
+  const creatorIds = rows.map((row) => row.created_by_id)
+  const loaders = {
+    createdByUser: async () => {
+      const creators = await compactUsers(ctx.db, ctx.accountId, creatorIds)
+      return (row: Row) => creators.get(row.created_by_id)
+    },
+    customResources: async () => listById(await resourcesOf(ctx.db, rows)),
+  }
+  return presentRows(rows, { present: presentRow, expand, loaders })
+}
+
+function presentRow(row: Row): CustomConnection {
+  return {
     id: row.id,
     clientAlias: row.client_alias,
     description: row.description,
     providerTypes: [row.provider_type],
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
     createdById: row.created_by_id,
-    ...(creators && { createdByUser: creators.get(row.created_by_id) }),
-    ...(resources && { customResources: resources.get(row.id) ?? [] }),
-  }))
+    ...presentTimes(row),
+  }
 }
 
 async function resourcesOf(
   db: Kysely<PlatformSchema>,
   connections: readonly Row[],
 ): Promise<ReadonlyMap<number, CustomConnectionResource[]>> {
-  if (connections.length === 0) return new Map()
   const rows = await db
     .selectFrom('custom_resources')
     .selectAll()
-    .where(
-      'connection_id',
-      'in',
-      connections.map((connection) => connection.id),
-    )
+    .where('connection_id', '=', anyOf(connections.map(({ id }) => id)))
     .orderBy('id')
     .execute()
-  const grouped = Map.groupBy(rows, (row) => row.connection_id)
-  return new Map([...grouped].map(([connectionId, group]) => [connectionId, group.map(presentResource)]))
+  return groupRows(rows, (row) => row.connection_id, presentResource)
 }
 
 function presentResource(row: Selectable<PlatformSchema['custom_resources']>): CustomConnectionResource {
@@ -237,7 +231,6 @@ function presentResource(row: Selectable<PlatformSchema['custom_resources']>): C
     name: row.name,
     description: row.description,
     schema: row.schema,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    ...presentTimes(row),
   }
 }

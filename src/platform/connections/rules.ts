@@ -7,7 +7,7 @@ import { isStorableJson } from '../core/storable-json.ts'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** A connection that the rules of its type allow; only one of type CUSTOM has a resource and workspaces. */
+/** A connection that follows the rules of its type; only CUSTOM has a resource and workspaces. */
 export type AllowedConnection =
   | { readonly providerType: Exclude<ProviderType, 'CUSTOM'> }
   | {
@@ -21,7 +21,7 @@ const maxSchemaBytes = 64 * 1024
 
 const onlyForCustom = ['workspaceIds', 'schema', 'sampleData', 'displayNameKey'] as const
 
-/** Checks a wanted connection against the rules of its type; a violation is a refusal that names the field. */
+/** Checks a new connection by the rules of its type; refuses with 400 and names the field. */
 export function checkConnectionRules(input: CustomConnectionCreate): AllowedConnection {
   const [providerType] = input.providerTypes
   if (!providerType) throw new Error('a connection without a type has passed its schema')
@@ -32,7 +32,7 @@ export function checkConnectionRules(input: CustomConnectionCreate): AllowedConn
   return { providerType }
 }
 
-/** Refuses a schema that cannot judge records: one that is no JSON Schema, that refers to other places or to itself for ever, or that is too large. */
+/** Refuses a schema that cannot validate records: no JSON Schema, a reference to another document, endless recursion, or too large. */
 export async function requireUsableSchema(ctx: PlatformContext, allowed: AllowedConnection): Promise<void> {
   if (allowed.providerType !== 'CUSTOM') return
   const { schema } = allowed

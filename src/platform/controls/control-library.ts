@@ -3,7 +3,7 @@ import type { ControlLibraryItem, controlLibrary } from '../../contract/platform
 import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { listPage } from '../core/pages.ts'
+import { replyWithPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { expandTemplate } from './template-expansions.ts'
 
@@ -23,7 +23,7 @@ type LibraryFilters = {
   readonly hasRisks?: boolean
 }
 
-/** The tables behind the filters that ask for a mapping. */
+/** The mapping table of each filter. */
 const mappings = {
   hasTests: 'template_tests',
   hasPolicies: 'template_policies',
@@ -31,16 +31,17 @@ const mappings = {
   hasRisks: 'template_risks',
 } as const
 
+/** The handlers of the operations on the control library. */
 export const controlLibraryHandlers: Handlers<typeof controlLibrary, PlatformContext> = {
   async listControlLibrary(ctx, { query }) {
     const { cursor, size, sort, sortDir, includeTotalCount, ...filters } = query
-    const { rows, pagination } = await listPage(ctx, {
+    return replyWithPage(ctx, {
       table: 'control_templates',
       where: filterConditions(filters),
       filter: filters,
       query: { cursor, size, sort, sortDir, includeTotalCount },
+      present: (rows) => present(ctx, rows),
     })
-    return { status: 200, body: { data: await present(ctx, rows), pagination } }
   },
 
   async getControlLibraryItem(ctx, { params, query }) {
@@ -110,8 +111,8 @@ async function present(ctx: PlatformContext, rows: readonly Row[]): Promise<Cont
 
 async function usedTemplates(ctx: PlatformContext, ids: readonly number[]): Promise<ReadonlySet<number>> {
   const { rows } = await sql<{ id: number }>`
-    select wanted.id from unnest(${ids}::bigint[]) as wanted (id)
-    where exists (select from controls where account_id = ${ctx.accountId} and template_id = wanted.id)
+    select template.id from unnest(${ids}::bigint[]) as template (id)
+    where exists (select from controls where account_id = ${ctx.accountId} and template_id = template.id)
   `.execute(ctx.db)
   return new Set(rows.map(({ id }) => id))
 }

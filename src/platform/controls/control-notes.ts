@@ -4,33 +4,35 @@ import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { listPage } from '../core/pages.ts'
+import { replyWithPage } from '../core/pages.ts'
+import { presentRows } from '../core/present-rows.ts'
+import { changedAt, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { type EventType, recordEvent } from '../events/store-events.ts'
+import { type NewEvent, recordEvent } from '../events/store-events.ts'
 import { findControl, lockControlForShare } from './find-control.ts'
 
 type Row = Selectable<PlatformSchema['control_notes']>
-type Expansions = readonly 'owner'[]
-type Address = { readonly workspaceId: number; readonly controlId: number; readonly noteId: string }
+type NotePath = { readonly workspaceId: number; readonly controlId: number; readonly noteId: string }
 
+/** The handlers of the operations on control notes. */
 export const controlNoteHandlers: Handlers<typeof controlNotes, PlatformContext> = {
   async listControlNotes(ctx, { params, query }) {
     const { id: controlId } = await findControl(ctx.db, ctx, params)
     const { excludeIds = [] } = query
-    const { rows, pagination } = await listPage(ctx, {
+    return replyWithPage(ctx, {
       table: 'control_notes',
       where: sql`control_id = ${controlId} and uuid <> all(${excludeIds}::uuid[])`,
       filter: { controlId, excludeIds },
       query,
+      present: (rows) => present(ctx, rows, query['expand[]']),
     })
-    return { status: 200, body: { data: await present(ctx, rows, query['expand[]']), pagination } }
   },
 
   async createControlNote(ctx, { params, body }) {
     const row = await ctx.db.transaction().execute(async (trx) => {
       const { id } = await lockControlForShare(trx, ctx, params)
-      const created = await insertNote(trx, ctx, { controlId: id, comment: body.comment })
-      await record(trx, ctx, { type: 'CONTROL_NOTE_ADDED', done: 'Added', note: created, ...params })
+      const created = await insertNote(trx, ctx, id, body.comment)
+      await recordEvent(trx, ctx, noteEvent('ADDED', params, created))
       return created
     })
     return { status: 201, body: presentRow(row) }
@@ -51,7 +53,7 @@ export const controlNoteHandlers: Handlers<typeof controlNotes, PlatformContext>
       if (!known) return refuseUnknown(params)
       if (known.comment === body.comment) return known
       const updated = await updateNote(trx, ctx, known, body.comment)
-      await record(trx, ctx, { type: 'CONTROL_NOTE_EDITED', done: 'Edited', note: updated, ...params })
+      await recordEvent(trx, ctx, noteEvent('EDITED', params, updated))
       return updated
     })
     return { status: 200, body: presentRow(row) }
@@ -67,7 +69,7 @@ export const controlNoteHandlers: Handlers<typeof controlNotes, PlatformContext>
         .returningAll()
         .executeTakeFirst()
       if (!deleted) return refuseUnknown(params)
-      await record(trx, ctx, { type: 'CONTROL_NOTE_DELETED', done: 'Deleted', note: deleted, ...params })
+      await recordEvent(trx, ctx, noteEvent('DELETED', params, deleted))
     })
     return { status: 200 }
   },
@@ -77,14 +79,15 @@ function noteAt(db: Kysely<PlatformSchema>, controlId: number, noteId: string) {
   return db.selectFrom('control_notes').selectAll().where('control_id', '=', controlId).where('uuid', '=', noteId)
 }
 
-function refuseUnknown({ controlId, noteId }: Address): never {
+function refuseUnknown({ controlId, noteId }: NotePath): never {
   throw new Refusal(404, `There is no note ${noteId} of a control ${controlId}`)
 }
 
 async function insertNote(
   trx: Kysely<PlatformSchema>,
   ctx: PlatformContext,
-  { controlId, comment }: { controlId: number; comment: string },
+  controlId: number,
+  comment: string,
 ): Promise<Row> {
   const now = ctx.now()
   return trx
@@ -102,44 +105,35 @@ async function updateNote(
 ): Promise<Row> {
   return trx
     .updateTable('control_notes')
-    .set({
-      comment,
-      updated_at: sql`greatest(updated_at, ${ctx.now()}::timestamptz)`,
-      changed_in: sql`pg_current_xact_id()`,
-    })
+    .set({ comment, ...changedAt(ctx.now()) })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow()
 }
 
-async function record(
-  trx: Kysely<PlatformSchema>,
-  ctx: PlatformContext,
-  {
-    type,
-    done,
-    note,
+function noteEvent(
+  change: 'ADDED' | 'EDITED' | 'DELETED',
+  { workspaceId, controlId }: Pick<NotePath, 'workspaceId' | 'controlId'>,
+  { uuid }: Row,
+): NewEvent {
+  const verb = change.charAt(0) + change.slice(1).toLowerCase()
+  return {
+    type: `CONTROL_NOTE_${change}`,
+    description: `${verb} a note of the control ${controlId}.`,
+    target: { kind: 'controlNote', id: uuid },
     workspaceId,
-    controlId,
-  }: { type: EventType; done: string; note: Row; workspaceId: number; controlId: number },
-): Promise<void> {
-  await recordEvent(trx, ctx, {
-    type,
-    description: `${done} a note of the control ${controlId}.`,
-    target: { kind: 'controlNote', id: note.uuid },
-    workspaceId,
-  })
+  }
 }
 
-async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expansions = []): Promise<ControlNote[]> {
-  const authors = expand.includes('owner')
-    ? await compactUsers(
-        ctx.db,
-        ctx.accountId,
-        rows.map((row) => row.owner_id),
-      )
-    : null
-  return rows.map((row) => ({ ...presentRow(row), ...(authors && { owner: authors.get(row.owner_id) }) }))
+function present(ctx: PlatformContext, rows: readonly Row[], expand?: readonly string[]): Promise<ControlNote[]> {
+  const authorIds = rows.map((row) => row.owner_id)
+  const loaders = {
+    owner: async () => {
+      const authors = await compactUsers(ctx.db, ctx.accountId, authorIds)
+      return (row: Row) => authors.get(row.owner_id)
+    },
+  }
+  return presentRows(rows, { present: presentRow, expand, loaders })
 }
 
 function presentRow(row: Row): ControlNote {
@@ -147,7 +141,6 @@ function presentRow(row: Row): ControlNote {
     id: row.uuid,
     ownerId: row.owner_id,
     comment: row.comment,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    ...presentTimes(row),
   }
 }

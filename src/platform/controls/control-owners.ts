@@ -6,6 +6,7 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { type ListQuery, listPage, type Pagination } from '../core/pages.ts'
+import { anyOf, changedAt } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { recordEvent } from '../events/store-events.ts'
 import { type ControlRow, findControl, lockControl } from './find-control.ts'
@@ -19,6 +20,7 @@ type OwnerFilters = {
 
 const defaultPageSize = 50
 
+/** The handlers of the operations on control owners. */
 export const controlOwnerHandlers: Handlers<typeof controlOwners, PlatformContext> = {
   async listControlOwners(ctx, { params, query }) {
     const control = await findControl(ctx.db, ctx, params)
@@ -54,7 +56,7 @@ export const controlOwnerHandlers: Handlers<typeof controlOwners, PlatformContex
       if (deleted === 0) throw new Refusal(404, `User ${params.ownerId} does not own control ${params.controlId}`)
       return locked
     })
-    // The page goes on where a listing of the owners would.
+    // The cursor of this page continues with `listControlOwners`.
     const listing = { ...ctx, operation: controlOwners.listControlOwners }
     return { status: 200, body: await ownerPage(listing, control, { size: defaultPageSize }) }
   },
@@ -69,7 +71,7 @@ async function ownerPage(
   const { frameworkSlug, included, excluded = [] } = filters
   const { rows, pagination } = await listPage(ctx, {
     table: 'users',
-    // As an array the owners are read first, and users by their ids; as a subquery all users might be read in order.
+    // With an array PostgreSQL reads the owners first, and then users by id. With a subquery it may read all users in order.
     where: sql`
       account_id = ${ctx.accountId}
       and id = any(array(select user_id from control_owners where control_id = ${controlId}))
@@ -99,13 +101,13 @@ function serves(frameworkSlug: string, workspaceId: number) {
   )`
 }
 
-// In the order of their ids, so that two requests never wait for each other in a circle.
+// Locks by id, so that two requests never deadlock.
 async function lockUsersForShare(trx: Trx, ctx: PlatformContext, ids: readonly number[]): Promise<void> {
   const users = await trx
     .selectFrom('users')
     .select('id')
     .where('account_id', '=', ctx.accountId)
-    .where(sql<boolean>`id = any(${ids}::bigint[])`)
+    .where('id', '=', anyOf(ids))
     .orderBy('id')
     .forKeyShare()
     .execute()
@@ -124,11 +126,11 @@ async function insertOwners(
 ): Promise<void> {
   const { rows } = await sql<{ user_id: number }>`
     insert into control_owners (control_id, user_id, created_at)
-    select ${control.id}::bigint, wanted.id, ${ctx.now()}::timestamptz from unnest(${userIds}::bigint[]) as wanted (id)
+    select ${control.id}::bigint, owner.id, ${ctx.now()}::timestamptz from unnest(${userIds}::bigint[]) as owner (id)
     on conflict do nothing
     returning user_id
   `.execute(trx)
-  await recordOwners(trx, ctx, { type: 'CONTROL_OWNER_ADDED', done: 'Added owners to', control, rows })
+  await recordOwners(trx, ctx, control, 'ADDED', rows)
 }
 
 async function deleteOwners(
@@ -143,37 +145,23 @@ async function deleteOwners(
     .where(which)
     .returning('user_id')
     .execute()
-  await recordOwners(trx, ctx, { type: 'CONTROL_OWNER_DELETED', done: 'Removed owners from', control, rows })
+  await recordOwners(trx, ctx, control, 'DELETED', rows)
   return rows.length
 }
 
 async function recordOwners(
   trx: Trx,
   ctx: PlatformContext,
-  {
-    type,
-    done,
-    control,
-    rows,
-  }: {
-    type: 'CONTROL_OWNER_ADDED' | 'CONTROL_OWNER_DELETED'
-    done: string
-    control: ControlRow
-    rows: readonly { user_id: number }[]
-  },
+  control: ControlRow,
+  change: 'ADDED' | 'DELETED',
+  rows: readonly { readonly user_id: number }[],
 ): Promise<void> {
   if (rows.length === 0) return
-  await trx
-    .updateTable('controls')
-    .set({
-      updated_at: sql`greatest(updated_at, ${ctx.now()}::timestamptz)`,
-      changed_in: sql`pg_current_xact_id()`,
-    })
-    .where('id', '=', control.id)
-    .execute()
+  await trx.updateTable('controls').set(changedAt(ctx.now())).where('id', '=', control.id).execute()
+  const verb = change === 'ADDED' ? 'Added owners to' : 'Removed owners from'
   await recordEvent(trx, ctx, {
-    type,
-    description: `${done} the control ${control.code}.`,
+    type: `CONTROL_OWNER_${change}`,
+    description: `${verb} the control ${control.code}.`,
     target: { kind: 'control', id: control.id },
     targets: { kind: 'user', ids: rows.map((row) => row.user_id) },
     workspaceId: control.workspace_id,

@@ -12,7 +12,7 @@ import type { ControlRow } from './find-control.ts'
 
 type Trx = Kysely<PlatformSchema>
 
-/** Stores a control with everything that it names. A code that is taken is 400; a thing that is not there is 404. */
+/** Stores a control with its mappings, files and custom fields. Refuses a code that is taken with 400, and an unknown mapping with 404. */
 export async function createControl(
   trx: Trx,
   ctx: PlatformContext,
@@ -24,7 +24,7 @@ export async function createControl(
   const customFields = await checkCustomFields(trx, ctx, 'CONTROL', { submitted: body.customFields, isNew: true })
   const row = await insertControl(trx, ctx, workspaceId, body)
   await insertMappings(trx, ctx, row, body)
-  await storeEvidenceFiles(trx, row, { files, now: ctx.now() })
+  await storeEvidenceFiles(trx, row, files, ctx.now())
   await storeCustomFields(trx, { entityType: 'CONTROL', entityId: row.id }, customFields)
   await recordEvent(trx, ctx, {
     type: 'CREATE_CONTROL',
@@ -35,7 +35,7 @@ export async function createControl(
   return row
 }
 
-/** A name as it can stand in a URL, or null if no letter of it can. */
+/** The name as a part of a URL, or null if it has no letter or digit that a URL allows. */
 export function slugOf(name: string): string | null {
   const words =
     name
@@ -134,7 +134,7 @@ type Mapping = {
   readonly extra?: RawBuilder<unknown>
 }
 
-// What is mapped is held until the transaction ends: if it went away meanwhile, the mapping would break.
+// `for key share`: nobody can delete a mapped row until the transaction ends.
 async function insertMapping(
   trx: Trx,
   controlId: number,

@@ -9,19 +9,19 @@ import type { ControlRow } from './find-control.ts'
 
 type UploadedFile = { readonly filename: string; readonly mediaType: string; readonly content: Buffer }
 
-/** A file with everything that was said about it. */
+/** A file with its metadata. */
 type EvidenceFile = UploadedFile & {
   readonly name: string
   readonly description: string | null
   readonly createdOn: string
   readonly renewal: RenewalSchedule
-  /** Null: it stays valid. */
+  /** The last valid day; null: no end. */
   readonly validUntil: string | null
 }
 
 const maxFiles = 20
 const dayLength = 10
-/** Four digits hold no later year. */
+/** The last year with four digits. */
 const lastYear = 9999
 const unknownType = 'application/octet-stream'
 const dataUrl = /^data:([^;,]*)[^,]*;base64,/
@@ -34,7 +34,7 @@ const months: Partial<Record<RenewalSchedule, number>> = {
   ONE_YEAR: 12,
 }
 
-/** A day, to which callers add a time that means nothing here. */
+/** A day; the time that some callers add is ignored. */
 const DayOfMoment = z
   .string()
   .transform((moment) => moment.slice(0, dayLength))
@@ -52,7 +52,7 @@ const Metadata = z.object({
 })
 type Metadata = z.infer<typeof Metadata>
 
-/** The files that came with a control, from its form and as base64. Refuses with 400 what is no file, and metadata of none. */
+/** The files of a create request, from its form and from base64. Refuses an invalid file, and metadata without a file, with 400. */
 export async function evidenceFilesOf(
   { externalEvidence = [], base64Files, externalEvidenceMetadata }: ControlCreate,
   today: string,
@@ -76,7 +76,8 @@ export async function evidenceFilesOf(
 export async function storeEvidenceFiles(
   trx: Kysely<PlatformSchema>,
   { id: control_id, workspace_id }: ControlRow,
-  { files, now }: { readonly files: readonly EvidenceFile[]; readonly now: Date },
+  files: readonly EvidenceFile[],
+  now: Date,
 ): Promise<void> {
   for (const { name, filename, mediaType, description, createdOn, renewal, validUntil, content } of files) {
     const { id } = await trx
@@ -122,7 +123,7 @@ function decode({ filename, base64String }: z.infer<typeof EncodedFile>): Upload
   const [head = '', mediaType = ''] = dataUrl.exec(base64String) ?? []
   const encoded = base64String.slice(head.length).replaceAll(/\s/g, '')
   const content = Buffer.from(encoded, 'base64')
-  // What is no base64 would be left out in silence.
+  // Buffer ignores characters that are not base64.
   if (content.toString('base64').replaceAll('=', '') !== encoded.replaceAll('=', '')) {
     throw new Refusal(400, `base64Files: the file ${filename} is not encoded in base64`)
   }

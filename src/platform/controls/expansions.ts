@@ -2,7 +2,6 @@ import { type Kysely, sql } from 'kysely'
 import type { FrameworkTag, UserCompact } from '../../contract/platform/common.ts'
 import type { TrustServiceCriterion } from '../../contract/platform/control-classes.ts'
 import type {
-  Control,
   ControlEvidenceIds,
   ControlExpand,
   ControlFlags,
@@ -12,41 +11,42 @@ import type {
 import { customFieldsOf } from '../company/custom-fields.ts'
 import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
+import { listById } from '../core/present-rows.ts'
+import { anyOf, groupRows, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { controlFlags } from './filters.ts'
 import type { ControlRow } from './find-control.ts'
 
 type Db = Kysely<PlatformSchema>
-type Extras = Partial<Control>
 
 const maxOwners = 10
 
-/** What was asked for besides the controls of a page, as a function of a row; one query for each kind, whatever the size of the page. */
-export async function expandControls(
-  ctx: PlatformContext,
-  rows: readonly ControlRow[],
-  { expand, day }: { expand: ReadonlySet<ControlExpand>; day: string },
-): Promise<(row: ControlRow) => Extras> {
+/** The loaders of the expansions of these controls on a day, for `presentRows`. */
+export function controlLoaders(ctx: PlatformContext, rows: readonly ControlRow[], day: string) {
   const ids = rows.map(({ id }) => id)
-  const withProof = expand.has('testIds') || expand.has('evidenceIds')
-  const customFields = expand.has('customFields') ? await customFieldsOf(ctx, 'CONTROL', rows) : null
-  const flags = expand.has('flags') ? await flagsOf(ctx.db, ids, day) : null
-  const frameworkTags = expand.has('frameworkTags') ? await frameworkTagsOf(ctx.db, ids) : null
-  const topics = expand.has('topics') ? await topicsOf(ctx.db, rows) : null
-  const owners = expand.has('owners') ? await ownersOf(ctx, ids) : null
-  const requirements = expand.has('requirements') ? await requirementsOf(ctx.db, ids) : null
-  const tests = withProof ? await testIdsOf(ctx.db, ids) : null
-  const evidence = withProof ? await evidenceIdsOf(ctx.db, ids, day) : null
-  return ({ id, template_id }) => ({
-    ...(customFields && { customFields: customFields.get(id) ?? [] }),
-    ...(flags && { flags: flags.get(id) ?? noFlags }),
-    ...(frameworkTags && { frameworkTags: frameworkTags.get(id) ?? [] }),
-    ...(topics && { topics: topics.get(template_id) ?? [] }),
-    ...(owners && { owners: owners.get(id) ?? { data: [], totalCount: 0 } }),
-    ...(requirements && { requirements: requirements.get(id) ?? [] }),
-    ...(tests && { testIds: tests.get(id) ?? { passing: [], failing: [], monitored: [] } }),
-    ...(evidence && { evidenceIds: evidence.get(id) ?? noEvidence }),
-  })
+  return {
+    customFields: async () => listById(await customFieldsOf(ctx, 'CONTROL', rows)),
+    flags: async () => valueById(await flagsOf(ctx.db, ids, day), noFlags),
+    frameworkTags: async () => listById(await frameworkTagsOf(ctx.db, ids)),
+    topics: async () => {
+      const topics = await topicsOf(ctx.db, rows)
+      return ({ template_id }: ControlRow) => topics.get(template_id) ?? []
+    },
+    owners: async () => valueById(await ownersOf(ctx, ids), { data: [], totalCount: 0 }),
+    requirements: async () => listById(await requirementsOf(ctx.db, ids)),
+    testIds: async () => valueById(await testIdsOf(ctx.db, ids), { passing: [], failing: [], monitored: [] }),
+    evidenceIds: async () => valueById(await evidenceIdsOf(ctx.db, ids, day), noEvidence),
+  }
+}
+
+/** The requested expansions with both kinds of proofs if one of them is requested, as the contract has it. */
+export function withProofs(expand: readonly ControlExpand[] = []): readonly ControlExpand[] {
+  const isWithProofs = expand.includes('testIds') || expand.includes('evidenceIds')
+  return isWithProofs ? [...expand, 'testIds', 'evidenceIds'] : expand
+}
+
+function valueById<Value>(values: ReadonlyMap<number, Value>, missing: Value): (row: ControlRow) => Value {
+  return ({ id }) => values.get(id) ?? missing
 }
 
 const noFlags: ControlFlags = {
@@ -97,7 +97,7 @@ async function topicsOf(
   const templates = await db
     .selectFrom('control_templates')
     .select(['id', 'topics'])
-    .where(sql<boolean>`id = any(${rows.map((row) => row.template_id)}::bigint[])`)
+    .where('id', '=', anyOf(rows.map((row) => row.template_id)))
     .execute()
   return new Map(templates.map(({ id, topics }) => [id, topics]))
 }
@@ -110,11 +110,11 @@ async function ownersOf(
     select control_id, user_id, total
     from (
       select control_id, user_id, count(*) over (partition by control_id)::int as total,
-        row_number() over (partition by control_id order by created_at, user_id) as place
+        row_number() over (partition by control_id order by created_at, user_id) as rank
       from control_owners where control_id = any(${ids}::bigint[])
     ) as ranked
-    where place <= ${maxOwners}
-    order by control_id, place
+    where rank <= ${maxOwners}
+    order by control_id, rank
   `.execute(ctx.db)
   const users = await compactUsers(
     ctx.db,
@@ -137,7 +137,7 @@ async function requirementsOf(db: Db, ids: readonly number[]): Promise<ReadonlyM
     .innerJoin('frameworks', 'frameworks.id', 'requirements.framework_id')
     .selectAll('requirements')
     .select(['mapped.control_id', 'frameworks.name as framework_name', 'frameworks.pill', 'slug', 'tag'])
-    .where(sql<boolean>`mapped.control_id = any(${ids}::bigint[])`)
+    .where('mapped.control_id', '=', anyOf(ids))
     .orderBy('requirements.id')
     .execute()
   const present = (row: (typeof rows)[number]): ControlRequirement => ({
@@ -153,14 +153,12 @@ async function requirementsOf(db: Db, ids: readonly number[]): Promise<ReadonlyM
     frameworkPill: row.pill,
     frameworkSlug: row.slug,
     frameworkTag: row.tag,
-    // Requirements of the catalogue are never archived here.
+    // This platform never archives requirements of the catalogue.
     archivedAt: null,
     rationale: null,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    ...presentTimes(row),
   })
-  const grouped = Map.groupBy(rows, (row) => row.control_id)
-  return new Map([...grouped].map(([id, group]) => [id, group.map(present)]))
+  return groupRows(rows, (row) => row.control_id, present)
 }
 
 async function testIdsOf(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, ControlTestIds>> {
@@ -168,7 +166,7 @@ async function testIdsOf(db: Db, ids: readonly number[]): Promise<ReadonlyMap<nu
     .selectFrom('control_tests as mapped')
     .innerJoin('tests', 'tests.id', 'mapped.test_id')
     .select(['mapped.control_id', 'tests.id', 'tests.status', 'tests.is_monitored'])
-    .where(sql<boolean>`mapped.control_id = any(${ids}::bigint[])`)
+    .where('mapped.control_id', '=', anyOf(ids))
     .orderBy('tests.id')
     .execute()
   const grouped = Map.groupBy(rows, (row) => row.control_id)
@@ -194,7 +192,7 @@ async function evidenceIdsOf(
     .innerJoin('evidence', 'evidence.id', 'mapped.evidence_id')
     .select(['mapped.control_id', 'evidence.id', 'evidence.kind'])
     .select(sql<boolean>`coalesce(evidence.valid_until >= ${day}::date, true)`.as('is_valid'))
-    .where(sql<boolean>`mapped.control_id = any(${ids}::bigint[])`)
+    .where('mapped.control_id', '=', anyOf(ids))
     .orderBy('evidence.id')
     .execute()
   const grouped = Map.groupBy(rows, (row) => row.control_id)

@@ -14,9 +14,9 @@ type ControlFilters = {
 
 type Condition = RawBuilder<boolean>
 
-// Both turn `from … where …` into the condition that there is such a row. What stands behind `exists` may be joined, which suits
-// a filter of a long list, but may also be read as a whole before the first control. A subquery with `limit` is a look into an
-// index for one control, also while statistics lag behind a first load.
+// Both turn `from … where …` into the condition that such a row exists. PostgreSQL may turn `exists` into a join, which suits the filter
+// of a long list, but then it may read the whole table before the first control. A subquery with `limit` is always an index lookup
+// for one control, also while the statistics are outdated after a first load.
 const existsByJoin = (from: RawBuilder<unknown>): Condition => sql`exists (select ${from})`
 const existsByLookup = (from: RawBuilder<unknown>): Condition => sql`(select true ${from} limit 1) is not null`
 
@@ -30,7 +30,7 @@ const joinedTests = sql`
 const passes = sql`(select tests.status from tests where tests.id = control_tests.test_id) = 'PASSED'`
 const isMonitored = sql`(select tests.is_monitored from tests where tests.id = control_tests.test_id)`
 
-/** What is true of a row of `controls` on a day, as columns of a query over that table. */
+/** The flags of a control on a day (YYYY-MM-DD), as columns of a query of `controls`. */
 export function controlFlags(day: string) {
   return {
     hasEvidence: existsByLookup(evidence),
@@ -42,7 +42,7 @@ export function controlFlags(day: string) {
   }
 }
 
-/** The filters of a list of controls, as further conditions that begin with `and`. */
+/** The filters of a list of controls as further conditions; each begins with `and`. */
 export function filterConditions(filters: ControlFilters, day: string): RawBuilder<unknown> {
   const { ticketStatus, policyId } = filters
   const flags: readonly (readonly [boolean | undefined, Condition])[] = [
@@ -64,7 +64,7 @@ export function filterConditions(filters: ControlFilters, day: string): RawBuild
   return sql.join(conditions, sql``)
 }
 
-/** An owner, something that proves the control, and nothing that speaks against it. */
+/** A control is ready if it has an owner, a proof, and no failed test or invalid evidence. */
 function readiness(day: string): Condition {
   const isValid = sql`(
     select coalesce(evidence.valid_until >= ${day}::date, true) from evidence where evidence.id = control_evidence.evidence_id

@@ -5,43 +5,44 @@ import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'
 
+/** A control as stored. */
 export type ControlRow = Selectable<PlatformSchema['controls']>
 
 const codePrefix = 'code:'
 
-type ControlAddress = { readonly workspaceId: number; readonly controlId: ControlRef }
+type ControlPath = { readonly workspaceId: number; readonly controlId: ControlRef }
 
-/** The caller's control in that workspace; refuses one that is not there, and one of another account alike. */
+/** The control of that id or code in a workspace of the caller's account; any other is refused with 404. */
 export async function findControl(
   db: Kysely<PlatformSchema>,
   ctx: PlatformContext,
-  address: ControlAddress,
+  path: ControlPath,
 ): Promise<ControlRow> {
-  const row = await controlAt(db, ctx, address)?.executeTakeFirst()
-  return row ?? refuseUnknown(address)
+  const row = await controlQuery(db, ctx, path)?.executeTakeFirst()
+  return row ?? refuseUnknown(path)
 }
 
-/** As `findControl`, and keeps the control from being deleted until the transaction ends. */
+/** As `findControl`; nobody can delete the control until the transaction ends. */
 export async function lockControlForShare(
   trx: Kysely<PlatformSchema>,
   ctx: PlatformContext,
-  address: ControlAddress,
+  path: ControlPath,
 ): Promise<ControlRow> {
-  const row = await controlAt(trx, ctx, address)?.forKeyShare().executeTakeFirst()
-  return row ?? refuseUnknown(address)
+  const row = await controlQuery(trx, ctx, path)?.forKeyShare().executeTakeFirst()
+  return row ?? refuseUnknown(path)
 }
 
 /** As `findControl`, and locks the control against other writers until the transaction ends. */
 export async function lockControl(
   trx: Kysely<PlatformSchema>,
   ctx: PlatformContext,
-  address: ControlAddress,
+  path: ControlPath,
 ): Promise<ControlRow> {
-  const row = await controlAt(trx, ctx, address)?.forNoKeyUpdate().executeTakeFirst()
-  return row ?? refuseUnknown(address)
+  const row = await controlQuery(trx, ctx, path)?.forNoKeyUpdate().executeTakeFirst()
+  return row ?? refuseUnknown(path)
 }
 
-function controlAt(db: Kysely<PlatformSchema>, ctx: PlatformContext, { workspaceId, controlId }: ControlAddress) {
+function controlQuery(db: Kysely<PlatformSchema>, ctx: PlatformContext, { workspaceId, controlId }: ControlPath) {
   const control = db
     .selectFrom('controls')
     .selectAll()
@@ -52,7 +53,7 @@ function controlAt(db: Kysely<PlatformSchema>, ctx: PlatformContext, { workspace
   return isStorableText(code) ? control.where('code', '=', code) : undefined
 }
 
-function refuseUnknown({ workspaceId, controlId }: ControlAddress): never {
+function refuseUnknown({ workspaceId, controlId }: ControlPath): never {
   const name = typeof controlId === 'number' ? `control ${controlId}` : 'control of that code'
   throw new Refusal(404, `There is no ${name} in a workspace ${workspaceId}`)
 }

@@ -9,18 +9,18 @@ import type {
 } from '../../contract/platform/control-library.ts'
 import type { PlatformContext } from '../core/context.ts'
 
-/** What was asked for besides a template of controls itself. */
+/** The requested expansions of a control template. */
 export async function expandTemplate(
   ctx: PlatformContext,
   templateId: number,
   expand: ReadonlySet<ControlLibraryDetailExpand>,
 ): Promise<Partial<ControlLibraryDetail>> {
   return {
-    ...(expand.has('testTemplates') && { testTemplates: await testsOf(ctx, templateId) }),
-    ...(expand.has('policyTemplates') && { policyTemplates: await policiesOf(ctx, templateId) }),
-    ...(expand.has('evidenceTemplates') && { evidenceTemplates: await evidenceOf(ctx, templateId) }),
-    ...(expand.has('requirementTemplates') && { requirementTemplates: await requirementsOf(ctx, templateId) }),
-    ...(expand.has('controlsUsingTemplate') && { controlsUsingTemplate: await controlsOf(ctx, templateId) }),
+    testTemplates: expand.has('testTemplates') ? await testsOf(ctx, templateId) : undefined,
+    policyTemplates: expand.has('policyTemplates') ? await policiesOf(ctx, templateId) : undefined,
+    evidenceTemplates: expand.has('evidenceTemplates') ? await evidenceOf(ctx, templateId) : undefined,
+    requirementTemplates: expand.has('requirementTemplates') ? await requirementsOf(ctx, templateId) : undefined,
+    controlsUsingTemplate: expand.has('controlsUsingTemplate') ? await controlsOf(ctx, templateId) : undefined,
   }
 }
 

@@ -2,8 +2,8 @@ import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
 import type { PlatformSchema } from './schema.ts'
 
 /**
- * Stores those rows whose keys are not taken, in their order and in one statement, and returns them as stored. All rows have the
- * same columns; values are what JSON can say of them. The rows are one parameter: PostgreSQL takes 65,535 of them at most.
+ * Stores the rows whose keys are not taken, in their order and in one statement, and returns them as stored. All rows must have the
+ * same columns and JSON values. The rows travel as one JSON parameter because a statement takes at most 65,535 parameters.
  */
 export async function addRows<T extends keyof PlatformSchema>(
   trx: Kysely<PlatformSchema>,

@@ -6,7 +6,7 @@ import type { Listed, OptionalInstant, Stamped } from './columns.ts'
 /** A day without a time, such as 2026-12-31. */
 type Day = ColumnType<string>
 
-/** Audits of workspaces, who audits, what is audited, and what the auditors ask for. */
+/** Audits of workspaces with their auditors, controls and requests. */
 export type AuditSchema = {
   auditors: { id: Generated<number>; uuid: Generated<string>; account_id: number; name: string; email: string }
   audits: Listed & {

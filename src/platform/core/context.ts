@@ -3,12 +3,12 @@ import type { Operation } from '../../contract/operation.ts'
 import type { SchemaValidator } from './json-schema/validator.ts'
 import type { PlatformSchema } from './schema.ts'
 
-/** What a handler of the public interface knows of its caller. Every query it makes must keep to `accountId`. */
+/** What a handler of the public API gets. Every query must be limited to `accountId`. */
 export type PlatformContext = {
   readonly db: Kysely<PlatformSchema>
   readonly operation: Operation
   readonly accountId: number
-  /** The user who stands for the API key. */
+  /** The service user of the API key. */
   readonly callerId: number
   readonly entitlements: ReadonlySet<string>
   readonly cursorSecret: string
@@ -16,5 +16,5 @@ export type PlatformContext = {
   readonly now: () => Date
 }
 
-/** Who makes a request, with which operation, and when. */
+/** The caller of a request, with the operation and the clock. */
 export type Caller = Pick<PlatformContext, 'operation' | 'accountId' | 'callerId' | 'now'>

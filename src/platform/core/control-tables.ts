@@ -4,7 +4,7 @@ import type { ControlCategory, ControlDomain, TrustServiceCriterion } from '../.
 import type { RenewalSchedule } from '../../contract/platform/controls.ts'
 import type { Instant, Listed, OptionalInstant, Stamped } from './columns.ts'
 
-/** The catalogue, which belongs to no account, and the controls of workspaces with what proves them. */
+/** The catalogue, which belongs to no account, and the controls of workspaces with their proofs. */
 export type ControlSchema = {
   frameworks: Stamped & {
     id: Generated<number>
@@ -82,7 +82,7 @@ export type ControlSchema = {
     kind: 'REPORT' | 'EXTERNAL'
     /** The last day on which it is valid. */
     valid_until: ColumnType<string | null>
-    /** Whether it came as a file with a control; only what did not is named uniquely in its workspace. */
+    /** Whether it is a file that was uploaded with a control. Names of other evidence are unique in the workspace. */
     is_uploaded: Generated<boolean>
   }
   evidence_files: {

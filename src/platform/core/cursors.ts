@@ -3,14 +3,14 @@ import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import type { PlatformSchema } from './schema.ts'
 
-/** Where a walk stands: the sort value and id of the last record given, and for a walk backwards in time what it knew at its start. */
+/** The position of a cursor: sort value and id of the last row, and for a list from the newest change its snapshot. */
 export type Position = {
-  /** The sort value; a moment in milliseconds since 1970. */
+  /** The sort value; times in milliseconds since 1970. */
   readonly at: number | string
   readonly id: number
-  /** The transactions that the walk's start could see, as the database writes a snapshot. */
+  /** The `pg_snapshot` of the first page. */
   readonly snapshot?: string
-  /** True once the walk lists what changed since its start. */
+  /** True for the last pages, which list the rows that changed since the first page. */
   readonly late?: boolean
 }
 
@@ -23,7 +23,7 @@ const Position = z.strictObject({
 
 const macBytes = 16
 
-/** The secret that signs cursors, made once for each database so that cursors outlive a restart. */
+/** The secret that signs cursors. The database stores it, so that cursors survive a restart. */
 export async function cursorSecret(db: Kysely<PlatformSchema>): Promise<string> {
   const fresh = { name: 'cursor-secret', value: randomBytes(32).toString('base64url') }
   await db
@@ -31,17 +31,21 @@ export async function cursorSecret(db: Kysely<PlatformSchema>): Promise<string> 
     .values(fresh)
     .onConflict((conflict) => conflict.doNothing())
     .execute()
-  const kept = await db.selectFrom('settings').select('value').where('name', '=', fresh.name).executeTakeFirstOrThrow()
-  return kept.value
+  const stored = await db
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', fresh.name)
+    .executeTakeFirstOrThrow()
+  return stored.value
 }
 
-/** An opaque token for `position` that only a listing with the same `scope` reads back. */
+/** A signed token of the position that is valid only for the same `scope`. */
 export function writeCursor(secret: string, scope: string, position: Position): string {
   const payload = Buffer.from(JSON.stringify(position))
   return Buffer.concat([mac(secret, scope, payload), payload]).toString('base64url')
 }
 
-/** The position inside a token, or null where it was not written by `writeCursor` with this secret and scope. */
+/** The position in a token, or null if `writeCursor` did not write it with this secret and scope. */
 export function readCursor(secret: string, scope: string, cursor: string): Position | null {
   const token = Buffer.from(cursor, 'base64url')
   const payload = token.subarray(macBytes)

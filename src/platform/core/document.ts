@@ -3,7 +3,7 @@ import { platformAreas, platformPrefix } from '../../contract/platform/platform.
 import { openapi } from '../../http/openapi.ts'
 import { introduction } from './introduction.ts'
 
-/** The OpenAPI document of the public interface. `servers` are its base addresses; where there is none, the path stands for them. */
+/** The OpenAPI document of the public API. `servers` are its base addresses; by default the path alone. */
 export function platformDocument(servers: readonly string[] = []) {
   return openapi(platformAreas, {
     title: 'Compliance Management Public API',

@@ -1,15 +1,17 @@
 import { z } from 'zod'
 import { maxLongTextLength, maxShortTextLength, text } from '../../contract/platform/common.ts'
 
-/** The longest code of a control. */
-const codeLimit = 20
+/** Maximum length of a code, in characters. */
+const maxCodeLength = 20
 
-/** How the operator names things of the platform. */
+/** A name that the operator gives. */
 export const Name = text(maxShortTextLength).min(1)
 
-export const Code = text(codeLimit).min(1)
+/** A code of a control or another object of a workspace. */
+export const Code = text(maxCodeLength).min(1)
 
+/** A text for people, of one character at least. */
 export const LongText = text(maxLongTextLength).min(1)
 
-// The database knows no year 0, and four digits hold no year after 9999.
+/** A day, such as 2026-01-31, from the year 1000 on: PostgreSQL has no year 0. */
 export const Day = z.iso.date().refine((day) => day >= '1000-01-01', { error: 'must lie after the year 999' })

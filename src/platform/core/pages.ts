@@ -19,6 +19,7 @@ const columns = {
   controlNumber: { name: 'control_number', type: 'bigint' },
 } as const
 
+/** The query parameters of a list: where the page begins, its size and order, and whether to count all matches. */
 export type ListQuery = {
   readonly cursor?: string
   readonly size: number
@@ -27,24 +28,34 @@ export type ListQuery = {
   readonly includeTotalCount?: boolean
 }
 
+/** What a page tells about the pages after it. */
 export type Pagination = { readonly cursor?: string; readonly totalCount?: number }
 
 type Listing<T extends Listed> = {
   readonly table: T
-  /** Which rows belong to the list; it must keep to the caller's account. */
+  /** Which rows belong to the list; it must be limited to the caller's account. */
   readonly where: RawBuilder<unknown>
   /** What distinguishes this list from others of the same operation: path parameters and filters. */
   readonly filter?: Readonly<Record<string, unknown>>
   readonly query: ListQuery
-  /** For a list whose rows may be large: how much a row holds, and how much a page may hold, unless it is a single row. */
+  /** For a list of large rows: the size of a row, and the maximum of a page, which a single row may exceed. */
   readonly byteLimit?: ByteLimit
 }
 
 type ByteLimit = { readonly rowBytes: RawBuilder<number>; readonly maxBytes: number }
 
+/** The reply of a list operation: one page as `listPage` reads it, presented. */
+export async function replyWithPage<T extends Listed, Data>(
+  ctx: PlatformContext,
+  { present, ...listing }: Listing<T> & { readonly present: (rows: Row<T>[]) => Data[] | Promise<Data[]> },
+): Promise<{ status: 200; body: { data: Data[]; pagination: Pagination } }> {
+  const { rows, pagination } = await listPage(ctx, listing)
+  return { status: 200, body: { data: await present(rows), pagination } }
+}
+
 /**
- * One page of a walk by sort value and id. A walk meets every row that is there from its first page to its last, also while
- * rows are added, changed and removed; by `updatedAt` it may meet a row again that changes meanwhile.
+ * Reads one page, ordered by sort value and id. Following the cursors from the first page to the last meets every row that exists
+ * all the time, also while rows are added, changed and removed. By `updatedAt` it may meet a row again that changes meanwhile.
  */
 export async function listPage<T extends Listed>(
   ctx: PlatformContext,
@@ -58,14 +69,16 @@ export async function listPage<T extends Listed>(
   const step = { table, where, order, from, snapshot, limit: query.size + 1 }
   const size = byteLimit ? await fittingRows(ctx, step, byteLimit) : query.size
   const rows = await rowsAfter<T>(ctx, { ...step, limit: size + 1 })
-  const given = rows.slice(0, size)
-  const last = given.at(-1)
+  const shown = rows.slice(0, size)
+  const last = shown.at(-1)
   const next = rows.length > size && last ? positionOf(last, order, snapshot) : null
-  const counted = query.includeTotalCount && !from ? { totalCount: await count(ctx, table, where) } : {}
 
   return {
-    rows: given.map(({ row }) => row),
-    pagination: { ...(next && { cursor: writeCursor(ctx.cursorSecret, scope, next) }), ...counted },
+    rows: shown.map(({ row }) => row),
+    pagination: {
+      cursor: next ? writeCursor(ctx.cursorSecret, scope, next) : undefined,
+      totalCount: query.includeTotalCount && !from ? await count(ctx, table, where) : undefined,
+    },
   }
 }
 
@@ -84,18 +97,18 @@ type Step<T extends Listed> = {
 function readPosition(ctx: PlatformContext, scope: string, cursor: string): Position {
   const position = readCursor(ctx.cursorSecret, scope, cursor)
   if (position) return position
-  throw new Refusal(400, 'cursor: was not given out for this list with these parameters; start again without a cursor')
+  throw new Refusal(400, 'cursor: was not issued for this list with these parameters; start again without a cursor')
 }
 
-// A row that changes during a walk from the newest to the oldest `updatedAt` jumps to where the walk has already been.
-// Such a walk therefore remembers what its start could see, and ends with the rows that changed since.
+// A row that changes while a caller pages from the newest `updatedAt` to the oldest jumps to a page that the caller has already read.
+// Such cursors therefore carry the snapshot of the first page, and the last pages list the rows that changed since.
 async function snapshotFor(ctx: PlatformContext, order: Order): Promise<string | undefined> {
   if (order.column !== columns.updatedAt || order.dir !== 'DESC') return undefined
   const { rows } = await sql<{ snapshot: string }>`select pg_current_snapshot()::text as snapshot`.execute(ctx.db)
   return rows[0]?.snapshot
 }
 
-/** How many of the rows that follow a page may hold: as many as fit, and one in any case. */
+/** The number of rows whose sizes fit on a page, at least one. */
 async function fittingRows<T extends Listed>(
   ctx: PlatformContext,
   step: Step<T>,
@@ -139,10 +152,12 @@ async function orderedRows<T extends Listed, R>(
   return rows.map((row) => ({ row, isLate: false }))
 }
 
+type LateStep = { readonly selected: RawBuilder<unknown>; readonly snapshot: string; readonly limit: number }
+
 async function lateRows<T extends Listed, R>(
   ctx: PlatformContext,
   { table, where, from }: Step<T>,
-  { selected, snapshot, limit }: { selected: RawBuilder<unknown>; snapshot: string; limit: number },
+  { selected, snapshot, limit }: LateStep,
 ): Promise<PagedRow<R>[]> {
   const after = from?.late
     ? sql`and (updated_at, id) > (${sortValue(from.at, columns.updatedAt)}, ${from.id}::bigint)`

@@ -11,14 +11,17 @@ import type { CustomFieldEntity, CustomFieldType } from '../../contract/platform
 import type { DevicePlatform, Explanation, InstalledApp, WindowsService } from '../../contract/platform/devices.ts'
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import type { AuditSchema } from './audit-tables.ts'
-import type { Instant, OptionalInstant, WritingTransaction } from './columns.ts'
+import type { Instant, Listed, OptionalInstant, Stamped, WritingTransaction } from './columns.ts'
 import type { ControlSchema } from './control-tables.ts'
 
-/** Written by statements of SQL, or made by the database of other columns; never read into the process. */
+/** Used in SQL statements only, never read into the process. */
 type Unread = ColumnType<never, never, never>
 
+/** The types of custom connections. */
 export type ProviderType = 'CUSTOM' | 'MDM' | 'HRIS'
+/** What an API key may call: its own permissions, everything that reads, or everything. */
 export type KeyAccess = 'custom' | 'all-read' | 'all'
+/** Who started an identity sync. */
 export type SyncTrigger = 'schedule' | 'operator'
 
 /** The tables of the platform's database as Kysely sees them. */
@@ -34,16 +37,13 @@ type CoreSchema = {
     uuid: Generated<string>
   }
   entitlements: { account_id: number; name: string }
-  users: {
+  users: Listed & {
     id: Generated<number>
     account_id: number
     email: string
     first_name: string | null
     last_name: string | null
     origin: 'operator' | 'identity_sync' | 'api_key'
-    created_at: Instant
-    updated_at: Instant
-    changed_in: WritingTransaction
     job_title: Generated<string | null>
     words: Unread
   }
@@ -60,7 +60,7 @@ type CoreSchema = {
     allowed_addresses: Generated<string[]>
     created_at: Instant
   }
-  workspaces: {
+  workspaces: Listed & {
     id: Generated<number>
     account_id: number
     is_primary: boolean
@@ -69,56 +69,43 @@ type CoreSchema = {
     how_it_works: string | null
     url: string | null
     logo: string | null
-    created_at: Instant
-    updated_at: Instant
-    changed_in: WritingTransaction
   }
-  custom_connections: {
+  custom_connections: Listed & {
     id: Generated<number>
     account_id: number
     provider_type: ProviderType
     client_alias: string | null
     description: string | null
     created_by_id: number
-    created_at: Instant
-    updated_at: Instant
-    changed_in: WritingTransaction
   }
-  custom_resources: {
+  custom_resources: Stamped & {
     id: Generated<number>
     connection_id: number
     name: string
     description: string | null
     schema: JSONColumnType<Record<string, unknown>>
     display_name_key: string
-    created_at: Instant
-    updated_at: Instant
   }
-  custom_data_sessions: {
+  custom_data_sessions: Listed & {
     id: Generated<number>
     resource_id: number
     session_id: string
     status: SessionStatus
     activated_at: OptionalInstant
     canceled_at: OptionalInstant
-    created_at: Instant
-    updated_at: Instant
-    changed_in: WritingTransaction
   }
-  custom_data_records: {
+  custom_data_records: Stamped & {
     id: Generated<number>
     resource_id: number
-    /** The session whose set the record belongs to; empty for the set of none. */
+    /** The session of the record; empty for a record without one. */
     session_id: string
     record_id: string
     attributes: JSONColumnType<Record<string, unknown>>
-    created_at: Instant
-    updated_at: Instant
     created_in: WritingTransaction
     changed_in: WritingTransaction
   }
   connection_workspaces: { connection_id: number; workspace_id: number }
-  hris_user_identities: {
+  hris_user_identities: Stamped & {
     id: Generated<number>
     connection_id: number
     identity_id: string
@@ -132,14 +119,12 @@ type CoreSchema = {
     started_at: OptionalInstant
     separated_at: OptionalInstant
     is_contractor: boolean | null
-    created_at: Instant
-    updated_at: Instant
     deleted_at: OptionalInstant
-    /** See `mergeIdentities`, the only reader. */
+    /** Only `mergeIdentities` reads it. */
     written_fields: Unread
     changed_in: WritingTransaction
   }
-  personnel: {
+  personnel: Listed & {
     id: Generated<number>
     account_id: number
     user_id: number
@@ -149,9 +134,6 @@ type CoreSchema = {
     status_updated_at: OptionalInstant
     not_human_reason: string | null
     reason_provider_id: number | null
-    created_at: Instant
-    updated_at: Instant
-    changed_in: WritingTransaction
     background_checked: Generated<boolean>
     compliance_status: GeneratedAlways<'PASS' | 'FAIL' | 'EXCLUDED'>
   }
@@ -183,16 +165,13 @@ type CoreSchema = {
     created_at: Instant
     changed_in: WritingTransaction
   }
-  custom_field_definitions: {
+  custom_field_definitions: Listed & {
     id: Generated<number>
     account_id: number
     name: string
     type: CustomFieldType
     entity_types: CustomFieldEntity[]
     is_required: boolean
-    created_at: Instant
-    updated_at: Instant
-    changed_in: WritingTransaction
   }
   custom_field_values: { definition_id: number; entity_type: CustomFieldEntity; entity_id: number; value: string }
   companies: {
@@ -209,15 +188,13 @@ type CoreSchema = {
     language: Language
     updated_at: Instant
   }
-  background_checks: {
+  background_checks: Stamped & {
     id: Generated<number>
     user_id: number
     filed_on: string
     url: string
-    created_at: Instant
-    updated_at: Instant
   }
-  devices: {
+  devices: Listed & {
     id: Generated<number>
     account_id: number
     connection_id: number
@@ -241,19 +218,13 @@ type CoreSchema = {
     browser_extensions: JSONColumnType<readonly InstalledApp[]> | null
     windows_services: JSONColumnType<readonly WindowsService[]> | null
     last_checked_at: Instant
-    created_at: Instant
-    updated_at: Instant
-    changed_in: WritingTransaction
   }
-  device_apps: {
+  device_apps: Listed & {
     id: Generated<number>
     device_id: number
     installed_app: string
-    created_at: Instant
-    updated_at: Instant
-    changed_in: WritingTransaction
   }
-  assets: {
+  assets: Listed & {
     id: Generated<number>
     account_id: number
     device_id: number | null
@@ -268,17 +239,12 @@ type CoreSchema = {
     removed_at: OptionalInstant
     external_id: string | null
     external_owner_id: string | null
-    created_at: Instant
-    updated_at: Instant
-    changed_in: WritingTransaction
   }
-  asset_class_types: {
+  asset_class_types: Stamped & {
     id: Generated<number>
     account_id: number
     asset_id: number
     class_type: AssetClassType
-    created_at: Instant
-    updated_at: Instant
   }
   operators: {
     id: Generated<number>

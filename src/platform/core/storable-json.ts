@@ -1,6 +1,6 @@
 const maxDepth = 64
 
-/** True for JSON that the database can hold: no NUL character or half of a surrogate pair in a key or text, no number too large for one, and no nesting beyond reason. */
+/** Whether PostgreSQL can store the JSON value: storable texts and keys, finite numbers, at most 64 levels. */
 export function isStorableJson(value: unknown, depth = 0): boolean {
   if (depth > maxDepth) return false
   if (typeof value === 'string') return isStorableText(value)
@@ -9,6 +9,7 @@ export function isStorableJson(value: unknown, depth = 0): boolean {
   return Object.entries(value).every(([key, inner]) => isStorableText(key) && isStorableJson(inner, depth + 1))
 }
 
+/** Whether PostgreSQL can store the text: no NUL character and no half of a surrogate pair. */
 export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }

@@ -7,7 +7,7 @@ const patterns = Object.entries(unimplementedOperations).map(([operation, name])
   return { method, name, path: new RegExp(`^${platformPrefix}${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }
 })
 
-/** What to say of a path that nothing is served under, to a caller who may have read the published contract; null: nothing better. */
+/** A better refusal than 404 for an operation of the published contract that is not implemented, or for another version; else null. */
 export function refusalOfUnknown({ method, url }: { readonly method: string; readonly url: string }): Refusal | null {
   const [path = ''] = url.split('?', 1)
   const requestedMethod = method === 'HEAD' ? 'GET' : method

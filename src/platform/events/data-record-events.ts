@@ -5,38 +5,38 @@ type Change = 'CREATED' | 'UPDATED' | 'REMOVED'
 
 type Kind = {
   readonly connectionId: number
-  /** The kind of record, for programs and for people. */
   readonly kind: TargetKind
+  /** How descriptions name one record. */
   readonly noun: string
 }
 
 type Written = Kind & {
-  /** What holds the records, where it is not the connection itself. */
+  /** The target of the event; by default the connection. */
   readonly target?: Target
-  /** The keys of what was written, or the first of them. */
+  /** The keys of the records; the first of them if `count` says that there are more. */
   readonly keys: readonly string[]
   readonly count?: number
 }
 
-/** The event for what one request did to records of a connection; none where it did nothing. */
-export function dataRecordEvents(what: Change, written: Written): NewEvent[] {
+/** The event of one request that created, updated or removed records of a connection; none if there are no records. */
+export function dataRecordEvents(change: Change, written: Written): NewEvent[] {
   const { connectionId, kind, keys, count = keys.length } = written
   if (count === 0) return []
   const { target = connectionTarget(connectionId) } = written
-  const description = describe(what, written, { isOne: count === 1, count })
-  return [{ type: `CUSTOM_RESOURCE_RECORD_${what}`, description, target, targets: { kind, ids: keys }, connectionId }]
+  const description = describe(change, written, { isOne: count === 1, count })
+  return [{ type: `CUSTOM_RESOURCE_RECORD_${change}`, description, target, targets: { kind, ids: keys }, connectionId }]
 }
 
 /**
- * The same as a statement, to be a part of the one that writes: an event for what it created and one for what it changed. `records`
- * is a query that gives `key` and `is_new` of each.
+ * The same as a statement, to be part of the statement that writes: one event for the created records and one for the updated ones.
+ * `records` is a query that selects `key` and `is_new`.
  */
 export function dataRecordEventsInsert(
   by: WriteContext,
   { records, ...kind }: Kind & { records: RawBuilder<unknown> },
 ) {
-  const described = (what: Change) => {
-    const [one, several] = [true, false].map((isOne) => describe(what, kind, { isOne, count: '%s' }))
+  const described = (change: Change) => {
+    const [one, several] = [true, false].map((isOne) => describe(change, kind, { isOne, count: '%s' }))
     return sql`format(case count(*) when 1 then ${one}::text else ${several}::text end, count(*))`
   }
   const target = JSON.stringify(connectionTarget(kind.connectionId))
@@ -57,10 +57,10 @@ function connectionTarget(connectionId: number): Target {
 }
 
 function describe(
-  what: Change,
+  change: Change,
   { noun, connectionId }: Kind,
   { isOne, count }: { isOne: boolean; count: number | string },
 ): string {
   const [records, were] = isOne ? [noun, 'was'] : [`${noun}s`, 'were']
-  return `${count} ${records} of custom connection ${connectionId} ${were} ${what.toLowerCase()}`
+  return `${count} ${records} of custom connection ${connectionId} ${were} ${change.toLowerCase()}`
 }

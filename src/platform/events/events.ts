@@ -12,7 +12,8 @@ import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { compactConnections, compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { listPage } from '../core/pages.ts'
+import { replyWithPage } from '../core/pages.ts'
+import { presentRows } from '../core/present-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
 type Row = Selectable<PlatformSchema['events']>
@@ -22,16 +23,17 @@ const StoredMetadata = EventMetadata.extend({
   targets: z.object({ kind: z.string(), ids: z.array(z.union([z.number(), z.string()])) }).optional(),
 })
 
+/** The handlers of the operations on events. */
 export const eventHandlers: Handlers<typeof events, PlatformContext> = {
   async listEvents(ctx, { query }) {
     const { cursor, size, sort, sortDir, includeTotalCount, 'expand[]': expand, ...filter } = query
-    const { rows, pagination } = await listPage(ctx, {
+    return replyWithPage(ctx, {
       table: 'events',
       where: sql.join([sql`account_id = ${ctx.accountId}`, ...conditions(query)], sql` and `),
       filter,
       query: { cursor, size, sort, sortDir, includeTotalCount },
+      present: (rows) => present(ctx, rows, expand),
     })
-    return { status: 200, body: { data: await present(ctx, rows, expand), pagination } }
   },
 
   async getEvent(ctx, { params, query }) {
@@ -66,16 +68,30 @@ function equal(column: keyof Row, value: string | number | null | undefined): Ra
   return value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`
 }
 
-async function present(
-  ctx: PlatformContext,
-  rows: readonly Row[],
-  expand: readonly EventExpand[] = [],
-): Promise<Event[]> {
-  const isRequested = (extra: EventExpand) => expand.includes(extra)
-  const idsOf = (extra: 'user' | 'connection') => (isRequested(extra) ? rows.map((row) => row[`${extra}_id`]) : [])
-  const users = await compactUsers(ctx.db, ctx.accountId, idsOf('user'))
-  const connections = await compactConnections(ctx.db, ctx.accountId, idsOf('connection'))
-  return rows.map((row) => ({
+function present(ctx: PlatformContext, rows: readonly Row[], expand: readonly EventExpand[] = []): Promise<Event[]> {
+  const loaders = {
+    user: async () => {
+      const userIds = rows.map((row) => row.user_id)
+      const users = await compactUsers(ctx.db, ctx.accountId, userIds)
+      return (row: Row) => users.get(row.user_id ?? 0) ?? null
+    },
+    connection: async () => {
+      const connectionIds = rows.map((row) => row.connection_id)
+      const connections = await compactConnections(ctx.db, ctx.accountId, connectionIds)
+      return (row: Row) => connections.get(row.connection_id ?? 0) ?? null
+    },
+    metadata: async () => metadataOf,
+    testName: async () => () => null,
+    testId: async () => () => null,
+    issues: async () => () => [],
+  }
+  // The contract adds the issues to the metadata.
+  const requested = expand.includes('metadata') ? [...expand, 'issues'] : expand
+  return presentRows(rows, { present: presentRow, expand: requested, loaders })
+}
+
+function presentRow(row: Row): Event {
+  return {
     id: row.uuid,
     type: row.type,
     category: EventCategory.parse(row.category),
@@ -86,13 +102,7 @@ async function present(
     userId: row.user_id,
     connectionId: row.connection_id,
     requestDescription: row.request_description,
-    ...(isRequested('user') && { user: users.get(row.user_id ?? 0) ?? null }),
-    ...(isRequested('connection') && { connection: connections.get(row.connection_id ?? 0) ?? null }),
-    ...(isRequested('metadata') && { metadata: metadataOf(row) }),
-    ...(isRequested('testName') && { testName: null }),
-    ...(isRequested('testId') && { testId: null }),
-    ...((isRequested('issues') || isRequested('metadata')) && { issues: [] }),
-  }))
+  }
 }
 
 function metadataOf({ metadata }: Row): EventMetadata {

@@ -3,7 +3,7 @@ import type { Operation } from '../../contract/operation.ts'
 import type { Caller, PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
-/** The kinds of writes, each with the category under which it is listed. HRIS records have no kinds of their own in the contract: they count as records of their connection. */
+/** The types of events with their categories. The contract has no types for HRIS records; their events use those of the connection's records. */
 const categories = {
   PROVIDER_CONNECTION_CREATED: 'CONNECTION',
   PROVIDER_CONNECTION_UPDATED: 'CONNECTION',
@@ -47,36 +47,37 @@ const categories = {
   WORKSPACE_CREATED: 'MULTIPLE_PRODUCT_SUPPORT',
 } as const
 
+/** What was done, as the contract names it. */
 export type EventType = keyof typeof categories
 type Category = (typeof categories)[EventType]
 
-/** Who wrote. `name` of an operator is the name of the sign-in, or null for the command line. */
+/** Who wrote. The `name` of an operator is the sign-in name, or null for the command line. */
 export type Actor =
   | { readonly kind: 'api_key'; readonly userId: number; readonly operation: Operation }
   | { readonly kind: 'operator'; readonly name: string | null; readonly command: string }
   | { readonly kind: 'schedule'; readonly job: string }
 
-/** What the operator writes with a command, to which no name belongs. */
+/** The operator on the command line. */
 export function operatorActor(command: string): Actor {
   return { kind: 'operator', name: null, command }
 }
 
+/** An event to record. */
 export type NewEvent = {
   readonly type: EventType
-  /** One sentence in the past tense, without personal values that the object itself does not show. */
+  /** One sentence in the past tense, without personal data that the object itself does not show. */
   readonly description: string
-  /** What was written: its kind and the id that the interface answers for it. */
   readonly target: Target
-  /** Where one request wrote several things: each of them, of which the event keeps the first. */
+  /** Everything that one request wrote, if more than the target. An event stores at most `maxNamedTargets` of them. */
   readonly targets?: Targets
   readonly connectionId?: number
   readonly workspaceId?: number
 }
 
-/** Which account was written to, by which actor, and when. */
+/** The account that was written to, the actor, and the time. */
 export type WriteContext = { readonly accountId: number; readonly actor: Actor; readonly at: Date }
 
-/** What can be written, as programs name it. */
+/** The kinds of objects that events are about. */
 export type TargetKind =
   | 'account'
   | 'apiKey'
@@ -97,20 +98,21 @@ export type TargetKind =
   | 'personnel'
   | 'user'
 
+/** The object that was written: its kind and the id that the API gives it. */
 export type Target = { readonly kind: TargetKind; readonly id: number | string }
 
-/** Several things of one kind. They are stored like this, since a batch names a thousand of them. */
+/** Several objects of one kind. */
 export type Targets = { readonly kind: TargetKind; readonly ids: readonly (number | string)[] }
 
-/** How many of the things that one request wrote an event names; its description counts all of them. */
+/** Maximum number of targets that an event names; its description counts all of them. */
 export const maxNamedTargets = 1000
 
-/** Records what a request wrote. `trx` is the transaction of the write, so that there is never one without the other. */
+/** Records an event of a request. `trx` is the transaction of the write, so that both are stored or none. */
 export async function recordEvent(trx: Kysely<PlatformSchema>, ctx: PlatformContext, event: NewEvent): Promise<void> {
   await recordEvents(trx, ctx, [event])
 }
 
-/** As `recordEvent`, for a request that wrote in several ways or in none: one statement at most. */
+/** As `recordEvent`, for any number of events; one statement at most. */
 export async function recordEvents(
   trx: Kysely<PlatformSchema>,
   ctx: PlatformContext,
@@ -119,17 +121,17 @@ export async function recordEvents(
   await storeEvents(trx, writeContextOf(ctx), events)
 }
 
-/** To whose account a request writes now, and who makes it. */
+/** The account, the actor and the present time of a request. */
 export function writeContextOf(ctx: Caller): WriteContext {
   return { accountId: ctx.accountId, actor: apiKeyActor(ctx), at: ctx.now() }
 }
 
-/** Who writes with a request of the public interface. */
+/** The actor of a request of the public API. */
 export function apiKeyActor({ callerId, operation }: Pick<Caller, 'callerId' | 'operation'>): Actor {
   return { kind: 'api_key', userId: callerId, operation }
 }
 
-/** Records what an actor wrote to an account. */
+/** Records an event outside of a request. `trx` is the transaction of the write. */
 export async function storeEvent(trx: Kysely<PlatformSchema>, by: WriteContext, event: NewEvent): Promise<void> {
   await storeEvents(trx, by, [event])
 }
@@ -150,28 +152,34 @@ async function storeEvents(
     workspace_id: workspaceId ?? null,
     metadata: JSON.stringify({
       targetEntity: target,
-      ...(targets && { targets: { ...targets, ids: targets.ids.slice(0, maxNamedTargets) } }),
+      targets: targets && { ...targets, ids: targets.ids.slice(0, maxNamedTargets) },
     }),
     created_at: at,
   }))
   await trx.insertInto('events').values(rows).execute()
 }
 
-/** Records one event of a type for each row of a query that gives `id` and `description`, all about things of one kind. */
+type EventsOfQuery = {
+  readonly type: EventType
+  readonly kind: TargetKind
+  readonly subjects: RawBuilder<unknown>
+}
+
+/** Records one event for each row of `subjects`, a query that selects `id` and `description`. */
 export async function storeEventsOf(
   trx: Kysely<PlatformSchema>,
   by: WriteContext,
-  { type, kind, things: subjects }: { type: EventType; kind: TargetKind; things: RawBuilder<unknown> },
+  { type, kind, subjects }: EventsOfQuery,
 ): Promise<void> {
   const rows = sql`
     select ${type}::text as type, description,
       jsonb_build_object('targetEntity', jsonb_build_object('kind', ${kind}::text, 'id', id)) as metadata
-    from (${subjects}) as things
+    from (${subjects}) as subjects
     order by id`
   await eventsInsert(by, { category: categories[type], rows }).execute(trx)
 }
 
-/** The statement that records an event for each row of a query that gives `type`, all of one category, `description` and `metadata`. */
+/** The statement that records one event for each row of `rows`, a query that selects `type`, `description` and `metadata`. */
 export function eventsInsert(
   { accountId, actor, at }: WriteContext,
   {

@@ -17,8 +17,8 @@ const batchRows = 1000
 const batchBytes = 2 * 1024 * 1024
 
 /**
- * Makes an empty platform the one of an export, as one transaction: a source that is broken, cut off or of another version changes
- * nothing, and neither does an attempt on a platform that has accounts.
+ * Imports an export into an empty platform, in one transaction. A source that is broken, truncated or of another version changes nothing.
+ * Fails with `conflict` if the platform has accounts.
  */
 export async function importPlatform(
   db: Kysely<PlatformSchema>,
@@ -27,12 +27,12 @@ export async function importPlatform(
   return db.transaction().execute(async (trx) => {
     await refuseAccounts(trx)
     const tables = await storedTables(trx)
-    // Without them the order of rows is of no importance; set again, they check all rows at once.
+    // Without foreign keys the rows can come in any order. Adding the keys again checks all rows.
     const foreignKeys = await dropForeignKeys(trx)
     await emptyTables(trx, tables)
     const { rows, sequences } = await insertAll(trx, tables, source)
     await rethrowRowErrors(() => setForeignKeys(trx, foreignKeys))
-    // An embedded database never looks for itself how its tables have grown.
+    // PGlite has no autovacuum, which would analyze the tables.
     await sql`analyze ${sql.join(tables.map(({ name }) => sql.table(name)))}`.execute(trx)
     await setSequences(trx, tables, sequences)
     return { tables: tables.length, rows }
@@ -64,7 +64,7 @@ async function setForeignKeys(trx: Transaction, foreignKeys: readonly ForeignKey
     await sql.raw(`alter table ${table} add constraint ${name} ${definition}`).execute(trx)
 }
 
-/** What stands in tables without an account goes, such as rows that came with a migration: the export has them. */
+/** Deletes rows that exist without an account, for example those of a migration: the export has them too. */
 async function emptyTables(trx: Transaction, tables: readonly StoredTable[]): Promise<void> {
   const others = tables.filter(({ name }) => name !== 'settings').map(({ name }) => sql.table(name))
   await sql`truncate ${sql.join(others)} restart identity`.execute(trx)
@@ -173,7 +173,7 @@ async function insert(trx: Transaction, { name, columns }: StoredTable, json: st
   `.execute(trx)
 }
 
-// Sequences do not take part in transactions, so they come when nothing can fail any more.
+// Sequences are not transactional: they come last, when nothing can fail.
 async function setSequences(
   trx: Transaction,
   tables: readonly StoredTable[],
@@ -184,12 +184,12 @@ async function setSequences(
     const last = sequences[`${name}.${numbered.column}`] ?? 0
     await sql`
       select setval(${numbered.sequence}::regclass, n) from
-        (select greatest(${last}::bigint, max(${sql.ref(numbered.column)})) as n from ${sql.table(name)}) given where n > 0
+        (select greatest(${last}::bigint, max(${sql.ref(numbered.column)})) as n from ${sql.table(name)}) as last where n > 0
     `.execute(trx)
   }
 }
 
-/** What the rows themselves make impossible is the file's fault; the database's message would quote them. */
+/** Turns errors about the rows into a failure of the file. The message of PostgreSQL would quote personal data. */
 async function rethrowRowErrors(work: () => Promise<void>): Promise<void> {
   try {
     await work()

@@ -16,7 +16,7 @@ const fileErrorCodes: ReadonlySet<string> = new Set([
   'EROFS',
 ])
 
-/** Writes a file that only its owner can read, as a whole or not at all. Returns its size in bytes. */
+/** Writes a file that only its owner can read, completely or not at all. Returns its size in bytes. */
 export async function writeOwnFile(path: string, write: (sink: Writable) => Promise<void>): Promise<number> {
   try {
     return await replaceFile(path, (draft) => writeAll(draft, write))

@@ -2,17 +2,17 @@ import { Tokenizer, TokenParser } from '@streamparser/json'
 import { Failure } from '../../errors.ts'
 import { ExportHeader, ExportSequences } from './header.ts'
 
-/** One thing that an export says, in its order. Rows come as objects whose numbers are written as they were read. */
+/** A part of an export, in the order of the document. Rows are objects whose numbers keep all digits. */
 type ExportPart =
   | { readonly kind: 'header'; readonly header: ExportHeader }
   | { readonly kind: 'sequences'; readonly sequences: ExportSequences }
   | { readonly kind: 'row'; readonly table: string; readonly row: unknown }
   | { readonly kind: 'table'; readonly table: string }
 
-/** What `JSON.stringify` writes as it stands. The compiler does not know it yet. */
+/** Makes a value that `JSON.stringify` writes unchanged. TypeScript does not declare it yet. */
 const { rawJSON } = JSON as typeof JSON & { rawJSON(text: string): number }
 
-/** The parts of an export, those of one piece of the source at a time. A document that is broken or cut off is a failure. */
+/** Reads the parts of an export, chunk by chunk. Fails with `config_invalid` if the document is broken or truncated. */
 export async function* readExport(source: AsyncIterable<Uint8Array>): AsyncGenerator<ExportPart[]> {
   const parts: ExportPart[] = []
   const parser = createParser((part) => parts.push(part))
@@ -30,7 +30,7 @@ function createParser(onPart: (part: ExportPart) => void) {
   tokens.onToken = (token) => values.write(token)
   values.onValue = ({ value, key, parent, stack }) => {
     if (stack.length === 3) {
-      // The parser keeps what is inside of a value that it will give as a whole; of a table the name is enough.
+      // The parser collects the rows of a table in an array; only the name of the table is needed.
       if (Array.isArray(parent)) parent.length = 0
       onPart({ kind: 'row', table: String(stack[2]?.key), row: value })
     } else if (stack.length === 2) onPart({ kind: 'table', table: String(key) })
@@ -46,7 +46,7 @@ function createParser(onPart: (part: ExportPart) => void) {
   }
 }
 
-/** Keeps numbers that JavaScript would round, such as those inside of a JSON column. */
+/** Keeps the digits of numbers that JavaScript would round, for example in a JSON column. */
 class ExactTokenizer extends Tokenizer {
   protected override parseNumber(text: string): number {
     const number = Number(text)

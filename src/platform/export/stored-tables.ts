@@ -1,14 +1,14 @@
 import { type Kysely, sql } from 'kysely'
 import type { PlatformSchema } from '../core/schema.ts'
 
-/** A table of the platform as an export holds it. */
+/** A table of an export. */
 export type StoredTable = {
   readonly name: string
-  /** What a row consists of, in the table's order. */
+  /** The exported columns in the order of the table. */
   readonly columns: readonly string[]
-  /** The columns that identify a row, each as an expression to sort by that means the same in every database. */
+  /** The key columns as sort expressions with a fixed collation. */
   readonly order: readonly string[]
-  /** The column that the database numbers, with the last number given; null where no row ever had one. */
+  /** The numbered column with its last number (null before the first row); null if the table has none. */
   readonly numbered: { readonly column: string; readonly sequence: string; readonly last: number | null } | null
 }
 
@@ -22,8 +22,8 @@ type ColumnRow = {
 }
 
 /**
- * All tables but the ledger of migrations, by name, read from the catalogue: a table of a later migration is there by itself.
- * Left out are columns that the database computes and those that name its own transactions, which mean nothing elsewhere.
+ * All tables by name, except the ledger of migrations. They are read from the catalogue of PostgreSQL, so that new tables need no change here.
+ * Generated columns and transaction ids are left out.
  */
 export async function storedTables(db: Kysely<PlatformSchema>): Promise<StoredTable[]> {
   const { rows } = await sql<ColumnRow>`
@@ -41,12 +41,13 @@ export async function storedTables(db: Kysely<PlatformSchema>): Promise<StoredTa
   return [...Map.groupBy(rows, ({ table }) => table)].map(([name, columns]) => describe(name, columns))
 }
 
-/** The names of the migrations that made the tables. */
+/** The names of the applied migrations. */
 export async function appliedMigrations(db: Kysely<PlatformSchema>): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`select name from migrations order by name collate "C"`.execute(db)
   return rows.map(({ name }) => name)
 }
 
+/** The name as a quoted SQL identifier. */
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }

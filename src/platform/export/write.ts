@@ -8,19 +8,16 @@ import { type ExportHeader, type ExportSequences, exportFormat, ownSetting } fro
 import { appliedMigrations, quoteIdentifier, type StoredTable, storedTables } from './stored-tables.ts'
 
 /**
- * Writes everything that the platform holds at one moment, as one JSON document with a line for each row, and leaves `sink` open.
- * The moment lasts as long as the sink takes; on an embedded database all other work waits for it.
+ * Writes a consistent snapshot of all data as one JSON document with a line for each row, and leaves `sink` open. The transaction stays
+ * open until the sink has taken everything; on an embedded database all other work waits for it.
  */
-export async function writeExport(
-  db: Kysely<PlatformSchema>,
-  { sink, now }: { sink: Writable; now: Date },
-): Promise<void> {
+export async function writeExport(db: Kysely<PlatformSchema>, sink: Writable, now: Date): Promise<void> {
   await db
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (trx) => {
-      // A reader may take its time: it does nothing else in this transaction.
+      // A slow reader leaves this transaction idle.
       await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx)
       await pipeline(document(trx, now), sink, { end: false })
     })
@@ -44,19 +41,19 @@ async function* document(trx: Kysely<PlatformSchema>, now: Date): AsyncGenerator
 }
 
 function sequencesOf(tables: readonly StoredTable[]): ExportSequences {
-  const given = tables.flatMap(({ name, numbered }) =>
+  const entries = tables.flatMap(({ name, numbered }) =>
     numbered && numbered.last !== null ? [[`${name}.${numbered.column}`, numbered.last] as const] : [],
   )
-  return Object.fromEntries(given)
+  return Object.fromEntries(entries)
 }
 
-/** PostgreSQL writes the rows as it reads them in again, so every kind of value survives. */
+/** PostgreSQL serializes and later parses the rows itself, so that every type survives. */
 async function* rowsOf(trx: Kysely<PlatformSchema>, { name, columns, order }: StoredTable): AsyncGenerator<string> {
   const rowTexts = {
     table: name,
     text: sql`(select to_json(r)::text from (select ${sql.raw(columns.map(quoteIdentifier).join(', '))}) as r)`,
     orderBy: sql.raw(order.join(', ')),
-    ...(name === 'settings' && { where: sql`name <> ${sql.lit(ownSetting)}` }),
+    where: name === 'settings' ? sql`name <> ${sql.lit(ownSetting)}` : undefined,
   }
   let separator = '\n'
   for await (const rows of readRowsBySize(trx, rowTexts)) {

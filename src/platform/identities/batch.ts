@@ -6,18 +6,21 @@ import { writeContextOf } from '../events/store-events.ts'
 import type { Submission } from './items.ts'
 import { mergeIdentities, type WrittenRecord } from './merge.ts'
 
+/** The result of one item: its status and the record, or null if the item changed nothing. */
 export type Outcome = { readonly statusCode: 200 | 201; readonly data: Identity | null }
+
+type Batch = { readonly connectionId: number; readonly submissions: readonly Submission[] }
 
 const unchanged: Outcome = { statusCode: 200, data: null }
 
 /**
- * Creates, updates and restores the records of one batch whose keys are distinct, records the events of it, and answers by key. Refuses a
- * connection that does not hold identities. One statement, whatever its size.
+ * Creates, updates or restores the records of a batch with distinct keys, records the events, and returns the results by key, all in
+ * one statement. Refuses a connection that is not of type HRIS.
  */
 export async function applyBatch(
   db: Kysely<PlatformSchema>,
   ctx: Caller,
-  { connectionId, submissions }: { connectionId: number; submissions: readonly Submission[] },
+  { connectionId, submissions }: Batch,
 ): Promise<ReadonlyMap<string, Outcome>> {
   const by = writeContextOf(ctx)
   const written = await mergeIdentities(db, ctx, { connectionId, submissions, by })
@@ -39,7 +42,7 @@ function outcomeOf(
   const instant = (milliseconds: number | null | undefined) => (milliseconds == null ? null : moment(milliseconds))
   return {
     statusCode: created_at === null ? 201 : 200,
-    // Field by field, since spreading the values into it takes ten times as long.
+    // Field by field: spreading the values takes ten times as long.
     data: {
       id,
       identityId,
@@ -59,16 +62,16 @@ function outcomeOf(
   }
 }
 
-/** What was submitted for a field, null too, or else what it kept. */
+/** The submitted value, which may be null, or the kept value if the field was not submitted. */
 function submittedOrKept<T>(value: T | null | undefined, kept: T | null | undefined): T | null {
   return value === undefined ? (kept ?? null) : value
 }
 
-/** Writes moments; null is the present one. Most records of a batch share theirs, and writing one takes a while. */
+/** Formats milliseconds as an ISO instant; null means now. It caches the texts because most records of a batch have the same times. */
 function instantFormatter(now: Date): (milliseconds: number | null) => string {
   const known = new Map([[now.getTime(), now.toISOString()]])
   return (milliseconds) => {
-    // Seconds are no whole numbers, and what they are multiplied to may miss the millisecond by a hair.
+    // PostgreSQL returns fractional seconds; their product may be slightly off the millisecond.
     const whole = milliseconds === null ? now.getTime() : Math.round(milliseconds)
     const text = known.get(whole) ?? new Date(whole).toISOString()
     known.set(whole, text)

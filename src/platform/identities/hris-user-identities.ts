@@ -4,7 +4,7 @@ import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { lockConnectionForShare, requireConnection } from '../connections/access.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { listPage } from '../core/pages.ts'
+import { replyWithPage } from '../core/pages.ts'
 import { recordEvents } from '../events/store-events.ts'
 import { dataRecordEvents } from '../events/data-record-events.ts'
 import { applyBatch, type Outcome } from './batch.ts'
@@ -12,16 +12,17 @@ import { type CheckedItem, checkItems, submittedValues } from './items.ts'
 import { identityRecords } from './merge.ts'
 import { findIdentity, lockIdentity, presentIdentity } from './rows.ts'
 
+/** The handlers of the operations on HRIS user identities. */
 export const hrisUserIdentityHandlers: Handlers<typeof hrisUserIdentities, PlatformContext> = {
   async listHrisUserIdentities(ctx, { params, query }) {
     await requireConnection(ctx, hris(params.connectionId))
-    const { rows, pagination } = await listPage(ctx, {
+    return replyWithPage(ctx, {
       table: 'hris_user_identities',
       where: sql`connection_id = ${params.connectionId} and deleted_at is null`,
       filter: params,
       query,
+      present: (rows) => rows.map(presentIdentity),
     })
-    return { status: 200, body: { data: rows.map(presentIdentity), pagination } }
   },
 
   async upsertHrisUserIdentities(ctx, { params, body }) {

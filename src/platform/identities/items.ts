@@ -3,17 +3,18 @@ import { IdentityRecord, type IdentityUpdate } from '../../contract/platform/hri
 import { inPlainWords } from '../../http/issues.ts'
 import type { IdentityValues } from './values.ts'
 
-/** A valid item of a batch: the key and only the fields that it names, the others being undefined. */
+/** A valid item of a batch. Fields that the item does not name are undefined. */
 export type Submission = { readonly identityId: string; readonly values: SubmittedValues }
 type SubmittedValues = { readonly [field in keyof IdentityValues]?: IdentityValues[field] | undefined }
 
+/** An item of a batch after its check. */
 export type CheckedItem = { readonly submission: Submission } | { readonly error: string }
 
 const record = z.compile(IdentityRecord)
-// Most callers write instants as they are stored; what was checked before and has this form is none other.
+// Most callers send instants in the stored format, which needs no conversion.
 const storedForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
-/** Judges every item by itself, by position. A key that occurs twice makes each of its items an error, so that order decides nothing. */
+/** Checks every item; the result has the order of the input. All items with a repeated key are errors, so that their order decides nothing. */
 export function checkItems(items: readonly unknown[]): CheckedItem[] {
   const repeated = repeatedKeys(items)
   return items.map((item) => {
@@ -25,7 +26,7 @@ export function checkItems(items: readonly unknown[]): CheckedItem[] {
   })
 }
 
-/** The fields that a request names, with instants in UTC and to the millisecond. */
+/** The fields that a request names, with instants in UTC with milliseconds. */
 export function submittedValues(fields: Omit<IdentityUpdate, 'identityId'>): SubmittedValues {
   const { email, secondaryEmail, firstName, lastName, jobTitle, managerId, managerName, isContractor } = fields
   const [startedAt, separatedAt] = [inUtc(fields.startedAt), inUtc(fields.separatedAt)]
@@ -60,7 +61,7 @@ function keyOf(item: unknown): string | undefined {
   return typeof item.identityId === 'string' ? item.identityId : undefined
 }
 
-// Names each field with its rule and never the value, which may be personal.
+// Names the field and the rule, never the value: it may be personal data.
 function describe({ issues }: z.ZodError): string {
   return issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message)).join('; ')
 }

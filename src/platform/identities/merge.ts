@@ -8,17 +8,23 @@ import { dataRecordEventsInsert } from '../events/data-record-events.ts'
 import type { Submission } from './items.ts'
 import { type IdentityValues, identityColumns } from './values.ts'
 
-/** A record that a submission created or changed. Instants are milliseconds since 1970. */
+/** A record that a submission created or changed. Times are milliseconds since 1970. */
 export type WrittenRecord = {
   readonly id: number
   readonly identity_id: string
-  /** What it holds in fields that the submission did not name, besides the leaving date; null for nothing. */
+  /** The values of the fields that the submission did not name, except the leaving date; null if there are none. */
   readonly kept: Kept | null
-  /** Of one that was there; that of a new one is what was submitted. */
+  /** Null for a new record, which has the submitted date. */
   readonly separated_at: number | null
-  /** Null for one that was created now. */
+  /** Null for a new record. */
   readonly created_at: number | null
   readonly updated_at: number | null
+}
+
+type IdentityBatch = {
+  readonly connectionId: number
+  readonly submissions: readonly Submission[]
+  readonly by: WriteContext
 }
 
 type Kept = Omit<IdentityValues, 'startedAt' | 'separatedAt'> & { readonly startedAt: number | null }
@@ -28,10 +34,10 @@ const columns = Object.entries(identityColumns).map(([field, { name, type }], in
 })
 type Column = (typeof columns)[number]
 
-/** Beside the bits of the fields in the column `written_fields`: the record was there before. */
+/** The bit of `written_fields` after those of the fields: the record existed before. */
 const existedBit = 1 << columns.length
 
-/** What events say of these records. */
+/** How events name these records. */
 export const identityRecords = { kind: 'hrisUserIdentity', noun: 'identity record' } as const
 const writtenRecords = sql`select identity_id as key, created_at is null as is_new from written`
 
@@ -50,16 +56,16 @@ const kept = sql.raw(keepable.map(keptValue).join(', '))
 const moments = sql.raw(['separated_at', 'created_at', 'updated_at'].map(momentIfThere).join(', '))
 
 /**
- * Creates, changes and brings back the records of these submissions, whose keys are distinct, with the events that tell of it, and
- * answers those that were written. Refuses as `holdConnection` does, whose part it takes.
+ * Creates, changes or restores the records of submissions with distinct keys, records the events, and returns the records that it
+ * wrote. It locks the connection and refuses it as `lockConnectionForShare` does.
  *
- * One statement, which knows of each record what it is at that moment: it waits for other writers of the same record. Rows are
- * written in key order, so that batches never wait in a circle. The column `written_fields` tells the statement which fields a submission names.
+ * One statement: it waits for other writers of the same record and merges into their result. It writes rows in key order, so that
+ * batches never deadlock. The column `written_fields` tells the statement which fields a submission names.
  */
 export async function mergeIdentities(
   db: Kysely<PlatformSchema>,
   ctx: Caller,
-  { connectionId, submissions, by }: { connectionId: number; submissions: readonly Submission[]; by: WriteContext },
+  { connectionId, submissions, by }: IdentityBatch,
 ): Promise<readonly WrittenRecord[]> {
   const connectionRef = { connectionId, type: 'HRIS' } as const
   const { rows } = await sql<WrittenRecord & { id: number | null; provider_type: ProviderType }>`${sql.raw(prepared)}
@@ -76,14 +82,14 @@ export async function mergeIdentities(
       where stored.deleted_at is not null or ${isChanged}
       returning id, identity_id, case when ${isKept} then json_build_object(${kept}) end as kept, ${moments}
     ),
-    told as (${dataRecordEventsInsert(by, { ...identityRecords, connectionId, records: writtenRecords })})
+    events as (${dataRecordEventsInsert(by, { ...identityRecords, connectionId, records: writtenRecords })})
     select provider_type, written.* from connection left join written on true
   `.execute(db)
   checkConnection(connectionRef, rows[0])
   return rows.filter(({ id }) => id !== null)
 }
 
-// Absent fields stay and null clears, but a stored leaving date only gives way to null.
+// An absent field keeps its value and null clears it. Only null replaces a stored leaving date.
 function mergedValue({ name, bit }: Column): string {
   const stays = `case when excluded.written_fields & ${bit} = 0 then stored.${name}`
   if (name !== 'separated_at') return `${stays} else excluded.${name} end`
@@ -108,11 +114,11 @@ function milliseconds(name: string): string {
   return `date_part('epoch', ${name}) * 1000`
 }
 
-/** The fields that a submission names, and in `written_fields` which they are. */
+/** The fields that a submission names, and their bits in `written_fields`. */
 function recordWithFields({ identityId, values }: Submission): Readonly<Record<string, unknown>> {
-  let written_fields = 0
+  let bits = 0
   for (const { field, bit } of columns) {
-    if (values[field] !== undefined) written_fields |= bit
+    if (values[field] !== undefined) bits |= bit
   }
-  return { ...values, identityId, written_fields }
+  return { ...values, identityId, written_fields: bits }
 }

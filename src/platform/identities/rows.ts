@@ -1,43 +1,30 @@
-import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 import { type Identity, type IdentityRef, identityIdOf } from '../../contract/platform/hris-user-identities.ts'
+import { presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'
 
 type IdentityRow = Selectable<PlatformSchema['hris_user_identities']>
 
-/** The live record that a path names, or undefined. */
+/** The live record of that reference, or undefined. */
 export async function findIdentity(
   db: Kysely<PlatformSchema>,
   connectionId: number,
   reference: IdentityRef,
 ): Promise<IdentityRow | undefined> {
-  if (!isFindable(reference)) return undefined
-  return db
-    .selectFrom('hris_user_identities')
-    .selectAll()
-    .where('connection_id', '=', connectionId)
-    .where(matchesReference(reference))
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst()
+  return identityQuery(db, connectionId, reference)?.executeTakeFirst()
 }
 
-/** As `findIdentity`, and holds the record until the transaction ends. */
+/** As `findIdentity`, and locks the record until the transaction ends. */
 export async function lockIdentity(
   trx: Kysely<PlatformSchema>,
   connectionId: number,
   reference: IdentityRef,
 ): Promise<IdentityRow | undefined> {
-  if (!isFindable(reference)) return undefined
-  return trx
-    .selectFrom('hris_user_identities')
-    .selectAll()
-    .where('connection_id', '=', connectionId)
-    .where(matchesReference(reference))
-    .where('deleted_at', 'is', null)
-    .forNoKeyUpdate()
-    .executeTakeFirst()
+  return identityQuery(trx, connectionId, reference)?.forNoKeyUpdate().executeTakeFirst()
 }
 
+/** A record as responses carry it. */
 export function presentIdentity(row: IdentityRow): Identity {
   return {
     id: row.id,
@@ -52,16 +39,17 @@ export function presentIdentity(row: IdentityRow): Identity {
     startedAt: row.started_at?.toISOString() ?? null,
     separatedAt: row.separated_at?.toISOString() ?? null,
     isContractor: row.is_contractor,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    ...presentTimes(row),
   }
 }
 
-function isFindable(reference: IdentityRef): boolean {
-  return typeof reference === 'number' || isStorableText(reference)
-}
-
-function matchesReference(reference: IdentityRef): RawBuilder<boolean> {
+function identityQuery(db: Kysely<PlatformSchema>, connectionId: number, reference: IdentityRef) {
   const identityId = identityIdOf(reference)
-  return identityId === null ? sql<boolean>`id = ${reference}` : sql<boolean>`identity_id = ${identityId}`
+  if (identityId !== null && !isStorableText(identityId)) return undefined
+  return db
+    .selectFrom('hris_user_identities')
+    .selectAll()
+    .where('connection_id', '=', connectionId)
+    .where(identityId === null ? sql<boolean>`id = ${reference}` : sql<boolean>`identity_id = ${identityId}`)
+    .where('deleted_at', 'is', null)
 }

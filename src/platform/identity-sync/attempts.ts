@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely'
 import type { PlatformSchema, SyncTrigger } from '../core/schema.ts'
 
+/** The account to sync, and who started it. */
 export type AttemptStart = {
   readonly accountId: number
   readonly trigger: SyncTrigger
@@ -9,10 +10,10 @@ export type AttemptStart = {
   readonly now: () => Date
 }
 
-/** `interrupted`: the process that ran it is gone, and nothing of it was kept. */
+/** `interrupted`: its process died and the transaction was rolled back. */
 export type AttemptState = 'running' | 'finished' | 'failed' | 'interrupted'
 
-/** A sync of an account as others see it, while it runs and after. */
+/** A sync of an account, running or ended. */
 export type Attempt = {
   readonly id: number
   readonly trigger: SyncTrigger
@@ -20,17 +21,17 @@ export type Attempt = {
   readonly startedAt: Date
   readonly endedAt: Date | null
   readonly state: AttemptState
-  /** What a finished one found and did. */
+  /** The result of a finished sync. */
   readonly result: Pick<
     Selectable<PlatformSchema['identity_syncs']>,
     'duration_ms' | 'identities' | 'created' | 'changed' | 'counts'
   > | null
 }
 
-/** How long a process may take from noting that it begins to beginning. */
+/** Maximum time between recording an attempt and locking it. */
 const maxStartMs = 30_000
 
-/** Notes that a sync begins. It does so outside of the sync's transaction, so that other sessions can see it. */
+/** Records that a sync begins, outside of the sync's transaction, so that other sessions see it. Returns the attempt's id. */
 export async function beginAttempt(
   db: Kysely<PlatformSchema>,
   { accountId, trigger, startedBy, now }: AttemptStart,
@@ -43,16 +44,17 @@ export async function beginAttempt(
   return id
 }
 
-/** Holds the attempt's row until the transaction ends. Other processes see by this lock that the sync is alive. */
+/** Locks the attempt until the transaction ends. The lock shows other processes that the sync is alive. */
 export async function lockAttempt(trx: Kysely<PlatformSchema>, id: number): Promise<void> {
   await trx.selectFrom('identity_sync_attempts').select('id').where('id', '=', id).forUpdate().execute()
 }
 
-/** Ends an attempt with its result, or without one. One that has ended stays as it is. */
+/** Ends an attempt with its result, or as failed without one. An ended attempt does not change. */
 export async function endAttempt(
   db: Kysely<PlatformSchema>,
   id: number,
-  { at, syncId = null }: { at: Date; syncId?: number | null },
+  at: Date,
+  syncId: number | null = null,
 ): Promise<void> {
   await db
     .updateTable('identity_sync_attempts')
@@ -62,19 +64,19 @@ export async function endAttempt(
     .execute()
 }
 
-/** Takes back an attempt that did not come to begin. */
+/** Deletes an attempt that did not begin. */
 export async function deleteAttempt(db: Kysely<PlatformSchema>, id: number): Promise<void> {
   await db.deleteFrom('identity_sync_attempts').where('id', '=', id).execute()
 }
 
+/** A scheduled time, and the present. */
+export type SlotQuery = { readonly slot: Date; readonly now: Date }
+
 /**
- * Whether the scheduled sync that finished last began between the scheduled time and now. One that is dated ahead of now comes from a
- * clock that was wrong, and says nothing.
+ * The condition that the last finished scheduled sync began between the scheduled time and now. A later start comes from a wrong clock
+ * and is ignored.
  */
-export function isSyncedFor(
-  accountId: RawBuilder<unknown>,
-  { slot, now }: { slot: Date; now: Date },
-): RawBuilder<SqlBool> {
+export function isSyncedFor(accountId: RawBuilder<unknown>, { slot, now }: SlotQuery): RawBuilder<SqlBool> {
   return sql<SqlBool>`coalesce((
     select attempt.started_at between ${slot}::timestamptz and ${now}::timestamptz
     from identity_sync_attempts as attempt
@@ -84,11 +86,12 @@ export function isSyncedFor(
   ), false)`
 }
 
-/** The last attempts of an account, the latest first. */
+/** The last `count` attempts of an account, the latest first. */
 export async function recentAttempts(
   db: Kysely<PlatformSchema>,
   accountId: number,
-  { count, now }: { count: number; now: Date },
+  count: number,
+  now: Date,
 ): Promise<Attempt[]> {
   const rows = await db
     .selectFrom('identity_sync_attempts as attempt')
@@ -122,7 +125,7 @@ function resultOf({ duration_ms, identities, created, changed, counts }: SyncCol
   return { duration_ms, identities, created, changed, counts }
 }
 
-// Asks for a lock that syncs do not share, and takes it for no longer than the question.
+// Tries a lock that conflicts with that of a running sync; the statement releases it at once.
 async function lockedAttempts(db: Kysely<PlatformSchema>, ids: readonly number[]): Promise<ReadonlySet<number>> {
   if (ids.length === 0) return new Set()
   const { rows } = await sql<{ id: number }>`

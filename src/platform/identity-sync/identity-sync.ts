@@ -4,20 +4,28 @@ import { Failure } from '../../errors.ts'
 import { pluralize } from '../../web/words.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type Actor, type WriteContext, storeEvent, storeEventsOf } from '../events/store-events.ts'
-import { type AttemptStart, beginAttempt, deleteAttempt, endAttempt, lockAttempt, isSyncedFor } from './attempts.ts'
+import {
+  type AttemptStart,
+  beginAttempt,
+  deleteAttempt,
+  endAttempt,
+  lockAttempt,
+  isSyncedFor,
+  type SlotQuery,
+} from './attempts.ts'
 import { matchIdentities } from './matching.ts'
 import type { SyncResult } from './sync-result.ts'
 
 type SyncOptions = AttemptStart & {
-  /** Told once it is certain that this sync runs. */
+  /** Called as soon as the sync has its lock and certainly runs. */
   readonly onBegin?: () => void
-  /** The scheduled time that it is for. One that has been met by then is a conflict. */
+  /** The scheduled time. Fails with `conflict` if a sync for it has finished. */
   readonly slot?: Date
 }
 
 /**
- * Folds the live identity records of an account into its personnel, as one transaction of set-based statements.
- * People whose status was set by hand stay as they are. A second sync of the account meanwhile is a conflict.
+ * Updates the personnel of an account from its live identity records, in one transaction of set-based statements.
+ * It skips people whose status was set by hand. Fails with `conflict` while another sync of the account runs.
  */
 export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOptions): Promise<SyncResult> {
   const attempt = await beginAttempt(db, options)
@@ -25,8 +33,8 @@ export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOp
     return await syncOnce(db, attempt, options)
   } catch (error) {
     if (error instanceof Failure && error.code === 'conflict') await deleteAttempt(db, attempt)
-    // Where the database is gone, the first error tells why, and the attempt shows itself as interrupted.
-    else await endAttempt(db, attempt, { at: options.now() }).catch(() => undefined)
+    // If the database is lost, the first error tells the reason and the attempt counts as interrupted.
+    else await endAttempt(db, attempt, options.now()).catch(() => undefined)
     throw error
   }
 }
@@ -41,8 +49,8 @@ async function syncOnce(db: Kysely<PlatformSchema>, attempt: number, options: Sy
         `an identity sync of account ${accountId} is already running; try again when it has ended`,
       )
     }
-    // Another process may have done it since anybody looked.
-    if (slot && (await isAlreadySynced(trx, { accountId, slot, now: now() })))
+    // Another process may have finished this sync in the meantime.
+    if (slot && (await isAlreadySynced(trx, accountId, { slot, now: now() })))
       throw new Failure('conflict', `account ${accountId} has been synced for ${slot.toISOString()} already`)
     await lockAttempt(trx, attempt)
     onBegin?.()
@@ -58,22 +66,19 @@ async function syncOnce(db: Kysely<PlatformSchema>, attempt: number, options: Sy
     await recordStatuses(trx, by)
     const result = await storeResult(trx, options, { at, began, created, changed })
     await recordSync(trx, by, result)
-    await endAttempt(trx, attempt, { at: now(), syncId: result.id })
+    await endAttempt(trx, attempt, now(), result.id)
     return result
   })
 }
 
-async function isAlreadySynced(
-  trx: Kysely<PlatformSchema>,
-  { accountId, slot, now }: { accountId: number; slot: Date; now: Date },
-): Promise<boolean> {
+async function isAlreadySynced(trx: Kysely<PlatformSchema>, accountId: number, query: SlotQuery): Promise<boolean> {
   const { rows } = await sql<{ met: boolean }>`
-    select ${isSyncedFor(sql`${accountId}::bigint`, { slot, now })} as met
+    select ${isSyncedFor(sql`${accountId}::bigint`, query)} as met
   `.execute(trx)
   return rows[0]?.met ?? false
 }
 
-/** Locks the account against other syncs until the transaction ends; false if another one holds the lock. */
+/** Locks the account against other syncs until the transaction ends; returns false if another sync has the lock. */
 export async function lockForSync(trx: Kysely<PlatformSchema>, accountId: number): Promise<boolean> {
   const { rows } = await sql`
     select id from accounts where id = ${accountId} for no key update skip locked
@@ -81,7 +86,7 @@ export async function lockForSync(trx: Kysely<PlatformSchema>, accountId: number
   return rows.length === 1
 }
 
-// Deleting a connection takes its records and their matches along; waiting here first keeps the two from waiting for each other.
+// Deleting a connection also deletes its records and their matches. Locking the connections first prevents a deadlock with that.
 async function lockHrisConnections(trx: Kysely<PlatformSchema>, accountId: number): Promise<void> {
   await sql`
     select id from custom_connections where account_id = ${accountId} and provider_type = 'HRIS' order by id for key share
@@ -89,8 +94,8 @@ async function lockHrisConnections(trx: Kysely<PlatformSchema>, accountId: numbe
 }
 
 /**
- * The order of several records of one person: one that has not ended goes before one that has, a started one before a coming one,
- * then the latest start, then the older connection.
+ * The order of several records of one person: current before ended, started before future, then the latest start, then the older
+ * connection.
  */
 export function leadingRecordFirst(at: Date): RawBuilder<unknown> {
   return sql`
@@ -123,10 +128,10 @@ async function chooseLeadingRecords(trx: Kysely<PlatformSchema>, at: Date): Prom
   await sql`analyze sync_people`.execute(trx)
 }
 
-// HR leads for names. It leads for the address only if the sync made the user, and only to one that no other user has.
+// Names come from HR. The e-mail address does only if the sync created the user, and only if no other user has the address.
 async function updateUsersFromHr(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
   await sql`
-    with wanted as (
+    with desired as (
       select users.id,
         coalesce(person.first_name, users.first_name) as first_name,
         coalesce(person.last_name, users.last_name) as last_name,
@@ -138,11 +143,11 @@ async function updateUsersFromHr(trx: Kysely<PlatformSchema>, at: Date): Promise
       left join sync_users as other on other.address = fold_case(person.address) and other.id <> users.id
     )
     update users
-    set first_name = wanted.first_name, last_name = wanted.last_name, email = wanted.email,
+    set first_name = desired.first_name, last_name = desired.last_name, email = desired.email,
         updated_at = greatest(users.updated_at, ${at}::timestamptz), changed_in = pg_current_xact_id()
-    from wanted
-    where users.id = wanted.id
-      and (users.first_name, users.last_name, users.email) is distinct from (wanted.first_name, wanted.last_name, wanted.email)
+    from desired
+    where users.id = desired.id
+      and (users.first_name, users.last_name, users.email) is distinct from (desired.first_name, desired.last_name, desired.email)
   `.execute(trx)
 }
 
@@ -158,7 +163,7 @@ async function addPersonnel(trx: Kysely<PlatformSchema>, accountId: number, at: 
   )
 }
 
-// People who differ from what HR says now, and people of whom HR says nothing any more: these keep their last dates.
+// People who differ from HR's record, and people without a record: these become UNKNOWN and keep their dates.
 async function findChanges(trx: Kysely<PlatformSchema>, accountId: number): Promise<void> {
   await sql`
     create temp table sync_changes (
@@ -200,12 +205,12 @@ function actorOf({ trigger, startedBy }: SyncOptions): Actor {
     : { kind: 'operator', name: startedBy ?? null, command: 'sync-identities' }
 }
 
-// New people count in the event of the sync, so that the first sync of a company does not fill the trail.
+// The event of the sync counts new people. Otherwise the first sync of a company would fill the list of events.
 async function recordStatuses(trx: Kysely<PlatformSchema>, by: WriteContext): Promise<void> {
   await storeEventsOf(trx, by, {
     type: 'EMPLOYMENT_STATUS_UPDATED',
     kind: 'personnel',
-    things: sql`
+    subjects: sql`
       select id, 'The employment status of person ' || id || ' changed from ' || before || ' to ' || status as description
       from sync_changes where before <> status
     `,

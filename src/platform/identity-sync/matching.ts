@@ -2,8 +2,8 @@ import { type Kysely, sql } from 'kysely'
 import type { PlatformSchema } from '../core/schema.ts'
 
 /**
- * Fills the temporary tables `sync_users`, and `sync_identities` with the account's live HR records and the user of each:
- * the one with its address, else the one it belonged to before, else the only one with exactly its names, else a new one.
+ * Fills the temporary tables `sync_users`, and `sync_identities` with the account's live HR records and their users. The user of a
+ * record has its e-mail address; otherwise had it before; otherwise is the only one with its names; otherwise is new.
  */
 export async function matchIdentities(trx: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<void> {
   await collectIdentities(trx, accountId)
@@ -16,7 +16,7 @@ export async function matchIdentities(trx: Kysely<PlatformSchema>, accountId: nu
   await storeMatches(trx)
 }
 
-// A user needs an address. A record without one stands under an address of a domain that can never exist, made of its id.
+// A user needs an e-mail address. A record without one gets an address from its id in a domain that can never exist.
 async function collectIdentities(trx: Kysely<PlatformSchema>, accountId: number): Promise<void> {
   await sql`
     create temp table sync_identities (
@@ -36,7 +36,7 @@ async function collectIdentities(trx: Kysely<PlatformSchema>, accountId: number)
   await sql`analyze sync_identities`.execute(trx)
 }
 
-// A copy of the account's users, so that the planner knows how many there are also when most of them are new.
+// A copy of the account's users, whose size the planner knows also if most of them are new.
 async function collectUsers(trx: Kysely<PlatformSchema>, accountId: number): Promise<void> {
   await sql`
     create temp table sync_users (
@@ -59,7 +59,7 @@ async function matchByAddress(trx: Kysely<PlatformSchema>): Promise<void> {
   `.execute(trx)
 }
 
-// An address changes on marriage and passes to a successor; who states it now goes before who was known by it.
+// An address can change, or pass to another person: the record that has it now comes before the one that had it.
 async function matchByPreviousUser(trx: Kysely<PlatformSchema>): Promise<void> {
   await sql`
     update sync_identities as identity

@@ -3,15 +3,16 @@ import { Cron } from 'croner'
 import { type Kysely, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { isSyncedFor, recentAttempts } from './attempts.ts'
+import { isSyncedFor, recentAttempts, type SlotQuery } from './attempts.ts'
 import { syncIdentities } from './identity-sync.ts'
 
+/** When the identity sync runs: a cron expression in a time zone. */
 export type SyncSchedule = { readonly cron: string; readonly timeZone: string }
 
-/** Told how each scheduled sync ended. */
+/** Called after each sync. */
 export type SyncListener = {
   readonly onFinished: (accountId: number, changed: number) => void
-  /** `accountId` is null where not even the accounts could be listed. */
+  /** `accountId` is null if the accounts could not be listed. */
   readonly onFailed: (accountId: number | null, error: unknown) => void
 }
 
@@ -19,11 +20,11 @@ type NightlyOptions = {
   readonly schedule: SyncSchedule
   readonly report: SyncListener
   readonly now: () => Date
-  /** Longest pause between two looks for accounts that lack their sync. */
+  /** Maximum pause between two checks for due accounts. */
   readonly maxPauseMs?: number
 }
 
-/** What this process remembers of an account whose sync is due and did not come about. */
+/** Why this process delays the due sync of an account. */
 type Delay = { readonly failures: number; readonly conflicts: number; readonly checksToSkip: number }
 
 type NightlySync = NightlyOptions & {
@@ -32,9 +33,9 @@ type NightlySync = NightlyOptions & {
 }
 
 /**
- * Runs the identity sync of every account at the scheduled times until disposed; a sync under way ends first. It looks again every minute:
- * the newest scheduled time stays due until a sync for it has finished, whatever stopped it before. Times that passed while no process ran
- * are due as well, for accounts that were there at that time. Several processes sync an account once for each time.
+ * Runs the identity sync of every account at the scheduled times until disposed; a running sync ends first. It checks every minute:
+ * the latest scheduled time stays due until a sync for it has finished, also after a failure or a restart, for accounts that existed at
+ * that time. Several processes sync an account once for each scheduled time.
  */
 export function startNightlySync(db: Kysely<PlatformSchema>, options: NightlyOptions): AsyncDisposable {
   const cron = createCron(options.schedule)
@@ -51,7 +52,7 @@ export function startNightlySync(db: Kysely<PlatformSchema>, options: NightlyOpt
 function createCron({ cron, timeZone }: SyncSchedule): Cron {
   try {
     const created = new Cron(cron, { timezone: timeZone })
-    // A time zone is looked at only where it is needed.
+    // Croner checks the time zone only when it computes a run.
     created.nextRun()
     return created
   } catch (error) {
@@ -64,7 +65,7 @@ function createCron({ cron, timeZone }: SyncSchedule): Cron {
   }
 }
 
-// The clock is asked at every look, so one that is set to another time is followed within a minute.
+// Every check reads the clock, so that a clock change takes effect within a minute.
 async function runUntilStopped(looking: NightlySync, cron: Cron, signal: AbortSignal): Promise<void> {
   const { now, delays, maxPauseMs: lookMs = 60_000 } = looking
   let lastSlotMs = 0
@@ -80,7 +81,7 @@ async function runUntilStopped(looking: NightlySync, cron: Cron, signal: AbortSi
   }
 }
 
-/** Syncs the accounts that lack the sync of this time, one after the other; one that fails does not stop the others, but `signal` does. */
+/** Syncs the due accounts one after the other until `signal` aborts. A failure does not stop the others. */
 async function syncDueAccounts(looking: NightlySync, slot: Date, signal: AbortSignal): Promise<void> {
   const { db, report, now, delays } = looking
   try {
@@ -95,11 +96,8 @@ async function syncDueAccounts(looking: NightlySync, slot: Date, signal: AbortSi
   }
 }
 
-/** Accounts that were there at the scheduled time, or whose creation lies ahead of a clock that was set back, and lack the sync of it. */
-async function dueAccounts(
-  db: Kysely<PlatformSchema>,
-  { slot, now }: { slot: Date; now: Date },
-): Promise<readonly number[]> {
+/** The accounts without a sync for this time that existed then, or whose creation is in the future of a clock that was set back. */
+async function dueAccounts(db: Kysely<PlatformSchema>, { slot, now }: SlotQuery): Promise<readonly number[]> {
   const accounts = await db
     .selectFrom('accounts')
     .select('id')
@@ -121,8 +119,8 @@ async function syncAccount({ db, report, now, delays }: NightlySync, { accountId
   } catch (error) {
     if (error instanceof Failure && error.code === 'conflict') {
       delays.set(accountId, { ...before, conflicts: before.conflicts + 1 })
-      // Another sync, a reset or an acceptance of the terms holds the account for a moment: the next look tries again.
-      if (before.conflicts > 0 && !(await isRunning(db, { accountId, now }))) report.onFailed(accountId, error)
+      // Another sync, a reset or an acceptance of the terms has the lock for a moment: the next check tries again.
+      if (before.conflicts > 0 && !(await isRunning(db, accountId, now()))) report.onFailed(accountId, error)
       return
     }
     delays.set(accountId, {
@@ -134,15 +132,12 @@ async function syncAccount({ db, report, now, delays }: NightlySync, { accountId
   }
 }
 
-/** 0, 1, 3, 7 … 63: pauses that double up to about an hour. */
+/** 0, 1, 3, 7 … 63: exponential backoff up to about an hour. */
 function checksToSkipAfter(failures: number): number {
   return 2 ** Math.min(failures, 6) - 1
 }
 
-async function isRunning(
-  db: Kysely<PlatformSchema>,
-  { accountId, now }: { accountId: number; now: () => Date },
-): Promise<boolean> {
-  const [latest] = await recentAttempts(db, accountId, { count: 1, now: now() })
+async function isRunning(db: Kysely<PlatformSchema>, accountId: number, now: Date): Promise<boolean> {
+  const [latest] = await recentAttempts(db, accountId, 1, now)
   return latest?.state === 'running'
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Id, Timestamp } from '../../contract/platform/common.ts'
 import { EmploymentStatus } from '../../contract/platform/personnel.ts'
 
-/** What one identity sync of an account found and did. */
+/** The result of an identity sync. */
 export const SyncResult = z
   .object({
     id: Id,

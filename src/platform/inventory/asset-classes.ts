@@ -1,10 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 import type { AssetClass, AssetClassType } from '../../contract/platform/assets.ts'
+import { anyOf, groupRows, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
-type Owner = { readonly id: number; readonly account_id: number }
+type AssetKey = { readonly id: number; readonly account_id: number }
 
-/** The classes of these assets by asset. */
+/** The classes of these assets by asset id. */
 export async function classesOf(
   db: Kysely<PlatformSchema>,
   assets: readonly { readonly id: number }[],
@@ -12,22 +13,20 @@ export async function classesOf(
   const rows = await db
     .selectFrom('asset_class_types')
     .selectAll()
-    .where(sql<boolean>`asset_id = any(${assets.map(({ id }) => id)}::bigint[])`)
+    .where('asset_id', '=', anyOf(assets.map(({ id }) => id)))
     .orderBy('id')
     .execute()
-  const present = (row: (typeof rows)[number]): AssetClass => ({
-    id: row.id,
-    assetClassType: row.class_type,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-  })
-  return new Map([...Map.groupBy(rows, (row) => row.asset_id)].map(([id, group]) => [id, group.map(present)]))
+  return groupRows(
+    rows,
+    (row) => row.asset_id,
+    (row) => ({ id: row.id, assetClassType: row.class_type, ...presentTimes(row) }),
+  )
 }
 
-/** Adds the classes that the asset does not belong to yet; returns whether there were any. */
+/** Adds the classes that the asset lacks; returns whether there were any. */
 export async function insertClasses(
   trx: Kysely<PlatformSchema>,
-  asset: Owner,
+  asset: AssetKey,
   classes: readonly AssetClassType[],
   now: Date | string,
 ): Promise<boolean> {
@@ -48,10 +47,10 @@ export async function insertClasses(
   return added.length > 0
 }
 
-/** Makes `classes` the classes of the asset; those that stay keep their ids. Returns whether anything changed. */
+/** Replaces the classes of the asset; those that stay keep their ids. Returns whether anything changed. */
 export async function replaceClasses(
   trx: Kysely<PlatformSchema>,
-  asset: Owner,
+  asset: AssetKey,
   classes: readonly AssetClassType[],
   now: Date,
 ): Promise<boolean> {

@@ -4,27 +4,29 @@ import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { checkCustomFields, storeCustomFields } from '../company/custom-fields.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { listPage } from '../core/pages.ts'
+import { replyWithPage } from '../core/pages.ts'
+import { changedAt } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { type EventType, recordEvent } from '../events/store-events.ts'
+import { type EventType, type NewEvent, recordEvent } from '../events/store-events.ts'
 import { insertClasses, replaceClasses } from './asset-classes.ts'
 import { presentAssets } from './present-assets.ts'
 
 type Row = Selectable<PlatformSchema['assets']>
 
+/** The handlers of the operations on assets. */
 export const assetHandlers: Handlers<typeof assets, PlatformContext> = {
   async listAssets(ctx, { query }) {
     const { assetType, assetProvider, userId, employmentStatus } = query
     const expand = query['expand[]'] ?? []
     const assetClassType = expand.includes('assetClassTypes') ? query.assetClassType : undefined
     const filter = { assetClassType, assetType, assetProvider, userId, employmentStatus }
-    const { rows, pagination } = await listPage(ctx, {
+    return replyWithPage(ctx, {
       table: 'assets',
       where: filterConditions(ctx, filter),
       filter,
       query,
+      present: (rows) => presentAssets(ctx, rows, expand),
     })
-    return { status: 200, body: { data: await presentAssets(ctx, rows, expand), pagination } }
   },
 
   async createAsset(ctx, { body }) {
@@ -52,7 +54,7 @@ export const assetHandlers: Handlers<typeof assets, PlatformContext> = {
       if (!row) refuseUnknown()
       if (row.device_id !== null) throw new Refusal(400, 'The asset of a device goes with its device only')
       await trx.deleteFrom('assets').where('id', '=', row.id).execute()
-      await recordAsset(trx, ctx, { type: 'MANUAL_ASSET_DELETED', description: 'An asset was removed.', id: row.id })
+      await recordEvent(trx, ctx, assetEvent('MANUAL_ASSET_DELETED', 'An asset was removed.', row.id))
     })
     return { status: 204 }
   },
@@ -65,22 +67,20 @@ type Filter = Pick<
 
 function filterConditions(ctx: PlatformContext, filter: Filter): RawBuilder<unknown> {
   const { assetClassType, assetType, assetProvider, userId, employmentStatus } = filter
-  const conditions = [
-    sql`account_id = ${ctx.accountId}`,
-    ...(assetType ? [sql`asset_type = ${assetType}`] : []),
-    ...(assetProvider ? [sql`provider = ${assetProvider}`] : []),
-    ...(userId ? [sql`owner_id = ${userId}`] : []),
-    ...(assetClassType
-      ? [
-          sql`id in (select asset_id from asset_class_types where account_id = ${ctx.accountId} and class_type = ${assetClassType})`,
-        ]
-      : []),
-    ...(employmentStatus
-      ? [
-          sql`owner_id in (select user_id from personnel where account_id = ${ctx.accountId} and employment_status = ${employmentStatus})`,
-        ]
-      : []),
-  ]
+  const ofAccount = sql`account_id = ${ctx.accountId}`
+  const conditions = [ofAccount]
+  if (assetType) conditions.push(sql`asset_type = ${assetType}`)
+  if (assetProvider) conditions.push(sql`provider = ${assetProvider}`)
+  if (userId) conditions.push(sql`owner_id = ${userId}`)
+  if (assetClassType) {
+    conditions.push(
+      sql`id in (select asset_id from asset_class_types where ${ofAccount} and class_type = ${assetClassType})`,
+    )
+  }
+  if (employmentStatus) {
+    const owners = sql`select user_id from personnel where ${ofAccount} and employment_status = ${employmentStatus}`
+    conditions.push(sql`owner_id in (${owners})`)
+  }
   return sql.join(conditions, sql` and `)
 }
 
@@ -113,11 +113,11 @@ async function insertAsset(trx: Kysely<PlatformSchema>, ctx: PlatformContext, bo
     .executeTakeFirstOrThrow()
   await insertClasses(trx, row, body.assetClassTypes, now)
   await storeCustomFields(trx, { entityType: 'ASSET', entityId: row.id }, fields)
-  await recordAsset(trx, ctx, { type: 'MANUAL_ASSET_CREATED', description: 'An asset was added by hand.', id: row.id })
+  await recordEvent(trx, ctx, assetEvent('MANUAL_ASSET_CREATED', 'An asset was added by hand.', row.id))
   return row
 }
 
-/** The asset as it is now, or null where the update changes nothing. */
+/** Updates an asset and returns it, or null if the update changes nothing. */
 async function updateAsset(
   trx: Kysely<PlatformSchema>,
   ctx: PlatformContext,
@@ -135,20 +135,12 @@ async function updateAsset(
   if (Object.keys(changed).length === 0 && !hasOtherClasses && !hasOtherFields) return null
   const row = await trx
     .updateTable('assets')
-    .set({
-      ...changed,
-      updated_at: sql`greatest(updated_at, ${ctx.now()}::timestamptz)`,
-      changed_in: sql`pg_current_xact_id()`,
-    })
+    .set({ ...changed, ...changedAt(ctx.now()) })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow()
-  const parts = [
-    ...Object.keys(changed),
-    ...(hasOtherClasses ? ['classes'] : []),
-    ...(hasOtherFields ? ['fields'] : []),
-  ]
-  await recordAsset(trx, ctx, { type: updateType(parts), description: 'An asset was updated.', id })
+  const type = hasOtherClasses || hasOtherFields ? 'MANUAL_ASSET_UPDATED' : updateType(Object.keys(changed))
+  await recordEvent(trx, ctx, assetEvent(type, 'An asset was updated.', id))
   return row
 }
 
@@ -166,10 +158,10 @@ function changedColumns(known: Row, body: Omit<AssetUpdate, 'assetClassTypes' | 
   return Object.fromEntries(changed) as Partial<Row>
 }
 
-// The trail has words of its own for an update of nothing but the notes or the owner.
-function updateType([part, second]: readonly string[]): EventType {
-  if (second === undefined && part === 'notes') return 'ASSET_NOTES_UPDATED'
-  if (second === undefined && part === 'owner_id') return 'ASSET_OWNER_UPDATED'
+// The contract has event types of its own for an update of the notes or the owner alone.
+function updateType([column, second]: readonly string[]): EventType {
+  if (second === undefined && column === 'notes') return 'ASSET_NOTES_UPDATED'
+  if (second === undefined && column === 'owner_id') return 'ASSET_OWNER_UPDATED'
   return 'MANUAL_ASSET_UPDATED'
 }
 
@@ -184,12 +176,8 @@ async function requireUser(trx: Kysely<PlatformSchema>, ctx: PlatformContext, id
   if (!user) throw new Refusal(404, `There is no user ${id}`)
 }
 
-async function recordAsset(
-  trx: Kysely<PlatformSchema>,
-  ctx: PlatformContext,
-  { type, description, id }: { type: EventType; description: string; id: number },
-): Promise<void> {
-  await recordEvent(trx, ctx, { type, description, target: { kind: 'asset', id } })
+function assetEvent(type: EventType, description: string, id: number): NewEvent {
+  return { type, description, target: { kind: 'asset', id } }
 }
 
 function refuseUnknown(): never {

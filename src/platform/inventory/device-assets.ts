@@ -1,15 +1,17 @@
-import { type Kysely, type Selectable, sql } from 'kysely'
+import type { Kysely, Selectable } from 'kysely'
+import { changedAt } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { insertClasses } from './asset-classes.ts'
 
 type Row = Selectable<PlatformSchema['devices']>
 
-/** Gives a new device its asset. */
+/** Creates the asset of a new device. */
 export async function insertDeviceAsset(trx: Kysely<PlatformSchema>, device: Row, ownerId: number): Promise<void> {
   const asset = await trx
     .insertInto('assets')
     .values({
-      ...describe(device, ownerId),
+      ...describe(device),
+      owner_id: ownerId,
       account_id: device.account_id,
       device_id: device.id,
       asset_type: 'PHYSICAL',
@@ -22,36 +24,28 @@ export async function insertDeviceAsset(trx: Kysely<PlatformSchema>, device: Row
   await insertClasses(trx, asset, ['HARDWARE'], device.created_at)
 }
 
-/** Carries a change of the device over to its asset. What a person wrote into the asset stays if the device says the same as before. */
+type DeviceChange = { readonly before: Row; readonly after: Row; readonly ownerId: number; readonly now: Date }
+
+/** Copies what changed on the device to its asset. Other fields of the asset keep what a person wrote there. */
 export async function followDevice(
   trx: Kysely<PlatformSchema>,
-  { before, after, ownerId, now }: { before: Row; after: Row; ownerId: number; now: Date },
+  { before, after, ownerId, now }: DeviceChange,
 ): Promise<void> {
   const isMoved = before.personnel_id !== after.personnel_id
-  const [was, is] = [describe(before, ownerId), describe(after, ownerId)]
-  const changed = {
-    ...(is.name !== was.name && { name: is.name }),
-    ...(is.description !== was.description && { description: is.description }),
-    ...(is.associated_id !== was.associated_id && { associated_id: is.associated_id }),
-    ...(isMoved && { owner_id: ownerId }),
-  }
-  if (Object.keys(changed).length === 0) return
+  const old: Readonly<Record<string, string | null>> = describe(before)
+  const changed = Object.entries(describe(after)).filter(([column, value]) => value !== old[column])
+  if (changed.length === 0 && !isMoved) return
   await trx
     .updateTable('assets')
-    .set({
-      ...changed,
-      updated_at: sql`greatest(updated_at, ${now}::timestamptz)`,
-      changed_in: sql`pg_current_xact_id()`,
-    })
+    .set({ ...Object.fromEntries(changed), owner_id: isMoved ? ownerId : undefined, ...changedAt(now) })
     .where('device_id', '=', after.id)
     .execute()
 }
 
-function describe(device: Row, ownerId: number) {
+function describe(device: Row) {
   return {
     name: device.alias || device.model || device.serial_number || device.platform_name,
     description: `${device.platform_name} ${device.platform_version}`,
     associated_id: device.serial_number,
-    owner_id: ownerId,
   }
 }

@@ -1,10 +1,11 @@
 import type { Selectable } from 'kysely'
 import type { Device, DeviceComplianceCheck, DeviceIdentifier } from '../../contract/platform/devices.ts'
+import { presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
 type Row = Selectable<PlatformSchema['devices']>
 
-/** What is checked of a device. The place in this table is part of a check's id, so entries are only ever added at the end. */
+/** The compliance checks of a device. The index is part of a check's id: add entries at the end only. */
 const checks = [
   { type: 'HDD_ENCRYPTION', setting: 'encryption_enabled' },
   { type: 'ANTIVIRUS', setting: 'antivirus_enabled' },
@@ -13,7 +14,7 @@ const checks = [
   { type: 'PASSWORD_MANAGER', setting: 'password_manager_enabled' },
 ] as const
 
-/** The keys of a device. The place in this table is part of an identifier's id. */
+/** The identifiers of a device. The index is part of an identifier's id: add entries at the end only. */
 const keys = [
   { type: 'SERIAL_NUMBER', column: 'serial_number' },
   { type: 'MAC_ADDRESS', column: 'mac_address' },
@@ -22,42 +23,38 @@ const keys = [
 
 const idsPerDevice = 100
 
-/** The checks of a device, and whether all of them pass. A setting that was never reported is neither passed nor failed. */
+/** The checks of a device, and whether all pass. A setting that was never reported is MISCONFIGURED. */
 export function complianceOf(row: Row): Required<Pick<Device, 'isDeviceCompliant' | 'complianceChecks'>> {
-  const complianceChecks = checks.map(({ type, setting }, index) =>
-    presentCheck(row, { type, place: index, on: row[setting] }),
-  )
+  const complianceChecks = checks.map(({ type, setting }, index) => presentCheck(row, type, index, row[setting]))
   return { isDeviceCompliant: complianceChecks.every(({ status }) => status === 'PASS'), complianceChecks }
 }
 
-/** The keys by which a device is known. */
+/** The identifiers that a device has. */
 export function identifiersOf(row: Row): DeviceIdentifier[] {
   return keys.flatMap(({ type, column }, index) => {
     const identifier = row[column]
-    return identifier === null ? [] : [{ id: partId(row, index), type, identifier, ...writtenAt(row) }]
+    return identifier === null ? [] : [{ id: partId(row, index), type, identifier, ...presentTimes(row) }]
   })
 }
 
 function presentCheck(
   row: Row,
-  { type, place: index, on }: { type: DeviceComplianceCheck['type']; place: number; on: boolean | null },
+  type: DeviceComplianceCheck['type'],
+  index: number,
+  isOn: boolean | null,
 ): DeviceComplianceCheck {
   return {
     id: partId(row, index),
     type,
-    status: on === null ? 'MISCONFIGURED' : on ? 'PASS' : 'FAIL',
+    status: isOn === null ? 'MISCONFIGURED' : isOn ? 'PASS' : 'FAIL',
     checkFrequency: 'DAILY',
     expiresAt: null,
     lastCheckedAt: row.last_checked_at.toISOString(),
     completionDate: null,
-    ...writtenAt(row),
+    ...presentTimes(row),
   }
 }
 
 function partId({ id }: Row, index: number): number {
   return id * idsPerDevice + index
-}
-
-function writtenAt(row: Row): { createdAt: string; updatedAt: string } {
-  return { createdAt: row.created_at.toISOString(), updatedAt: row.updated_at.toISOString() }
 }

@@ -3,7 +3,7 @@ import type { DeviceApp, DeviceExpand, DeviceSource, devices } from '../../contr
 import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { type ListQuery, listPage } from '../core/pages.ts'
+import { type ListQuery, replyWithPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { recordEvent } from '../events/store-events.ts'
 import { findPerson } from '../people/personnel.ts'
@@ -20,14 +20,15 @@ type Query = ListQuery & {
   readonly sourceType?: DeviceSource
 }
 
+/** The handlers of the operations on devices. */
 export const deviceHandlers: Handlers<typeof devices, PlatformContext> = {
   async listDevices(ctx, { query }) {
-    return { status: 200, body: await pageOf(ctx, { personnelId: query.personnelId }, query) }
+    return replyWithDevices(ctx, { personnelId: query.personnelId }, query)
   },
 
   async listDevicesForPersonnel(ctx, { params, query }) {
     if (!(await findPerson(ctx, params.personnelId))) throw new Refusal(404, 'There is no such person')
-    return { status: 200, body: await pageOf(ctx, params, query) }
+    return replyWithDevices(ctx, params, query)
   },
 
   async getDevice(ctx, { params, query }) {
@@ -38,24 +39,25 @@ export const deviceHandlers: Handlers<typeof devices, PlatformContext> = {
       [row],
       expand.filter((extra) => extra !== 'deviceApps'),
     )
-    return { status: 200, body: { ...device, ...(expand.includes('deviceApps') && { apps: await appsOf(ctx, row) }) } }
+    const apps = expand.includes('deviceApps') ? await appsOf(ctx, row) : undefined
+    return { status: 200, body: { ...device, apps } }
   },
 
   async listDevicesForConnection(ctx, { params, query }) {
     requireMdm(params.connectionId, await connectionOf(ctx, ctx.db, params.connectionId).executeTakeFirst())
     const scope = { connectionId: params.connectionId, personnelId: query.personnelId }
-    return { status: 200, body: await pageOf(ctx, scope, query) }
+    return replyWithDevices(ctx, scope, query)
   },
 
   async listDeviceApps(ctx, { params, query }) {
     await findDevice(ctx, params.deviceId)
-    const { rows, pagination } = await listPage(ctx, {
+    return replyWithPage(ctx, {
       table: 'device_apps',
       where: sql`device_id = ${params.deviceId}`,
       filter: params,
       query,
+      present: (rows) => rows.map(presentApp),
     })
-    return { status: 200, body: { data: rows.map(presentApp), pagination } }
   },
 
   async upsertDevice(ctx, { params, body }) {
@@ -87,24 +89,22 @@ export const deviceHandlers: Handlers<typeof devices, PlatformContext> = {
   },
 }
 
-async function pageOf(ctx: PlatformContext, { connectionId, personnelId }: DeviceScope, query: Query) {
+async function replyWithDevices(ctx: PlatformContext, { connectionId, personnelId }: DeviceScope, query: Query) {
   const { externalId, macAddress, serialNumber, sourceType } = query
-  const conditions = [
-    sql`account_id = ${ctx.accountId}`,
-    ...(connectionId === undefined ? [] : [sql`connection_id = ${connectionId}`]),
-    ...(personnelId === undefined ? [] : [sql`personnel_id = ${personnelId}`]),
-    ...(externalId === undefined ? [] : [sql`external_id = ${externalId}`]),
-    ...(macAddress === undefined ? [] : [sql`mac_address = ${macAddress}`]),
-    ...(serialNumber === undefined ? [] : [sql`serial_number = ${serialNumber}`]),
-    ...(sourceType === undefined || sourceType === deviceSource ? [] : [sql`false`]),
-  ]
-  const { rows, pagination } = await listPage(ctx, {
+  const conditions = [sql`account_id = ${ctx.accountId}`]
+  if (connectionId !== undefined) conditions.push(sql`connection_id = ${connectionId}`)
+  if (personnelId !== undefined) conditions.push(sql`personnel_id = ${personnelId}`)
+  if (externalId !== undefined) conditions.push(sql`external_id = ${externalId}`)
+  if (macAddress !== undefined) conditions.push(sql`mac_address = ${macAddress}`)
+  if (serialNumber !== undefined) conditions.push(sql`serial_number = ${serialNumber}`)
+  if (sourceType !== undefined && sourceType !== deviceSource) conditions.push(sql`false`)
+  return replyWithPage(ctx, {
     table: 'devices',
     where: sql.join(conditions, sql` and `),
     filter: { connectionId, personnelId, externalId, macAddress, serialNumber, sourceType },
     query,
+    present: (rows) => presentDevices(ctx, rows, query['expand[]']),
   })
-  return { data: await presentDevices(ctx, rows, query['expand[]']), pagination }
 }
 
 async function findDevice(ctx: PlatformContext, id: number): Promise<Row> {
@@ -126,7 +126,7 @@ function presentApp({ id, installed_app }: Selectable<PlatformSchema['device_app
   return { id, installedApp: installed_app }
 }
 
-// Writers of one connection wait for one another, so that two reports of a new device do not make two of it.
+// Writers of one connection wait for each other: otherwise two reports of a new device would create it twice.
 async function lockMdmConnection(
   ctx: PlatformContext,
   trx: Kysely<PlatformSchema>,

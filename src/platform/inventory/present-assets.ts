@@ -1,8 +1,10 @@
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Asset, AssetExpand, AssetReferenceType } from '../../contract/platform/assets.ts'
 import type { Device, DeviceExpand } from '../../contract/platform/devices.ts'
 import { customFieldsOf } from '../company/custom-fields.ts'
 import type { PlatformContext } from '../core/context.ts'
+import { listById, presentRows } from '../core/present-rows.ts'
+import { anyOf, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { fullUsers } from '../people/users.ts'
 import { classesOf } from './asset-classes.ts'
@@ -10,32 +12,32 @@ import { presentDevices } from './present-devices.ts'
 
 type Row = Selectable<PlatformSchema['assets']>
 
-/** The expansions that bring the device along, with what each of them fills in there. */
+/** The expansions that include the device, each with the expansions of the device itself. */
 const deviceExpansions: Partial<Record<AssetExpand, readonly DeviceExpand[]>> = {
   device: [],
   complianceChecks: ['complianceChecks'],
   identifiers: ['identifiers'],
 }
 
-/** These assets in the same order, with what `expand` asks for. */
+/** The assets in the order of `rows`, with the requested expansions. */
 export async function presentAssets(
   ctx: PlatformContext,
   rows: readonly Row[],
   expand: readonly AssetExpand[] = [],
 ): Promise<Asset[]> {
-  const customFields = expand.includes('customFields') ? await customFieldsOf(ctx, 'ASSET', rows) : null
-  const classes = expand.includes('assetClassTypes') ? await classesOf(ctx.db, rows) : null
   const ownerIds = rows.map((row) => row.owner_id)
-  const owners = expand.includes('owner') ? await fullUsers(ctx, ownerIds) : null
+  const loaders = {
+    customFields: async () => listById(await customFieldsOf(ctx, 'ASSET', rows)),
+    assetClassTypes: async () => listById(await classesOf(ctx.db, rows)),
+    owner: async () => {
+      const owners = await fullUsers(ctx, ownerIds)
+      return (row: Row) => owners.get(row.owner_id)
+    },
+  }
   const inDevice = expand.flatMap((extra) => deviceExpansions[extra] ?? [])
   const devices = expand.some((extra) => extra in deviceExpansions) ? await devicesOf(ctx, rows, inDevice) : null
-  return rows.map((row) => ({
-    ...presentAsset(row),
-    ...(classes && { assetClassTypes: classes.get(row.id) ?? [] }),
-    ...(owners && { owner: owners.get(row.owner_id) }),
-    device: devices?.get(row.device_id) ?? null,
-    ...(customFields && { customFields: customFields.get(row.id) ?? [] }),
-  }))
+  const present = (row: Row) => ({ ...presentAsset(row), device: devices?.get(row.device_id) ?? null })
+  return presentRows(rows, { present, expand, loaders })
 }
 
 async function devicesOf(
@@ -48,7 +50,7 @@ async function devicesOf(
     .selectFrom('devices')
     .selectAll()
     .where('account_id', '=', ctx.accountId)
-    .where(sql<boolean>`id = any(${ids}::bigint[])`)
+    .where('id', '=', anyOf(ids))
     .execute()
   const devices = await presentDevices(ctx, rows, expand)
   return new Map(devices.map((device) => [device.id, device]))
@@ -65,8 +67,7 @@ function presentAsset(row: Row): Omit<Asset, 'device'> {
     notes: row.notes,
     assetReferenceType: referenceTypeOf(row),
     associatedId: row.associated_id,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    ...presentTimes(row),
     externalId: row.external_id,
     externalOwnerId: row.external_owner_id,
   }

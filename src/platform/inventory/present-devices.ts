@@ -1,16 +1,18 @@
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { AssetCompact, Device, DeviceExpand } from '../../contract/platform/devices.ts'
 import type { PlatformContext } from '../core/context.ts'
+import { presentRows } from '../core/present-rows.ts'
+import { anyOf, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { complianceOf, identifiersOf } from './device-compliance.ts'
 
 type Row = Selectable<PlatformSchema['devices']>
 type AssetRow = Selectable<PlatformSchema['assets']>
 
-/** What reports the devices of this platform: custom connections only. */
+/** The source of all devices here: only custom connections report devices. */
 export const deviceSource = 'CUSTOM'
 
-/** These devices in the same order, with what `expand` asks for. */
+/** The devices in the order of `rows`, with the requested expansions. */
 export async function presentDevices(
   ctx: PlatformContext,
   rows: readonly Row[],
@@ -19,19 +21,24 @@ export async function presentDevices(
   if (rows.length === 0) return []
   const userIds = await userIdsOf(ctx, rows)
   const assets = await assetsOf(ctx, rows)
-  const company = expand.includes('asset') ? await companyOf(ctx) : null
-  return rows.map((row) => {
-    const asset = assets.get(row.id)
-    return {
-      ...presentDevice(row),
-      assetId: asset?.id ?? null,
-      userId: userIds.get(row.personnel_id) ?? null,
-      ...(company !== null && { asset: asset ? compactAsset(asset, company) : null }),
-      ...(expand.includes('complianceChecks') && complianceOf(row)),
-      ...(expand.includes('documents') && { documents: [] }),
-      ...(expand.includes('identifiers') && { identifiers: identifiersOf(row) }),
-    }
+  const present = (row: Row) => ({
+    ...presentDevice(row),
+    assetId: assets.get(row.id)?.id ?? null,
+    userId: userIds.get(row.personnel_id) ?? null,
   })
+  const loaders = {
+    asset: async () => {
+      const company = await companyOf(ctx)
+      return ({ id }: Row) => compactAsset(assets.get(id), company)
+    },
+    complianceChecks: async () => (row: Row) => complianceOf(row).complianceChecks,
+    isDeviceCompliant: async () => (row: Row) => complianceOf(row).isDeviceCompliant,
+    documents: async () => () => [],
+    identifiers: async () => identifiersOf,
+  }
+  // The contract adds the result to the checks.
+  const requested = expand.includes('complianceChecks') ? [...expand, 'isDeviceCompliant'] : expand
+  return presentRows(rows, { present, expand: requested, loaders })
 }
 
 async function userIdsOf(ctx: PlatformContext, rows: readonly Row[]): Promise<ReadonlyMap<number, number>> {
@@ -39,7 +46,7 @@ async function userIdsOf(ctx: PlatformContext, rows: readonly Row[]): Promise<Re
     .selectFrom('personnel')
     .select(['id', 'user_id'])
     .where('account_id', '=', ctx.accountId)
-    .where(sql<boolean>`id = any(${rows.map((row) => row.personnel_id)}::bigint[])`)
+    .where('id', '=', anyOf(rows.map((row) => row.personnel_id)))
     .execute()
   return new Map(people.map((person) => [person.id, person.user_id]))
 }
@@ -49,7 +56,7 @@ async function assetsOf(ctx: PlatformContext, rows: readonly Row[]): Promise<Rea
     .selectFrom('assets')
     .selectAll()
     .where('account_id', '=', ctx.accountId)
-    .where(sql<boolean>`device_id = any(${rows.map((row) => row.id)}::bigint[])`)
+    .where('device_id', '=', anyOf(rows.map((row) => row.id)))
     .execute()
   return new Map(assets.map((asset) => [asset.device_id, asset]))
 }
@@ -65,8 +72,8 @@ async function companyOf(ctx: PlatformContext): Promise<string> {
 
 function presentDevice(row: Row): Omit<Device, 'assetId' | 'userId'> {
   const explanation = (field: string) => {
-    const given = row.explanations[field] ?? null
-    return typeof given === 'string' ? { text: given } : given
+    const stored = row.explanations[field] ?? null
+    return typeof stored === 'string' ? { text: stored } : stored
   }
   return {
     id: row.id,
@@ -76,8 +83,7 @@ function presentDevice(row: Row): Omit<Device, 'assetId' | 'userId'> {
     macAddress: row.mac_address,
     lastCheckedAt: row.last_checked_at.toISOString(),
     sourceType: deviceSource,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    ...presentTimes(row),
     deletedAt: null,
     appsCount: row.apps_count,
     screenLockTime: row.screen_lock_time,
@@ -97,7 +103,8 @@ function presentDevice(row: Row): Omit<Device, 'assetId' | 'userId'> {
   }
 }
 
-function compactAsset(row: AssetRow, company: string): AssetCompact {
+function compactAsset(row: AssetRow | undefined, company: string): AssetCompact | null {
+  if (!row) return null
   return {
     id: row.id,
     name: row.name,
@@ -110,9 +117,8 @@ function compactAsset(row: AssetRow, company: string): AssetCompact {
     notes: row.notes,
     assetReferenceType: 'WORKSTATION',
     uniqueId: row.unique_id,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-    ...(row.external_id !== null && { externalId: row.external_id }),
-    ...(row.external_owner_id !== null && { externalOwnerId: row.external_owner_id }),
+    ...presentTimes(row),
+    externalId: row.external_id ?? undefined,
+    externalOwnerId: row.external_owner_id ?? undefined,
   }
 }

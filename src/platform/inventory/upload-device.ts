@@ -4,6 +4,7 @@ import { maxLongTextLength } from '../../contract/platform/common.ts'
 import type { DeviceUpload, Explanation } from '../../contract/platform/devices.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
+import { changedAt } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableJson } from '../core/storable-json.ts'
 import { recordEvent } from '../events/store-events.ts'
@@ -11,10 +12,10 @@ import { findPerson } from '../people/personnel.ts'
 import { followDevice, insertDeviceAsset } from './device-assets.ts'
 
 type Row = Selectable<PlatformSchema['devices']>
-/** What a report says, by column. */
+/** The reported values by column. */
 type Values = Pick<Row, 'personnel_id' | 'platform_name' | 'platform_version' | 'explanations'> & Partial<Row>
 
-/** The fields that are stored as they come, with their columns. */
+/** The columns of the fields that are stored unchanged. */
 const columns = {
   alias: 'alias',
   model: 'model',
@@ -44,8 +45,8 @@ const explanations = [
 type DeviceReport = { readonly values: Values; readonly apps: readonly string[] | undefined; readonly ownerId: number }
 
 /**
- * Creates the device with its asset, or updates the one of the connection that shares a key with it; what is left out stays. A
- * report that changes nothing moves `last_checked_at` only. The caller's transaction holds the connection.
+ * Updates the device of the connection that has the same key, or creates one with its asset. Fields that are left out keep their values.
+ * A report without changes only updates `last_checked_at`. The caller's transaction has locked the connection.
  */
 export async function uploadDevice(
   trx: Kysely<PlatformSchema>,
@@ -63,7 +64,7 @@ export async function uploadDevice(
     platform_version: upload.platformVersion,
     personnel_id: person.id,
     explanations: { ...known?.explanations, ...explanationsOf(upload) },
-    ...(apps && { apps_count: apps.length }),
+    apps_count: apps?.length ?? known?.apps_count ?? null,
   }
   const report = { values, apps, ownerId: person.user_id }
   return known ? updateDevice(trx, ctx, known, report) : insertDevice(trx, ctx, connectionId, report)
@@ -110,7 +111,7 @@ function explanationsOf(upload: DeviceUpload): Record<string, Explanation> {
   )
 }
 
-// Texts were checked as they came in. Nesting is looked at first: writing out what is nested without end would exhaust the stack.
+// The schema has checked texts. The check of nesting comes first: JSON.stringify of a deeply nested value would exhaust the stack.
 function checkExplanation(field: string, value: Record<string, unknown>): void {
   if (isStorableJson(value) && JSON.stringify(value).length <= maxLongTextLength) return
   throw new Refusal(400, `${field} is too long, nested too deeply, or holds text that cannot be stored`)
@@ -166,11 +167,7 @@ async function updateDevice(
     .updateTable('devices')
     .set({
       last_checked_at: sql`greatest(last_checked_at, ${now}::timestamptz)`,
-      ...(!isSame && {
-        ...asColumns(Object.fromEntries(changed)),
-        updated_at: sql`greatest(updated_at, ${now}::timestamptz)`,
-        changed_in: sql`pg_current_xact_id()`,
-      }),
+      ...(isSame ? {} : { ...asColumns(Object.fromEntries(changed)), ...changedAt(now) }),
     })
     .where('id', '=', known.id)
     .returningAll()
@@ -187,7 +184,7 @@ async function updateDevice(
   return row
 }
 
-/** Values as the driver takes them: it would make lists of the database out of JSON's. */
+/** Values as the driver takes them: it would write a JSON list as a PostgreSQL array. */
 function asColumns(values: Partial<Row>): Updateable<PlatformSchema['devices']> {
   return Object.fromEntries(
     Object.entries(values).map(([column, value]) => [
@@ -222,8 +219,8 @@ async function addApps(
   const { numAffectedRows = 0n } = await sql`
     insert into device_apps (device_id, installed_app, created_at, updated_at)
     select ${deviceId}::bigint, app, ${now}::timestamptz, ${now}::timestamptz
-    from unnest(${apps}::text[]) with ordinality as reported (app, place)
-    order by place
+    from unnest(${apps}::text[]) with ordinality as reported (app, position)
+    order by position
     on conflict (device_id, installed_app) do nothing
   `.execute(trx)
   return numAffectedRows

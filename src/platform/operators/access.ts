@@ -10,14 +10,14 @@ import { readService } from './service-file.ts'
 
 type Access = { readonly operator: Operator } & AsyncDisposable
 
-/** Where the operator's functions are to act: on a database, or on a running platform. */
+/** The target of the operator's commands: a database, or a running platform. */
 type OperatorTarget = {
   readonly database: string
   readonly url?: string
   readonly token?: string
 }
 
-/** Reaches the platform at `url` where one is given, else the database; a folder that a running platform holds is reached through that platform. */
+/** Connects to the platform at `url`, or else opens the database. If a running platform has locked the folder, connects to that platform. */
 export async function openOperator({ database, url, token }: OperatorTarget): Promise<Access> {
   if (url !== undefined) return remoteOperator(url, token ?? missingToken())
   try {
@@ -36,28 +36,28 @@ function missingToken(): never {
 
 function remoteOperator(url: string, token: string): Access {
   const dispatcher = new Agent()
-  const calls = remoteCalls(operatorOperations, { baseUrl: url, bearer: token, dispatcher }, (answer) =>
-    failureOf(answer, url),
+  const calls = remoteCalls(operatorOperations, { baseUrl: url, bearer: token, dispatcher }, (response) =>
+    failureOf(response, url),
   )
   const operator = { ...calls, writeExport: (sink: Writable) => fetchExport({ url, token, dispatcher, sink }) }
   return { operator, [Symbol.asyncDispose]: () => dispatcher.close() }
 }
 
-function failureOf(answer: Unsuccessful, url: string): Failure {
-  switch (answer.status) {
+function failureOf(response: Unsuccessful, url: string): Failure {
+  switch (response.status) {
     case 'unreachable':
-      return new Failure('platform_unreachable', `the platform at ${url} does not answer: ${answer.message}`)
+      return new Failure('platform_unreachable', `the platform at ${url} does not answer: ${response.message}`)
     case 'undeclared':
     case 'unreadable':
-      return new Failure('platform_unreachable', `what answers at ${url} is no platform (HTTP ${answer.httpStatus})`)
+      return new Failure('platform_unreachable', `what answers at ${url} is no platform (HTTP ${response.httpStatus})`)
     case 400:
-      return new Failure('usage', answer.error.message)
+      return new Failure('usage', response.error.message)
     case 401:
       return new Failure('blocked', `the platform at ${url} does not accept this operator token`)
     case 404:
-      return new Failure('not_found', answer.error.message)
+      return new Failure('not_found', response.error.message)
     case 409:
-      return new Failure('conflict', answer.error.message)
+      return new Failure('conflict', response.error.message)
     default:
       return new Failure('platform_unreachable', `the platform at ${url} failed; its log says why`)
   }

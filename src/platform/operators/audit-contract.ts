@@ -7,6 +7,7 @@ import { NewAudit, NewAuditMessage, NewAuditRequest } from '../audits/audit-inpu
 import { type DocumentCheck, addIssue } from '../core/document-checks.ts'
 import { Name } from '../core/input-texts.ts'
 
+/** A new audit of a workspace. */
 export const AuditInput = z.strictObject({
   account: Name,
   workspace: Name.describe('The name of the workspace that is audited.'),
@@ -14,6 +15,7 @@ export const AuditInput = z.strictObject({
 })
 export type AuditInput = z.infer<typeof AuditInput>
 
+/** The new status of an audit. */
 export const AuditMove = z
   .strictObject({
     status: AuditStatus,
@@ -22,12 +24,15 @@ export const AuditMove = z
   .check(checkMove)
 export type AuditMove = z.infer<typeof AuditMove>
 
+/** The new status of an audit request. */
 export const RequestMove = z.strictObject({ status: AuditRequestStatus })
 export type RequestMove = z.infer<typeof RequestMove>
 
+/** An audit with its status. */
 export const MovedAudit = z.object({ id: AuditId, status: AuditStatus }).meta({ id: 'AuditStatus' })
 export type MovedAudit = z.infer<typeof MovedAudit>
 
+/** An audit request with its status. */
 export const MovedRequest = z.object({ id: Id, status: AuditRequestStatus }).meta({ id: 'AuditRequestStatus' })
 export type MovedRequest = z.infer<typeof MovedRequest>
 
@@ -35,7 +40,7 @@ const auditParams = z.object({ auditId: AuditId })
 const requestParams = z.object({ requestId: Id })
 const errors = [400, 401, 404, 500] as const
 
-/** What the operator may do with audits: the public interface only reads them. */
+/** The operator's operations on audits; the public API only reads them. */
 export const auditOperations = operations({
   createAudit: {
     method: 'POST',
@@ -75,7 +80,7 @@ export const auditOperations = operations({
   addAuditRequestMessage: {
     method: 'POST',
     path: '/audit-requests/:requestId/messages',
-    summary: 'Say something about a request.',
+    summary: 'Add a message to a request.',
     params: requestParams,
     body: NewAuditMessage,
     success: { 201: z.object({ id: Id }) },

@@ -4,13 +4,16 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { findAccount } from '../accounts/accounts.ts'
 import type { NewAuditMessage, NewAuditRequest } from '../audits/audit-input.ts'
 import { insertAudit, insertMessages, insertRequests, recordAuditEvent } from '../audits/insert-audit.ts'
+import { changedAt } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import type { AuditInput, AuditMove, auditOperations, MovedAudit, MovedRequest, RequestMove } from './audit-contract.ts'
 import type { OperatorContext } from './context.ts'
 
+type AuditKey = { readonly accountId: number; readonly auditId: number }
+type WorkspaceColumns = { readonly account_id: number; readonly workspace_id: number }
 type Db = Kysely<PlatformSchema>
 
-/** What the operator may do with audits. What a name or id does not name is `not_found`; what is there already a `conflict`. */
+/** The handlers of the operator's operations on audits. They fail with `not_found` for unknown names and ids, and with `conflict` for what exists. */
 export const auditHandlers: Handlers<typeof auditOperations, OperatorContext> = {
   async createAudit(context, { body }) {
     return { status: 201, body: await inTransaction(context, (trx, now) => createAudit(trx, body, now)) }
@@ -103,7 +106,7 @@ async function setRequestStatus(trx: Db, id: number, { status }: RequestMove, no
 async function addMessage(trx: Db, id: number, message: NewAuditMessage, now: Date): Promise<{ id: number }> {
   const request = await lockRequest(trx, id)
   await requireWriters(trx, { accountId: request.account_id, auditId: request.audit_id }, [message])
-  const [row] = await insertMessages(trx, id, { messages: [message], now })
+  const [row] = await insertMessages(trx, id, [message], now)
   if (!row) throw new Error(`the message about request ${id} was not stored`)
   await trx.updateTable('audit_requests').set(changedAt(now)).where('id', '=', id).execute()
   await recordAuditEvent(trx, writeContextOf(request, 'platform requests message', now), {
@@ -141,10 +144,10 @@ async function lockRequest(trx: Db, id: number) {
   throw new Failure('not_found', `there is no audit request ${id}`)
 }
 
-/** Refuses messages of people who are neither users of the account nor auditors of the audit. */
+/** Fails with `not_found` if a message is from neither a user of the account nor an auditor of the audit. */
 async function requireWriters(
   trx: Db,
-  { accountId, auditId }: { readonly accountId: number; readonly auditId: number },
+  { accountId, auditId }: AuditKey,
   messages: readonly NewAuditMessage[],
 ): Promise<void> {
   for (const { by } of messages) {
@@ -159,17 +162,6 @@ async function requireWriters(
   }
 }
 
-function changedAt(now: Date) {
-  return {
-    updated_at: sql<Date>`greatest(updated_at, ${now}::timestamptz)`,
-    changed_in: sql<never>`pg_current_xact_id()`,
-  }
-}
-
-function writeContextOf(
-  { account_id, workspace_id }: { readonly account_id: number; readonly workspace_id: number },
-  command: string,
-  now: Date,
-) {
+function writeContextOf({ account_id, workspace_id }: WorkspaceColumns, command: string, now: Date) {
   return { accountId: account_id, workspaceId: workspace_id, command, now }
 }

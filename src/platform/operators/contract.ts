@@ -7,14 +7,15 @@ import { SyncResult } from '../identity-sync/sync-result.ts'
 import { SeedDocument, SeedResult } from '../seed/document.ts'
 import { auditOperations } from './audit-contract.ts'
 
-/** Where a running platform serves its operator, beside the public interface. */
+/** The path of the operator's API. */
 export const operatorPrefix = '/operator/v1'
 
 const maxEntitlements = 100
 
+/** Features of a plan, by name. */
 export const Entitlements = z.strictObject({ names: z.array(Name).min(1).max(maxEntitlements) })
 
-/** Starts with a letter or digit and needs no escaping in an address. */
+/** A sign-in name; it needs no escaping in a URL. */
 const OperatorName = z
   .string()
   .max(100)
@@ -28,6 +29,7 @@ const Password = z
   .max(1000)
   .meta({ format: 'password' })
 
+/** A new operator of the Personnel page. */
 export const OperatorInput = z.strictObject({
   name: OperatorName.describe('What the operator signs in with.'),
   account: Name.nullable().describe('The one account that the operator sees; null: all.'),
@@ -35,15 +37,17 @@ export const OperatorInput = z.strictObject({
 })
 export type OperatorInput = z.infer<typeof OperatorInput>
 
+/** The new password of an operator. */
 export const OperatorPassword = z.strictObject({ name: OperatorName, password: Password })
 export type OperatorPassword = z.infer<typeof OperatorPassword>
 
+/** An operator of the Personnel page. */
 export const OperatorListing = z
   .object({ id: Id, name: OperatorName, account: Name.nullable(), createdAt: Timestamp })
   .meta({ id: 'Operator' })
 export type OperatorListing = z.infer<typeof OperatorListing>
 
-/** What the operator of a platform may do while it runs. */
+/** The operations of the operator's API. */
 export const operatorOperations = operations({
   createAccount: {
     method: 'POST',
@@ -56,14 +60,14 @@ export const operatorOperations = operations({
   listAccounts: {
     method: 'GET',
     path: '/accounts',
-    summary: 'All accounts with what they may use and how much they hold.',
+    summary: 'All accounts with their plans and counts.',
     success: { 200: z.object({ data: z.array(AccountListing) }) },
     errors: [401, 500],
   },
   showAccount: {
     method: 'GET',
     path: '/accounts/:account',
-    summary: 'One account with what it may use and how much it holds.',
+    summary: 'One account with its plan and counts.',
     params: z.object({ account: Name }),
     success: { 200: AccountListing },
     errors: [400, 401, 404, 500],
@@ -71,7 +75,7 @@ export const operatorOperations = operations({
   acceptTerms: {
     method: 'PUT',
     path: '/accounts/:account/terms',
-    summary: 'Record that the terms are accepted; the first time counts.',
+    summary: 'Record that the terms are accepted. A second time changes nothing.',
     params: z.object({ account: Name }),
     success: { 200: AccountListing },
     errors: [400, 401, 404, 500],
@@ -88,7 +92,7 @@ export const operatorOperations = operations({
   revokeEntitlements: {
     method: 'POST',
     path: '/accounts/:account/entitlement-revocations',
-    summary: 'Take features from the plan of an account.',
+    summary: 'Remove features from the plan of an account.',
     params: z.object({ account: Name }),
     body: Entitlements,
     success: { 200: AccountListing },
@@ -97,7 +101,7 @@ export const operatorOperations = operations({
   createKey: {
     method: 'POST',
     path: '/keys',
-    summary: 'Make an API key.',
+    summary: 'Create an API key.',
     body: KeyInput,
     success: { 201: CreatedKey },
     errors: [400, 401, 404, 500],
@@ -112,7 +116,7 @@ export const operatorOperations = operations({
   revokeKey: {
     method: 'DELETE',
     path: '/keys/:keyId',
-    summary: 'End an API key for good.',
+    summary: 'Revoke an API key.',
     params: z.object({ keyId: Id }),
     success: { 204: null },
     errors: [400, 401, 404, 500],
@@ -128,7 +132,7 @@ export const operatorOperations = operations({
   seed: {
     method: 'POST',
     path: '/seeds',
-    summary: 'Add what a seed names and is not there yet.',
+    summary: 'Add the objects of a seed that do not exist.',
     body: SeedDocument,
     success: { 201: SeedResult },
     errors: [400, 401, 404, 500],
@@ -144,7 +148,7 @@ export const operatorOperations = operations({
   listOperators: {
     method: 'GET',
     path: '/operators',
-    summary: 'All who may use the Personnel page.',
+    summary: 'All operators of the Personnel page.',
     success: { 200: z.object({ data: z.array(OperatorListing) }) },
     errors: [401, 500],
   },
@@ -160,7 +164,7 @@ export const operatorOperations = operations({
   removeOperator: {
     method: 'DELETE',
     path: '/operators/:operatorName',
-    summary: 'Let a person no longer use the Personnel page, from now on.',
+    summary: 'Remove an operator of the Personnel page.',
     params: z.object({ operatorName: OperatorName }),
     success: { 204: null },
     errors: [400, 401, 404, 500],

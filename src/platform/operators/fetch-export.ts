@@ -3,12 +3,12 @@ import { pipeline } from 'node:stream/promises'
 import { type Dispatcher, request } from 'undici'
 import { Failure } from '../../errors.ts'
 
-/** The platform may take this long until it has gathered everything. */
+/** Maximum time until the platform has written the export. */
 const gatherMs = 60 * 60 * 1000
 
 type ExportTarget = { readonly url: string; readonly token: string; readonly dispatcher: Dispatcher }
 
-/** Writes the export of the running platform at `url`, and leaves `sink` open. What is cut off on the way is a failure. */
+/** Writes the export of the running platform at `url` to `sink` and leaves it open. A truncated response is a failure. */
 export async function fetchExport({ url, token, dispatcher, sink }: ExportTarget & { sink: Writable }): Promise<void> {
   const { statusCode, headers, body } = await requestExport({ url, token, dispatcher })
   if (statusCode !== 200 || !String(headers['content-type']).startsWith('application/json')) {
@@ -16,14 +16,14 @@ export async function fetchExport({ url, token, dispatcher, sink }: ExportTarget
     if (statusCode === 401) throw new Failure('blocked', `the platform at ${url} does not accept this operator token`)
     throw new Failure('platform_unreachable', `what answers at ${url} gives no export (HTTP ${statusCode})`)
   }
-  let isRead = false
+  let hasEnded = false
   body.once('end', () => {
-    isRead = true
+    hasEnded = true
   })
   try {
     await pipeline(body, sink, { end: false })
   } catch (error) {
-    if (isRead || sink.errored) throw error
+    if (hasEnded || sink.errored) throw error
     throw new Failure('platform_unreachable', `the export of the platform at ${url} was cut off`, { cause: error })
   }
 }

@@ -16,7 +16,7 @@ import type { operatorOperations } from './contract.ts'
 import { auditHandlers } from './audit-handlers.ts'
 import { createOperator, listOperators, removeOperator, setOperatorPassword } from './operators.ts'
 
-/** What the operator may do, on the platform's own database. What cannot be done is thrown as a Failure. */
+/** The handlers of the operator's API. They throw a `Failure`. */
 export const operatorHandlers: Handlers<typeof operatorOperations, OperatorContext> = {
   async createAccount({ db, now }, { body }) {
     return { status: 201, body: await createAccount(db, body, now()) }

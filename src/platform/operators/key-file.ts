@@ -9,12 +9,12 @@ import type { PlatformSchema } from '../core/schema.ts'
 const keyName = 'key file'
 
 /**
- * Makes sure that `path` holds an all-access key of the first account that works, readable by its owner only.
- * A key that works stays; otherwise a new one is made, and earlier ones that were made for a key file end.
+ * Ensures that the file contains a usable all-access key of the first account, readable by its owner only. If its key is not usable, it
+ * creates a new one and revokes earlier keys of key files.
  */
 export async function ensureKeyFile(db: Kysely<PlatformSchema>, path: string, now: Date): Promise<void> {
-  const kept = await readKey(path)
-  if (kept !== null && (await findCaller(db, { key: kept, address: null, now }))) return
+  const stored = await readKey(path)
+  if (stored !== null && (await findCaller(db, { key: stored, address: null, now }))) return
   const account = await db.selectFrom('accounts').select('name').orderBy('id').limit(1).executeTakeFirst()
   if (!account) throw new Failure('usage', `there is no account to make the key in ${path} for; give --seed as well`)
   for (const { id } of (await listKeys(db, now)).filter(({ name }) => name === keyName)) await revokeKey(db, id, now)

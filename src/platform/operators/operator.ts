@@ -6,16 +6,16 @@ import { writeExport } from '../export/write.ts'
 import { operatorOperations } from './contract.ts'
 import { operatorHandlers } from './handlers.ts'
 
-/** What the operator may do. It is the same on the database itself and through a running platform. */
+/** The operator's operations, on a database or through a running platform. */
 export type Operator = Calls<typeof operatorOperations> & {
-  /** Writes everything that the platform holds, as one JSON document, and leaves `sink` open. */
+  /** Writes all data as one JSON document and leaves `sink` open. */
   writeExport(sink: Writable): Promise<void>
 }
 
-/** The operator on the platform's own database. */
+/** The operator's operations on a database. */
 export function databaseOperator(db: Kysely<PlatformSchema>, now: () => Date = () => new Date()): Operator {
   return {
     ...localCalls(operatorOperations, operatorHandlers, { db, now }),
-    writeExport: (sink) => writeExport(db, { sink, now: now() }),
+    writeExport: (sink) => writeExport(db, sink, now()),
   }
 }

@@ -5,7 +5,7 @@ import type { PlatformSchema } from '../core/schema.ts'
 import type { OperatorInput, OperatorListing, OperatorPassword } from './contract.ts'
 import { hashPassword } from './passwords.ts'
 
-/** Adds an operator of the Personnel page: for one account, or for all. */
+/** Adds an operator of the Personnel page, for one account or for all. Fails with `conflict` if the name is taken. */
 export async function createOperator(
   db: Kysely<PlatformSchema>,
   { name, account, password }: OperatorInput,
@@ -23,6 +23,7 @@ export async function createOperator(
   return { id: row.id, name, account, createdAt: row.created_at.toISOString() }
 }
 
+/** All operators of the Personnel page by id. */
 export async function listOperators(db: Kysely<PlatformSchema>): Promise<OperatorListing[]> {
   const rows = await db
     .selectFrom('operators')
@@ -33,7 +34,7 @@ export async function listOperators(db: Kysely<PlatformSchema>): Promise<Operato
   return rows.map(({ id, name, account, created_at }) => ({ id, name, account, createdAt: created_at.toISOString() }))
 }
 
-/** Replaces an operator's password and ends every session of theirs. */
+/** Replaces an operator's password and ends all their sessions. Fails with `not_found`. */
 export async function setOperatorPassword(
   db: Kysely<PlatformSchema>,
   { name, password }: OperatorPassword,
@@ -51,7 +52,7 @@ export async function setOperatorPassword(
   })
 }
 
-/** Removes an operator together with every session of theirs. */
+/** Removes an operator with all their sessions. Fails with `not_found`. */
 export async function removeOperator(db: Kysely<PlatformSchema>, name: string): Promise<void> {
   const { numDeletedRows } = await db.deleteFrom('operators').where('name', '=', name).executeTakeFirstOrThrow()
   if (numDeletedRows === 0n) throw unknownOperator(name)

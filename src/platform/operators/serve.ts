@@ -13,10 +13,10 @@ import type { OperatorContext } from './context.ts'
 import { operatorOperations, operatorPrefix } from './contract.ts'
 import { operatorHandlers } from './handlers.ts'
 
-/** What an operator can act on keeps its message; anything else is a fault of the server. */
+/** The failures whose messages the operator gets; every other one becomes a 500. */
 const statuses = { usage: 400, not_found: 404, conflict: 409 } as const
 
-/** Opens the operator's interface to callers that present `token`. */
+/** Serves the operator's API for callers with `token`. */
 export function serveOperator(app: FastifyInstance, context: OperatorContext, token: string): void {
   serveExport(app, context, token)
   const handlers = refusing<typeof operatorOperations, OperatorContext>(operatorHandlers, {
@@ -33,36 +33,36 @@ export function serveOperator(app: FastifyInstance, context: OperatorContext, to
 }
 
 function requireToken(request: FastifyRequest, token: string): void {
-  const given = Buffer.from(bearerToken(request.headers.authorization) ?? '')
+  const actual = Buffer.from(bearerToken(request.headers.authorization) ?? '')
   const expected = Buffer.from(token)
-  if (given.length === expected.length && timingSafeEqual(given, expected)) return
+  if (actual.length === expected.length && timingSafeEqual(actual, expected)) return
   throw new Refusal(401, 'Unauthorized: the operator token is missing or wrong', {
     headers: { 'www-authenticate': 'Bearer' },
   })
 }
 
-/** Serves the export beside the operator's operations, whose answers are small. */
+/** Serves the export as a stream, beside the operations. */
 function serveExport(app: FastifyInstance, context: OperatorContext, token: string): void {
   app.get(
     `${operatorPrefix}/export`,
     { onRequest: async (request) => requireToken(request, token) },
     async (_request, reply) => {
-      const spooled = await spool(context)
-      const { size } = await spooled.stat()
+      const file = await spool(context)
+      const { size } = await file.stat()
       return reply
         .type('application/json; charset=utf-8')
         .header('content-length', size)
-        .send(spooled.createReadStream({ start: 0 }))
+        .send(file.createReadStream({ start: 0 }))
     },
   )
 }
 
-/** The export in a file that has no name any more: the database does not wait for a client that reads slowly. */
+/** Writes the export to an unlinked temporary file, so that a slow client does not keep the transaction open. */
 async function spool({ db, now }: OperatorContext): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-export-'))
   try {
     const path = join(folder, 'export.json')
-    await writeOwnFile(path, (sink) => writeExport(db, { sink, now: now() }))
+    await writeOwnFile(path, (sink) => writeExport(db, sink, now()))
     return await open(path)
   } finally {
     await rm(folder, { recursive: true, force: true })

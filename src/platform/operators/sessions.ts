@@ -14,15 +14,15 @@ export type PageOperator = {
 
 const tokenBytes = 32
 
-/** A working day; after it an operator signs in again. */
+/** How long a session lasts: a working day. */
 export const sessionSeconds = 12 * 60 * 60
 
-/** How far the clocks of several processes may differ. What began later than that began by a clock that has been set back since. */
-const clocksDifferMs = 60_000
+/** Maximum difference of the clocks of two processes. A session with a later start comes from a clock that was set back. */
+const maxClockDifferenceMs = 60_000
 
 /**
- * Begins a session and returns its token, which is stored nowhere; null if name and password do not belong together. An unknown name
- * takes as long as a wrong password.
+ * Begins a session and returns its token, of which the database stores the hash; null if the name or the password is wrong. An unknown
+ * name takes as long as a wrong password.
  */
 export async function beginSession(
   db: Kysely<PlatformSchema>,
@@ -36,7 +36,7 @@ export async function beginSession(
   await db.deleteFrom('operator_sessions').where('expires_at', '<=', now).execute()
   const token = randomBytes(tokenBytes).toString('base64url')
   const expiresAt = new Date(now.getTime() + sessionSeconds * 1000)
-  // The operator may have been removed, or have got another password, since the password was looked at.
+  // The condition on the password covers a removal or a new password since the check.
   const { numAffectedRows } = await sql`
     insert into operator_sessions (hash, operator_id, created_at, expires_at)
     select ${hashToken(token)}, id, ${now}::timestamptz, ${expiresAt}::timestamptz
@@ -46,7 +46,7 @@ export async function beginSession(
   return numAffectedRows === 1n ? token : null
 }
 
-/** Whose session this is; null if it is unknown, ended or expired. */
+/** The operator of a session, or null if it is unknown, ended or expired. */
 export async function findSession(db: Kysely<PlatformSchema>, token: string, now: Date): Promise<PageOperator | null> {
   const row = await db
     .selectFrom('operator_sessions')
@@ -54,16 +54,17 @@ export async function findSession(db: Kysely<PlatformSchema>, token: string, now
     .select(['operators.id', 'operators.name', 'operators.account_id'])
     .where('operator_sessions.hash', '=', hashToken(token))
     .where('operator_sessions.expires_at', '>', now)
-    .where('operator_sessions.created_at', '<=', new Date(now.getTime() + clocksDifferMs))
+    .where('operator_sessions.created_at', '<=', new Date(now.getTime() + maxClockDifferenceMs))
     .executeTakeFirst()
   return row ? { id: row.id, name: row.name, accountId: row.account_id } : null
 }
 
+/** Ends a session; an unknown one is ignored. */
 export async function endSession(db: Kysely<PlatformSchema>, token: string): Promise<void> {
   await db.deleteFrom('operator_sessions').where('hash', '=', hashToken(token)).execute()
 }
 
-// A token is 256 random bits: there is nothing to guess from its hash.
+// A token is 256 random bits: nobody can guess it from its hash.
 function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }

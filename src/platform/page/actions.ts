@@ -7,25 +7,27 @@ import type { SyncListener } from '../identity-sync/nightly.ts'
 import type { PageOperator } from '../operators/sessions.ts'
 import { resetSync } from '../people/personnel.ts'
 
+/** What the actions of the page need. */
 export type PageActionOptions = {
   readonly db: Kysely<PlatformSchema>
   readonly now: () => Date
-  /** Told how a sync ended that was started here. */
+  /** Called when a sync that was started here ends. */
   readonly listener: SyncListener
 }
 
 type AccountAction = { readonly operator: PageOperator; readonly accountId: number }
 
-/** Everything that the page changes on behalf of an operator. */
+/** The actions of the page. */
 export type PageActions = {
-  /** Starts an identity sync and does not wait for it; false if one is running. */
+  /** Starts an identity sync without waiting for its end; false if one is running. */
   startSync(act: AccountAction): Promise<boolean>
-  /** Gives one person, or all people, back to the sync and returns how many they were; null if a sync is running. */
+  /** Lets the sync update one person, or all people, who were set by hand. Returns their number; null while a sync runs. */
   reset(act: AccountAction & { readonly personnelIds?: readonly number[] }): Promise<number | null>
-  /** Resolves when no sync is running that was started here. */
+  /** Resolves when no sync that was started here is running. */
   whenIdle(): Promise<void>
 }
 
+/** The actions of the page. A sync that they start reports its end to the listener. */
 export function createPageActions({ db, now, listener: report }: PageActionOptions): PageActions {
   const running = new Set<Promise<void>>()
   return {

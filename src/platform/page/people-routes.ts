@@ -14,35 +14,35 @@ import { nobodysId, type PeopleQuery, pagePrefix, peopleHref, readId, readQuery 
 import { runningAttempt, watchSeconds } from './sync-view.ts'
 import type { FlashMessage, Visit, Visits } from './visits.ts'
 
-type Parts = Pick<PageActionOptions, 'db' | 'now'> & {
+type Services = Pick<PageActionOptions, 'db' | 'now'> & {
   readonly visits: Visits
   readonly send: Send
   readonly acts: PageActions
 }
-type Work = (request: FastifyRequest, reply: FastifyReply, visit: Visit) => Promise<FastifyReply>
+type Route = (request: FastifyRequest, reply: FastifyReply, visit: Visit) => Promise<FastifyReply>
 
 const syncsShown = 10
 
-/** The list of people and what an operator does there. */
-export function peopleRoutes(page: FastifyInstance, parts: Parts): void {
-  const { db, visits, send, acts } = parts
-  const signedIn = (work: Work) => async (request: FastifyRequest, reply: FastifyReply) => {
+/** The routes of the list of people and of its actions. */
+export function peopleRoutes(page: FastifyInstance, services: Services): void {
+  const { db, visits, send, acts } = services
+  const signedIn = (route: Route) => async (request: FastifyRequest, reply: FastifyReply) => {
     const visit = await visits.find(request)
-    return visit ? work(request, reply, visit) : reply.redirect(`${pagePrefix}/sign-in`, 303)
+    return visit ? route(request, reply, visit) : reply.redirect(`${pagePrefix}/sign-in`, 303)
   }
-  const form = (work: Work) =>
+  const form = (route: Route) =>
     signedIn(async (request, reply, visit) => {
       visits.checkForm(request, visit)
-      return work(request, reply, visit)
+      return route(request, reply, visit)
     })
   const accountOf = (request: FastifyRequest, { operator }: Visit) =>
-    visibleAccount(parts, operator, readId(field(request, 'account')) ?? nobodysId)
+    visibleAccount(services, operator, readId(field(request, 'account')) ?? nobodysId)
 
   page.get(
     '/',
     signedIn(async (request, reply, visit) => {
       const query = readQuery(searchOf(request))
-      const accounts = await visibleAccounts(parts, visit.operator)
+      const accounts = await visibleAccounts(services, visit.operator)
       const [only] = accounts
       if (query.account === null && (accounts.length !== 1 || only === undefined)) {
         return send(reply, { title: 'Personnel', content: accountsView(accounts) }, visit)
@@ -50,7 +50,7 @@ export function peopleRoutes(page: FastifyInstance, parts: Parts): void {
       const account = accounts.find(({ id }) => id === (query.account ?? only?.id))
       if (account === undefined) throw unknownAccount()
       const chosen = { account, hasChoice: accounts.length > 1, query: { ...query, account: account.id } }
-      const content = await showPeople(parts, { ...chosen, visit, reply, news: visits.takeFlash(request, reply) })
+      const content = await showPeople(services, { ...chosen, visit, reply, news: visits.takeFlash(request, reply) })
       return send(reply, { title: `Personnel of ${account.name}`, content }, visit)
     }),
   )
@@ -61,7 +61,7 @@ export function peopleRoutes(page: FastifyInstance, parts: Parts): void {
       const account = await accountOf(request, visit)
       const hasBegun = await acts.startSync({ operator: visit.operator, accountId: account.id })
       visits.setFlash(reply, { kind: hasBegun ? 'sync-started' : 'sync-running', count: 1 })
-      return back(request, reply, { account: account.id, watch: true })
+      return redirectBack(request, reply, { account: account.id, watch: true })
     }),
   )
 
@@ -70,17 +70,17 @@ export function peopleRoutes(page: FastifyInstance, parts: Parts): void {
     form(async (request, reply, visit) => {
       const account = await accountOf(request, visit)
       const person = readId(field(request, 'person'))
-      if (person === null || !(await isPersonOf(parts, account.id, person))) throw unknownPerson()
+      if (person === null || !(await isPersonOf(services, account.id, person))) throw unknownPerson()
       const count = await acts.reset({ operator: visit.operator, accountId: account.id, personnelIds: [person] })
       visits.setFlash(reply, count === null ? { kind: 'sync-running', count: 1 } : { kind: 'reset', count })
-      return back(request, reply, { account: account.id, ...(count === null && { watch: true }) })
+      return redirectBack(request, reply, { account: account.id, watch: count === null })
     }),
   )
 
   page.get(
     '/reset-all',
     signedIn(async (request, reply, visit) => {
-      const account = await visibleAccount(parts, visit.operator, readQuery(searchOf(request)).account ?? nobodysId)
+      const account = await visibleAccount(services, visit.operator, readQuery(searchOf(request)).account ?? nobodysId)
       const setByHand = await countSetByHand(db, account.id)
       const content = resetAllView({ account, setByHand, formToken: visit.formToken })
       return send(reply, { title: 'Reset everybody set by hand?', content }, visit)
@@ -93,7 +93,7 @@ export function peopleRoutes(page: FastifyInstance, parts: Parts): void {
       const account = await accountOf(request, visit)
       const count = await acts.reset({ operator: visit.operator, accountId: account.id })
       visits.setFlash(reply, count === null ? { kind: 'sync-running', count: 1 } : { kind: 'reset', count })
-      return back(request, reply, { account: account.id, ...(count === null && { watch: true }) })
+      return redirectBack(request, reply, { account: account.id, watch: count === null })
     }),
   )
 }
@@ -107,10 +107,10 @@ type Shown = {
   readonly news: FlashMessage | null
 }
 
-async function showPeople({ db, now }: Parts, shown: Shown): Promise<Html> {
+async function showPeople({ db, now }: Services, shown: Shown): Promise<Html> {
   const { account, query, visit, reply, news } = shown
-  const attempts = await recentAttempts(db, account.id, { count: syncsShown, now: now() })
-  // As a header it does what the same words in the document would.
+  const attempts = await recentAttempts(db, account.id, syncsShown, now())
+  // The header reloads the page like a `meta` element.
   if (query.watch && runningAttempt(attempts)) reply.header('refresh', String(watchSeconds))
   const view = {
     account,
@@ -129,15 +129,15 @@ async function showPeople({ db, now }: Parts, shown: Shown): Promise<Html> {
   return peopleView(view)
 }
 
-// A sync may have ended between the form and the page that follows it.
+// A sync may have ended between the request of the form and that of the page.
 function describeFlash({ kind, count }: FlashMessage, attempts: readonly Attempt[]): Html {
   const isRunning = runningAttempt(attempts) !== null
   switch (kind) {
     case 'reset':
       return notice(
         count === 0
-          ? 'No one was set by hand any more.'
-          : `The next sync looks after ${pluralize(count, 'person', 'people')} again.`,
+          ? 'No status was set by hand any more.'
+          : `The next sync updates ${pluralize(count, 'person', 'people')} again.`,
       )
     case 'sync-started':
       if (isRunning) return notice('The sync has been started.')
@@ -156,25 +156,25 @@ function describeFlash({ kind, count }: FlashMessage, attempts: readonly Attempt
   }
 }
 
-async function visibleAccounts({ db }: Parts, { accountId }: PageOperator): Promise<Account[]> {
+async function visibleAccounts({ db }: Services, { accountId }: PageOperator): Promise<Account[]> {
   const accounts = db.selectFrom('accounts').select(['id', 'name']).orderBy('name')
   return accountId === null ? accounts.execute() : accounts.where('id', '=', accountId).execute()
 }
 
-async function visibleAccount({ db }: Parts, { accountId }: PageOperator, id: number): Promise<Account> {
+async function visibleAccount({ db }: Services, { accountId }: PageOperator, id: number): Promise<Account> {
   if (accountId !== null && accountId !== id) throw unknownAccount()
   const account = await db.selectFrom('accounts').select(['id', 'name']).where('id', '=', id).executeTakeFirst()
   if (account === undefined) throw unknownAccount()
   return account
 }
 
-async function isPersonOf({ db }: Parts, accountId: number, id: number): Promise<boolean> {
+async function isPersonOf({ db }: Services, accountId: number, id: number): Promise<boolean> {
   const person = db.selectFrom('personnel').select('id').where('account_id', '=', accountId).where('id', '=', id)
   return (await person.executeTakeFirst()) !== undefined
 }
 
-/** Answers a form with the list that it was sent from. */
-function back(request: FastifyRequest, reply: FastifyReply, to: Partial<PeopleQuery>): FastifyReply {
+/** Redirects to the list from which the form was sent. */
+function redirectBack(request: FastifyRequest, reply: FastifyReply, to: Partial<PeopleQuery>): FastifyReply {
   return reply.redirect(peopleHref({ ...readQuery(field(request, 'back')), ...to }), 303)
 }
 
@@ -183,7 +183,7 @@ function searchOf(request: FastifyRequest): string {
 }
 
 function unknownAccount(): Refusal {
-  return new Refusal(404, 'There is no such account, or it is not one of yours.')
+  return new Refusal(404, 'There is no such account, or you may not see it.')
 }
 
 function unknownPerson(): Refusal {

@@ -10,6 +10,7 @@ import { type PeopleQuery, pagePrefix, peopleHref, type Source, writeQuery } fro
 import { statuses, statusNames } from './status-names.ts'
 import { syncHistory, syncPanel } from './sync-view.ts'
 
+/** An account as the page shows it. */
 export type Account = { readonly id: number; readonly name: string }
 
 type PeopleView = {
@@ -28,7 +29,7 @@ type PeopleView = {
   readonly now: Date
 }
 
-/** The list of an account's people with everything around it. */
+/** The page with the list of an account's people. */
 export function peopleView(view: PeopleView): Html {
   const { account, hasChoice, query, setByHand } = view
   return html`<div class="heading">
@@ -50,7 +51,7 @@ ${paging(query, view.page)}
 ${syncHistory(view.attempts)}`
 }
 
-/** Which account to look at. */
+/** The page to choose an account. */
 export function accountsView(accounts: readonly Account[]): Html {
   return html`<div class="card narrow">
 <h1>Choose an account</h1>
@@ -62,23 +63,17 @@ ${
 </div>`
 }
 
-/** Asks before everybody who was set by hand is given back to the sync. */
-export function resetAllView({
-  account,
-  setByHand,
-  formToken,
-}: {
-  readonly account: Account
-  readonly setByHand: number
-  readonly formToken: string
-}): Html {
+type ResetAllView = { readonly account: Account; readonly setByHand: number; readonly formToken: string }
+
+/** The page that asks before all people who were set by hand are reset. */
+export function resetAllView({ account, setByHand, formToken }: ResetAllView): Html {
   const back = peopleHref({ account: account.id })
   return html`<div class="card narrow">
 <h1>Reset everybody set by hand?</h1>
 ${
   setByHand === 0
-    ? html`<p>No one of ${account.name} is set by hand.</p><p><a href="${back}">Back to Personnel</a></p>`
-    : html`<p>The status of ${pluralize(setByHand, 'person', 'people')} of ${account.name} was set by hand. After this the identity sync looks after them again: the next one replaces their status by what HR says. This cannot be undone.</p>
+    ? html`<p>No status of ${account.name} is set by hand.</p><p><a href="${back}">Back to Personnel</a></p>`
+    : html`<p>The status of ${pluralize(setByHand, 'person', 'people')} of ${account.name} was set by hand. After this the identity sync updates them again: the next sync replaces their status by that of HR. This cannot be undone.</p>
 <form class="row" method="post" action="${pagePrefix}/reset-all">
 ${tokenField(formToken)}
 <input type="hidden" name="account" value="${account.id}">
@@ -134,7 +129,7 @@ function option(value: string | number, name: string, isChosen: boolean): Html {
 function peopleTable(view: PeopleView): Html {
   const { people, total } = view.page
   if (people.length === 0) {
-    return html`<p class="empty" role="status">${total === 0 ? 'No one is found.' : 'There is no one on this page any more.'}</p>`
+    return html`<p class="empty" role="status">${total === 0 ? 'No people match.' : 'This page has no people any more.'}</p>`
   }
   const columns: readonly Column<ListedPerson>[] = [
     { name: 'Person', kind: 'row', cell: nameOf },

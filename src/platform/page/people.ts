@@ -5,9 +5,10 @@ import { isStorableText } from '../core/storable-json.ts'
 import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
 import type { Filter, PeopleQuery } from './query.ts'
 
+/** An HRIS connection as the page shows it. */
 export type Connection = { readonly id: number; readonly name: string }
 
-/** A person as the page shows one. */
+/** A person in the list. */
 export type ListedPerson = {
   readonly id: number
   readonly userId: number
@@ -18,14 +19,15 @@ export type ListedPerson = {
   readonly separatedAt: Date | null
   readonly setByHandAt: Date | null
   readonly createdAt: Date
-  /** The names of the connections that have a record of the person, the one that the sync follows first. */
+  /** The names of the connections with a record of the person; the first has the leading record. */
   readonly connections: readonly string[]
 }
 
+/** One page of the list of people. */
 export type PeoplePage = {
   readonly people: readonly ListedPerson[]
   readonly total: number
-  /** The users that the page before and the page after begin from; null where there is none. */
+  /** The cursors of the previous and the next page, as user ids; null if there is none. */
   readonly before: number | null
   readonly after: number | null
 }
@@ -51,15 +53,14 @@ const maxSearchWords = 8
 const maxWordLength = 100
 const accents = /[\u0300-\u036f]/g
 
-// The index `users_names` is on exactly these.
+// The expressions of the index `users_names`.
 const lastName = sql`fold_case(coalesce(users.last_name, users.first_name, users.email))`
 const firstName = sql`fold_case(coalesce(users.first_name, ''))`
 
-/** One page of the people of an account by name, the number of all who match, and where to go on. */
-export async function listPeople(
-  db: Db,
-  { accountId, query, now }: { accountId: number; query: PeopleQuery; now: Date },
-): Promise<PeoplePage> {
+type PeopleRequest = { readonly accountId: number; readonly query: PeopleQuery; readonly now: Date }
+
+/** One page of the people of an account by name, with the number of all matches and the cursors. */
+export async function listPeople(db: Db, { accountId, query, now }: PeopleRequest): Promise<PeoplePage> {
   const matching = conditionsOf(accountId, query)
   const isBackwards = query.before !== null
   const from = await positionOf(db, accountId, query.before ?? query.after)
@@ -74,14 +75,14 @@ export async function listPeople(
   )
   const [hasBefore, hasAfter] = isBackwards && from ? [hasMore, true] : [from !== null, hasMore]
   return {
-    people: shown.map((row) => listed(row, connections.get(row.user_id) ?? [])),
+    people: shown.map((row) => presentPerson(row, connections.get(row.user_id) ?? [])),
     total: await count(db, matching),
     before: hasBefore ? (shown.at(0)?.user_id ?? null) : null,
     after: hasAfter ? (shown.at(-1)?.user_id ?? null) : null,
   }
 }
 
-/** How many people of an account have each status. */
+/** The number of people of an account by status. */
 export async function countStatuses(db: Db, accountId: number): Promise<ReadonlyMap<EmploymentStatus, number>> {
   const rows = await db
     .selectFrom('personnel')
@@ -92,7 +93,7 @@ export async function countStatuses(db: Db, accountId: number): Promise<Readonly
   return new Map(rows.map((row) => [row.employment_status, row.people]))
 }
 
-/** How many people of an account were set by hand. */
+/** The number of people of an account whose status was set by hand. */
 export async function countSetByHand(db: Db, accountId: number): Promise<number> {
   const row = await db
     .selectFrom('personnel')
@@ -103,7 +104,7 @@ export async function countSetByHand(db: Db, accountId: number): Promise<number>
   return row.people
 }
 
-/** When the sync last looked at the people of an account; null: never. */
+/** The start of the last finished sync of an account, or null. */
 export async function lastSync(db: Db, accountId: number): Promise<Date | null> {
   const syncs = db.selectFrom('identity_syncs').select('started_at').where('account_id', '=', accountId)
   return (await syncs.orderBy('id', 'desc').limit(1).executeTakeFirst())?.started_at ?? null
@@ -122,12 +123,10 @@ export async function hrisConnections(db: Db, accountId: number): Promise<Connec
 }
 
 function conditionsOf(accountId: number, { search, status, source }: Filter): RawBuilder<unknown> {
-  const conditions = [
-    sql`personnel.account_id = ${accountId} and users.account_id = ${accountId}`,
-    ...(status ? [sql`personnel.employment_status = ${status}`] : []),
-    ...(source === null ? [] : [fromSource(source)]),
-    ...(search === '' ? [] : [matchesSearch(search)]),
-  ]
+  const conditions = [sql`personnel.account_id = ${accountId} and users.account_id = ${accountId}`]
+  if (status) conditions.push(sql`personnel.employment_status = ${status}`)
+  if (source !== null) conditions.push(fromSource(source))
+  if (search !== '') conditions.push(matchesSearch(search))
   return sql.join(conditions, sql` and `)
 }
 
@@ -150,26 +149,26 @@ function matchesSearch(search: string): RawBuilder<unknown> {
 }
 
 /**
- * What is typed, as an expression over the words that `search_words` makes: for each word typed, a person has one that begins with it.
- * Null if nothing can be found.
+ * The tsquery of a search text: a person matches if each word of the text begins one of the words of `search_words`. Null if nothing can
+ * match.
  */
-function searchExpression(typed: string): string | null {
-  if (!isStorableText(typed)) return null
-  const words = typed
+function searchExpression(text: string): string | null {
+  if (!isStorableText(text)) return null
+  const words = text
     .normalize('NFD')
     .replaceAll(accents, '')
     .split(/\s+/u)
     .filter((word) => word !== '')
     .slice(0, maxSearchWords)
-  return words.length === 0 ? null : words.map(beginning).join(' & ')
+  return words.length === 0 ? null : words.map(prefixTerm).join(' & ')
 }
 
-function beginning(word: string): string {
+function prefixTerm(word: string): string {
   const lexeme = [...word].slice(0, maxWordLength).join('')
   return `'${lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")}':*`
 }
 
-/** Where a user stands in the order; null where there is no such user any more. */
+/** The position of a user in the order, or null if the user does not exist any more. */
 async function positionOf(db: Db, accountId: number, userId: number | null): Promise<NamePosition | null> {
   if (userId === null) return null
   const { rows } = await sql<NamePosition>`
@@ -229,7 +228,7 @@ function connectionName(id: number, alias: string | null): string {
   return alias ?? `Connection ${id}`
 }
 
-function listed(row: Row, connections: readonly string[]): ListedPerson {
+function presentPerson(row: Row, connections: readonly string[]): ListedPerson {
   const name = [row.first_name, row.last_name].filter((part) => part !== null).join(' ')
   return {
     id: row.id,

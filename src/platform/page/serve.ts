@@ -14,13 +14,13 @@ import { signInRoutes } from './sign-in-routes.ts'
 import { createVisits } from './visits.ts'
 
 type PageOptions = PageActionOptions & {
-  /** Whether the page is reached over HTTPS, through a proxy, so that its cookies travel over HTTPS only. */
+  /** Whether a proxy serves the page over HTTPS, so that cookies are sent over HTTPS only. */
   readonly isSecure: boolean
 }
 
 const maxFormBytes = 16 * 1024
 
-/** Serves the Personnel page below `/personnel`, apart from the interfaces beside it: they take JSON, and it takes forms. */
+/** Serves the Personnel page below `/personnel`. Its scope accepts forms and no JSON, unlike the APIs. */
 export async function servePersonnelPage(app: FastifyInstance, options: PageOptions): Promise<void> {
   const acts = createPageActions(options)
   const visits = createVisits(options)
@@ -34,15 +34,15 @@ export async function servePersonnelPage(app: FastifyInstance, options: PageOpti
         reply.headers(pageHeaders({ scripts: false }))
       })
       const assets = await serveAssets(page, { prefix: pagePrefix, names: ['style.css', 'icon.svg'] })
-      // Browsers ask for it on every page that names none, such as the reference page.
+      // Browsers request it for pages without an icon, such as the reference page.
       app.get('/favicon.ico', async (_request, reply) => reply.redirect(assets.href('icon.svg')))
-      const send: Send = (reply, what, visit) => {
+      const send: Send = (reply, document, visit) => {
         const visitor = visit && { name: visit.operator.name, formToken: visit.formToken }
         const loaded = { style: assets.href('style.css'), icon: assets.href('icon.svg') }
-        return sendPage(reply, layout({ ...what, visitor, assets: loaded }))
+        return sendPage(reply, layout({ ...document, visitor, assets: loaded }))
       }
       const sendProblem = async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-        // The database that would say who is signed in may be what failed.
+        // The failure may be that of the database, which knows who is signed in.
         const visit = await visits.find(request).catch(() => null)
         const { status, message } = describeProblem(error, request)
         const back = { name: 'Back to Personnel', href: pagePrefix }
@@ -59,21 +59,19 @@ export async function servePersonnelPage(app: FastifyInstance, options: PageOpti
   )
 }
 
-/** What to answer for an error; one on our side is logged. */
-function describeProblem(
-  error: unknown,
-  request: FastifyRequest,
-): { readonly status: number; readonly message: string } {
-  const { status, message } = error instanceof Refusal ? error : refusalOf(error)
+type Problem = { readonly status: number; readonly message: string }
+
+/** The status and message for an error; logs errors of the server. */
+function describeProblem(error: unknown, request: FastifyRequest): Problem {
+  const { status, message } = error instanceof Refusal ? error : problemOf(error)
   if (status >= 500) {
     request.log.error({ failure: describeError(error), route: request.routeOptions.url }, 'request failed')
   }
   return { status, message }
 }
 
-function refusalOf(error: unknown): { readonly status: number; readonly message: string } {
+function problemOf(error: unknown): Problem {
   const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500
-  if (status >= 400 && status < 500)
-    return { status, message: 'This request is not one that a form of this page sends.' }
+  if (status >= 400 && status < 500) return { status, message: 'No form of this page sends such a request.' }
   return { status: 500, message: 'The request failed for a reason on our side. The log of the service says why.' }
 }

@@ -3,20 +3,20 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 const windowSeconds = 15 * 60
 const attemptsByName = 5
 const attemptsByAddress = 50
-/** Of one name from all addresses. So many that nobody who mistypes, and few who mean harm, keep its owner out. */
+/** For one name from all addresses: high enough that typing errors, and most attackers, cannot lock out the owner. */
 const attemptsByAccount = 100
 
-/** How often may be guessed: for one name from one address, from one address at all names, and for one name from all addresses. */
+/** Limits sign-in attempts: for a name from one address, for all names from one address, and for a name from all addresses. */
 type SignInLimit = {
-  /** Takes one attempt, before anything is compared; gives the seconds to wait where there is none left. */
+  /** Counts an attempt before the check of the password; returns the seconds to wait if the limit is reached, else null. */
   take(attempt: Attempt): Promise<number | null>
-  /** Gives back what a right password took. */
+  /** Removes a successful attempt from the count. */
   giveBack(attempt: Attempt): Promise<void>
 }
 
 type Attempt = { readonly name: string; readonly address: string }
 
-/** Counted in this process: a restart begins at zero. */
+/** Creates a limit that counts in this process: a restart begins at zero. */
 export function createSignInLimit(): SignInLimit {
   const byName = new RateLimiterMemory({ points: attemptsByName, duration: windowSeconds })
   const byAddress = new RateLimiterMemory({ points: attemptsByAddress, duration: windowSeconds })

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { field } from '../../http/server/form-tokens.ts'
+import { pluralize } from '../../web/words.ts'
 import { beginSession, endSession } from '../operators/sessions.ts'
 import type { Send } from './layout.ts'
 import { pagePrefix } from './query.ts'
@@ -12,7 +13,7 @@ type Parts = Pick<VisitOptions, 'db' | 'now'> & { readonly visits: Visits; reado
 const title = 'Sign in'
 const minuteSeconds = 60
 
-/** Signing in and out. */
+/** The routes to sign in and out. */
 export function signInRoutes(page: FastifyInstance, { db, now, visits, send }: Parts): void {
   const limit = createSignInLimit()
 
@@ -25,16 +26,16 @@ export function signInRoutes(page: FastifyInstance, { db, now, visits, send }: P
   page.post('/sign-in', async (request, reply) => {
     visits.checkAnonymousForm(request)
     const [name, password] = [field(request, 'name').trim(), field(request, 'password')]
-    const refuse = (status: number, trouble: string) => {
+    const refuse = (status: number, problem: string) => {
       const formToken = visits.anonymousFormToken(reply)
-      return send(reply.code(status), { title, content: signInForm({ formToken, name, trouble }) }, null)
+      return send(reply.code(status), { title, content: signInForm({ formToken, name, problem }) }, null)
     }
     const attempt = { name, address: request.ip }
     const waitSeconds = await limit.take(attempt)
     if (waitSeconds !== null) {
       const minutes = Math.ceil(waitSeconds / minuteSeconds)
       reply.header('retry-after', String(waitSeconds))
-      return refuse(429, `Too many attempts. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`)
+      return refuse(429, `Too many attempts. Try again in ${pluralize(minutes, 'minute')}.`)
     }
     const token = await beginSession(db, { name, password }, now())
     if (token === null) return refuse(401, 'The name or the password is wrong.')

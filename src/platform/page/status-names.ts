@@ -1,6 +1,6 @@
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
 
-/** What people call the statuses of the contract, in the order in which the page lists them. */
+/** The names of the statuses, in the order of the page. */
 export const statusNames: Readonly<Record<EmploymentStatus, string>> = {
   CURRENT_EMPLOYEE: 'Current employee',
   CURRENT_CONTRACTOR: 'Current contractor',
@@ -13,4 +13,5 @@ export const statusNames: Readonly<Record<EmploymentStatus, string>> = {
   OUT_OF_SCOPE: 'Out of scope',
   UNKNOWN: 'Unknown',
 }
+/** The statuses in the order of the page. */
 export const statuses = Object.keys(statusNames) as readonly EmploymentStatus[]

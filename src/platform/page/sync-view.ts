@@ -8,6 +8,7 @@ import type { Attempt, AttemptState } from '../identity-sync/attempts.ts'
 import { type PeopleQuery, pagePrefix, peopleHref, writeQuery } from './query.ts'
 import { statuses, statusNames } from './status-names.ts'
 
+/** The interval at which the page reloads while a sync runs. */
 export const watchSeconds = 3
 
 type Panel = {
@@ -31,7 +32,7 @@ const stateTones: Readonly<Record<AttemptState, Tone>> = {
   interrupted: 'bad',
 }
 
-/** How the identity sync stands, and the button that starts one. */
+/** The state of the identity sync with the button that starts one. */
 export function syncPanel({ attempts, query, formToken, now }: Panel): Html {
   const running = runningAttempt(attempts)
   return html`<section class="card sync" aria-labelledby="sync">
@@ -51,7 +52,7 @@ ${tokenField(formToken)}
 </section>`
 }
 
-/** The syncs before, the latest first. */
+/** The table of the last syncs, the latest first. */
 export function syncHistory(attempts: readonly Attempt[]): Html {
   return html`<section class="card" aria-labelledby="syncs">
 <h2 id="syncs">Last syncs</h2>
@@ -68,6 +69,7 @@ ${
 </section>`
 }
 
+/** The sync that runs now, or null. */
 export function runningAttempt(attempts: readonly Attempt[]): Attempt | null {
   return attempts.find(({ state }) => state === 'running') ?? null
 }
@@ -94,8 +96,8 @@ function lastResult(attempt: Attempt | undefined): Html {
 
 function reason(state: AttemptState): string {
   return state === 'failed'
-    ? 'No one was changed. The log of the service says why it failed.'
-    : 'No one was changed. The process that ran it ended before it was done.'
+    ? 'It changed nothing. The log of the service tells the reason.'
+    : 'It changed nothing. Its process ended before the sync did.'
 }
 
 const columns: readonly Column<Attempt>[] = [
@@ -110,13 +112,13 @@ const columns: readonly Column<Attempt>[] = [
 ]
 
 function outcome({ state, result }: Attempt): Html {
-  const why = state === 'running' ? 'It has not ended yet.' : reason(state)
-  return html`${badge(stateNames[state], stateTones[state])}${result === null && html`<span class="hint">${why}</span>`}`
+  const hint = state === 'running' ? 'It has not ended yet.' : reason(state)
+  return html`${badge(stateNames[state], stateTones[state])}${result === null && html`<span class="hint">${hint}</span>`}`
 }
 
 function statusCounts(counts: Readonly<Record<EmploymentStatus, number>>): Html {
   const present = statuses.filter((status) => (counts[status] ?? 0) > 0)
-  if (present.length === 0) return html`no one`
+  if (present.length === 0) return html`no people`
   return html`<ul class="counts">${present.map((status) => html`<li>${statusNames[status]} <b>${number(counts[status])}</b></li>`)}</ul>`
 }
 

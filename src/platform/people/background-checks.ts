@@ -9,12 +9,13 @@ import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import { Refusal, type RefusalKind, refuse } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { PlatformContext } from '../core/context.ts'
+import { anyOf, changedAt, groupRows, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { recordEvent } from '../events/store-events.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Who cannot be checked, and the name under which the contract knows the reason. */
+/** The statuses that cannot be checked, with the kind of refusal that the contract has for each. */
 const refusalKinds: Partial<Record<EmploymentStatus, RefusalKind>> = {
   FUTURE_HIRE: 'PERSONNEL_IS_FUTURE_HIRE',
   FORMER_EMPLOYEE: 'PERSONNEL_IS_FORMER',
@@ -25,6 +26,7 @@ const refusalKinds: Partial<Record<EmploymentStatus, RefusalKind>> = {
   SERVICE_ACCOUNT: 'PERSONNEL_IS_OUT_OF_SCOPE',
 }
 
+/** The handlers of the operations on background checks. */
 export const backgroundCheckHandlers: Handlers<typeof backgroundChecks, PlatformContext> = {
   async createBackgroundCheck(ctx, { body }) {
     refuseFutureDay(body.filedAt, ctx.now())
@@ -32,22 +34,20 @@ export const backgroundCheckHandlers: Handlers<typeof backgroundChecks, Platform
   },
 }
 
-/** The background checks of these users by user, oldest first. */
+/** The background checks of these users by user id, oldest first. */
 export async function backgroundChecksOf(
   { db, accountId }: Pick<PlatformContext, 'db' | 'accountId'>,
   userIds: readonly number[],
-): Promise<ReadonlyMap<number, readonly BackgroundCheck[]>> {
-  if (userIds.length === 0) return new Map()
+): Promise<ReadonlyMap<number, BackgroundCheck[]>> {
   const rows = await db
     .selectFrom('background_checks')
     .innerJoin('users', 'users.id', 'background_checks.user_id')
     .selectAll('background_checks')
     .where('users.account_id', '=', accountId)
-    .where('background_checks.user_id', 'in', userIds)
+    .where('background_checks.user_id', '=', anyOf(userIds))
     .orderBy('background_checks.id')
     .execute()
-  const grouped = Map.groupBy(rows, (row) => row.user_id)
-  return new Map([...grouped].map(([userId, group]) => [userId, group.map(presentCheck)]))
+  return groupRows(rows, (row) => row.user_id, presentCheck)
 }
 
 function presentCheck(row: Selectable<PlatformSchema['background_checks']>): BackgroundCheck {
@@ -67,12 +67,11 @@ function presentCheck(row: Selectable<PlatformSchema['background_checks']>): Bac
     outOfScopeAt: null,
     invitationEmail: null,
     linkedAt: row.created_at.toISOString(),
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    ...presentTimes(row),
   }
 }
 
-// Where it is tomorrow already, a day can be over that has not begun in UTC.
+// East of UTC a day can be over that has not begun in UTC.
 function refuseFutureDay(day: string, now: Date): void {
   const tomorrow = new Date(now.getTime() + dayMs).toISOString().slice(0, 10)
   if (day > tomorrow) throw new Refusal(400, 'filedAt lies in the future; a check is recorded when it is completed')
@@ -95,11 +94,7 @@ async function addCheck(
   if (!added) throw refuse('BACKGROUND_CHECK_ALREADY_STARTED', 'This report of this day is recorded already')
   const person = await trx
     .updateTable('personnel')
-    .set({
-      background_checked: true,
-      updated_at: sql`greatest(updated_at, ${now}::timestamptz)`,
-      changed_in: sql`pg_current_xact_id()`,
-    })
+    .set({ background_checked: true, ...changedAt(now) })
     .where('user_id', '=', userId)
     .returning(['id', 'employment_status', 'created_at', 'updated_at'])
     .executeTakeFirstOrThrow()
@@ -114,8 +109,7 @@ async function addCheck(
     employmentStatus: person.employment_status,
     userId,
     email,
-    createdAt: person.created_at.toISOString(),
-    updatedAt: person.updated_at.toISOString(),
+    ...presentTimes(person),
   }
 }
 
@@ -130,7 +124,7 @@ async function emailOf(trx: Kysely<PlatformSchema>, accountId: number, userId: n
   throw new Refusal(404, `There is no user ${userId}`)
 }
 
-// Held until the check is stored, so that the status that allowed it is still the status then.
+// The lock keeps the status that allows the check until the check is stored.
 async function lockPersonToCheck(trx: Kysely<PlatformSchema>, accountId: number, userId: number): Promise<void> {
   const person = await trx
     .selectFrom('personnel')

@@ -1,23 +1,19 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import { type ComplianceCheck, ComplianceCheckType } from '../../contract/platform/personnel.ts'
 import type { PlatformContext } from '../core/context.ts'
+import { anyOf, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
-/** The checks of a person, with how often each is made. Full compliance means that all others pass; there is one other so far. */
+/** The compliance checks of a person. Full compliance means that all others pass; so far there is one other. */
 const checks = [
   { type: 'FULL_COMPLIANCE', checkFrequency: 'DAILY' },
   { type: 'BG_CHECK', checkFrequency: 'ONCE' },
 ] as const
 
-// Checks have no rows of their own. Their ids are made of the person's, with room for every type there is.
+// Checks have no rows. Their ids are computed from the person's id, with room for every type.
 const idsPerPerson = 16
 
-/** The condition for people whose full compliance has one of these statuses. */
-export function withCompliance(statuses: readonly string[]): RawBuilder<unknown> {
-  return sql`compliance_status = any(${statuses}::text[])`
-}
-
-/** The compliance checks of these people, by personnel entry. */
+/** The compliance checks of these people by personnel id. */
 export async function complianceChecksOf(
   ctx: Pick<PlatformContext, 'db'>,
   people: readonly Selectable<PlatformSchema['personnel']>[],
@@ -34,8 +30,7 @@ export async function complianceChecksOf(
         expiresAt: null,
         lastCheckedAt: done?.created_at.toISOString() ?? null,
         completionDate: done ? `${done.filed_on}T00:00:00.000Z` : null,
-        createdAt: person.created_at.toISOString(),
-        updatedAt: person.updated_at.toISOString(),
+        ...presentTimes(person),
       }
       return [person.id, checks.map((check) => ({ id: checkId(person.id, check.type), ...check, ...shared }))]
     }),
@@ -52,12 +47,11 @@ async function latestChecks(
   { db }: Pick<PlatformContext, 'db'>,
   userIds: readonly number[],
 ): Promise<ReadonlyMap<number, Done>> {
-  if (userIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('background_checks')
     .distinctOn('user_id')
     .select(['user_id', 'filed_on', 'created_at'])
-    .where('user_id', 'in', userIds)
+    .where('user_id', '=', anyOf(userIds))
     .orderBy('user_id')
     .orderBy('filed_on', 'desc')
     .orderBy('id', 'desc')

@@ -6,28 +6,31 @@ import { pluralize } from '../../web/words.ts'
 import { customFieldsOf } from '../company/custom-fields.ts'
 import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { listPage } from '../core/pages.ts'
+import { replyWithPage } from '../core/pages.ts'
+import { listById, presentRows } from '../core/present-rows.ts'
+import { changedAt, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'
 import { type Actor, apiKeyActor, type NewEvent, storeEvent } from '../events/store-events.ts'
 import { lockForSync } from '../identity-sync/identity-sync.ts'
-import { complianceChecksOf, withCompliance } from './compliance.ts'
+import { complianceChecksOf } from './compliance.ts'
 
 type Row = Selectable<PlatformSchema['personnel']>
-type Expansions = readonly ('customFields' | 'complianceChecks' | 'reasonProvider' | 'user')[]
 
 const emailPrefix = 'email:'
 
+/** The handlers of the operations on personnel. */
 export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
   async listPersonnel(ctx, { query }) {
     const { 'employmentStatus[]': statuses, 'complianceStatus[]': compliance } = query
-    const { rows, pagination } = await listPage(ctx, {
+    const conditions = sql.join([hasAny('employment_status', statuses), hasAny('compliance_status', compliance)], sql``)
+    return replyWithPage(ctx, {
       table: 'personnel',
-      where: sql`account_id = ${ctx.accountId}${withStatus(statuses)}${withAnyCompliance(compliance)}`,
+      where: sql`account_id = ${ctx.accountId}${conditions}`,
       filter: { statuses, compliance },
       query,
+      present: (rows) => present(ctx, rows, query['expand[]']),
     })
-    return { status: 200, body: { data: await present(ctx, rows, query['expand[]']), pagination } }
   },
 
   async getPersonnel(ctx, { params, query }) {
@@ -44,15 +47,11 @@ export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
   },
 }
 
-function withStatus(statuses: readonly string[] = []) {
-  return statuses.length > 0 ? sql` and employment_status = any(${statuses}::text[])` : sql``
+function hasAny(column: 'employment_status' | 'compliance_status', statuses: readonly string[] = []) {
+  return statuses.length > 0 ? sql` and ${sql.ref(column)} = any(${statuses}::text[])` : sql``
 }
 
-function withAnyCompliance(statuses: readonly string[] = []) {
-  return statuses.length > 0 ? sql` and ${withCompliance(statuses)}` : sql``
-}
-
-/** The caller's person of that reference. */
+/** The person of that id or e-mail address in the caller's account, or undefined. */
 export async function findPerson(
   ctx: Pick<PlatformContext, 'db' | 'accountId'>,
   reference: PersonRef,
@@ -79,7 +78,7 @@ function checkReset({ action, personnelIds }: PersonnelReset): void {
 
 type Scope = Pick<PlatformContext, 'db' | 'accountId' | 'now'> & { readonly actor: Actor }
 
-/** Gives people who were set by hand back to the identity sync: the named ones, or all of the account. Returns how many they were. */
+/** Lets the identity sync update people again whose status was set by hand: the named ones, or all of the account. Returns their number. Refuses with 409 while a sync runs. */
 export async function resetSync(scope: Scope, personnelIds?: readonly number[]): Promise<number> {
   return scope.db.transaction().execute(async (trx) => {
     if (!(await lockForSync(trx, scope.accountId))) {
@@ -98,11 +97,7 @@ async function resetPeople(
   const chosen = personnelIds ? sql<boolean>`id = any(${personnelIds}::bigint[])` : sql<boolean>`true`
   const people = await trx
     .updateTable('personnel')
-    .set({
-      status_updated_at: null,
-      updated_at: sql`greatest(updated_at, ${at}::timestamptz)`,
-      changed_in: sql`pg_current_xact_id()`,
-    })
+    .set({ status_updated_at: null, ...changedAt(at) })
     .where('account_id', '=', accountId)
     .where('status_updated_at', 'is not', null)
     .where(chosen)
@@ -130,15 +125,25 @@ function resetEvent(
   }
 }
 
-async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expansions = []): Promise<Person[]> {
-  const customFields = expand.includes('customFields') ? await customFieldsOf(ctx, 'PERSONNEL', rows) : null
-  const ids = [
-    ...(expand.includes('user') ? rows.map((row) => row.user_id) : []),
-    ...(expand.includes('reasonProvider') ? rows.map((row) => row.reason_provider_id) : []),
-  ]
-  const users = await compactUsers(ctx.db, ctx.accountId, ids)
-  const checks = expand.includes('complianceChecks') ? await complianceChecksOf(ctx, rows) : null
-  return rows.map((row) => ({
+function present(ctx: PlatformContext, rows: readonly Row[], expand?: readonly string[]): Promise<Person[]> {
+  const usersOf = (ids: readonly (number | null)[]) => compactUsers(ctx.db, ctx.accountId, ids)
+  const loaders = {
+    user: async () => {
+      const users = await usersOf(rows.map((row) => row.user_id))
+      return (row: Row) => users.get(row.user_id)
+    },
+    reasonProvider: async () => {
+      const users = await usersOf(rows.map((row) => row.reason_provider_id))
+      return (row: Row) => users.get(row.reason_provider_id ?? 0) ?? null
+    },
+    complianceChecks: async () => listById(await complianceChecksOf(ctx, rows)),
+    customFields: async () => listById(await customFieldsOf(ctx, 'PERSONNEL', rows)),
+  }
+  return presentRows(rows, { present: presentRow, expand, loaders })
+}
+
+function presentRow(row: Row): Person {
+  return {
     id: row.id,
     userId: row.user_id,
     employmentStatus: row.employment_status,
@@ -146,11 +151,6 @@ async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expan
     separatedAt: row.separated_at?.toISOString() ?? null,
     statusUpdatedAt: row.status_updated_at?.toISOString() ?? null,
     notHumanReason: row.not_human_reason,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-    ...(expand.includes('user') && { user: users.get(row.user_id) }),
-    ...(expand.includes('reasonProvider') && { reasonProvider: users.get(row.reason_provider_id ?? 0) ?? null }),
-    ...(checks && { complianceChecks: checks.get(row.id) ?? [] }),
-    ...(customFields && { customFields: customFields.get(row.id) ?? [] }),
-  }))
+    ...presentTimes(row),
+  }
 }

@@ -5,7 +5,9 @@ import { Refusal } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { compactConnections, compactUser, userRows } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { listPage } from '../core/pages.ts'
+import { replyWithPage } from '../core/pages.ts'
+import { listById, presentRows } from '../core/present-rows.ts'
+import { anyOf } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'
 import { presentIdentity } from '../identities/rows.ts'
@@ -14,23 +16,26 @@ import { backgroundChecksOf } from './background-checks.ts'
 
 type Row = Selectable<PlatformSchema['users']>
 
-/** A live HR record with the user that the identity sync matched it to. */
+/** A live HR record with the user that the identity sync matched. */
 type MatchedIdentity = Selectable<PlatformSchema['hris_user_identities']> & { readonly user_id: number }
+
+type IdentitiesByUser = ReadonlyMap<number, readonly MatchedIdentity[]>
 
 type Reader = Pick<PlatformContext, 'db' | 'accountId' | 'now'>
 
 const emailPrefix = 'email:'
 
+/** The handlers of the operations on users. */
 export const userHandlers: Handlers<typeof users, PlatformContext> = {
   async listUsers(ctx, { query }) {
     const { firstName, lastName } = query
-    const { rows, pagination } = await listPage(ctx, {
+    return replyWithPage(ctx, {
       table: 'users',
-      where: sql`account_id = ${ctx.accountId}${beginning('first_name', firstName)}${beginning('last_name', lastName)}`,
+      where: sql`account_id = ${ctx.accountId}${beginsWith('first_name', firstName)}${beginsWith('last_name', lastName)}`,
       filter: { firstName, lastName },
       query,
+      present: (rows) => presentUsers(ctx, rows, query['expand[]']),
     })
-    return { status: 200, body: { data: await presentUsers(ctx, rows, query['expand[]']), pagination } }
   },
 
   async getUser(ctx, { params, query }) {
@@ -41,53 +46,52 @@ export const userHandlers: Handlers<typeof users, PlatformContext> = {
   },
 }
 
-/** These users in full, in the same order, with what `expand` asks for. */
+/** The users in the order of `rows`, with the requested expansions. */
 async function presentUsers(ctx: Reader, rows: readonly Row[], expand: readonly UserExpand[] = []): Promise<User[]> {
   const ids = rows.map((row) => row.id)
   const identities = await identitiesOf(ctx, ids)
-  const checks = expand.includes('backgroundChecks') ? await backgroundChecksOf(ctx, ids) : null
-  const connections = expand.includes('identities')
-    ? await compactConnections(
-        ctx.db,
-        ctx.accountId,
-        [...identities.values()].flat().map((identity) => identity.connection_id),
-      )
-    : null
-  return rows.map((row) => ({
+  const present = (row: Row) => ({
     ...compactUser(row),
     jobTitle: identities.get(row.id)?.[0]?.job_title ?? row.job_title,
     avatarUrl: null,
     drataTermsAgreedAt: null,
-    ...(expand.includes('roles') && { roles: [row.origin === 'api_key' ? 'SERVICE_USER' : 'EMPLOYEE'] }),
-    ...(checks && { backgroundChecks: [...(checks.get(row.id) ?? [])] }),
-    ...(expand.includes('documents') && { documents: [] }),
-    ...(connections && {
-      identities: (identities.get(row.id) ?? []).flatMap((identity) => {
-        const connection = connections.get(identity.connection_id)
-        return connection ? [presentUserIdentity(identity, connection)] : []
-      }),
-    }),
-  }))
+  })
+  const loaders = {
+    roles: async () => (row: Row) => [row.origin === 'api_key' ? 'SERVICE_USER' : 'EMPLOYEE'],
+    backgroundChecks: async () => listById(await backgroundChecksOf(ctx, ids)),
+    documents: async () => () => [],
+    identities: async () => listById(await presentIdentities(ctx, identities)),
+  }
+  return presentRows(rows, { present, expand, loaders })
 }
 
-/** The users of the account among `ids` in full, by id. */
+async function presentIdentities(
+  ctx: Reader,
+  identities: IdentitiesByUser,
+): Promise<ReadonlyMap<number, UserIdentity[]>> {
+  const connectionIds = [...identities.values()].flat().map((identity) => identity.connection_id)
+  const connections = await compactConnections(ctx.db, ctx.accountId, connectionIds)
+  const present = (identity: MatchedIdentity) => {
+    const connection = connections.get(identity.connection_id)
+    return connection ? [presentUserIdentity(identity, connection)] : []
+  }
+  return new Map([...identities].map(([userId, records]) => [userId, records.flatMap(present)]))
+}
+
+/** The users of the account among `ids`, by id. */
 export async function fullUsers(ctx: Reader, ids: readonly (number | null)[]): Promise<ReadonlyMap<number, User>> {
   const presented = await presentUsers(ctx, await userRows(ctx.db, ctx.accountId, ids))
   return new Map(presented.map((user) => [user.id, user]))
 }
 
-/** The live HR records of these users by user, the leading record first. */
-async function identitiesOf(
-  { db, accountId, now }: Reader,
-  userIds: readonly number[],
-): Promise<ReadonlyMap<number, readonly MatchedIdentity[]>> {
-  if (userIds.length === 0) return new Map()
+/** The live HR records of these users by user id, the leading record first. */
+async function identitiesOf({ db, accountId, now }: Reader, userIds: readonly number[]): Promise<IdentitiesByUser> {
   const { rows } = await sql<MatchedIdentity>`
     select identity.*, matched.user_id
     from identity_matches as matched
     join users on users.id = matched.user_id and users.account_id = ${accountId}
     join hris_user_identities as identity on identity.id = matched.identity_row_id and identity.deleted_at is null
-    where matched.user_id = any(${userIds}::bigint[])
+    where matched.user_id = ${anyOf(userIds)}
     order by matched.user_id, ${leadingRecordFirst(now())}
   `.execute(db)
   return Map.groupBy(rows, (row) => row.user_id)
@@ -106,8 +110,8 @@ function presentUserIdentity(row: MatchedIdentity, connection: ConnectionCompact
   }
 }
 
-// What makes a pattern of a text is taken literally.
-function beginning(column: 'first_name' | 'last_name', text: string | undefined) {
+// Escapes the wildcards of `like`.
+function beginsWith(column: 'first_name' | 'last_name', text: string | undefined) {
   if (text === undefined) return sql``
   const pattern = `${text.replaceAll(/[\\%_]/g, '\\$&')}%`
   return sql` and fold_case(${sql.ref(column)}) like fold_case(${pattern})`

@@ -5,7 +5,7 @@ import { Refusal, refuse } from '../../http/refusal.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { findResource, lockResource, type Resource } from '../connections/access.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { listPage } from '../core/pages.ts'
+import { replyWithPage } from '../core/pages.ts'
 import { isStorableJson } from '../core/storable-json.ts'
 import { recordEvents } from '../events/store-events.ts'
 import { dataRecordEvents } from '../events/data-record-events.ts'
@@ -13,22 +13,23 @@ import { isTooLarge, maxRecordBytes } from './items.ts'
 import { deleteRecords, findLiveRecord, liveSet, mergeAttributes, presentRecord, setOf } from './rows.ts'
 import { validateRecords, mismatch, uploadRecords } from './upload.ts'
 
-/** What the records of a page may hold together: with records of the largest size, an answer would otherwise exhaust the memory. */
+/** Maximum size of the records of a page: 500 records of the maximum size would exhaust the memory. */
 const maxPageBytes = 16 * 1024 * 1024
 
 type RecordPath = { readonly connectionId: number; readonly resourceId: number; readonly recordId: string }
 
+/** The handlers of the operations on custom data records. */
 export const customDataRecordHandlers: Handlers<typeof customDataRecords, PlatformContext> = {
   async listCustomDataRecords(ctx, { params, query }) {
     const { id } = await findResource(ctx, params)
-    const { rows, pagination } = await listPage(ctx, {
+    return replyWithPage(ctx, {
       table: 'custom_data_records',
       where: sql`resource_id = ${id} and session_id = ${setOf(id, query.sessionId)}`,
       filter: { ...params, sessionId: query.sessionId },
       query,
       byteLimit: { rowBytes: sql`octet_length(attributes::text)`, maxBytes: maxPageBytes },
+      present: (rows) => rows.map(presentRecord),
     })
-    return { status: 200, body: { data: rows.map(presentRecord), pagination } }
   },
 
   async upsertCustomDataRecords(ctx, { params, body }) {
@@ -57,8 +58,8 @@ export const customDataRecordHandlers: Handlers<typeof customDataRecords, Platfo
 }
 
 /**
- * Merges properties into a live record, or answers null if another request changed it meanwhile. It is judged outside of
- * any transaction, since a schema may take its time.
+ * Merges properties into a live record; returns null if another request changed the record meanwhile. The validation runs outside of
+ * the transaction because a schema may be slow.
  */
 async function updateRecord(
   ctx: PlatformContext,
@@ -81,7 +82,7 @@ async function updateRecord(
   const failure = (await validateRecords(ctx, resource, [data])).get(0)
   if (failure !== undefined) throw refuse('SchemaMismatch', mismatch(failure))
   return ctx.db.transaction().execute(async (trx) => {
-    const updated = await mergeAttributes(trx, row, { changes, now: ctx.now() })
+    const updated = await mergeAttributes(trx, row, changes, ctx.now())
     if (!updated) return null
     await recordEvents(trx, ctx, singleEvents('UPDATED', { connectionId, recordId }))
     return presentRecord(updated)

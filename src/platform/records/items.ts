@@ -3,17 +3,17 @@ import { type DataRecord, RecordKey } from '../../contract/platform/custom-data-
 import type { RefusalKind } from '../../http/refusal.ts'
 import { isStorableJson } from '../core/storable-json.ts'
 
-/** The largest record as JSON. */
+/** Maximum size of a record as JSON. */
 export const maxRecordBytes = 1024 * 1024
 
 type ItemError = { readonly kind: RefusalKind; readonly message: string }
 
-/** A record of an upload with its key, or why it is refused. Both keep the record as it was sent. */
+/** A record of an upload with its key, or with the reason why it is refused. `data` is the record as it was sent. */
 export type RecordItem =
   | { readonly recordId: string; readonly data: DataRecord }
   | { readonly recordId: string | undefined; readonly data: DataRecord; readonly error: ItemError }
 
-/** Judges every record by itself, by position, in all but its schema. A key that occurs twice makes each of its records an error, so that order decides nothing. */
+/** Checks every record, except by its schema; the result has the order of the input. All records with a repeated key are errors, so that their order decides nothing. */
 export function checkRecords(records: readonly DataRecord[]): RecordItem[] {
   const counts = new Map<unknown, number>()
   for (const { id } of records) counts.set(id, (counts.get(id) ?? 0) + 1)
@@ -30,12 +30,13 @@ export function checkRecords(records: readonly DataRecord[]): RecordItem[] {
   })
 }
 
-/** Why a record cannot be stored, or null. */
+/** The reason why a record cannot be stored, or null. */
 function problemOf(data: DataRecord): string | null {
   if (!isStorableJson(data)) return 'the record holds text or numbers that cannot be stored, or is nested too deeply'
   return isTooLarge(data) ? `the record is larger than ${maxRecordBytes / 1024} KiB` : null
 }
 
+/** Whether a record exceeds `maxRecordBytes`. */
 export function isTooLarge(data: DataRecord): boolean {
   return Buffer.byteLength(JSON.stringify(data)) > maxRecordBytes
 }

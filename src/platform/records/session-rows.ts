@@ -1,23 +1,24 @@
-import { type Kysely, type Selectable, sql } from 'kysely'
+import type { Kysely, Selectable } from 'kysely'
 import type { CustomDataSession, SessionAction, SessionStatus } from '../../contract/platform/custom-data-sessions.ts'
 import { Refusal } from '../../http/refusal.ts'
+import { changedAt, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
 type SessionRow = Selectable<PlatformSchema['custom_data_sessions']>
 type SessionKey = { readonly resourceId: number; readonly sessionId: string }
 
-/** What each action makes of a session that is in progress, and which moment it writes. */
+/** The status that each action leads to, and the column for its time. */
 const moves = {
-  complete: { status: 'ACTIVE', moment: 'activated_at' },
-  cancel: { status: 'CANCELED', moment: 'canceled_at' },
-} as const satisfies Record<SessionAction, { status: SessionStatus; moment: keyof SessionRow }>
+  complete: { status: 'ACTIVE', timeColumn: 'activated_at' },
+  cancel: { status: 'CANCELED', timeColumn: 'canceled_at' },
+} as const satisfies Record<SessionAction, { status: SessionStatus; timeColumn: keyof SessionRow }>
 
-/** Begins the session of that key, or finds it in progress. The caller holds the resource, so that it stays so. */
+/** Creates the session of that key, or accepts the one in progress; refuses with 400 otherwise. The caller has locked the resource. */
 export async function openSession(
   trx: Kysely<PlatformSchema>,
   { resourceId, sessionId, now }: SessionKey & { readonly now: Date },
 ): Promise<void> {
-  const begun = await trx
+  const created = await trx
     .insertInto('custom_data_sessions')
     .values({
       resource_id: resourceId,
@@ -29,7 +30,7 @@ export async function openSession(
     .onConflict((conflict) => conflict.doNothing())
     .returning('id')
     .executeTakeFirst()
-  if (begun) return
+  if (created) return
   const known = await findSession(trx, { resourceId, sessionId })
   if (known?.status === 'IN_PROGRESS') return
   throw new Refusal(
@@ -40,6 +41,7 @@ export async function openSession(
   )
 }
 
+/** The session of that key, or undefined. */
 export async function findSession(
   db: Kysely<PlatformSchema>,
   { resourceId, sessionId }: SessionKey,
@@ -52,40 +54,37 @@ export async function findSession(
     .executeTakeFirst()
 }
 
-/** Ends a session that is in progress; one that becomes active archives the one that was. */
+/** Completes or cancels a session in progress. A completed session becomes active and archives the one that was active. */
 export async function moveSession(
   trx: Kysely<PlatformSchema>,
   { id, resource_id }: SessionRow,
-  { action, now }: { readonly action: SessionAction; readonly now: Date },
+  action: SessionAction,
+  now: Date,
 ): Promise<SessionStatus> {
-  const { status, moment } = moves[action]
-  const touched = {
-    updated_at: sql<Date>`greatest(updated_at, ${now}::timestamptz)`,
-    changed_in: sql<never>`pg_current_xact_id()`,
-  }
+  const { status, timeColumn } = moves[action]
   if (status === 'ACTIVE') {
     await trx
       .updateTable('custom_data_sessions')
-      .set({ status: 'ARCHIVED', ...touched })
+      .set({ status: 'ARCHIVED', ...changedAt(now) })
       .where('resource_id', '=', resource_id)
       .where('status', '=', 'ACTIVE')
       .execute()
   }
   await trx
     .updateTable('custom_data_sessions')
-    .set({ status, [moment]: now, ...touched })
+    .set({ status, [timeColumn]: now, ...changedAt(now) })
     .where('id', '=', id)
     .execute()
   return status
 }
 
+/** A session as responses carry it. */
 export function presentSession(row: SessionRow): CustomDataSession {
   return {
     id: row.id,
     sessionId: row.session_id,
     status: row.status,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    ...presentTimes(row),
     activatedAt: row.activated_at?.toISOString() ?? null,
     canceledAt: row.canceled_at?.toISOString() ?? null,
   }

@@ -9,28 +9,30 @@ import { type StoredRecord, setOf, storeRecords } from './rows.ts'
 import { openSession } from './session-rows.ts'
 
 type Valid = Exclude<RecordItem, { error: unknown }>
+type Upload = { readonly data: DataRecord | readonly DataRecord[]; readonly sessionId: string | null }
+type ValidUpload = { readonly records: readonly Valid[]; readonly sessionId: string | null }
 type Reply =
   | { readonly status: 200; readonly body: SingleResult | BulkResult[] }
   | { readonly status: 201; readonly body: SingleResult }
 
-/** Creates and replaces records of a resource, live ones or those of a session, and answers for each. A single bad one is a refusal. */
+/** Creates or replaces records of a resource, live ones or those of a session. A list has a result for each record; a single invalid record is refused. */
 export async function uploadRecords(
   ctx: PlatformContext,
-  wanted: ResourceRef,
-  { data, sessionId }: { readonly data: DataRecord | readonly DataRecord[]; readonly sessionId: string | null },
+  ref: ResourceRef,
+  { data, sessionId }: Upload,
 ): Promise<Reply> {
-  const resource = await findResource(ctx, wanted)
+  const resource = await findResource(ctx, ref)
   const sent: readonly DataRecord[] = isList(data) ? data : [data]
   const items = await validateItems(ctx, resource, checkRecords(sent))
   const [only] = items
   if (!isList(data) && only && !isValid(only)) throw refuse(only.error.kind, only.error.message)
-  const stored = await storeItems(ctx, wanted, { records: items.filter(isValid), sessionId })
+  const stored = await storeItems(ctx, ref, { records: items.filter(isValid), sessionId })
   if (isList(data)) return { status: 200, body: items.map((item) => bulkResult(item, stored)) }
   if (!only || !isValid(only)) throw new Error('a single record was left without a result')
   return singleReply(only, stored)
 }
 
-/** What the records fail at that do not satisfy the schema of their resource, by position. */
+/** Validates records by the schema of their resource. Returns the failures by the index of the record. */
 export async function validateRecords(
   ctx: PlatformContext,
   { id, schema }: Resource,
@@ -42,7 +44,7 @@ export async function validateRecords(
   throw refuse('BadRequest', `the schema of this resource cannot judge these records: ${verdict.refusal}`)
 }
 
-/** The words for a record that does not satisfy its schema. */
+/** The message about a record that does not satisfy its schema. */
 export function mismatch(failure: string): string {
   return `Schema validation failed for data: ${failure}`
 }
@@ -79,28 +81,28 @@ async function validateItems(
 
 async function storeItems(
   ctx: PlatformContext,
-  wanted: ResourceRef,
-  { records, sessionId }: { readonly records: readonly Valid[]; readonly sessionId: string | null },
+  ref: ResourceRef,
+  { records, sessionId }: ValidUpload,
 ): Promise<ReadonlyMap<string, StoredRecord>> {
-  // A session exists from the first request that is accepted, also without a record: completing it then empties the resource.
+  // The first accepted request creates the session, also without a record: completing it then deletes all records.
   if (records.length === 0 && sessionId === null) return new Map()
-  const { connectionId, resourceId } = wanted
+  const { connectionId, resourceId } = ref
   return ctx.db.transaction().execute(async (trx) => {
-    await lockResource(trx, wanted, 'shared')
+    await lockResource(trx, ref, 'shared')
     if (sessionId !== null) await openSession(trx, { resourceId, sessionId, now: ctx.now() })
     const set = setOf(resourceId, sessionId)
     const stored = await storeRecords(trx, { resourceId, set, records, now: ctx.now() })
     const changed = [...stored.values()].filter((record) => record.changed)
     const [created, updated] = [changed.filter((record) => record.created), changed.filter((record) => !record.created)]
-    const about = {
+    const shared = {
       connectionId,
       target: { kind: 'customResource', id: resourceId },
       kind: 'customDataRecord',
       noun: sessionId === null ? 'record' : 'staged record',
     } as const
     await recordEvents(trx, ctx, [
-      ...dataRecordEvents('CREATED', { ...about, keys: created.map((record) => record.record_id) }),
-      ...dataRecordEvents('UPDATED', { ...about, keys: updated.map((record) => record.record_id) }),
+      ...dataRecordEvents('CREATED', { ...shared, keys: created.map((record) => record.record_id) }),
+      ...dataRecordEvents('UPDATED', { ...shared, keys: updated.map((record) => record.record_id) }),
     ])
     return stored
   })
@@ -110,7 +112,7 @@ function bulkResult(item: RecordItem, stored: ReadonlyMap<string, StoredRecord>)
   if (isValid(item)) return result(item, stored)
   const { recordId, data, error } = item
   return {
-    ...(recordId !== undefined && { id: recordId }),
+    id: recordId,
     statusCode: refusalKinds[error.kind].status,
     data,
     error: { message: error.message, code: refusalKinds[error.kind].code },

@@ -15,6 +15,7 @@ import { FrameworkSlug, maxPromptLength } from './library-document.ts'
 const Prompt = text(maxPromptLength).min(1)
 const Address = text(maxUrlLength).min(1)
 
+/** The company of an account in a seed. */
 export const SeedCompany = z.strictObject({
   domain: Name,
   legalName: Name.nullable().default(null),
@@ -36,6 +37,7 @@ const SeedPerson = z.strictObject({
   title: Name.nullable().default(null),
 })
 
+/** A custom field of an account in a seed. */
 export const SeedCustomField = z.strictObject({
   name: Name,
   type: CustomFieldType,
@@ -44,34 +46,35 @@ export const SeedCustomField = z.strictObject({
 })
 export type SeedCustomField = z.infer<typeof SeedCustomField>
 
-export const SeedPolicy = z.strictObject({
+const SeedPolicy = z.strictObject({
   name: Name,
   description: LongText,
-  template: Name.optional().describe('The policy of the library that it was made from.'),
+  template: Name.optional().describe('Its policy template in the library.'),
 })
-export type SeedPolicy = z.infer<typeof SeedPolicy>
 
+/** A test of a workspace in a seed. */
 export const SeedTest = z.strictObject({
   name: Name,
-  template: Name.optional().describe('The test of the library that it was made from.'),
+  template: Name.optional().describe('Its test template in the library.'),
   status: z.enum(['PASSED', 'FAILED']).default('PASSED'),
   monitored: z.boolean().default(true),
 })
 export type SeedTest = z.infer<typeof SeedTest>
 
+/** Evidence of a workspace in a seed. */
 export const SeedEvidence = z.strictObject({
   name: Name,
-  template: Code.optional().describe('The evidence of the library that it answers.'),
+  template: Code.optional().describe('Its evidence template in the library.'),
   kind: z.enum(['REPORT', 'EXTERNAL']),
-  validUntil: Day.nullable().default(null).describe('Its last day; null: it stays valid.'),
+  validUntil: Day.nullable().default(null).describe('The last valid day; null: no end.'),
 })
 export type SeedEvidence = z.infer<typeof SeedEvidence>
 
 const SeedNote = z.strictObject({ by: Email, comment: text(maxShortTextLength).min(1) })
 
 /**
- * A control of a workspace. What it leaves out comes from its template: the texts, and the policies, tests and evidence of this
- * account that were made from those of the template, and the requirements in the enabled frameworks. A list says all there is.
+ * A control of a workspace. The template supplies texts and lists that are left out: the policies, tests and evidence of this account
+ * that have templates of the control template, and the requirements of the enabled frameworks.
  */
 export const SeedControl = z.strictObject({
   template: Code.optional(),
@@ -92,6 +95,7 @@ export const SeedControl = z.strictObject({
 })
 export type SeedControl = z.infer<typeof SeedControl>
 
+/** A workspace of an account in a seed. */
 export const SeedWorkspace = z.strictObject({
   name: Name,
   primary: z.boolean().default(false),
@@ -106,6 +110,7 @@ export const SeedWorkspace = z.strictObject({
 })
 export type SeedWorkspace = z.infer<typeof SeedWorkspace>
 
+/** An account in a seed. */
 export const SeedAccount = AccountInput.extend({
   company: SeedCompany.optional(),
   people: z.array(SeedPerson).default([]),
@@ -115,7 +120,7 @@ export const SeedAccount = AccountInput.extend({
 })
 export type SeedAccount = z.infer<typeof SeedAccount>
 
-/** The code of a control: its own, or that of its template. */
+/** The code of a control; by default that of its template. */
 export function codeOf({ code, template }: SeedControl): string {
   return code ?? template ?? ''
 }

@@ -1,23 +1,17 @@
 import type { Kysely } from 'kysely'
 import { addRows } from '../core/add-rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import type { SeedAccount, SeedEvidence, SeedPolicy, SeedTest } from './account-document.ts'
+import type { SeedAccount, SeedEvidence, SeedTest } from './account-document.ts'
 import { type CatalogueTable, catalogueIds } from './library.ts'
 import { seedWorkspaceControls } from './workspace-controls.ts'
 
 type Trx = Kysely<PlatformSchema>
 type WorkspaceContext = { readonly accountId: number; readonly workspaceId: number; readonly now: Date }
 
-/** Adds the policies of an account, and the frameworks, tests, evidence and controls of its workspaces that are not there yet. */
-export async function seedControls(
-  trx: Trx,
-  {
-    accountId,
-    policies,
-    workspaces,
-    now,
-  }: { accountId: number; policies: SeedAccount['policies']; workspaces: SeedAccount['workspaces']; now: Date },
-): Promise<void> {
+type ControlSeed = Pick<SeedAccount, 'policies' | 'workspaces'> & { readonly accountId: number; readonly now: Date }
+
+/** Adds missing policies of an account, and missing frameworks, tests, evidence and controls of its workspaces. */
+export async function seedControls(trx: Trx, { accountId, policies, workspaces, now }: ControlSeed): Promise<void> {
   await seedPolicies(trx, { accountId, policies, now })
   const workspaceIds = await workspacesByName(trx, accountId)
   for (const { name, frameworks, tests, evidence, controls } of workspaces) {
@@ -38,7 +32,7 @@ async function workspacesByName(trx: Trx, accountId: number): Promise<ReadonlyMa
 
 async function seedPolicies(
   trx: Trx,
-  { accountId, policies, now }: { accountId: number; policies: readonly SeedPolicy[]; now: Date },
+  { accountId, policies, now }: Pick<ControlSeed, 'accountId' | 'policies' | 'now'>,
 ): Promise<void> {
   const templateId = await templateIds(trx, 'policy_templates', policies)
   const rows = policies.map(({ name, description, template }) => ({

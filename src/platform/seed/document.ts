@@ -27,16 +27,16 @@ type Scope = {
   readonly policies: Names
 }
 
-/** What a platform is filled with. Names, codes and addresses resolve inside the document; templates do where it brings a library. */
+/** A seed. All names, codes and e-mail addresses must resolve inside the document; templates only if it has a library. */
 export const SeedDocument = z
   .strictObject({ library: LibraryDocument.optional(), accounts: z.array(SeedAccount) })
   .check(checkAccounts)
 export type SeedDocument = z.infer<typeof SeedDocument>
 
-/** What a seed added. */
+/** The number of objects that a seed added. */
 export const SeedResult = z
   .object({ accounts: z.int().min(0), workspaces: z.int().min(0), people: z.int().min(0) })
-  .meta({ id: 'Seeded', description: 'What was not there before.' })
+  .meta({ id: 'Seeded', description: 'The number of added objects.' })
 export type SeedResult = z.infer<typeof SeedResult>
 
 const anything: Names = { has: () => true }
@@ -48,7 +48,7 @@ const unknownTemplates: Templates = {
   requirements: { has: () => true, get: () => anything },
 }
 
-/** Complains about names, codes and addresses of a seed that stand twice or name nothing, each at its place. */
+/** Adds issues for repeated and unknown names, codes and e-mail addresses. */
 function checkAccounts(checking: DocumentCheck<Document>): void {
   const { library, accounts } = checking.value
   const templates = library ? templatesOf(library) : unknownTemplates

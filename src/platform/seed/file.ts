@@ -7,11 +7,13 @@ import { NewAudit, NewAuditRequest } from '../audits/audit-input.ts'
 import { SeedDocument } from './document.ts'
 import { LibraryDocument } from './library-document.ts'
 
+type Parsed = { readonly file: string; readonly noun: string; readonly document: unknown }
+
 const NamesLibrary = z.looseObject({ library: z.string() })
 
 /**
- * The seed in a YAML file, with the library in the file that its key `library` names, beside it. A file that is missing or
- * wrong is a failure that names the file and the place inside it.
+ * Reads a seed from a YAML file, with the library from the file that its key `library` names, relative to the seed. A missing or
+ * invalid file is a failure that names the file and the path inside it.
  */
 export async function readSeed(file: string): Promise<SeedDocument> {
   const document = await readYaml(file, 'seed')
@@ -21,26 +23,23 @@ export async function readSeed(file: string): Promise<SeedDocument> {
   return checked(SeedDocument, { file, noun: 'seed', document: { ...naming.data, library } })
 }
 
-/** The control library in a YAML file; fails like a seed. */
+/** Reads a control library from a YAML file; fails as `readSeed`. */
 export async function readLibrary(file: string): Promise<LibraryDocument> {
   const noun = 'control library'
   return checked(LibraryDocument, { file, noun, document: await readYaml(file, noun) })
 }
 
-/** An audit in a YAML or JSON file, as a seed would hold it; fails like a seed. */
+/** Reads an audit from a YAML or JSON file; fails as `readSeed`. */
 export async function readAudit(file: string): Promise<NewAudit> {
   return checked(NewAudit, { file, noun: 'audit', document: await readYaml(file, 'audit') })
 }
 
-/** The same for a request of an audit. */
+/** Reads an audit request from a YAML or JSON file; fails as `readSeed`. */
 export async function readAuditRequest(file: string): Promise<NewAuditRequest> {
   return checked(NewAuditRequest, { file, noun: 'audit request', document: await readYaml(file, 'audit request') })
 }
 
-function checked<S extends z.ZodType>(
-  schema: S,
-  { file, noun, document }: { file: string; noun: string; document: unknown },
-): z.output<S> {
+function checked<S extends z.ZodType>(schema: S, { file, noun, document }: Parsed): z.output<S> {
   const parsed = schema.safeParse(document)
   if (parsed.success) return parsed.data
   const issues = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'the document'}: ${message}`)

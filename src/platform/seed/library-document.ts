@@ -4,11 +4,12 @@ import { ControlCategory, ControlDomain, TrustServiceCriterion } from '../../con
 import { type DocumentCheck, checkKnown, checkKnownKeys, checkUnique } from '../core/document-checks.ts'
 import { Code, LongText, Name } from '../core/input-texts.ts'
 
-/** The longest question and activity of a control. */
+/** Maximum length of the question and the activity of a control. */
 export const maxPromptLength = maxUrlLength
 
 const maxInteger = 2_147_483_647
 
+/** The name by which a document refers to a framework. */
 export const FrameworkSlug = text(maxShortTextLength).regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, {
   error: 'must be lower-case letters and digits, joined by single hyphens',
 })
@@ -24,6 +25,7 @@ const LibraryRequirement = z.strictObject({
   additionalInfo3: LongText.optional(),
 })
 
+/** A framework of the library with its requirements. */
 export const LibraryFramework = z.strictObject({
   tag: FrameworkTag,
   slug: FrameworkSlug.describe('How the rest of the document names it; unique.'),
@@ -52,6 +54,7 @@ const LibraryEvidence = z.strictObject({
 
 const LibraryRisk = z.strictObject({ code: Code, name: Name, description: LongText })
 
+/** A control template of the library with its mappings. */
 export const LibraryControl = z.strictObject({
   code: Code,
   number: z.int().min(1).max(maxInteger),
@@ -73,7 +76,7 @@ export const LibraryControl = z.strictObject({
 })
 export type LibraryControl = z.infer<typeof LibraryControl>
 
-/** A catalogue of control templates with everything that they are mapped to. All names and codes resolve inside the document. */
+/** A library of control templates with their mappings. All names and codes must resolve inside the document. */
 export const LibraryDocument = z
   .strictObject({
     frameworks: z.array(LibraryFramework),

@@ -6,7 +6,7 @@ import type { LibraryControl, LibraryDocument, LibraryFramework } from './librar
 
 type Trx = Kysely<PlatformSchema>
 
-/** The tables of the catalogue whose rows have a name or a code, and which of the two documents use. */
+/** The column by which documents refer to the rows of each table of the catalogue. */
 const keys = {
   frameworks: 'slug',
   test_templates: 'name',
@@ -25,9 +25,10 @@ const nouns: Readonly<Record<CatalogueTable, string>> = {
   control_templates: 'control template',
 }
 
+/** A table of the catalogue. */
 export type CatalogueTable = keyof typeof keys
 
-/** Adds the templates, frameworks, requirements and mappings that the catalogue lacks; what is there stays as it is. */
+/** Adds missing templates, frameworks, requirements and mappings to the catalogue; existing ones do not change. */
 export async function seedLibrary(trx: Trx, library: LibraryDocument, now: Date): Promise<void> {
   const stamps = { created_at: now, updated_at: now }
   const { frameworks, tests, policies, evidence, risks, controls } = library
@@ -81,7 +82,7 @@ export async function seedLibrary(trx: Trx, library: LibraryDocument, now: Date)
   await seedMappings(trx, controls)
 }
 
-/** The ids of rows of the catalogue by their names or codes; a failure names one that is not there. */
+/** The ids of these rows of the catalogue by name or code. The result throws `not_found` for an unknown one. */
 export async function catalogueIds(
   trx: Trx,
   table: CatalogueTable,
@@ -96,7 +97,7 @@ export async function catalogueIds(
   return (name) => ids.get(name) ?? refuseUnknown(`${nouns[table]} "${name}"`)
 }
 
-/** The ids of requirements by the slug of their framework and their name; a failure names one that is not there. */
+/** The ids of the requirements of these frameworks. The result throws `not_found` for an unknown one. */
 export async function requirementIds(
   trx: Trx,
   slugs: readonly string[],
@@ -115,7 +116,7 @@ function refuseUnknown(entry: string): never {
   throw new Failure('not_found', `the seed names the ${entry}, which is not in the library of this platform`)
 }
 
-// A slug holds no space.
+// A slug contains no space.
 function requirementKey(slug: string, name: string): string {
   return `${slug} ${name}`
 }

@@ -13,7 +13,9 @@ import { seedLibrary } from './library.ts'
 
 const command = 'seed'
 
-/** Adds what the document names and the database lacks; what is there stays as it is, so a second time adds nothing. */
+type Seeding = { readonly accountId: number; readonly now: Date }
+
+/** Adds the objects of a seed that do not exist, in one transaction. Existing ones do not change, so that a second time adds nothing. */
 export async function seed(
   db: Kysely<PlatformSchema>,
   { library, accounts }: SeedDocument,
@@ -25,15 +27,16 @@ export async function seed(
     for (const account of accounts) {
       const { id, isNew } = await seedAccount(trx, account, now)
       added.accounts += isNew ? 1 : 0
-      const company = account.company && (await seedCompany(trx, { accountId: id, company: account.company, now }))
-      const workspaces = await seedWorkspaces(trx, { accountId: id, workspaces: account.workspaces, now })
-      const people = await seedPeople(trx, { accountId: id, people: account.people, now })
-      await recordSeed(trx, { accountId: id, added: { company: company ? 1 : 0, workspaces, people }, now })
+      const seeding = { accountId: id, now }
+      const company = account.company && (await seedCompany(trx, seeding, account.company))
+      const workspaces = await seedWorkspaces(trx, seeding, account.workspaces)
+      const people = await seedPeople(trx, seeding, account.people)
+      await recordSeed(trx, seeding, { company: company ? 1 : 0, workspaces, people })
       added.workspaces += workspaces
       added.people += people
-      await seedCustomFields(trx, { accountId: id, customFields: account.customFields, now })
-      await seedControls(trx, { accountId: id, policies: account.policies, workspaces: account.workspaces, now })
-      await seedAudits(trx, { accountId: id, workspaces: account.workspaces, now })
+      await seedCustomFields(trx, seeding, account.customFields)
+      await seedControls(trx, { ...seeding, policies: account.policies, workspaces: account.workspaces })
+      await seedAudits(trx, seeding, account.workspaces)
     }
     return added
   })
@@ -61,7 +64,8 @@ async function seedAccount(
 
 async function recordSeed(
   trx: Kysely<PlatformSchema>,
-  { accountId, added, now }: { accountId: number; added: Readonly<Record<string, number>>; now: Date },
+  { accountId, now }: Seeding,
+  added: Readonly<Record<string, number>>,
 ): Promise<void> {
   const counts = Object.entries(added).filter(([, count]) => count > 0)
   if (counts.length === 0) return
@@ -70,16 +74,17 @@ async function recordSeed(
     { accountId, actor: operatorActor(command), at: now },
     {
       type: 'COMPANY_DATA_UPDATED',
-      description: `A seed added to the account: ${counts.map(([what, count]) => `${what} ${count}`).join(', ')}`,
+      description: `A seed added to the account: ${counts.map(([noun, count]) => `${noun} ${count}`).join(', ')}`,
       target: { kind: 'account', id: accountId },
     },
   )
 }
 
-/** Keeps what the seed says about the company behind an account; false if the platform knows the company already. */
+/** Stores the company of an account; returns false if the account has one. */
 async function seedCompany(
   trx: Kysely<PlatformSchema>,
-  { accountId, company, now }: { accountId: number; company: SeedCompany; now: Date },
+  { accountId, now }: Seeding,
+  company: SeedCompany,
 ): Promise<boolean> {
   const inserted = await trx
     .insertInto('companies')
@@ -105,7 +110,8 @@ async function seedCompany(
 
 async function seedWorkspaces(
   trx: Kysely<PlatformSchema>,
-  { accountId, workspaces, now }: { accountId: number; workspaces: SeedAccount['workspaces']; now: Date },
+  { accountId, now }: Seeding,
+  workspaces: readonly SeedWorkspace[],
 ): Promise<number> {
   const rows = workspaces.map(({ name, primary, description, howItWorks, url }) => ({
     account_id: accountId,
@@ -121,10 +127,11 @@ async function seedWorkspaces(
   return (await addRows(trx, 'workspaces', rows)).length
 }
 
-// It is unknown whether they work here until the identity sync finds an HR record for them.
+// Their status is UNKNOWN until the identity sync finds an HR record for them.
 async function seedPeople(
   trx: Kysely<PlatformSchema>,
-  { accountId, people, now }: { accountId: number; people: SeedAccount['people']; now: Date },
+  { accountId, now }: Seeding,
+  people: SeedAccount['people'],
 ): Promise<number> {
   const rows = people.map(({ email, firstName, lastName, title }) => ({
     account_id: accountId,
@@ -153,12 +160,13 @@ async function seedPeople(
   return users.length
 }
 
-/** Adds the fields whose names the account has none of yet; returns how many. */
+/** Adds the custom fields whose names are new in the account. */
 async function seedCustomFields(
   trx: Kysely<PlatformSchema>,
-  { accountId, customFields, now }: { accountId: number; customFields: readonly SeedCustomField[]; now: Date },
-): Promise<number> {
-  if (customFields.length === 0) return 0
+  { accountId, now }: Seeding,
+  customFields: readonly SeedCustomField[],
+): Promise<void> {
+  if (customFields.length === 0) return
   const known = await trx
     .selectFrom('custom_field_definitions')
     .select('name')
@@ -177,15 +185,15 @@ async function seedCustomFields(
       created_at: now,
       updated_at: now,
     }))
-  return (await addRows(trx, 'custom_field_definitions', rows)).length
+  await addRows(trx, 'custom_field_definitions', rows)
 }
 
-/** Adds the audits and requests that are not there yet; returns how many audits. Workspaces, people and controls come before. */
+/** Adds missing audits and requests. Their workspaces, people and controls must exist. */
 async function seedAudits(
   trx: Kysely<PlatformSchema>,
-  { accountId, workspaces, now }: { accountId: number; workspaces: readonly SeedWorkspace[]; now: Date },
-): Promise<number> {
-  let added = 0
+  { accountId, now }: Seeding,
+  workspaces: readonly SeedWorkspace[],
+): Promise<void> {
   for (const { name, audits } of workspaces.filter((workspace) => workspace.audits.length > 0)) {
     const { id } = await trx
       .selectFrom('workspaces')
@@ -194,12 +202,11 @@ async function seedAudits(
       .where('name', '=', name)
       .executeTakeFirstOrThrow()
     const writing = { accountId, workspaceId: id, command: 'platform seed', now }
-    for (const audit of audits) added += (await seedAudit(trx, audit, writing)) ? 1 : 0
+    for (const audit of audits) await seedAudit(trx, audit, writing)
   }
-  return added
 }
 
-async function seedAudit(trx: Kysely<PlatformSchema>, audit: NewAudit, writing: AuditWriteContext): Promise<boolean> {
+async function seedAudit(trx: Kysely<PlatformSchema>, audit: NewAudit, writing: AuditWriteContext): Promise<void> {
   const inserted = await insertAudit(trx, audit, writing)
   const { id } =
     inserted ??
@@ -212,5 +219,4 @@ async function seedAudit(trx: Kysely<PlatformSchema>, audit: NewAudit, writing: 
       .where('end_date', '=', audit.endDate)
       .executeTakeFirstOrThrow())
   await insertRequests(trx, id, { requests: audit.requests, writing })
-  return inserted !== null
 }

@@ -10,25 +10,25 @@ type WorkspaceContext = { readonly accountId: number; readonly workspaceId: numb
 type Template = Selectable<PlatformSchema['control_templates']>
 type Added = { readonly id: number; readonly control: SeedControl }
 
-/** Adds the controls whose codes the workspace does not have yet, each with its owners, notes and mappings. */
+/** Adds the controls whose codes are new in the workspace, with their owners, notes and mappings. */
 export async function seedWorkspaceControls(
   trx: Trx,
-  place: WorkspaceContext,
+  workspace: WorkspaceContext,
   controls: readonly SeedControl[],
 ): Promise<void> {
-  const added = await addControls(trx, place, controls)
+  const added = await addControls(trx, workspace, controls)
   if (added.length === 0) return
-  await addPeople(trx, place, added)
-  await addProofs(trx, place, added)
-  await addDefaults(trx, place, added)
+  await addPeople(trx, workspace, added)
+  await addProofs(trx, workspace, added)
+  await addDefaults(trx, workspace, added)
 }
 
-async function addControls(trx: Trx, place: WorkspaceContext, controls: readonly SeedControl[]): Promise<Added[]> {
+async function addControls(trx: Trx, workspace: WorkspaceContext, controls: readonly SeedControl[]): Promise<Added[]> {
   const templates = await templatesOf(trx, controls)
   const rows = await addRows(
     trx,
     'controls',
-    controls.map((control) => controlRow(place, control, templates.get(control.template ?? ''))),
+    controls.map((control) => controlRow(workspace, control, templates.get(control.template ?? ''))),
   )
   const byCode = new Map(controls.map((control) => [codeOf(control), control]))
   return rows.flatMap(({ id, code }) => {
@@ -107,13 +107,13 @@ async function usersByEmail(
   emails: readonly string[],
 ): Promise<(email: string) => number> {
   const { rows } = await sql<{ id: number; email: string }>`
-    select users.id, wanted.email from unnest(${[...new Set(emails)]}::text[]) as wanted (email)
-    join users on users.account_id = ${accountId} and fold_case(users.email) = fold_case(wanted.email)
+    select users.id, listed.email from unnest(${[...new Set(emails)]}::text[]) as listed (email)
+    join users on users.account_id = ${accountId} and fold_case(users.email) = fold_case(listed.email)
   `.execute(trx)
   return requireId(new Map(rows.map(({ id, email }) => [email, id])), 'person')
 }
 
-/** Maps what the controls say themselves. */
+/** Stores the mappings that the controls list. */
 async function addProofs(
   trx: Trx,
   { accountId, workspaceId }: WorkspaceContext,
@@ -169,7 +169,7 @@ async function idsByName(
   return requireId(new Map(rows.map(({ id, name }) => [name, id])), table)
 }
 
-// The document was checked, so what it names was seeded before its controls.
+// The check of the document ensures that everything it names was seeded before its controls.
 function requireId(ids: ReadonlyMap<string, number>, noun: string): (name: string) => number {
   return (name) => {
     const id = ids.get(name)
@@ -178,7 +178,7 @@ function requireId(ids: ReadonlyMap<string, number>, noun: string): (name: strin
   }
 }
 
-/** Maps what the controls leave out as their templates have it: what the account made from the templates' parts. */
+/** Stores the mappings that the controls leave out, from their templates. */
 async function addDefaults(
   trx: Trx,
   { accountId, workspaceId }: WorkspaceContext,

@@ -105,7 +105,7 @@ describe.each([
     await press('Sign out')
 
     expect(found).toBe('1 person')
-    expect(reset).toBe('The next sync looks after 1 person again.')
+    expect(reset).toBe('The next sync updates 1 person again.')
     expect(started).toMatch(/^The sync has (?:been started|finished)\.$/)
     expect(result).toContain('started by ana. 2 HR records in')
     expect(status).toBe('Current contractor')
@@ -126,7 +126,7 @@ describe.each([
     await window.press('Reset 1 person')
 
     expect(kept).not.toBeNull()
-    expect(await textOf(window.page, '.notice')).toBe('The next sync looks after 1 person again.')
+    expect(await textOf(window.page, '.notice')).toBe('The next sync updates 1 person again.')
     expect((await acme.person('desk@acme.example')).statusUpdatedAt).toBeNull()
   })
 
@@ -207,7 +207,7 @@ test('the keyboard alone leads to everything, and what has the focus shows it', 
   ])
   expect(unseen).toEqual([])
   expect(skipped).toBe('content')
-  expect(await page.evaluate('document.activeElement.textContent')).toBe('The next sync looks after 1 person again.')
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('The next sync updates 1 person again.')
 })
 
 test.each(screens)('axe finds nothing in %s on a screen %d pixels wide', async (scheme, width) => {

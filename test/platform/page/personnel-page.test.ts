@@ -223,7 +223,7 @@ describe.each(databases)('the Personnel page on $name', ({ place }) => {
     expect(text).not.toContain('secret reason')
     expect(historyOf(text)[0]?.slice(1)).toEqual([
       visitor.name,
-      'Failed No one was changed. The log of the service says why it failed.',
+      'Failed It changed nothing. The log of the service tells the reason.',
       ...['', '', '', '', ''],
     ])
   })
@@ -263,7 +263,7 @@ describe.each(databases)('the Personnel page on $name', ({ place }) => {
       'aria-label="Reset Ana Ruiz"',
     ])
     expect([reset.status, reset.location]).toEqual([303, `/personnel?account=${acme.id}&source=by-hand`])
-    expect(told.text).toContain('The next sync looks after 1 person again.')
+    expect(told.text).toContain('The next sync updates 1 person again.')
     expect(namesOn(told.text)).toEqual(['Ana Ruiz'])
   })
 
@@ -277,7 +277,7 @@ describe.each(databases)('the Personnel page on $name', ({ place }) => {
     const told = await visitor.get(reset.location ?? '')
 
     expect(asked.text).toContain('The status of 2 people of')
-    expect(told.text).toContain('The next sync looks after 2 people again.')
+    expect(told.text).toContain('The next sync updates 2 people again.')
     expect(told.text).not.toContain('Reset everybody set by hand')
     expect((await other.person('desk@acme.example')).statusUpdatedAt).not.toBeNull()
   })

@@ -1,6 +1,6 @@
 type JsonSchema = Readonly<Record<string, unknown>>
 
-/** A JSON Schema (draft-07) that one sample record satisfies: nothing is required and further properties may appear. */
+/** A JSON Schema (draft-07) for records like the sample: no property is required and others are allowed. */
 export function inferSchema(sample: Readonly<Record<string, unknown>>): JsonSchema {
   return { $schema: 'http://json-schema.org/draft-07/schema#', ...objectSchema(sample) }
 }

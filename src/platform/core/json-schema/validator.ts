@@ -1,7 +1,7 @@
 import { TaskThread } from '../../../system/task-thread.ts'
 import type { SchemaTask, ValidationResult } from './worker.ts'
 
-/** How far a schema may go for one request before it is given up. */
+/** The limits of one validation task. */
 type SchemaLimits = { readonly taskMs: number; readonly memoryMb: number }
 
 type SchemaThread = TaskThread<SchemaTask, ValidationResult>
@@ -10,16 +10,15 @@ const usualLimits: SchemaLimits = { taskMs: 3000, memoryMb: 256 }
 const threads = 2
 
 /**
- * Judges records by the JSON Schema of their resource, in threads of its own: schemas come from callers, and a pattern or a
- * reference can keep a validator busy for ever. The tasks of one account wait for each other, so that an account with a bad schema
- * keeps only one thread busy.
+ * Validates records by the JSON Schema of their resource, in its own threads: schemas come from callers, and a pattern or a
+ * reference can occupy a thread for ever. An account has one task at a time, so that a bad schema occupies one thread only.
  */
 export class SchemaValidator implements AsyncDisposable {
   readonly #limits: SchemaLimits
   readonly #threads: readonly SchemaThread[]
   readonly #free: SchemaThread[]
   readonly #waiting: PromiseWithResolvers<SchemaThread>[] = []
-  readonly #turns = new Map<number, Promise<unknown>>()
+  readonly #lastTask = new Map<number, Promise<unknown>>()
 
   constructor(limits: SchemaLimits = usualLimits) {
     this.#limits = limits
@@ -27,35 +26,35 @@ export class SchemaValidator implements AsyncDisposable {
     this.#free = [...this.#threads]
   }
 
-  /** Judges records that belong to an account. */
+  /** Validates records of an account; a schema that exceeds the limits is a refusal. */
   async validate(accountId: number, task: SchemaTask): Promise<ValidationResult> {
-    return this.#inTurn(accountId, () => this.#onFreeThread((thread) => this.#verdict(thread, task)))
+    return this.#inTurn(accountId, () => this.#onFreeThread((thread) => this.#result(thread, task)))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#threads.map((thread) => thread[Symbol.asyncDispose]()))
   }
 
-  async #verdict(thread: SchemaThread, task: SchemaTask): Promise<ValidationResult> {
+  async #result(thread: SchemaThread, task: SchemaTask): Promise<ValidationResult> {
     const { taskMs, memoryMb } = this.#limits
     const end = await thread.run(task)
     if ('result' in end) return end.result
     return {
       refusal:
         end.stopped === 'too slow'
-          ? `judging takes longer than ${taskMs} ms`
-          : `judging takes more than ${memoryMb} MiB of memory`,
+          ? `validation takes longer than ${taskMs} ms`
+          : `validation takes more than ${memoryMb} MiB of memory`,
     }
   }
 
   async #inTurn<T>(accountId: number, work: () => Promise<T>): Promise<T> {
-    const result = Promise.resolve(this.#turns.get(accountId)).then(work)
+    const result = Promise.resolve(this.#lastTask.get(accountId)).then(work)
     const turn = result.then(nothing, nothing)
-    this.#turns.set(accountId, turn)
+    this.#lastTask.set(accountId, turn)
     try {
       return await result
     } finally {
-      if (this.#turns.get(accountId) === turn) this.#turns.delete(accountId)
+      if (this.#lastTask.get(accountId) === turn) this.#lastTask.delete(accountId)
     }
   }
 

@@ -4,18 +4,18 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 import { performTasks } from '../../../system/task-thread.ts'
 
-// This module runs in a thread of its own, because a schema can keep a validator busy for ever. The judge then ends the thread.
+// This module runs in its own thread because a schema can occupy a validator for ever. `SchemaValidator` then ends the thread.
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** Records to judge by a schema. The compiled schema is kept under `cacheKey`, so the same key must always mean the same schema. */
+/** Records to validate. The worker caches the compiled schema by `cacheKey`, so a key must always mean the same schema. */
 export type SchemaTask = {
   readonly schema: JsonObject
   readonly cacheKey: number | null
   readonly records: readonly JsonObject[]
 }
 
-/** For each failing record, by its position, what it fails at, as a JSON list; or why nothing can be judged. */
+/** The failures as JSON lists by the index of the record, or the reason why the schema cannot validate. */
 export type ValidationResult = { readonly failures: ReadonlyMap<number, string> } | { readonly refusal: string }
 
 const maxCachedSchemas = 50
@@ -25,14 +25,14 @@ const maxTextLength = 200
 const options: Options = {
   strict: false,
   allErrors: true,
-  // Without it a record would have every property that objects in general have.
+  // Otherwise a record would have the properties of `Object.prototype`.
   ownProperties: true,
-  // A definition that is referred to a thousand times is compiled once.
+  // Compiles a definition once, however often the schema refers to it.
   inlineRefs: false,
   logger: false,
 }
 
-// A schema may name itself like another account's, so each has a validator of its own.
+// Each schema has its own validator because schemas of two accounts may have the same `$id`.
 const dialects = new Map([
   ['http://json-schema.org/draft-07/schema', () => new Ajv(options)],
   ['https://json-schema.org/draft/2019-09/schema', () => new Ajv2019(options)],
@@ -47,7 +47,7 @@ function validateTask(task: SchemaTask): ValidationResult {
   try {
     return { failures: validateRecords(validatorOf(task), task.records) }
   } catch (error) {
-    // Whatever a schema makes the validator throw is the schema's fault, an endless reference for one.
+    // Every error of the validator comes from the schema, for example an endless reference.
     return { refusal: truncate(describeSchemaFault(error)) }
   }
 }
@@ -67,7 +67,7 @@ function validatorOf({ schema, cacheKey }: SchemaTask): ValidateFunction {
   return validate
 }
 
-/** Keeps the validators that were used last. */
+/** Caches the validator and removes the least recently used one. */
 function cacheValidator(cacheKey: number, validate: ValidateFunction): void {
   validators.delete(cacheKey)
   validators.set(cacheKey, validate)
@@ -86,25 +86,25 @@ function compile(schema: SchemaTask['schema']): ValidateFunction {
   return validate
 }
 
-/** What is wrong with a schema, in words for the one who wrote it. */
+/** Describes the fault of a schema for its author. */
 function describeSchemaFault(error: unknown): string {
   if (error instanceof RangeError) return 'it is nested too deeply, or refers to itself without end'
   if (error instanceof SyntaxError) return 'one of its patterns is no regular expression'
   if (!(error instanceof Error) || error instanceof TypeError) return 'it is no JSON Schema'
   if ('missingRef' in error) return `it refers to ${error.missingRef}, which it does not have`
-  // The first complaint is the one about the keyword; those behind it repeat it in other words.
+  // The first message is about the keyword; the others repeat it.
   const [, location = '', complaint] =
     /^schema is invalid: data(\S*) (.*?)(?:, data[ /].*)?$/s.exec(error.message) ?? []
   return complaint === undefined ? error.message : `${location || 'it'} ${complaint}`
 }
 
-// Names places and rules, and never the value, which may be personal.
+// Names locations and rules, never the value: it may be personal data.
 function describe(errors: readonly ErrorObject[]): string {
   return JSON.stringify(
     errors.slice(0, maxFailures).map(({ instancePath, keyword, params, message = '' }) => ({
       instancePath: truncate(instancePath),
       keyword,
-      ...(JSON.stringify(params).length <= maxTextLength && { params }),
+      params: JSON.stringify(params).length <= maxTextLength ? params : undefined,
       message: truncate(message),
     })),
   )

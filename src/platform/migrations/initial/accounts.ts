@@ -1,7 +1,6 @@
-/**
- * Accounts with what they may use, their companies, people, keys and workspaces. `changed_in` names the transaction that last wrote a row:
- * a listing that runs backwards in time uses it to find what changed in the meantime.
- */
+import { id, listIndexes, listed, belongsTo, uuid } from './columns.ts'
+
+/** Accounts with their plans, companies, users, API keys and workspaces. */
 export const accountTables = `
 create table settings (
   name text primary key,
@@ -9,15 +8,15 @@ create table settings (
 );
 
 create table accounts (
-  id bigint generated always as identity primary key,
+  ${id},
   name text not null unique,
   terms_accepted_at timestamptz(3),
   created_at timestamptz(3) not null,
-  uuid uuid not null unique default gen_random_uuid()
+  ${uuid}
 );
 
 create table entitlements (
-  account_id bigint not null references accounts on delete cascade,
+  account_id ${belongsTo('accounts')},
   name text not null,
   primary key (account_id, name)
 );
@@ -38,29 +37,26 @@ create table companies (
 );
 
 create table users (
-  id bigint generated always as identity primary key,
-  account_id bigint not null references accounts on delete cascade,
+  ${id},
+  account_id ${belongsTo('accounts')},
   email text not null,
   first_name text,
   last_name text,
   origin text not null check (origin in ('operator', 'identity_sync', 'api_key')),
-  created_at timestamptz(3) not null,
-  updated_at timestamptz(3) not null,
-  changed_in xid8 not null default pg_current_xact_id(),
+  ${listed},
   job_title text,
   words tsvector not null generated always as (search_words(first_name, last_name, email)) stored
 );
 create unique index users_email on users (account_id, fold_case(email));
-create index users_created on users (account_id, created_at, id);
-create index users_updated on users (account_id, updated_at, id);
+${listIndexes('users', 'users', 'account_id')}
 create index users_words on users using gin (words);
 create index users_names on users
   (account_id, fold_case(coalesce(last_name, first_name, email)), fold_case(coalesce(first_name, '')), id);
 
 create table api_keys (
-  id bigint generated always as identity primary key,
-  account_id bigint not null references accounts on delete cascade,
-  user_id bigint not null references users on delete cascade,
+  ${id},
+  account_id ${belongsTo('accounts')},
+  user_id ${belongsTo('users')},
   name text not null,
   hash text not null unique,
   access text not null check (access in ('custom', 'all-read', 'all')),
@@ -68,26 +64,23 @@ create table api_keys (
   expires_at timestamptz(3),
   revoked_at timestamptz(3),
   created_at timestamptz(3) not null,
-  -- Where the key may be used: IPv4 and IPv6 addresses, and networks in CIDR notation. Empty: everywhere.
+  -- IPv4 and IPv6 addresses and networks in CIDR notation from which the key works. Empty: everywhere.
   allowed_addresses text[] not null default '{}'
 );
 create index api_keys_account on api_keys (account_id, id);
 create index api_keys_user on api_keys (user_id);
 
 create table workspaces (
-  id bigint generated always as identity primary key,
-  account_id bigint not null references accounts on delete cascade,
+  ${id},
+  account_id ${belongsTo('accounts')},
   is_primary boolean not null,
   name text not null,
   description text,
   how_it_works text,
   url text,
   logo text,
-  created_at timestamptz(3) not null,
-  updated_at timestamptz(3) not null,
-  changed_in xid8 not null default pg_current_xact_id(),
+  ${listed},
   unique (account_id, name)
 );
-create index workspaces_created on workspaces (account_id, created_at, id);
-create index workspaces_updated on workspaces (account_id, updated_at, id);
+${listIndexes('workspaces', 'workspaces', 'account_id')}
 `

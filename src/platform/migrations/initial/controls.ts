@@ -1,47 +1,46 @@
-/** The controls of workspaces with what proves them. */
+import { id, listIndexes, listed, belongsTo, pairTable, times, uuid } from './columns.ts'
+
+/** The controls of workspaces with their proofs. */
 export const controlTables = `
 create table workspace_frameworks (
-  workspace_id bigint not null references workspaces on delete cascade,
-  framework_id bigint not null references frameworks on delete cascade,
+  workspace_id ${belongsTo('workspaces')},
+  framework_id ${belongsTo('frameworks')},
   enabled_at timestamptz(3) not null,
   primary key (workspace_id, framework_id)
 );
 create index workspace_frameworks_framework on workspace_frameworks (framework_id);
 
 create table policies (
-  id bigint generated always as identity primary key,
-  account_id bigint not null references accounts on delete cascade,
+  ${id},
+  account_id ${belongsTo('accounts')},
   template_id bigint references policy_templates on delete set null,
   name text not null,
   description text not null,
-  created_at timestamptz(3) not null,
-  updated_at timestamptz(3) not null,
+  ${times},
   unique (account_id, name)
 );
 create index policies_template on policies (template_id);
 
 create table tests (
-  id bigint generated always as identity primary key,
-  workspace_id bigint not null references workspaces on delete cascade,
+  ${id},
+  workspace_id ${belongsTo('workspaces')},
   template_id bigint references test_templates on delete set null,
   name text not null,
   status text not null check (status in ('PASSED', 'FAILED')),
   is_monitored boolean not null,
-  created_at timestamptz(3) not null,
-  updated_at timestamptz(3) not null,
+  ${times},
   unique (workspace_id, name)
 );
 create index tests_template on tests (template_id);
 
 create table evidence (
-  id bigint generated always as identity primary key,
-  workspace_id bigint not null references workspaces on delete cascade,
+  ${id},
+  workspace_id ${belongsTo('workspaces')},
   template_id bigint references evidence_templates on delete set null,
   name text not null,
   kind text not null check (kind in ('REPORT', 'EXTERNAL')),
   valid_until date,
-  created_at timestamptz(3) not null,
-  updated_at timestamptz(3) not null,
+  ${times},
   is_uploaded boolean not null default false
 );
 create index evidence_template on evidence (template_id);
@@ -49,7 +48,7 @@ create index evidence_workspace on evidence (workspace_id);
 -- Names of uploaded files may repeat in a workspace.
 create unique index evidence_name on evidence (workspace_id, name) where not is_uploaded;
 
--- Files that came with a control as its evidence.
+-- Files that were uploaded as evidence of a control.
 create table evidence_files (
   evidence_id bigint primary key references evidence on delete cascade,
   filename text not null,
@@ -61,9 +60,9 @@ create table evidence_files (
 );
 
 create table controls (
-  id bigint generated always as identity primary key,
-  account_id bigint not null references accounts on delete cascade,
-  workspace_id bigint not null references workspaces on delete cascade,
+  ${id},
+  account_id ${belongsTo('accounts')},
+  workspace_id ${belongsTo('workspaces')},
   template_id bigint references control_templates on delete set null,
   code text not null,
   name text not null,
@@ -75,66 +74,40 @@ create table controls (
   rationale text,
   is_enabled boolean not null,
   ticket_status text check (ticket_status in ('IN_PROGRESS', 'ARCHIVED')),
-  created_at timestamptz(3) not null,
-  updated_at timestamptz(3) not null,
-  changed_in xid8 not null default pg_current_xact_id(),
+  ${listed},
   unique (workspace_id, code)
 );
-create index controls_created on controls (workspace_id, created_at, id);
-create index controls_updated on controls (workspace_id, updated_at, id);
+${listIndexes('controls', 'controls', 'workspace_id')}
 create index controls_account on controls (account_id, template_id);
 create index controls_template on controls (template_id);
 create index controls_archived on controls (workspace_id, created_at, id) where archived_at is not null;
 create index controls_disabled on controls (workspace_id, created_at, id) where not is_enabled;
 create index controls_ticket on controls (workspace_id, ticket_status, created_at, id) where ticket_status is not null;
 
-create table control_policies (
-  control_id bigint not null references controls on delete cascade,
-  policy_id bigint not null references policies on delete cascade,
-  primary key (control_id, policy_id)
-);
-create index control_policies_policy on control_policies (policy_id, control_id);
+${pairTable('control_policies', ['control_id', 'controls'], ['policy_id', 'policies'])}
 
-create table control_tests (
-  control_id bigint not null references controls on delete cascade,
-  test_id bigint not null references tests on delete cascade,
-  primary key (control_id, test_id)
-);
-create index control_tests_test on control_tests (test_id, control_id);
+${pairTable('control_tests', ['control_id', 'controls'], ['test_id', 'tests'])}
 
-create table control_evidence (
-  control_id bigint not null references controls on delete cascade,
-  evidence_id bigint not null references evidence on delete cascade,
-  primary key (control_id, evidence_id)
-);
-create index control_evidence_evidence on control_evidence (evidence_id, control_id);
+${pairTable('control_evidence', ['control_id', 'controls'], ['evidence_id', 'evidence'])}
 
-create table control_requirements (
-  control_id bigint not null references controls on delete cascade,
-  requirement_id bigint not null references requirements on delete cascade,
-  primary key (control_id, requirement_id)
-);
-create index control_requirements_requirement on control_requirements (requirement_id, control_id);
+${pairTable('control_requirements', ['control_id', 'controls'], ['requirement_id', 'requirements'])}
 
 create table control_owners (
-  control_id bigint not null references controls on delete cascade,
-  user_id bigint not null references users on delete cascade,
+  control_id ${belongsTo('controls')},
+  user_id ${belongsTo('users')},
   created_at timestamptz(3) not null,
   primary key (control_id, user_id)
 );
 create index control_owners_user on control_owners (user_id, control_id);
 
 create table control_notes (
-  id bigint generated always as identity primary key,
-  uuid uuid not null unique default gen_random_uuid(),
-  control_id bigint not null references controls on delete cascade,
+  ${id},
+  ${uuid},
+  control_id ${belongsTo('controls')},
   owner_id bigint not null references users,
   comment text not null,
-  created_at timestamptz(3) not null,
-  updated_at timestamptz(3) not null,
-  changed_in xid8 not null default pg_current_xact_id()
+  ${listed}
 );
-create index control_notes_created on control_notes (control_id, created_at, id);
-create index control_notes_updated on control_notes (control_id, updated_at, id);
+${listIndexes('control_notes', 'control_notes', 'control_id')}
 create index control_notes_owner on control_notes (owner_id);
 `

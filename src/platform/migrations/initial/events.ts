@@ -1,9 +1,11 @@
-/** What was written, by whom, and to what. The object may be gone when someone reads the event, so only the account is a foreign key. */
+import { id, belongsTo, uuid } from './columns.ts'
+
+/** Events of the account. Only the account is a foreign key, because the object of an event may be deleted later. */
 export const eventTables = `
 create table events (
-  id bigint generated always as identity primary key,
-  uuid uuid not null unique default gen_random_uuid(),
-  account_id bigint not null references accounts on delete cascade,
+  ${id},
+  ${uuid},
+  account_id ${belongsTo('accounts')},
   type text not null,
   category text not null,
   source text not null check (source in ('PUBLIC_API', 'APP', 'SCHEDULED')),

@@ -1,12 +1,12 @@
 /** Functions that indexes and generated columns use. */
 export const searchFunctions = `
--- Upper and lower case of every alphabet, whatever the locale of the database: \`lower\` alone knows plain letters only under the locale C, and
--- Turkish ones under a Turkish locale. The two forms of the small sigma count as one letter.
+-- Folds the case of every alphabet in every locale of the database: \`lower\` alone only knows ASCII letters under the locale C, and Turkish
+-- rules under a Turkish locale. Both forms of the small sigma become one letter.
 create function fold_case(value text) returns text
   language sql immutable parallel safe
   return translate(lower(value collate "und-x-icu"), 'ς', 'σ');
 
--- The text of a person that the Personnel page searches, without accents: "NFD" separates them from their letters.
+-- The searchable text of a person, without accents: "NFD" separates accents from letters.
 create function search_text(first_name text, last_name text, email text) returns text
   language sql immutable parallel safe
   return fold_case(regexp_replace(
@@ -14,7 +14,7 @@ create function search_text(first_name text, last_name text, email text) returns
       left(coalesce(first_name, ''), 191) || ' ' || left(coalesce(last_name, ''), 191) || ' ' || left(email, 191), NFD),
     '[\\u0300-\\u036f]', '', 'g'));
 
--- PostgreSQL takes words of up to 2046 bytes, so a word is cut after 511 characters of at most four bytes. The page asks for shorter ones.
+-- A word of a tsvector has at most 2046 bytes, so words are cut after 511 characters of at most four bytes. The page searches for shorter words.
 create function search_words(first_name text, last_name text, email text) returns tsvector
   language sql immutable parallel safe
   return (

@@ -1,8 +1,10 @@
-/** HR identity records. Keys compare and sort byte by byte, so every writer locks the rows of a batch in the same order. */
+import { id, belongsTo, times } from './columns.ts'
+
+/** HR identity records. Keys have the collation "C", so that every writer locks the rows of a batch in the same order. */
 export const identityTables = `
 create table hris_user_identities (
-  id bigint generated always as identity primary key,
-  connection_id bigint not null references custom_connections on delete cascade,
+  ${id},
+  connection_id ${belongsTo('custom_connections')},
   identity_id text collate "C" not null,
   email text,
   secondary_email text,
@@ -14,8 +16,7 @@ create table hris_user_identities (
   started_at timestamptz(3),
   separated_at timestamptz(3),
   is_contractor boolean,
-  created_at timestamptz(3) not null,
-  updated_at timestamptz(3) not null,
+  ${times},
   deleted_at timestamptz(3),
   changed_in xid8 not null default pg_current_xact_id(),
   -- Bitmask of the fields that the last write named; the batch upsert reads it for each record.

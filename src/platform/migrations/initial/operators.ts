@@ -1,7 +1,9 @@
+import { id, belongsTo } from './columns.ts'
+
 /** Who may use the Personnel page. */
 export const operatorTables = `
 create table operators (
-  id bigint generated always as identity primary key,
+  ${id},
   name text not null unique,
   account_id bigint references accounts on delete cascade,
   password text not null,
@@ -11,7 +13,7 @@ create index operators_account on operators (account_id);
 
 create table operator_sessions (
   hash text primary key,
-  operator_id bigint not null references operators on delete cascade,
+  operator_id ${belongsTo('operators')},
   created_at timestamptz(3) not null,
   expires_at timestamptz(3) not null
 );

@@ -1,8 +1,10 @@
-/** Personnel with background checks, the people whom the identity sync matched, and the syncs. */
+import { id, listIndexes, listed, belongsTo, times } from './columns.ts'
+
+/** Personnel with background checks, and the identity syncs with their matches. */
 export const personnelTables = `
 create table personnel (
-  id bigint generated always as identity primary key,
-  account_id bigint not null references accounts on delete cascade,
+  ${id},
+  account_id ${belongsTo('accounts')},
   user_id bigint not null unique references users on delete cascade,
   employment_status text not null check (employment_status in (
     'CURRENT_EMPLOYEE', 'FORMER_EMPLOYEE', 'CURRENT_CONTRACTOR', 'FORMER_CONTRACTOR', 'FUTURE_HIRE',
@@ -13,11 +15,9 @@ create table personnel (
   status_updated_at timestamptz(3),
   not_human_reason text,
   reason_provider_id bigint references users on delete set null,
-  created_at timestamptz(3) not null,
-  updated_at timestamptz(3) not null,
-  changed_in xid8 not null default pg_current_xact_id(),
+  ${listed},
   background_checked boolean not null default false,
-  -- A generated column, so that every write of a person keeps it right.
+  -- A generated column, so that it is right after every write.
   compliance_status text not null generated always as (
     case
       when employment_status not in ('CURRENT_EMPLOYEE', 'CURRENT_CONTRACTOR', 'UNKNOWN') then 'EXCLUDED'
@@ -26,35 +26,33 @@ create table personnel (
     end
   ) stored
 );
-create index personnel_created on personnel (account_id, created_at, id);
-create index personnel_updated on personnel (account_id, updated_at, id);
+${listIndexes('personnel', 'personnel', 'account_id')}
 create index personnel_reason_provider on personnel (reason_provider_id);
 create index personnel_employment on personnel (account_id, employment_status, user_id);
 create index personnel_compliance on personnel (account_id, compliance_status, created_at, id);
 create index personnel_status on personnel (account_id, employment_status);
 create index personnel_by_hand on personnel (account_id) where status_updated_at is not null;
 
--- Background checks that people filed by hand.
+-- Background checks that were recorded by hand.
 create table background_checks (
-  id bigint generated always as identity primary key,
-  user_id bigint not null references users on delete cascade,
+  ${id},
+  user_id ${belongsTo('users')},
   filed_on date not null,
   url text not null,
-  created_at timestamptz(3) not null,
-  updated_at timestamptz(3) not null
+  ${times}
 );
 create unique index background_checks_report on background_checks (user_id, filed_on, md5(url));
 
 create table identity_matches (
   identity_row_id bigint primary key references hris_user_identities on delete cascade,
-  user_id bigint not null references users on delete cascade
+  user_id ${belongsTo('users')}
 );
 create index identity_matches_user on identity_matches (user_id);
 
--- The result of every sync that ended well.
+-- The results of finished syncs.
 create table identity_syncs (
-  id bigint generated always as identity primary key,
-  account_id bigint not null references accounts on delete cascade,
+  ${id},
+  account_id ${belongsTo('accounts')},
   trigger text not null check (trigger in ('schedule', 'operator')),
   started_at timestamptz(3) not null,
   duration_ms integer not null,
@@ -65,10 +63,10 @@ create table identity_syncs (
 );
 create index identity_syncs_account on identity_syncs (account_id, id);
 
--- Every attempt of a sync, while it runs and after.
+-- All attempts of syncs, running or ended.
 create table identity_sync_attempts (
-  id bigint generated always as identity primary key,
-  account_id bigint not null references accounts on delete cascade,
+  ${id},
+  account_id ${belongsTo('accounts')},
   trigger text not null check (trigger in ('schedule', 'operator')),
   started_by text,
   started_at timestamptz(3) not null,

@@ -1,40 +1,36 @@
+import { id, listIndexes, listed, belongsTo, times } from './columns.ts'
+
 /**
- * Records of CUSTOM connections and the sessions that replace them. A record belongs to a set of its resource. The set is named after a
- * session or has no name. The set of the active session is live, or the nameless one while there is none. A session goes live by a change
- * of its status alone. Keys compare byte by byte, so every writer locks the rows of a batch in the same order.
+ * Records of CUSTOM connections and their sessions. The records of the active session are live; without one, the records with an empty
+ * session id are. A session goes live by its status alone. Keys have the collation "C", so that every writer locks the rows of a batch in
+ * the same order.
  */
 export const recordTables = `
 create table custom_data_sessions (
-  id bigint generated always as identity primary key,
-  resource_id bigint not null references custom_resources on delete cascade,
+  ${id},
+  resource_id ${belongsTo('custom_resources')},
   session_id text collate "C" not null,
   status text not null check (status in ('IN_PROGRESS', 'ACTIVE', 'CANCELED', 'ARCHIVED')),
   activated_at timestamptz(3),
   canceled_at timestamptz(3),
-  created_at timestamptz(3) not null,
-  updated_at timestamptz(3) not null,
-  changed_in xid8 not null default pg_current_xact_id(),
+  ${listed},
   unique (resource_id, session_id)
 );
 create unique index custom_data_sessions_in_progress on custom_data_sessions (resource_id) where status = 'IN_PROGRESS';
 create unique index custom_data_sessions_active on custom_data_sessions (resource_id) where status = 'ACTIVE';
-create index custom_data_sessions_created on custom_data_sessions (resource_id, created_at, id);
-create index custom_data_sessions_updated on custom_data_sessions (resource_id, updated_at, id);
-create index custom_data_sessions_status_created on custom_data_sessions (resource_id, status, created_at, id);
-create index custom_data_sessions_status_updated on custom_data_sessions (resource_id, status, updated_at, id);
+${listIndexes('custom_data_sessions', 'custom_data_sessions', 'resource_id')}
+${listIndexes('custom_data_sessions_status', 'custom_data_sessions', 'resource_id, status')}
 
 create table custom_data_records (
-  id bigint generated always as identity primary key,
-  resource_id bigint not null references custom_resources on delete cascade,
+  ${id},
+  resource_id ${belongsTo('custom_resources')},
   session_id text collate "C" not null default '',
   record_id text collate "C" not null,
   attributes jsonb not null,
-  created_at timestamptz(3) not null,
-  updated_at timestamptz(3) not null,
+  ${times},
   created_in xid8 not null default pg_current_xact_id(),
   changed_in xid8 not null default pg_current_xact_id(),
   unique (resource_id, session_id, record_id)
 );
-create index custom_data_records_created on custom_data_records (resource_id, session_id, created_at, id);
-create index custom_data_records_updated on custom_data_records (resource_id, session_id, updated_at, id);
+${listIndexes('custom_data_records', 'custom_data_records', 'resource_id, session_id')}
 `

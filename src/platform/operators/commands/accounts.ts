@@ -6,6 +6,7 @@ import { AccountInput, type AccountListing } from '../../accounts/contract.ts'
 import { Name } from '../../core/input-texts.ts'
 import { runAsOperator, type OperatorOptions, withOperatorOptions, parseInput, table } from './operating.ts'
 
+/** The options of a command about one account. */
 export type AccountOptions = OperatorOptions & { readonly account: string }
 
 const AccountName = z.object({ account: Name })
@@ -20,7 +21,7 @@ type CreateOptions = OperatorOptions & {
 export function accountCommands(platform: Command): void {
   const accounts = platform.command('accounts').description('Accounts of the platform')
   withOperatorOptions(accounts.command('create').description('Open an account'))
-    .requiredOption('--name <name>', 'how you name the account')
+    .requiredOption('--name <name>', 'the name of the account')
     .option('--entitlement <name...>', 'the features of its plan', ['CUSTOM_CONNECTIONS_AND_TESTS'])
     .option('--accept-terms', 'record that its terms are accepted')
     .action((options: CreateOptions) => {
@@ -38,27 +39,32 @@ export function accountCommands(platform: Command): void {
   withOperatorOptions(accounts.command('list').description('List all accounts')).action((options: OperatorOptions) =>
     runAsOperator(options, async (operator) => (await operator.listAccounts({})).data, renderAccounts),
   )
-  ofAccount(accounts.command('show').description('Show one account')).action((options: AccountOptions) =>
-    runAsOperator(options, (operator) => operator.showAccount({ params: { account: nameOf(options) } }), renderAccount),
+  withAccountOption(accounts.command('show').description('Show one account')).action((options: AccountOptions) =>
+    runAsOperator(
+      options,
+      (operator) => operator.showAccount({ params: { account: accountName(options) } }),
+      renderAccount,
+    ),
   )
   const terms = platform.command('terms').description('The terms of the platform')
-  ofAccount(terms.command('accept').description('Record that an account accepts them; the first time counts')).action(
-    (options: AccountOptions) =>
-      runAsOperator(
-        options,
-        (operator) => operator.acceptTerms({ params: { account: nameOf(options) } }),
-        ({ name, termsAcceptedAt }) => `account ${escapeText(name)} accepted the terms at ${termsAcceptedAt}`,
-      ),
+  withAccountOption(
+    terms.command('accept').description('Record that an account accepts them; a second time changes nothing'),
+  ).action((options: AccountOptions) =>
+    runAsOperator(
+      options,
+      (operator) => operator.acceptTerms({ params: { account: accountName(options) } }),
+      ({ name, termsAcceptedAt }) => `account ${escapeText(name)} accepted the terms at ${termsAcceptedAt}`,
+    ),
   )
 }
 
-/** A command about one account. */
-export function ofAccount(command: Command): Command {
+/** Adds the operator's options and `--account`. */
+export function withAccountOption(command: Command): Command {
   return withOperatorOptions(command).requiredOption('--account <name>', 'the account')
 }
 
-/** The name that `--account` gives; one that no account can have is a usage failure. */
-export function nameOf({ account }: AccountOptions): string {
+/** The value of `--account`; fails with `usage` if no account can have that name. */
+export function accountName({ account }: AccountOptions): string {
   return parseInput(AccountName, { account }).account
 }
 

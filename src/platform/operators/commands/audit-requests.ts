@@ -18,26 +18,29 @@ type CreateOptions = OperatorOptions & {
 
 /** Adds `platform requests …`. */
 export function auditRequestCommands(platform: Command): void {
-  const requests = platform.command('requests').description('What the auditors of an audit ask for')
+  const requests = platform.command('requests').description('Requests of auditors')
   withOperatorOptions(requests.command('create').description('Add a request to an audit and print its number'))
-    .requiredOption('--audit <id>', 'the audit, by the id that the public interface answers')
-    .option('--file <path>', 'everything about it, as a seed says it (YAML or JSON); the options below add to that')
-    .option('--code <code>', 'its short name in the audit, such as REQ-001')
-    .option('--title <text>', 'what is asked for')
-    .option('--description <text>', 'more about it')
+    .requiredOption('--audit <id>', 'the id of the audit in the public API')
+    .option(
+      '--file <path>',
+      'a YAML or JSON file with the request as in a seed; the options below overwrite its fields',
+    )
+    .option('--code <code>', 'its short name, unique in the audit, such as REQ-001')
+    .option('--title <text>', 'the title')
+    .option('--description <text>', 'the description')
     .option('--status <name>', 'OUTSTANDING (default), IN_REVIEW, ACCEPTED or CHANGES_REQUESTED')
-    .option('--owner <email...>', 'users who are to answer it')
-    .option('--control <code...>', 'the controls that it is about')
+    .option('--owner <email...>', 'its owners, users of the account')
+    .option('--control <code...>', 'its controls')
     .action(async (options: CreateOptions) => {
       const auditId = parseInput(AuditId, options.audit)
       const { file } = options
       const request = parseInput(NewAuditRequest, {
-        ...(file !== undefined && (await readAuditRequest(file))),
+        ...(file === undefined ? {} : await readAuditRequest(file)),
         ...requestFields(options),
       })
       await runAsOperator(
         options,
-        (operator) => operator.createAuditRequest({ params: { auditId: auditId }, body: request }),
+        (operator) => operator.createAuditRequest({ params: { auditId }, body: request }),
         ({ id, status }) => `request ${id}: ${status}`,
       )
     })
@@ -52,9 +55,9 @@ export function auditRequestCommands(platform: Command): void {
         (moved) => `request ${moved.id}: ${moved.status}`,
       )
     })
-  withOperatorOptions(requests.command('message').description('Say something about a request'))
+  withOperatorOptions(requests.command('message').description('Add a message to a request'))
     .argument('<id>', 'its number', wholeNumber)
-    .argument('<text>', 'what to say')
+    .argument('<text>', 'the message')
     .option('--by <email>', 'a user of the account or an auditor of the audit (default: the system)')
     .action((id: number, text: string, options: OperatorOptions & { by?: string }) => {
       const message = parseInput(NewAuditMessage, { message: text, by: options.by ?? null })

@@ -21,23 +21,23 @@ type CreateOptions = OperatorOptions & {
 
 /** Adds `platform audits …`. */
 export function auditCommands(platform: Command): void {
-  const audits = platform.command('audits').description('Audits of workspaces, which the public interface only reads')
+  const audits = platform.command('audits').description('Audits of workspaces, which the public API only reads')
   withOperatorOptions(audits.command('create').description('Open an audit and print its id'))
     .requiredOption('--account <name>', 'the account')
-    .requiredOption('--workspace <name>', 'the workspace that is audited')
-    .option('--file <path>', 'everything about it, as a seed says it (YAML or JSON); the options below add to that')
+    .requiredOption('--workspace <name>', 'the audited workspace')
+    .option('--file <path>', 'a YAML or JSON file with the audit as in a seed; the options below overwrite its fields')
     .option('--framework <name>', 'such as SOC_2_TYPE_2')
     .option('--start <day>', 'the first day of the audited period, such as 2026-01-01')
     .option('--end <day>', 'its last day')
     .option('--type <name>', 'FULL_AUDIT or DOWNLOAD_ONLY_AUDIT')
-    .option('--internal', 'an audit by your own people')
+    .option('--internal', 'an internal audit')
     .option('--status <name>', 'PREPARING or ACTIVE')
-    .option('--auditor <person...>', 'auditors from outside, each as "Name <address>"')
-    .option('--internal-auditor <email...>', 'users who audit')
-    .option('--control <code...>', 'the controls that are audited')
+    .option('--auditor <person...>', 'external auditors, each as "Name <address>"')
+    .option('--internal-auditor <email...>', 'internal auditors')
+    .option('--control <code...>', 'the audited controls')
     .action(async (options: CreateOptions) => {
       const { account, workspace, file } = options
-      const audit = { ...(file !== undefined && (await readAudit(file))), ...auditFields(options) }
+      const audit = { ...(file === undefined ? {} : await readAudit(file)), ...auditFields(options) }
       const input = parseInput(AuditInput, { account, workspace, audit })
       await runAsOperator(
         options,
@@ -46,16 +46,16 @@ export function auditCommands(platform: Command): void {
       )
     })
   withOperatorOptions(audits.command('set-status').description('Move an audit to another status'))
-    .argument('<id>', 'its id, as the public interface answers it')
+    .argument('<id>', 'its id in the public API')
     .argument('<status>', 'PREPARING, ACTIVE or COMPLETED')
     .option('--completed-at <instant>', 'when it was completed (default: now)')
     .action((id: string, status: string, options: OperatorOptions & { completedAt?: string }) => {
       const auditId = parseInput(AuditId, id)
       const { completedAt } = options
-      const move = parseInput(AuditMove, { status, ...(completedAt !== undefined && { completedAt }) })
+      const move = parseInput(AuditMove, { status, completedAt })
       return runAsOperator(
         options,
-        (operator) => operator.setAuditStatus({ params: { auditId: auditId }, body: move }),
+        (operator) => operator.setAuditStatus({ params: { auditId }, body: move }),
         (moved) => `audit ${moved.id}: ${moved.status}`,
       )
     })

@@ -11,7 +11,7 @@ import { operatorCommands } from './operators.ts'
 import { seedCommand } from './seed.ts'
 import { serveCommand } from './serve.ts'
 
-/** Adds what stands below `platform`: running the compliance platform on this machine, and operating it. */
+/** Adds the subcommands of `platform`: running and operating the compliance platform on this machine. */
 export function platformCommands(platform: Command): void {
   serveCommand(platform)
   accountCommands(platform)

@@ -1,38 +1,42 @@
 import type { Command } from 'commander'
 import type { AccountListing } from '../../accounts/contract.ts'
 import { Entitlements } from '../contract.ts'
-import { type AccountOptions, nameOf, ofAccount } from './accounts.ts'
+import { type AccountOptions, accountName, withAccountOption } from './accounts.ts'
 import { runAsOperator, parseInput } from './operating.ts'
 
 /** Adds `platform entitlements …`. */
 export function entitlementCommands(platform: Command): void {
   const entitlements = platform.command('entitlements').description("The features of an account's plan")
-  ofAccount(entitlements.command('list').description('List them')).action((options: AccountOptions) =>
+  withAccountOption(entitlements.command('list').description('List them')).action((options: AccountOptions) =>
     runAsOperator(
       options,
-      async (operator) => namesOf(await operator.showAccount({ params: { account: nameOf(options) } })),
+      async (operator) => namesOf(await operator.showAccount({ params: { account: accountName(options) } })),
       render,
     ),
   )
-  ofAccount(entitlements.command('grant').description('Add features'))
+  withAccountOption(entitlements.command('grant').description('Add features'))
     .argument('<names...>', 'such as CUSTOM_CONNECTIONS_AND_TESTS')
-    .action((given: string[], options: AccountOptions) => {
-      const { names } = parseInput(Entitlements, { names: given })
+    .action((argument: string[], options: AccountOptions) => {
+      const { names } = parseInput(Entitlements, { names: argument })
       return runAsOperator(
         options,
         async (operator) =>
-          namesOf(await operator.grantEntitlements({ params: { account: nameOf(options) }, body: { names: names } })),
+          namesOf(
+            await operator.grantEntitlements({ params: { account: accountName(options) }, body: { names: names } }),
+          ),
         render,
       )
     })
-  ofAccount(entitlements.command('revoke').description('Take features away'))
+  withAccountOption(entitlements.command('revoke').description('Remove features'))
     .argument('<names...>', 'such as CUSTOM_CONNECTIONS_AND_TESTS')
-    .action((given: string[], options: AccountOptions) => {
-      const { names } = parseInput(Entitlements, { names: given })
+    .action((argument: string[], options: AccountOptions) => {
+      const { names } = parseInput(Entitlements, { names: argument })
       return runAsOperator(
         options,
         async (operator) =>
-          namesOf(await operator.revokeEntitlements({ params: { account: nameOf(options) }, body: { names: names } })),
+          namesOf(
+            await operator.revokeEntitlements({ params: { account: accountName(options) }, body: { names: names } }),
+          ),
         render,
       )
     })

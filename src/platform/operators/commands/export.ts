@@ -18,24 +18,22 @@ const standardOutput = '-'
 
 /** Adds `platform export` and `platform import`. */
 export function exportCommands(platform: Command): void {
-  withOperatorOptions(
-    platform.command('export').description('Write everything that the platform holds as one JSON document'),
-  )
-    .requiredOption('--file <path>', 'where to, readable by you only; - is the standard output')
+  withOperatorOptions(platform.command('export').description('Write all data of the platform as one JSON document'))
+    .requiredOption('--file <path>', 'the file to write, readable by you only; - for the standard output')
     .action(async (options: OperatorOptions & FileOption) => {
       const { file } = options
       if (file === standardOutput) return withOperator(options, (operator) => operator.writeExport(jsonOutput()))
       const bytes = await writeOwnFile(file, (sink) => withOperator(options, (operator) => operator.writeExport(sink)))
-      printResult(options, { file, bytes }, () => `everything that the platform holds is in ${file} (${bytes} bytes)`)
+      printResult(options, { file, bytes }, () => `wrote all data of the platform to ${file} (${bytes} bytes)`)
     })
-  withDatabaseOption(platform.command('import').description('Make an empty platform the one of an export'))
-    .requiredOption('--file <path>', 'what `platform export` wrote')
+  withDatabaseOption(platform.command('import').description('Import an export into an empty platform'))
+    .requiredOption('--file <path>', 'a file that `platform export` wrote')
     .action(async (options: DatabaseOptions & FileOption) => {
       await using source = await openExport(options.file)
       const { importPlatform } = await import('../../export/import-platform.ts')
-      await using database = await openUnused(options.database)
+      await using database = await openForImport(options.database)
       const result = await importPlatform(database.db, source.createReadStream())
-      printResult(options, result, ({ rows, tables }) => `took over ${rows} rows of ${tables} tables`)
+      printResult(options, result, ({ rows, tables }) => `imported ${rows} rows of ${tables} tables`)
     })
 }
 
@@ -49,7 +47,7 @@ async function openExport(file: string): Promise<FileHandle> {
   }
 }
 
-async function openUnused(database: string) {
+async function openForImport(database: string) {
   try {
     const { openPlatformDatabase } = await import('../../core/database.ts')
     return await openPlatformDatabase(database)

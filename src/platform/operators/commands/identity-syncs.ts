@@ -5,9 +5,7 @@ import { runAsOperator, type OperatorOptions, withOperatorOptions } from './oper
 
 /** Adds `platform sync-identities`. */
 export function identitySyncCommands(platform: Command): void {
-  withOperatorOptions(
-    platform.command('sync-identities').description('Fold the HR records of an account into its personnel now'),
-  )
+  withOperatorOptions(platform.command('sync-identities').description('Run the identity sync of an account now'))
     .requiredOption('--account <name>', 'the account')
     .action((options: OperatorOptions & { account: string }) =>
       runAsOperator(options, (operator) => operator.syncIdentities({ body: { account: options.account } }), renderSync),

@@ -30,7 +30,7 @@ export function keyCommands(platform: Command): void {
     (options: OperatorOptions) =>
       runAsOperator(options, async (operator) => (await operator.listKeys({})).data, renderKeys),
   )
-  withOperatorOptions(keys.command('revoke').description('End an API key for good'))
+  withOperatorOptions(keys.command('revoke').description('Revoke an API key'))
     .argument('<id>', 'its number, as `keys list` shows it', wholeNumber)
     .action((id: number, options: OperatorOptions) =>
       runAsOperator(
@@ -44,7 +44,7 @@ export function keyCommands(platform: Command): void {
     )
   keys
     .command('permissions')
-    .description('List the permissions that a key can hold, with the operations that each opens')
+    .description('List all permissions with the operations that need them')
     .option('--json', 'print one JSON document on stdout and nothing else there')
     .action((options: { json?: boolean }) => {
       const permissions = [...knownPermissions].map(([name, operations]) => ({ name, operations }))
@@ -55,21 +55,21 @@ export function keyCommands(platform: Command): void {
 }
 
 function addCreate(keys: Command): void {
-  withOperatorOptions(keys.command('create').description('Make an API key and print it, this once'))
-    .requiredOption('--account <name>', 'the account it belongs to')
+  withOperatorOptions(keys.command('create').description('Create an API key and print it once'))
+    .requiredOption('--account <name>', 'the account of the key')
     .requiredOption('--name <name>', 'what it is for')
-    .option('--permission <key...>', 'the permissions it holds')
-    .option('--all-read', 'everything that reads, also what is added later')
-    .option('--all', 'everything, also what is added later (the default)')
-    .option('--expires <instant>', 'when it ends, or "never" (default: in twelve months)')
-    .option('--allow-address <address...>', 'from where it may be used: addresses and networks such as 10.0.0.0/8')
+    .option('--permission <key...>', 'the permissions of the key')
+    .option('--all-read', 'all read permissions, also future ones')
+    .option('--all', 'all permissions, also future ones (default)')
+    .option('--expires <instant>', 'when it expires, or "never" (default: in twelve months)')
+    .option('--allow-address <address...>', 'addresses and networks from which it works, such as 10.0.0.0/8')
     .action((options: CreateOptions) => {
       const key = parseInput(KeyInput, {
         account: options.account,
         name: options.name,
         permissions: permissionsOf(options),
-        ...(options.expires !== undefined && { expiresAt: options.expires === 'never' ? null : options.expires }),
-        ...(options.allowAddress && { allowedAddresses: options.allowAddress }),
+        expiresAt: options.expires === 'never' ? null : options.expires,
+        allowedAddresses: options.allowAddress,
       })
       return runAsOperator(
         options,
@@ -80,9 +80,9 @@ function addCreate(keys: Command): void {
 }
 
 function permissionsOf({ permission, allRead, all }: CreateOptions): string[] | 'all' | 'all-read' {
-  const given = [permission, allRead, all].filter((option) => option !== undefined)
-  if (given.length > 1)
-    throw new Failure('usage', 'a key holds either the named permissions (--permission), --all-read or --all')
+  const choices = [permission, allRead, all].filter((option) => option !== undefined)
+  if (choices.length > 1)
+    throw new Failure('usage', 'a key has either the named permissions (--permission), --all-read or --all')
   return permission ?? (allRead ? 'all-read' : 'all')
 }
 

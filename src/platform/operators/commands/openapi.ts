@@ -8,7 +8,7 @@ export function openapiCommand(platform: Command): void {
   platform
     .command('openapi')
     .description('Print the OpenAPI document of the public interface')
-    .option('--json', 'the document is JSON in any case')
-    .option('--server <url...>', 'the base addresses that it names (default: the path alone)', baseAddresses)
+    .option('--json', 'no effect: the document is always JSON')
+    .option('--server <url...>', 'the base addresses in the document (default: the path alone)', baseAddresses)
     .action(({ server }: { server?: string[] }) => printJson(platformDocument(server)))
 }

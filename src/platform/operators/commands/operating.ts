@@ -6,12 +6,14 @@ import { printJson, standardOutput } from '../../../text/print.ts'
 import { escapeText } from '../../../text/escape.ts'
 import type { Operator } from '../operator.ts'
 
+/** The options of a command that works on a database. */
 export type DatabaseOptions = { readonly json?: boolean; readonly database: string }
+/** The options of a command that works on a database or through a running platform. */
 export type OperatorOptions = DatabaseOptions & { readonly url?: string }
 
 const defaultFolder = './data/platform'
 
-/** Gives a command the options that say which database it is about, and `--json`. */
+/** Adds `--database` and `--json` to a command. */
 export function withDatabaseOption(command: Command): Command {
   return command
     .addOption(
@@ -23,7 +25,7 @@ export function withDatabaseOption(command: Command): Command {
     .option('--json', 'print one JSON document on stdout and nothing else there')
 }
 
-/** The same for a command that may also act through a running platform. */
+/** Adds the same and `--url`, for a command that also works through a running platform. */
 export function withOperatorOptions(command: Command): Command {
   return withDatabaseOption(command).option(
     '--url <address>',
@@ -31,7 +33,7 @@ export function withOperatorOptions(command: Command): Command {
   )
 }
 
-/** Does `work` on the platform that the options name and shows what comes of it. */
+/** Runs `work` on the platform of the options and prints the result. */
 export async function runAsOperator<T>(
   options: OperatorOptions,
   work: (operator: Operator) => Promise<T>,
@@ -40,7 +42,7 @@ export async function runAsOperator<T>(
   printResult(options, await withOperator(options, work), render)
 }
 
-/** Does `work` on the platform that the options name. */
+/** Runs `work` on the platform of the options. */
 export async function withOperator<T>(
   { database, url }: OperatorOptions,
   work: (operator: Operator) => Promise<T>,
@@ -50,24 +52,25 @@ export async function withOperator<T>(
   return await work(access.operator)
 }
 
-/** What the options say as a value of `schema`; a mistake is a usage failure in one line. */
+/** Parses options by a schema; fails with `usage` and a message in one line. */
 export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
   const parsed = schema.safeParse(input)
   if (parsed.success) return parsed.data
   throw new Failure('usage', describeIssues(parsed.error))
 }
 
-/** Rows for people, their cells apart by tabs. A name stays in its cell, whatever it holds. */
+/** Rows with tabs between the cells; control characters in a cell are escaped. */
 export function table(rows: readonly (readonly (string | number)[])[]): string {
   return rows.map((cells) => cells.map((cell) => escapeText(String(cell))).join('\t')).join('\n')
 }
 
+/** Prints the result on stdout: as JSON with `--json`, else as rendered text. */
 export function printResult<T>({ json }: { json?: boolean }, result: T, render: (result: T) => string): void {
   if (json) printJson(result)
   else standardOutput.print(`${render(result)}\n`)
 }
 
-/** For commander: collects the base addresses under which the interface is reached, without the slash at their ends. */
+/** A commander parser that collects base addresses, without trailing slashes. */
 export function baseAddresses(text: string, before: readonly string[] = []): string[] {
   const url = URL.parse(text)
   const isPlain = url && !url.username && !url.password && !url.search && !url.hash
@@ -76,7 +79,7 @@ export function baseAddresses(text: string, before: readonly string[] = []): str
   return [...before, url.href.replace(/\/+$/, '')]
 }
 
-/** For commander: a whole number that no column is too small for. */
+/** A commander parser for a whole number of at most nine digits. */
 export function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
   return Number(text)

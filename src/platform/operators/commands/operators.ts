@@ -8,9 +8,9 @@ type PasswordOptions = OperatorOptions & { readonly name: string; readonly passw
 
 /** Adds `platform operators …`. */
 export function operatorCommands(platform: Command): void {
-  const operators = platform.command('operators').description('Who may use the Personnel page')
-  withPassword(operators.command('create').description('Let a person use the Personnel page'))
-    .option('--account <name>', 'the one account to see (default: all)')
+  const operators = platform.command('operators').description('Operators of the Personnel page')
+  withPassword(operators.command('create').description('Add an operator of the Personnel page'))
+    .option('--account <name>', 'the only account that the operator sees (default: all)')
     .action(async (options: PasswordOptions & { account?: string }) => {
       const operator = parseInput(OperatorInput, {
         name: options.name,
@@ -23,27 +23,27 @@ export function operatorCommands(platform: Command): void {
         ({ id, name, account }) => `operator ${id}: ${escapeText(name)}, ${escapeText(account ?? 'all accounts')}`,
       )
     })
-  withOperatorOptions(operators.command('list').description('List who may use the Personnel page')).action(
+  withOperatorOptions(operators.command('list').description('List the operators of the Personnel page')).action(
     (options: OperatorOptions) =>
       runAsOperator(options, async (access) => (await access.listOperators({})).data, renderOperators),
   )
-  withPassword(operators.command('set-password').description('Replace a password and end the sessions with it')).action(
-    async (options: PasswordOptions) => {
-      const { name, password } = parseInput(OperatorPassword, {
-        name: options.name,
-        password: await readPassword(options.passwordFile),
-      })
-      await runAsOperator(
-        options,
-        async (access) => {
-          await access.setOperatorPassword({ params: { operatorName: name }, body: { password } })
-          return { name, state: 'changed' }
-        },
-        () => `the password of ${name} is changed; every session of theirs has ended`,
-      )
-    },
-  )
-  withOperatorOptions(operators.command('remove').description('Let a person no longer use the Personnel page'))
+  withPassword(
+    operators.command('set-password').description('Replace a password and end all sessions of the operator'),
+  ).action(async (options: PasswordOptions) => {
+    const { name, password } = parseInput(OperatorPassword, {
+      name: options.name,
+      password: await readPassword(options.passwordFile),
+    })
+    await runAsOperator(
+      options,
+      async (access) => {
+        await access.setOperatorPassword({ params: { operatorName: name }, body: { password } })
+        return { name, state: 'changed' }
+      },
+      () => `the password of ${name} is changed; all their sessions have ended`,
+    )
+  })
+  withOperatorOptions(operators.command('remove').description('Remove an operator of the Personnel page'))
     .requiredOption('--name <name>', 'the operator')
     .action(({ name, ...options }: OperatorOptions & { name: string }) =>
       runAsOperator(
@@ -59,7 +59,7 @@ export function operatorCommands(platform: Command): void {
 
 function withPassword(command: Command): Command {
   return withOperatorOptions(command)
-    .requiredOption('--name <name>', 'what the operator signs in with')
+    .requiredOption('--name <name>', 'the sign-in name')
     .option('--password-file <path>', 'a file that holds the password (default: standard input)')
 }
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { Failure } from '../../../errors.ts'
 
-/** A password from a file, else from standard input, without the line end behind it. A terminal would show it, so it is asked for elsewhere. */
+/** Reads a password from a file or from standard input, without the line end. Fails with `usage` on a terminal, which would show the password. */
 export async function readPassword(file: string | undefined): Promise<string> {
   if (file === undefined && process.stdin.isTTY) {
     throw new Failure('usage', 'a terminal would show the password; give --password-file, or pipe it to standard input')

@@ -5,9 +5,7 @@ import { runAsOperator, type OperatorOptions, withOperatorOptions } from './oper
 
 /** Adds `platform seed`. */
 export function seedCommand(platform: Command): void {
-  withOperatorOptions(
-    platform.command('seed').description('Add the accounts, workspaces and people of a file that are not there yet'),
-  )
+  withOperatorOptions(platform.command('seed').description('Add the objects of a seed that do not exist'))
     .requiredOption('--file <path>', 'the seed, such as config/platform-seed.yaml')
     .action(async (options: OperatorOptions & { file: string }) => {
       const document = await readSeed(options.file)

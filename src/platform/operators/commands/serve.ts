@@ -21,28 +21,25 @@ const defaultRequestsPerMinute = 500
 
 /** Adds `platform serve`. */
 export function serveCommand(platform: Command): void {
-  withDatabaseOption(platform.command('serve').description('Serve the public interface until stopped'))
+  withDatabaseOption(platform.command('serve').description('Serve the public API until stopped'))
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--port <number>', 'the port to listen on; 0 takes a free one', portNumber, defaultPort)
     .option('--sync-at <cron>', 'when the nightly identity sync runs', '0 3 * * *')
     .option('--time-zone <name>', 'the time zone of --sync-at', 'UTC')
-    .option('--no-sync', 'run the identity sync only by hand')
-    .option('--seed <file>', 'seed the database while it has no account')
+    .option('--no-sync', 'run the identity sync only on request')
+    .option('--seed <file>', 'seed the database if it has no account')
     .option('--key-file <path>', 'keep a working all-access key of the first account in this file, for its owner only')
     .option(
       '--requests-per-minute <number>',
-      'how many requests one address may send to the public interface; 0: as many as it likes',
+      'maximum number of requests of one address to the public API; 0: no limit',
       wholeNumber,
       defaultRequestsPerMinute,
     )
-    .option(
-      '--behind-https',
-      'the Personnel page is reached over HTTPS, through a proxy: its cookies travel over HTTPS only',
-    )
+    .option('--behind-https', 'a proxy serves the Personnel page over HTTPS: cookies are sent over HTTPS only')
     .option('--trust-proxy <address...>', 'the reverse proxies whose X-Forwarded-For names the caller', addressRanges)
     .option(
       '--base-address <url...>',
-      'the public addresses of the interface, for its document (default: the path alone)',
+      'the public addresses of the API in its document (default: the path alone)',
       baseAddresses,
     )
     .action(async (options: ServeOptions) => {

@@ -11,20 +11,20 @@ function task(schema: SchemaTask['schema'], records: SchemaTask['records'] = [{}
 }
 
 test('records are judged by position, each by the rules of the dialect that the schema names', async () => {
-  await using judge = new SchemaValidator()
+  await using validator = new SchemaValidator()
   const items = { properties: { a: { prefixItems: [{ type: 'string' }], items: false } } }
 
   const verdicts = [
-    await judge.validate(1, task({ required: ['a'] }, [{ a: 1 }, {}, { a: null }])),
-    await judge.validate(
+    await validator.validate(1, task({ required: ['a'] }, [{ a: 1 }, {}, { a: null }])),
+    await validator.validate(
       1,
       task({ $schema: 'https://json-schema.org/draft/2020-12/schema', ...items }, [{ a: ['', 1] }]),
     ),
-    await judge.validate(
+    await validator.validate(
       1,
       task({ $schema: 'http://json-schema.org/draft-07/schema', dependencies: { a: ['b'] } }, [{ a: 1 }]),
     ),
-    await judge.validate(
+    await validator.validate(
       1,
       task({ $schema: 'https://json-schema.org/draft/2019-09/schema', dependentRequired: { a: ['b'] } }, [{ a: 1 }]),
     ),
@@ -35,19 +35,22 @@ test('records are judged by position, each by the rules of the dialect that the 
 })
 
 test('known formats are checked, unknown formats and keywords are left aside', async () => {
-  await using judge = new SchemaValidator()
+  await using validator = new SchemaValidator()
   const schema = { properties: { mail: { format: 'email' }, other: { format: 'own', 'x-own': 1 } } }
 
-  const verdict = await judge.validate(1, task(schema, [{ mail: 'no address', other: 'x' }, { mail: 'a@b.example' }]))
+  const verdict = await validator.validate(
+    1,
+    task(schema, [{ mail: 'no address', other: 'x' }, { mail: 'a@b.example' }]),
+  )
 
   expect('failures' in verdict && [...verdict.failures.keys()]).toEqual([0])
 })
 
 test('a failure names at most five places, without a value and cut to a length', async () => {
-  await using judge = new SchemaValidator()
+  await using validator = new SchemaValidator()
   const record = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}-${'k'.repeat(500)}`, 'secret']))
 
-  const verdict = await judge.validate(1, task({ additionalProperties: { type: 'number' } }, [record]))
+  const verdict = await validator.validate(1, task({ additionalProperties: { type: 'number' } }, [record]))
 
   const text = ('failures' in verdict && verdict.failures.get(0)) || '[]'
   expect(JSON.parse(text)).toHaveLength(5)
@@ -72,20 +75,20 @@ test.each<[string, SchemaTask]>([
     ]),
   ],
 ])('%s that takes for ever is given up, and the next task is judged', async (_what, stuck) => {
-  await using judge = new SchemaValidator(hurry)
+  await using validator = new SchemaValidator(hurry)
 
-  const verdicts = [await judge.validate(1, stuck), await judge.validate(1, task({ required: ['a'] }))]
+  const verdicts = [await validator.validate(1, stuck), await validator.validate(1, task({ required: ['a'] }))]
 
-  expect(verdicts).toMatchObject([{ refusal: 'judging takes longer than 1000 ms' }, { failures: expect.any(Map) }])
+  expect(verdicts).toMatchObject([{ refusal: 'validation takes longer than 1000 ms' }, { failures: expect.any(Map) }])
 })
 
 test('a task that takes too much memory is given up, and the next one is judged', async () => {
-  await using judge = new SchemaValidator({ taskMs: 30_000, memoryMb: 32 })
+  await using validator = new SchemaValidator({ taskMs: 30_000, memoryMb: 32 })
   const greedy = task({ additionalProperties: { items: { type: 'string' } } }, [
     { a: Array.from({ length: 400_000 }, () => 1) },
   ])
 
-  const verdicts = [await judge.validate(1, greedy), await judge.validate(1, task({ required: ['a'] }))]
+  const verdicts = [await validator.validate(1, greedy), await validator.validate(1, task({ required: ['a'] }))]
 
   expect(verdicts).toMatchObject([{ refusal: expect.stringContaining('MiB of memory') }, { failures: expect.any(Map) }])
 })
@@ -100,37 +103,37 @@ test.each<[string, Record<string, unknown>, string]>([
   ['has no such name', { $id: 5 }, 'it is no JSON Schema'],
   ['is of another dialect', { $schema: 'https://a.example/b' }, '$schema must name draft-07, 2019-09 or 2020-12'],
 ])('a schema that %s is refused in words for the one who wrote it', async (_what, schema, words) => {
-  await using judge = new SchemaValidator()
+  await using validator = new SchemaValidator()
 
-  const verdict = await judge.validate(1, task(schema))
+  const verdict = await validator.validate(1, task(schema))
 
   expect(verdict).toEqual({ refusal: words })
 })
 
 test('an account whose schemas get stuck holds up itself only', async () => {
-  await using judge = new SchemaValidator({ ...hurry, taskMs: 2000 })
+  await using validator = new SchemaValidator({ ...hurry, taskMs: 2000 })
   const order: string[] = []
   const note = (name: string) => () => order.push(name)
 
   await Promise.all([
-    judge.validate(1, task(stuckPattern, [stuckRecord])).then(note('stuck')),
-    judge.validate(1, task(stuckPattern, [stuckRecord])).then(note('stuck again')),
-    judge.validate(1, task({})).then(note('behind it')),
-    judge.validate(2, task({})).then(note('another account')),
+    validator.validate(1, task(stuckPattern, [stuckRecord])).then(note('stuck')),
+    validator.validate(1, task(stuckPattern, [stuckRecord])).then(note('stuck again')),
+    validator.validate(1, task({})).then(note('behind it')),
+    validator.validate(2, task({})).then(note('another account')),
   ])
 
   expect(order).toEqual(['another account', 'stuck', 'stuck again', 'behind it'])
 })
 
 test('schemas that name themselves alike, or like a dialect, do not meet', async () => {
-  await using judge = new SchemaValidator()
+  await using validator = new SchemaValidator()
   const named = (required: string) => ({ $id: 'https://example.com/host', required: [required] })
 
   const verdicts = [
-    await judge.validate(1, task(named('a'), [{ a: 1 }], 1)),
-    await judge.validate(2, task(named('b'), [{ a: 1 }], 2)),
-    await judge.validate(1, task({ $id: 'http://json-schema.org/draft-07/schema', type: 'string' })),
-    await judge.validate(
+    await validator.validate(1, task(named('a'), [{ a: 1 }], 1)),
+    await validator.validate(2, task(named('b'), [{ a: 1 }], 2)),
+    await validator.validate(1, task({ $id: 'http://json-schema.org/draft-07/schema', type: 'string' })),
+    await validator.validate(
       1,
       task({ properties: { a: { $ref: 'http://json-schema.org/draft-07/schema#' } } }, [{ a: { type: 1 } }]),
     ),
@@ -141,11 +144,11 @@ test('schemas that name themselves alike, or like a dialect, do not meet', async
 })
 
 test('more schemas than are kept are compiled anew, each as itself', async () => {
-  await using judge = new SchemaValidator()
+  await using validator = new SchemaValidator()
   const keys = Array.from({ length: 60 }, (_, index) => index)
   const round = () =>
     Promise.all(
-      keys.map((key) => judge.validate(key % 3, task({ required: [`p${key}`] }, [{ [`p${key}`]: 1 }, {}], key))),
+      keys.map((key) => validator.validate(key % 3, task({ required: [`p${key}`] }, [{ [`p${key}`]: 1 }, {}], key))),
     )
 
   const verdicts = [...(await round()), ...(await round())]

@@ -173,7 +173,7 @@ test('everything goes into a file while the platform runs, and out of it into an
   expect([written, refused, taken, piped].map(({ exit }) => exit)).toEqual([0, 75, 0, 0])
   expect(JSON.parse(written.stdout)).toEqual({ file, bytes: expect.any(Number) })
   expect(refused.stderr).toContain('stop it for the import')
-  expect(taken.stdout).toMatch(/^took over \d+ rows of \d+ tables\n$/)
+  expect(taken.stdout).toMatch(/^imported \d+ rows of \d+ tables\n$/)
   expect(JSON.parse(piped.stdout).tables.accounts).toMatchObject([{ name: 'Acme' }])
 })
 
