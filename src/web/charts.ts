@@ -135,7 +135,7 @@ ${picture}</svg>${legend}
 }
 
 function nothing(title: string): Html {
-  return html`<figure class="chart"><figcaption>${title}</figcaption><p class="empty">Nothing to draw yet.</p></figure>`
+  return html`<figure class="chart"><figcaption>${title}</figcaption><p class="empty">No data yet.</p></figure>`
 }
 
 function valueAxis(ticks: readonly number[], y: (value: number) => number): Html[] {

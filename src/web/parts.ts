@@ -77,5 +77,5 @@ export function live({
 }): Html {
   if (href === null) return html`<div id="${id}" class="live">${content}</div>`
   return html`<div id="${id}" class="live" hx-get="${href}" hx-trigger="renew" hx-swap="outerMorph" hx-status:4xx="swap:none" hx-status:5xx="swap:none" data-renew-seconds="${everySeconds}">${content}
-<noscript><p class="hint"><a href="">Load this page again</a> to see how far it is.</p></noscript></div>`
+<noscript><p class="hint"><a href="">Reload this page</a> to see the progress.</p></noscript></div>`
 }

@@ -24,7 +24,7 @@ test('a connection is in step when nothing waits, nobody differs and no alert is
   const alert = (kind: Alert['kind'], connection: string) => ({ kind, connection, reason: 'a run failed' }) as Alert
   const beside = [alert('run_failed', 'other'), alert('settings_differ', 'acme')]
 
-  expect(connectionState(settled, now, beside)).toMatchObject({ state: 'In step', tone: 'good' })
+  expect(connectionState(settled, now, beside)).toMatchObject({ state: 'In sync', tone: 'good' })
   const failing = connectionState(settled, now, [...beside, alert('run_failed', 'acme')])
   expect(failing).toMatchObject({ state: 'With problems', tone: 'wait' })
   expect(String(failing.text)).toBe('Not in step: a run failed.')
@@ -58,5 +58,7 @@ test('a delivery that does not move says why', () => {
 test('people whose departure is held back are not called unreadable', () => {
   const { text } = connectionState({ ...settled, blockedPeople: { people: 2, leavers: 1, rows: 1 } }, now, [])
 
-  expect(String(text)).toBe('2 people and 1 row without a readable key need attention; the others are delivered.')
+  expect(String(text)).toBe(
+    '2 people and 1 row without a readable key are out of sync with HR; the others are delivered.',
+  )
 })

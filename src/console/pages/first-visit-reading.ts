@@ -52,7 +52,7 @@ export function readingPages(site: Site): void {
 ${heading({
   title,
   crumbs: [{ name: 'Connect an HR export', href: firstVisitHref }],
-  lead: 'Look whether each column becomes what it should. Nothing is stored yet.',
+  lead: 'Check that each column is mapped to the right field. Nothing is stored yet.',
   actions: actionLink({ href: uploadHref(found.proposed.upload.id, '/drop'), name: 'Remove the export' }),
 })}
 ${readingForm(found.proposed, fields)}`
@@ -93,7 +93,7 @@ function readingForm(proposed: ProposedReading, fields: Fields): Html {
   const { upload, questions, notes } = proposed
   const at = uploadHref(upload.id)
   return html`<form class="stack" method="get" action="${at}/plan">
-${(questions.length > 0 || notes.length > 0) && card({ title: 'To look at', id: 'questions', tone: 'wait', content: questionsPart(proposed, fields) })}
+${(questions.length > 0 || notes.length > 0) && card({ title: 'Please check', id: 'questions', tone: 'wait', content: questionsPart(proposed, fields) })}
 ${card({ title: 'The file', id: 'file', content: filePart(proposed, fields) })}
 ${card({ title: 'Columns', id: 'columns', content: columnsPart(proposed, fields) })}
 ${proposed.statuses && card({ title: html`What the values of ${proposed.statuses.column} mean`, id: 'statuses', content: statusesPart(proposed, fields) })}
@@ -111,7 +111,7 @@ function questionsPart({ questions, notes }: ProposedReading, fields: Fields): H
       case 'identityId':
         return selectField({
           name: fieldInput('identityId'),
-          label: 'Which column is the key of a person, which never changes?',
+          label: 'Which column holds the key that identifies a person and never changes?',
           options: [
             { value: '', name: 'Choose a column' },
             ...question.choices.map((column) => ({ value: columnValue(column), name: column })),
@@ -139,7 +139,7 @@ function questionsPart({ questions, notes }: ProposedReading, fields: Fields): H
         return question satisfies never
     }
   })}
-${values > 0 && html`<p>No list says what ${pluralize(values, 'value')} mean. Say it below; a value that stays open holds the plan until a person says it.</p>`}
+${values > 0 && html`<p>Rollcall does not know what ${pluralize(values, 'value')} mean. Choose a meaning below. A value without a meaning holds the plan.</p>`}
 ${notes.length > 0 && html`<ul class="lines">${notes.map((note) => html`<li>${note}</li>`)}</ul>`}`
 }
 
@@ -157,7 +157,7 @@ function leaversPart({ dates, statuses }: Extract<Question, { about: 'leavers' }
       ],
       value: fields(fieldInput(field)),
     })
-  return html`<p>Nothing that is read says who has left. Choose the column that does; if none does, people leave only by being missing from the export.</p>
+  return html`<p>No column that is read shows who has left. Choose the column that does. If there is none, people leave only by being missing from the export.</p>
 ${choice('separatedAt', 'Which column is the last day of employment?', dates)}
 ${choice('status', 'Which column is the status of employment?', statuses)}`
 }
@@ -175,7 +175,7 @@ function filePart(
 ): Html {
   const { encoding, delimiter, headerLine, linesAfterHeader, rows, isWhole } = form
   const between = delimiters.find(({ value }) => value === delimiter)?.name ?? delimiter
-  return html`<p>${pluralize(columns.length, 'column')} with a ${between} between them, encoded as ${encoding}. The header stands in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${pluralize(linesAfterHeader, 'further line')} of it below`}. ${isWhole ? html`${pluralize(rows, 'row')} were looked at` : html`Only the first ${pluralize(rows, 'row')} were looked at`}.</p>
+  return html`<p>${pluralize(columns.length, 'column')} separated by ${between}, encoded as ${encoding}. The header is in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${pluralize(linesAfterHeader, 'further header line')} below it`}. ${isWhole ? html`${pluralize(rows, 'row')} were checked` : html`Only the first ${pluralize(rows, 'row')} were checked`}.</p>
 ${selectField({
   name: 'preset',
   label: 'Which system wrote it',
@@ -187,11 +187,11 @@ ${selectField({
   hint: html`${title}: ${why}.`,
 })}
 ${dates.length > 0 && html`<ul class="lines">${dates.map(({ column, format, why: because }) => html`<li>Dates in ${column}: <code>${format}</code> <span class="hint">${because}</span></li>`)}</ul>`}
-<details><summary>It is written otherwise</summary>
-${selectField({ name: 'encoding', label: 'Encoding', options: [{ value: '', name: 'as it is found' }, ...encodings], value: fields('encoding') })}
-${selectField({ name: 'delimiter', label: 'Between the cells', options: [{ value: '', name: 'as it is found' }, ...delimiters], value: fields('delimiter') })}
-${textField({ name: 'headerLine', label: 'The line that names the columns', type: 'number', value: fields('headerLine') })}
-${!questions.some(({ about }) => about === 'dateFormat') && textField({ name: 'dateFormat', label: 'How dates are written', value: fields('dateFormat'), hint: 'Such as dd/MM/yyyy, where the dates do not say it.' })}
+<details><summary>The file has another format</summary>
+${selectField({ name: 'encoding', label: 'Encoding', options: [{ value: '', name: 'detected automatically' }, ...encodings], value: fields('encoding') })}
+${selectField({ name: 'delimiter', label: 'Delimiter', options: [{ value: '', name: 'detected automatically' }, ...delimiters], value: fields('delimiter') })}
+${textField({ name: 'headerLine', label: 'Header line', type: 'number', value: fields('headerLine') })}
+${!questions.some(({ about }) => about === 'dateFormat') && textField({ name: 'dateFormat', label: 'Date format', value: fields('dateFormat'), hint: 'For example dd/MM/yyyy. Only needed if the dates are ambiguous.' })}
 </details>`
 }
 
@@ -226,7 +226,7 @@ function columnsPart({ fields: mapped, otherFields, columns, left, questions }: 
     rows,
     empty: 'The export has no columns.',
   })}
-<h3>Stays behind in the export</h3>
+<h3>Columns that are not read</h3>
 ${left.length === 0 ? html`<p class="empty">Every column is read.</p>` : html`<p class="address">${joined(left)}</p>`}`
 }
 
@@ -245,7 +245,7 @@ function valuesPart(
       {
         name: 'Means',
         cell: ({ value, meaning }) => {
-          if (value.length > longestValue) return 'not known'
+          if (value.length > longestValue) return 'unknown'
           const name = valueInput(kind, value)
           const said = fields(name)
           const options = meanings.map((option) =>
@@ -275,7 +275,7 @@ function statusesPart(proposed: ProposedReading, fields: Fields): Html {
       meanings: [
         { value: 'employed', name: 'employed' },
         { value: 'left', name: 'has left' },
-        { value: 'open', name: 'not known: hold the plan' },
+        { value: 'open', name: 'unknown: hold the plan' },
       ],
       caption: 'What each status means',
       fields,
@@ -295,7 +295,7 @@ function contractorsPart(proposed: ProposedReading, fields: Fields): Html {
       meanings: [
         { value: 'employee', name: 'an employee' },
         { value: 'contractor', name: 'a contractor' },
-        { value: 'open', name: 'not known' },
+        { value: 'open', name: 'unknown' },
       ],
       caption: 'Who is a contractor',
       fields,
@@ -306,26 +306,26 @@ function contractorsPart(proposed: ProposedReading, fields: Fields): Html {
 function connectionPart({ timeZone }: ProposedReading, fields: Fields): Html {
   return html`${textField({
     name: 'name',
-    label: 'What the connection is called on the platform',
+    label: 'Name of the connection on the platform',
     value: fields('name') || usualName,
     required: true,
     maxLength: 100,
-    hint: 'It is created by the first run if it is missing.',
+    hint: 'The first run creates it if it does not exist.',
   })}
 ${textField({
   name: 'folder',
-  label: 'The folder in which exports will arrive',
+  label: 'Folder for exports',
   value: fields('folder') || usualFolder,
   required: true,
   maxLength: 500,
-  hint: 'On the machine of Rollcall, relative to the folder of its configuration. The newest file there is read every night at two.',
+  hint: 'On the machine that runs Rollcall, relative to the folder of its configuration. Rollcall reads the newest file there every night at 02:00.',
 })}
 ${textField({
   name: 'timeZone',
-  label: 'The time zone of the dates',
+  label: 'Time zone of the dates',
   value: fields('timeZone') || timeZone,
   required: true,
   maxLength: 100,
-  hint: 'Such as Europe/Berlin.',
+  hint: 'For example Europe/Berlin.',
 })}`
 }

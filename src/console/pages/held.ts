@@ -64,13 +64,13 @@ ${await peopleParts(run, context)}`
       return {
         title: `Approve the plan of ${run.connection}?`,
         explanation: html`<p>The plan is delivered to the platform at once. It ${joined(counts === null ? [] : effects(counts).map((effect) => html`<strong>${effect}</strong>`))}.</p>
-<p>Exactly this plan is approved: <span class="key">${digest}</span>. If another one stands by then, nothing is sent.</p>
-${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes the plan again; it is delivered if it comes out the same or nothing holds it any more.</p>`}
-<p>For the rule of two people: ${twoPeopleFact(run, context, await connectionOf(context, run))}.</p>`,
+<p>You approve exactly this plan: <span class="key">${digest}</span>. If the plan changes before you confirm, nothing is sent.</p>
+${run.moved && html`<p><strong>${capital(run.moved)}.</strong> After an approval, Rollcall plans again. It delivers the new plan if that is the same, or if no guard holds it.</p>`}
+<p>Approval rule: ${twoPeopleFact(run, context, await connectionOf(context, run))}.</p>`,
         fields: areaField({
           name: 'reason',
-          label: 'Why it is right',
-          hint: 'For the audit trail; it may be left out. Name no one here.',
+          label: 'Reason',
+          hint: 'Optional, for the audit trail. Do not name people.',
           value: fields('reason'),
           maxLength: 500,
         }),
@@ -85,7 +85,7 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes
       const done =
         run.id === runId
           ? 'The plan is approved and is being delivered.'
-          : 'What the plan rests on has changed, so that it is made again by this run.'
+          : 'The data behind the plan has changed, so this run plans again.'
       return { to: runHref(run.id), done }
     },
   })
@@ -97,12 +97,12 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes
       const run = await heldRun(context, fields)
       return {
         title: `Reject the plan of ${run.connection}?`,
-        explanation: html`<p>Nothing of it is sent: ${countsText(run.counts) ?? 'no change'}. The platform keeps what it has.</p>
-<p>A later run reads the source again. If it says the same, the same plan is held again.</p>`,
+        explanation: html`<p>Nothing is sent (${countsText(run.counts) ?? 'no change'}). The platform stays as it is.</p>
+<p>A later run reads the source again. If the source has not changed, the same plan is held again.</p>`,
         fields: textField({
           name: 'reason',
-          label: 'Why it is wrong',
-          hint: 'For the audit trail; it may be left out. Name no one here.',
+          label: 'Reason',
+          hint: 'Optional, for the audit trail. Do not name people.',
           value: fields('reason'),
           maxLength: 500,
         }),
@@ -114,7 +114,7 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes
     perform: async ({ control }, fields) => {
       const [runId, reason] = [fields('runId'), fields('reason')]
       const run = await control.rejectRun({ params: { runId }, body: { ...(reason && { reason }) } })
-      return { to: runHref(run.id), done: 'The plan was rejected. Nothing of it was sent.' }
+      return { to: runHref(run.id), done: 'The plan was rejected. Nothing was sent.' }
     },
   })
 }
@@ -145,16 +145,16 @@ function decisionCard(run: Run, context: PageContext, connection: ConnectionStat
     id: 'decision',
     tone: 'wait',
     content: html`${figures(kindFigures(counts, employed))}
-<p>An approval ${all === 0 ? 'changes no one on the platform' : joined(effects(counts))}. Until then nothing of it is sent.</p>
-${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes the plan again.</p>`}
+<p>An approval ${all === 0 ? 'changes nobody on the platform' : joined(effects(counts))}. Nothing is sent before that.</p>
+${run.moved && html`<p><strong>${capital(run.moved)}.</strong> After an approval, Rollcall plans again.</p>`}
 ${definitions([
   [
     'Can be approved',
     run.expiresAt &&
-      html`until ${formatInstant(run.expiresAt)} <span class="hint">${isExpired ? 'that has passed: a new run plans again' : formatRelativeTime(run.expiresAt, context.now)}</span>`,
+      html`until ${formatInstant(run.expiresAt)} <span class="hint">${isExpired ? 'expired: start a new run' : formatRelativeTime(run.expiresAt, context.now)}</span>`,
   ],
-  ['Asked for by', run.requestedBy.length > 0 && joined(run.requestedBy)],
-  ['Two people', twoPeopleFact(run, context, connection)],
+  ['Requested by', run.requestedBy.length > 0 && joined(run.requestedBy)],
+  ['Approval rule', twoPeopleFact(run, context, connection)],
   ['Rows that cannot be read', rejectsFact(run)],
 ])}
 <div class="row">
@@ -175,10 +175,10 @@ function twoPeopleFact(
   { caller }: PageContext,
   connection: ConnectionStatus | undefined,
 ): Renderable {
-  if (connection?.twoPeople !== true) return 'one person may ask for a run and approve its plan'
+  if (connection?.twoPeople !== true) return 'the person who requested a run may approve its plan'
   return requestedBy.includes(caller.name)
-    ? html`<strong>you asked for this run</strong>, so that another person has to approve it`
-    : 'another person than asked for this run has to approve it'
+    ? html`<strong>you requested this run</strong>, so another person has to approve it`
+    : 'somebody who did not request this run has to approve it'
 }
 
 async function peopleParts(run: Run, { control, caller }: PageContext): Promise<Html> {
@@ -195,11 +195,11 @@ async function peopleParts(run: Run, { control, caller }: PageContext): Promise<
       return card({
         title: html`${title} <span class="faint">${number(count)}</span>`,
         id: `kind-${kind}`,
-        content: html`${changesTable(data, { connection, caption: title, withKind: false, empty: 'no one' })}
+        content: html`${changesTable(data, { connection, caption: title, withKind: false, empty: 'nobody' })}
 ${data.length < count && html`<p><a href="${address(runHref(runId), { kind })}#plan">All ${pluralize(count, many.replace(/s$/, ''), many)}</a></p>`}`,
       })
     }),
   )
-  return html`${summary && card({ title: 'What it does, taken together', id: 'summary', content: summaryParts(summary, connection) })}
+  return html`${summary && card({ title: 'Summary', id: 'summary', content: summaryParts(summary, connection) })}
 ${groups}`
 }

@@ -16,7 +16,7 @@ export function peoplePages(site: Site): void {
     const { connections } = await context.control.about({})
     const [connection, search, after] = [fields('connection'), fields('q'), fields('after')]
     const why = context.notAllowed('searchPeople')
-    const content = html`${heading({ title: 'People', lead: 'What HR says of a person, and what the platform has.' })}
+    const content = html`${heading({ title: 'People', lead: 'What HR says about a person, and what the platform has.' })}
 ${
   why === null &&
   filterForm({
@@ -24,11 +24,11 @@ ${
     label: 'People',
     part: 'people',
     all: search === '' && connection === '' ? null : '/people',
-    fields: html`${textField({ name: 'q', label: 'Key, e-mail or name', type: 'search', value: search, maxLength: 320, placeholder: 'How it begins' })}${connectionField(connections, connection)}`,
+    fields: html`${textField({ name: 'q', label: 'Key, e-mail or name', type: 'search', value: search, maxLength: 320, placeholder: 'First letters' })}${connectionField(connections, connection)}`,
   })
 }
 <section class="card" id="people" aria-label="People">
-${why === null ? await found(context, { connection, search, after }) : html`<p>Looking people up: ${why}. The pages of runs and problems lead to the people whom they are about.</p>`}
+${why === null ? await found(context, { connection, search, after }) : html`<p>You cannot search for people: ${why}. The pages of runs and problems link to the people they concern.</p>`}
 </section>`
     return { title: 'People', content, section: 'people' }
   })
@@ -45,7 +45,7 @@ async function found(
     caption: 'People, by key',
     columns,
     rows: data,
-    empty: next === null ? 'No one is found.' : 'No one was found among those who were looked through; there are more.',
+    empty: next === null ? 'Nobody was found.' : 'No match on this page; the next page searches further.',
   })}
 ${paging({ label: 'Pages of people', path: '/people', query: { connection, q: search }, after, next })}`
 }

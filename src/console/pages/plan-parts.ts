@@ -46,7 +46,7 @@ export function verdictsParts(guards: readonly Verdict[], connection: string): H
   const columns: readonly Column<Verdict>[] = [
     { name: 'Guard', kind: 'row', cell: ({ name }) => spaced(name) },
     { name: 'Found', kind: 'figure', cell: ({ actual }) => number(actual) },
-    { name: 'At most', kind: 'figure', cell: ({ limit }) => (limit === null ? 'none' : number(limit)) },
+    { name: 'Limit', kind: 'figure', cell: ({ limit }) => (limit === null ? 'none' : number(limit)) },
   ]
   return html`${
     failed.length > 0 &&
@@ -58,7 +58,7 @@ export function verdictsParts(guards: readonly Verdict[], connection: string): H
         limit,
         hints = [],
         people = [],
-      }) => html`<li><p><b>${spaced(name)}</b> ${badge('Stopped', 'bad')}</p>
+      }) => html`<li><p><b>${spaced(name)}</b> ${badge('Failed', 'bad')}</p>
 <p>${reason ?? `${number(actual)}${limit === null ? '' : ` of at most ${number(limit)}`}`}</p>
 ${hints.length > 0 && html`<ul class="lines">${hints.map((hint) => html`<li>${hint}</li>`)}</ul>`}
 ${people.length > 0 && html`<p class="hint">Such as ${joined(people.map((identityId) => personLink({ connection, identityId })))}</p>`}</li>`,
@@ -66,7 +66,7 @@ ${people.length > 0 && html`<p class="hint">Such as ${joined(people.map((identit
   }
 ${
   passed.length > 0 &&
-  html`<details><summary>${pluralize(passed.length, 'guard')} found nothing</summary>${table({ caption: 'Guards that found nothing', columns, rows: passed, empty: null })}</details>`
+  html`<details><summary>${pluralize(passed.length, 'guard')} passed</summary>${table({ caption: 'Guards that passed', columns, rows: passed, empty: null })}</details>`
 }`
 }
 
@@ -77,10 +77,10 @@ export function summaryParts({ fields, managers, managersCount }: RunSummary, co
   const fieldColumns: readonly Column<RunSummary['fields'][number]>[] = [
     { name: 'Field', kind: 'row', cell: ({ field }) => fieldName(field) },
     { name: 'People', kind: 'figure', cell: ({ people }) => number(people) },
-    { name: 'Lose it', kind: 'figure', cell: ({ blanked }) => number(blanked) },
-    { name: 'Get it first', kind: 'figure', cell: ({ filled }) => number(filled) },
+    { name: 'Lose the value', kind: 'figure', cell: ({ blanked }) => number(blanked) },
+    { name: 'Get a first value', kind: 'figure', cell: ({ filled }) => number(filled) },
     {
-      name: 'How',
+      name: 'Differences',
       kind: 'long',
       cell: ({ field, ways, values, examples: keys }) =>
         html`<ul class="list">${
@@ -100,7 +100,7 @@ export function summaryParts({ fields, managers, managersCount }: RunSummary, co
       cell: ({ manager }) => (manager === null ? 'no manager' : valueText('managerName', manager)),
     },
     { name: 'Leavers', kind: 'figure', cell: ({ leavers }) => number(leavers) },
-    { name: 'Such as', kind: 'long', cell: ({ examples: keys }) => joined(keys.map(key)) },
+    { name: 'For example', kind: 'long', cell: ({ examples: keys }) => joined(keys.map(key)) },
   ]
   const more = managersCount - managers.length
   return html`<div class="group"><h3>By field</h3>${table({ caption: 'Changes by field', columns: fieldColumns, rows: fields, empty: 'No field changes.' })}</div>
@@ -126,7 +126,7 @@ export function rejectsTable(rejects: readonly RejectView[], run: Pick<Run, 'con
     { name: 'Column', kind: 'long', cell: ({ column }) => column },
     { name: 'Why', kind: 'long', cell: ({ reason }) => reason },
     {
-      name: 'What is lost',
+      name: 'Ignored',
       cell: ({ cellOnly, mayLeave }) =>
         html`${cellOnly ? 'the field' : 'the row'}${mayLeave && html` ${badge('May have left', 'bad')}`}`,
     },

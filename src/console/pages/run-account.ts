@@ -41,20 +41,20 @@ function personCard(account: PersonAccount, { connection }: Run): Html {
     { name: 'Read as', kind: 'long', cell: readAs },
   ]
   return card({
-    title: html`From the row to the answer: ${personLink({ connection, identityId })}`,
+    title: html`From the row to the response: ${personLink({ connection, identityId })}`,
     id: 'account',
     content: html`<p>${source}, as of ${formatInstant(asOf)}</p>
-${rows.length === 0 && html`<p class="empty">The source has no row of this person.</p>`}
+${rows.length === 0 && html`<p class="empty">The source has no row for this person.</p>`}
 ${rows.map(
   ({ place, reason, cells }) => html`<div class="group"><h3>Row ${place}</h3>
-${reason !== null && html`<p class="reason">It does not count: ${reason}.</p>`}
+${reason !== null && html`<p class="reason">Not used: ${reason}.</p>`}
 ${table({ caption: `Cells of ${place}`, columns, rows: cells, empty: 'No cell of it is mapped.' })}</div>`,
 )}
 ${definitions([
   ['Decision', decision === 'none' ? 'nothing to send' : kindBadge(decision)],
   ['Evidence', evidence.length > 0 && html`<ul class="list">${evidence.map((line) => html`<li>${line}</li>`)}</ul>`],
   ['Request', delivery && html`${requestTexts[delivery.kind]} ${delivery.fields && fieldsText(delivery.fields)}`],
-  ['Answer', delivery && answerText(delivery)],
+  ['Response', delivery && answerText(delivery)],
 ])}`,
   })
 }
@@ -66,8 +66,8 @@ function asWritten(text: Cell['text']): Renderable {
 
 function readAs({ field, value, normalised, keeps, reason }: Cell): Renderable {
   if (reason !== null) return html`cannot be used: ${reason}`
-  if (keeps) return 'says nothing; what is known stays'
-  return html`${valueText(field, value)}${normalised && html` <span class="hint">written otherwise than in the cell</span>`}`
+  if (keeps) return 'no value; the known value stays'
+  return html`${valueText(field, value)}${normalised && html` <span class="hint">normalized</span>`}`
 }
 
 function revertCard({ runId, people, joiners, retracted, left }: RevertAccount, { connection }: Run): Html {
@@ -79,15 +79,15 @@ function revertCard({ runId, people, joiners, retracted, left }: RevertAccount, 
     count > 0 &&
     html`${number(count)} <span class="hint">${joined(keys.slice(0, namedAtMost).map((identityId) => personLink({ connection, identityId })))}${count > namedAtMost && ` and ${number(count - namedAtMost)} more`}</span>`
   return card({
-    title: html`What it takes back: <a href="${runHref(runId)}">run ${shortId(runId)}</a>`,
+    title: html`Reverts <a href="${runHref(runId)}">run ${shortId(runId)}</a>`,
     id: 'account',
-    content: html`<p>${pluralize(people, 'person goes back', 'people go back')} to what was known of them before that run.</p>
+    content: html`<p>${pluralize(people, 'person gets', 'people get')} back the data from before that run.</p>
 ${definitions([
-  ['Joined by it, and left as they are', named(joiners)],
-  ['Retracted by it, and left so', named(retracted)],
+  ['Joined in that run (not reverted)', named(joiners)],
+  ['Retracted in that run (not reverted)', named(retracted)],
 ])}
-${(joiners.count > 0 || retracted.count > 0) && html`<p class="hint">The page of each person retracts them, or takes the retraction back.</p>`}
-${left.count > 0 && html`<div class="group"><h3>Left as they are <span class="faint">${number(left.count)}</span></h3>${table({ caption: 'People who are left as they are', columns, rows: left.people.slice(0, namedAtMost), empty: null })}</div>`}
-<p class="hint">The next export is read as ever. If HR has not mended it, the same changes are planned again, under the same guards. A leaving of a single person can be held back on their page.</p>`,
+${(joiners.count > 0 || retracted.count > 0) && html`<p class="hint">Retract a person, or undo a retraction, on the page of the person.</p>`}
+${left.count > 0 && html`<div class="group"><h3>Not reverted <span class="faint">${number(left.count)}</span></h3>${table({ caption: 'People who are not reverted', columns, rows: left.people.slice(0, namedAtMost), empty: null })}</div>`}
+<p class="hint">The next export is read as usual. If HR has not fixed it, the same changes are planned again, with the same guards. To hold back the departure of one person, use the page of the person.</p>`,
   })
 }

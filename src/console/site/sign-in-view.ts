@@ -32,10 +32,10 @@ ${provider && html`<p><a class="button main" href="/sign-in/provider?to=${encode
 </div>
 <button class="${provider === null && 'main'}">Sign in</button>
 </form>
-<p class="hint">An admin makes a token for each person: <code>rollcall token create --name "Your name" --role operator</code></p>
+<p class="hint">An admin creates a token for each person: <code>rollcall token create --name "Your name" --role operator</code></p>
 </div>`
 }
 
 function noOneYet(): Html {
-  return html`<p class="notice" role="status">No one can sign in yet. On the machine of the daemon, as its account, make the first token: <code>rollcall token create --name "Your name" --role admin</code></p>`
+  return html`<p class="notice" role="status">Nobody can sign in yet. Create the first token on the machine of the daemon, with its account: <code>rollcall token create --name "Your name" --role admin</code></p>`
 }

@@ -217,17 +217,17 @@ function textOf(person: RecordView | null | undefined, field: string): string | 
 export const alertTitles: Readonly<Record<Alert['kind'], string>> = {
   blocked: 'Blocked by the platform',
   overdue: 'A run is overdue',
-  repeated: 'A batch is attempted over and over',
+  repeated: 'A batch fails again and again',
   held: 'A plan waits for a decision',
   expiring: 'A held plan expires soon',
   run_failed: 'The last run failed',
   problems: 'People cannot be delivered',
-  blockedPeople: 'People who may have left need attention',
-  foreign: 'Only the platform knows people',
+  blockedPeople: 'People are out of sync with HR',
+  foreign: 'People are unknown to HR',
   leaver_late: 'A leaver is late',
   paused: 'Paused by a person',
   settings_differ: 'Processes have different settings',
-  stale: 'HR has said nothing for too long',
+  stale: 'The data from HR is too old',
 }
 
 /** Begins a text with a capital letter, unless its first word is a path, an address or a name of a setting, which are written one way. */
@@ -246,8 +246,8 @@ export function among(part: number, whole: number | null): string {
 export function reasonField(fields: (name: string) => string): Html {
   return textField({
     name: 'reason',
-    label: 'Why',
-    hint: 'For the audit trail. Name no one here.',
+    label: 'Reason',
+    hint: 'For the audit trail. Do not name people.',
     value: fields('reason'),
     required: true,
     maxLength: 500,
