@@ -229,7 +229,7 @@ test('a person shows what HR says and what the platform has, the difference, the
   const { text } = await visitor('ana').get(person('E0007'))
 
   expect(text).toMatch(/<strong class="differs"><time[^>]*>18 Nov 2026<\/time><\/strong>/)
-  expect(text).toContain('To be acknowledged until')
+  expect(text).toContain('<dt>Due</dt>')
   expect(text).toContain('data-label="File and line">people.csv:8</td>')
   expect(text).toContain('must lie before the last day')
 })
@@ -329,7 +329,7 @@ test('a store that is away is a page with a sentence, and no detail of the failu
 
   for (const { status, text } of await Promise.all(answers)) {
     expect(status).toBe(503)
-    expect(text).toContain('Rollcall cannot answer now')
+    expect(text).toContain('Rollcall is not available now')
     expect(text).not.toContain('10.1.2.3')
   }
   expect((await answers[0])?.text).toContain('href="/runs"')

@@ -104,7 +104,7 @@ test('an admin comes from an empty daemon to a connection without scripts, and i
 
   expect(numbers).toMatch(/Rows ?300 People ?300 Would be sent ?300 Unreadable rows and cells ?0/)
   expect(before).toEqual([own.text, [expect.any(String)]])
-  expect(told).toContain(`The connection hr is written into ${own.file}.`)
+  expect(told).toContain(`The connection hr was written to ${own.file}.`)
   expect(text.startsWith(own.text)).toBe(true)
   expect(made?.replace('exports/*.csv', 'personio{,[0-9]*,[-_. ][0-9]*}.csv')).toBe(byInit)
   expect(parse(byInit ?? '')).toMatchObject({ connections: { hr: { target: { name: 'HR' } } } })
@@ -323,6 +323,6 @@ describe('a visit', () => {
     const start = await visitor.get(steps[0]?.location ?? '')
 
     expect(steps.map(({ status }) => status)).toEqual([303, 303, 404])
-    expect(noticeIn(start.text)).toMatch(/^The export is no longer here/)
+    expect(noticeIn(start.text)).toMatch(/^The export is no longer stored here/)
   })
 })

@@ -40,7 +40,7 @@ test('the pages of sources tell what became of an export, and what stayed behind
 
   expect(list.text).toMatch(new RegExp(`href="/sources/${company.run.id}">[^<]+</a>[\\s\\S]*Accepted`))
   expect(detail.text).toContain('Its plan was accepted.')
-  expect(detail.text).toMatch(/Stays behind in the export<\/h3>\s*<ul class="list"><li>Salary &lt;b&gt;<\/li><\/ul>/)
+  expect(detail.text).toMatch(/Columns that are not read<\/h3>\s*<ul class="list"><li>Salary &lt;b&gt;<\/li><\/ul>/)
   expect(detail.text).toContain('Worker ID')
   expect(unknown.status).toBe(404)
 })
@@ -64,7 +64,7 @@ test('an operator pauses a connection with a reason and ends the pause; a viewer
   expect([wrong.status, wrong.text.includes('role="alert"')]).toEqual([400, true])
   expect(wrong.text).toContain('value="HR moves"')
   expect(during.text).toMatch(/olga paused it .*HR moves/s)
-  expect(after.text).toContain('The pause of acme is over.')
+  expect(after.text).toContain('The pause of acme has ended.')
   expect(after.text).not.toContain('paused it')
 })
 
@@ -104,7 +104,7 @@ test('events that could not be read say why, and are read again or dismissed', a
   const retried = await ana.post('/events/retry', { token, connection: 'acme' })
 
   expect(page.text).toContain('2 events could not be read')
-  expect(asked.text).toContain('It cannot be read again.')
+  expect(asked.text).toContain('You cannot undo this.')
   expect([before, left]).toEqual([2, 1])
   expect(told.text).toContain('The event was dismissed.')
   expect((await ana.get(retried.location ?? '')).text).toContain('1 event will be read again by the next run.')
