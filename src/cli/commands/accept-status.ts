@@ -24,11 +24,11 @@ export async function acceptStatus(value: string | undefined, options: AcceptSta
 }
 
 export function renderClassed({ field, value, as }: ClassifiedValue, paint: Paint): string {
-  return `${paint('green', '✔')} ${field} "${escapeText(value)}" means ${as} from now on; the next run counts it so (rollcall sync)`
+  return `${paint('green', '✔')} ${field} "${escapeText(value)}" means ${as} from now on; the next run uses it (rollcall sync)`
 }
 
 export function renderValues(values: readonly ClassifiedValue[], paint: Paint): string {
-  if (values.length === 0) return 'nobody has said what a value means; the lists of the configuration count alone'
+  if (values.length === 0) return 'no value was given a meaning; only the lists of the configuration apply'
   const rows = values.map(({ field, value, as, by, at }) => [
     `"${escapeText(value)}"`,
     as,

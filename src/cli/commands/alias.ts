@@ -54,7 +54,7 @@ export async function alias(
 function renderAnswer({ former, identityId, same }: Keys & { readonly same: boolean }) {
   return ({ moved }: AnsweredKeys, paint: Paint): string => {
     const said = same
-      ? `${escapeText(identityId)} names the person ${escapeText(former)} from now on`
+      ? `${escapeText(identityId)} is the key of the person ${escapeText(former)} from now on`
       : `${escapeText(former)} and ${escapeText(identityId)} are two people`
     return `${paint('green', '✔')} ${said}${next(moved)}`
   }
@@ -62,7 +62,7 @@ function renderAnswer({ former, identityId, same }: Keys & { readonly same: bool
 
 function renderWithdrawn({ former, identityId }: Keys) {
   return ({ moved }: AnsweredKeys, paint: Paint): string =>
-    `${paint('green', '✔')} nothing is said of ${escapeText(former)} and ${escapeText(identityId)} any more${next(moved)}`
+    `${paint('green', '✔')} there is no longer an answer about ${escapeText(former)} and ${escapeText(identityId)}${next(moved)}`
 }
 
 export function renderAnswered({ answered, unclear, moved }: AnsweredKeys, paint: Paint): string {
@@ -74,7 +74,7 @@ export function renderAnswered({ answered, unclear, moved }: AnsweredKeys, paint
 /** A held plan rests on what keys mean: approving it plans again. */
 function next(moved: number): string {
   return moved === 0
-    ? '; the next run reads rows so (rollcall sync)'
+    ? '; it applies from the next run on (rollcall sync)'
     : `; approve the held ${moved === 1 ? 'run' : 'runs'} to have ${moved === 1 ? 'it' : 'them'} planned again (rollcall approve)`
 }
 
@@ -84,8 +84,7 @@ export function renderKeys(
   { pairs, answers }: { readonly pairs: readonly KeyPair[]; readonly answers: readonly KeyAnswer[] },
   paint: Paint,
 ): string {
-  if (pairs.length === 0 && answers.length === 0)
-    return 'no key of a held plan looks re-issued, and no one has said that one is'
+  if (pairs.length === 0 && answers.length === 0) return 'no key in a held plan looks changed, and there are no answers'
   const open = pairs.map(({ former, identityId, by, clear, runId }) => [
     `${escapeText(former)} → ${escapeText(identityId)}`,
     `the same ${inCommon[by]}${clear ? '' : ', and not clear'}`,

@@ -54,17 +54,17 @@ export function renderHeldBack(
 ): string {
   const said =
     until === null
-      ? `what HR says of ${escapeText(identityId)} counts again`
-      : `leavings of ${escapeText(identityId)} are held back until ${until}`
+      ? `HR data about ${escapeText(identityId)} applies again`
+      : `departures of ${escapeText(identityId)} are held back until ${until}`
   return [`${paint('green', '✔')} ${said}`, ...(run === null ? [] : [renderOutcome(run, paint)])].join('\n')
 }
 
 export function renderHoldBacks({ people }: { readonly people: readonly HoldBack[] }, paint: Paint): string {
-  if (people.length === 0) return 'no leaving is held back'
+  if (people.length === 0) return 'no departure is held back'
   const rows = people.map(({ identityId, until, reason, by, leaving }) => [
     escapeText(identityId),
     `until ${until}`,
-    leaving === null ? 'HR says nothing of a leaving' : `left on ${day(leaving.separatedAt)}`,
+    leaving === null ? 'HR states no departure' : `left on ${day(leaving.separatedAt)}`,
     `${escapeText(by)}: ${escapeText(reason)}`,
   ])
   return aligned(rows, (cell, _row, column) => (column > 2 ? paint('dim', cell) : cell), roomIn(paint)).join('\n')

@@ -33,7 +33,7 @@ function named<T extends CommonOptions>(connection: string | undefined, options:
 export function renderPause({ connection, paused }: PauseState, paint: Paint): string {
   const tick = paint('green', '✔')
   if (paused === null)
-    return `${tick} ${escapeText(connection)} is no longer paused; what was missed is made up for by the daemon`
+    return `${tick} ${escapeText(connection)} is no longer paused; the daemon makes up for missed runs`
   const end = paused.until === null ? 'until "rollcall resume"' : `until ${formatInstant(paused.until)}`
   return `${tick} ${escapeText(connection)} is paused ${end}: no schedule, watched folder or event starts a run; "rollcall sync" still does`
 }

@@ -16,7 +16,7 @@ export async function plan(options: PlanOptions): Promise<number> {
     // A file of one's own is no log and no pipe.
     const query = { values: output.mayShowValues(options) || (out !== undefined && (options.showValues ?? false)) }
     if (person !== undefined && out !== undefined)
-      throw new Failure('usage', '--out keeps the plan of all people: leave out --person')
+      throw new Failure('usage', '--out writes the plan of all people: remove --person')
     if (person !== undefined) {
       const [{ resolvePersonInSource: personInSource }, { renderPersonPlan }] = await Promise.all([
         import('../session/person-name.ts'),
@@ -36,7 +36,7 @@ export async function plan(options: PlanOptions): Promise<number> {
       await writePlanFile(out, document)
       output.printResult(
         { file: out, digest: document.digest },
-        () => `The plan is kept in ${out}: rollcall sync --plan ${out}`,
+        () => `The plan was written to ${out}: rollcall sync --plan ${out}`,
       )
     }
     return exitOf(document)

@@ -60,9 +60,9 @@ function renderLists(lists: Lists, paint: Paint): string {
   return [
     ...(isSaid ? [renderProblems(lists.problems, paint)] : []),
     ...titled(blockedPeople, 'People who need attention', () => renderBlockedPeople(blockedPeople, paint)),
-    ...titled(foreign, 'People known only to the platform', () => renderForeign(foreign, paint)),
+    ...titled(foreign, 'People who are only on the platform', () => renderForeign(foreign, paint)),
     ...titled(notEffective, 'Leavers acknowledged but not effective', () => renderLeavers(notEffective, paint)),
-    ...titled(events, 'Events that could not be understood', () => renderEvents(events, paint)),
+    ...titled(events, 'Events that could not be read', () => renderEvents(events, paint)),
   ].join('\n\n')
 }
 

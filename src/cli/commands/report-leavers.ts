@@ -66,7 +66,7 @@ async function packLeavers(
 ): Promise<number> {
   const { pack: file, connection, showValues: values = false } = options
   if (options.out !== undefined || options.format !== undefined)
-    throw new Failure('usage', '--pack holds every format: leave out --out and --format')
+    throw new Failure('usage', '--pack contains every format: remove --out and --format')
   return await withSession(options, { isReadOnly: true }, async ({ control, output }) => {
     const { files, leavers } = await control.packLeavers({ query: { ...period, connection, values } })
     await writeReport(file, await zip(files))

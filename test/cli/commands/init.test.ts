@@ -135,13 +135,13 @@ describe('what is wrong is said in a sentence, and nothing is written', () => {
 
     expect(dates).toMatchObject({ exit: 2, stdout: '' })
     expect(dates.stderr).toBe(
-      "✖ the dates in Hire Date can be read as MM/dd/yyyy or dd/MM/yyyy, and none of them decides: say --date-format 'MM/dd/yyyy'\n",
+      "✖ the dates in Hire Date can be read as MM/dd/yyyy or dd/MM/yyyy, and no date decides it: use --date-format 'MM/dd/yyyy'\n",
     )
     expect(said.exit).toBe(0)
     expect(key).toMatchObject({
       exit: 2,
       stderr:
-        "✖ several columns could be the key of a person (Worker ID, Employee ID): say which one with --field 'identityId=Worker ID'\n",
+        "✖ several columns could be the key of a person (Worker ID, Employee ID): choose one with --field 'identityId=Worker ID'\n",
     })
   })
 

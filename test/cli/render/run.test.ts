@@ -123,13 +123,13 @@ describe('a run at its end', () => {
       runDocument({ state: 'finished_with_problems', confirmed: 3, problems: 1, counts: counts({ join: 4 }) }),
       70,
       `! acme: 3 changes delivered in 1.3 s (4 joiners), 1 problem
-  rollcall problems lists them; they are tried again in every later run`,
+  rollcall problems lists them; every later run tries them again`,
     ],
     [
       runDocument({ state: 'unchanged', heldPart: other, counts: counts({ unchanged: 9 }) }),
       65,
       `✔ acme: nothing to change (9 unchanged)
-‖ a guard stopped some of its people, who are held as a run of their own
+‖ a guard holds some of its people in a separate run
   rollcall run ${otherShort}  shows it`,
     ],
     [
