@@ -92,7 +92,7 @@ test('the text has no cell of a person where it may end in a file, and the docum
   const values = await init('values.yaml', '--source', source, '--json', '--show-values')
 
   expect(printed.stdout).toMatch(/identityId +Worker ID\n/)
-  expect(printed.stdout).toContain('stays in the file  Department, Location')
+  expect(printed.stdout).toContain('not read  Department, Location')
   expect(printed.stdout).toContain(`rollcall check --config ${join(folder, 'printed.yaml')}`)
   expect(printed.stdout + document.stdout).not.toContain('Singh')
   expect(JSON.parse(document.stdout)).toMatchObject({

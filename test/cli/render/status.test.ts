@@ -95,11 +95,11 @@ acme → Acme HRIS
   1,200 people cannot be delivered, among them 1 leaver
   3 people need attention, 1 of them may have left: rollcall problems
   2 people are on the platform but unknown to HR, and may have left (1 more is separated there): rollcall problems
-  30 people are in doubt, 3 leavers among them: a request about them got no clear answer and may still arrive; the daemon or the next sync reads them back until 2026-11-20 02:31 UTC at least
+  30 people are in doubt, 3 leavers among them: the outcome of a request about them is unknown, and it may still take effect; the daemon or the next sync checks them until 2026-11-20 02:31 UTC at least
   3 events waiting
-  1 event not understood
+  1 event rejected
   blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401)
-          tried again 2026-11-20 02:30 UTC; rollcall unblock tries it now
+          tried again 2026-11-20 02:30 UTC; rollcall unblock tries now
   paused since 2026-11-20 01:00 UTC until 2026-11-21 02:00 UTC by ana: HR moves to another system
           no schedule, watched folder or event starts a run; rollcall resume ends it
   now   delivering (2026-11-20 02:00 UTC, run ${short}, 2 leavers)
