@@ -7,10 +7,10 @@ import { capital, changesIn, runHref, runStates } from '../site/words.ts'
 
 type ConnectionState = { readonly state: string; readonly tone: Tone; readonly text: Html }
 
-/** Alerts that say nothing about whether the platform has what HR says. */
-const besides: ReadonlySet<Alert['kind']> = new Set(['settings_differ'])
+/** Alerts that do not affect whether the connection is in sync. */
+const unrelatedAlerts: ReadonlySet<Alert['kind']> = new Set(['settings_differ'])
 
-/** How a connection stands, in a sentence. It is in step only if nothing waits, nobody differs and no alert is open. */
+/** The state of a connection: a word, a tone and a sentence. It is in sync only if nothing waits, nobody differs and no alert is open. */
 export function connectionState(
   connection: ConnectionStatus,
   now: Date,
@@ -23,16 +23,16 @@ export function connectionState(
     const text = html`The platform has refused this connection since ${formatInstant(blocked.since)}: ${blocked.reason}.${again}`
     return { state: 'Blocked', tone: 'bad', text }
   }
-  if (active) return activeStanding(active, alerts, delay)
+  if (active) return stateOfActiveRun(active, alerts, delay)
   if (paused) {
     const until = paused.until === null ? 'until somebody resumes it' : html`until ${formatInstant(paused.until)}`
     const text = html`${paused.by} paused it ${formatRelativeTime(paused.since, now)}, ${until}: ${paused.reason}.`
     return { state: 'Paused', tone: 'wait', text }
   }
   return (
-    lastStanding(last) ??
-    peopleStanding(connection) ??
-    alertStanding(connection, alerts) ?? {
+    stateOfLastRun(last) ??
+    stateOfPeople(connection) ??
+    stateOfAlerts(connection, alerts) ?? {
       state: 'In sync',
       tone: 'good',
       text: html`The platform matches the last accepted data from HR.`,
@@ -40,15 +40,15 @@ export function connectionState(
   )
 }
 
-/** Null if what the last run read is what the connection goes by. */
-function lastStanding(last: Run | null): ConnectionState | null {
+/** Null if the last run was accepted. */
+function stateOfLastRun(last: Run | null): ConnectionState | null {
   if (last === null) return { state: 'New', tone: 'plain', text: html`Nothing has been read yet.` }
-  const asItWas = html`${last.reason ?? 'no reason was recorded'}. Nothing was changed on the platform.`
+  const reason = html`${last.reason ?? 'no reason was recorded'}. Nothing was changed on the platform.`
   switch (last.state) {
     case 'failed':
-      return { state: 'Failed', tone: 'bad', text: html`The last run failed: ${asItWas}` }
+      return { state: 'Failed', tone: 'bad', text: html`The last run failed: ${reason}` }
     case 'rejected':
-      return { state: 'Rejected', tone: 'wait', text: html`The last plan was rejected: ${asItWas}` }
+      return { state: 'Rejected', tone: 'wait', text: html`The last plan was rejected: ${reason}` }
     case 'cancelled':
       return {
         state: 'Cancelled',
@@ -60,8 +60,8 @@ function lastStanding(last: Run | null): ConnectionState | null {
   }
 }
 
-/** Null if everybody is on the platform as HR says. */
-function peopleStanding({
+/** Null if everybody is in sync with HR. */
+function stateOfPeople({
   people,
   problems,
   blockedPeople,
@@ -107,19 +107,19 @@ function peopleStanding({
 }
 
 /** Null if no alert of the connection is open. A source may have failed though a run of events that came later ended well. */
-function alertStanding({ name }: ConnectionStatus, alerts: readonly Alert[]): ConnectionState | null {
-  const open = alerts.find(({ connection, kind }) => connection === name && !besides.has(kind))
+function stateOfAlerts({ name }: ConnectionStatus, alerts: readonly Alert[]): ConnectionState | null {
+  const open = alerts.find(({ connection, kind }) => connection === name && !unrelatedAlerts.has(kind))
   return open === undefined
     ? null
     : { state: 'With problems', tone: 'wait', text: html`Needs attention: ${open.reason}.` }
 }
 
-function activeStanding(run: Run, alerts: readonly Alert[], delay: string | undefined): ConnectionState {
+function stateOfActiveRun(run: Run, alerts: readonly Alert[], delay: string | undefined): ConnectionState {
   const { name, tone } = runStates[run.state]
   const all = changesIn(run.counts)
   switch (run.state) {
     case 'held': {
-      // Why it is held stands on top of the page.
+      // The top of the page shows why it is held.
       const since = alerts.find(({ runId }) => runId === run.id)?.since ?? run.createdAt
       const text = html`<a href="${runHref(run.id)}/decision">A plan waits for a decision</a> since ${formatInstant(since)}.`
       return { state: name, tone, text }

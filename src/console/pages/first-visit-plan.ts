@@ -11,18 +11,18 @@ import { pluralize, number } from '../../web/words.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
 import { sentence } from '../site/words.ts'
 import { capital, changesIn, fieldName, firstVisitHref, kindBadge, valueText } from '../site/words.ts'
-import { type Found, goneHref, proposedFor } from './first-visit-reading.ts'
+import { type ReadingResult, goneHref, proposedFor } from './first-visit-reading.ts'
 import { type Answers, answersFrom, uploadHref } from './first-visit-answers.ts'
 
-/** What a first run over an upload would do, and the step that writes the connection. */
+/** Adds the page with the plan of a first run, and the action that writes the connection. */
 export function planPages(site: Site): void {
   site.page(`${firstVisitHref}/:upload/plan`, async (context, fields) => {
-    const found = await proposedFor(context, fields)
-    if (found === null) return { to: goneHref }
-    const { upload } = found.proposed
-    const said = answersFrom(fields, found.proposed)
-    const back = uploadHref(upload.id, '', said)
-    const plan = found.refused ?? (await planOf(context, fields, found))
+    const reading = await proposedFor(context, fields)
+    if (reading === null) return { to: goneHref }
+    const { upload } = reading.proposed
+    const answers = answersFrom(fields, reading.proposed)
+    const back = uploadHref(upload.id, '', answers)
+    const plan = reading.refused ?? (await planOf(context, fields, reading))
     const head = heading({
       title: 'What a first run would do',
       crumbs: [
@@ -34,7 +34,7 @@ export function planPages(site: Site): void {
     const content =
       typeof plan === 'string'
         ? html`${head}${notice(plan, 'bad')}<p>${actionLink({ href: back, name: 'Back to how it is read', kind: 'main' })}</p>`
-        : html`${head}${planParts(plan, said)}`
+        : html`${head}${planParts(plan, answers)}`
     return { title: 'What a first run would do', content, section: 'overview' }
   })
 
@@ -42,20 +42,20 @@ export function planPages(site: Site): void {
     section: 'overview',
     operation: 'makeFirstConnection',
     ask: async (context, fields) => {
-      const { plan, said } = await plannedFor(context, fields)
+      const { plan, answers } = await plannedFor(context, fields)
       return {
-        title: `Connect ${said.name ?? plan.connection}?`,
+        title: `Connect ${answers.name ?? plan.connection}?`,
         explanation: writingText(plan),
         fields: keyField(plan),
-        hidden: { ...said, digest: plan.digest },
+        hidden: { ...answers, digest: plan.digest },
         button: 'Write it and connect',
-        cancel: uploadHref(plan.upload.id, '/plan', said),
+        cancel: uploadHref(plan.upload.id, '/plan', answers),
       }
     },
     perform: async (context, fields) => {
-      const { plan, found } = await plannedFor(context, fields)
+      const { plan, reading } = await plannedFor(context, fields)
       const { upload } = plan
-      const body = { reading: found.answers, ...placeIn(fields), digest: fields('digest') }
+      const body = { reading: reading.answers, ...connectionFields(fields), digest: fields('digest') }
       const { connection, file, source, isTakenUp } = await context.control.makeFirstConnection({
         params: { upload: upload.id },
         body: { ...body, ...(fields('apiKey') && { apiKey: fields('apiKey') }) },
@@ -69,35 +69,39 @@ export function planPages(site: Site): void {
   })
 }
 
-function placeIn(fields: Fields) {
+function connectionFields(fields: Fields) {
   return { name: fields('name'), folder: fields('folder'), timeZone: fields('timeZone') }
 }
 
-async function askPlan({ control }: PageContext, fields: Fields, { proposed, answers }: Found): Promise<FirstPlan> {
+async function askPlan(
+  { control }: PageContext,
+  fields: Fields,
+  { proposed, answers }: ReadingResult,
+): Promise<FirstPlan> {
   const params = { upload: proposed.upload.id }
-  return await control.planFirstRun({ params, body: { reading: answers, ...placeIn(fields) } })
+  return await control.planFirstRun({ params, body: { reading: answers, ...connectionFields(fields) } })
 }
 
-/** The plan, or why there is none, as a sentence. */
-async function planOf(context: PageContext, fields: Fields, found: Found): Promise<FirstPlan | string> {
+/** The plan, or a sentence that says why there is none. */
+async function planOf(context: PageContext, fields: Fields, reading: ReadingResult): Promise<FirstPlan | string> {
   try {
-    return await askPlan(context, fields, found)
+    return await askPlan(context, fields, reading)
   } catch (error) {
     if (error instanceof Failure && failureStatuses[error.code] < 500)
-      return sentence(error.message, found.proposed.upload.name)
+      return sentence(error.message, reading.proposed.upload.name)
     throw error
   }
 }
 
 async function plannedFor(context: PageContext, fields: Fields) {
-  const found = await proposedFor(context, fields)
-  if (found === null)
+  const reading = await proposedFor(context, fields)
+  if (reading === null)
     throw new Failure('not_found', 'the export is no longer stored here: go to the overview and upload it again')
-  if (found.refused !== null) throw new Failure('usage', found.refused)
-  return { found, plan: await askPlan(context, fields, found), said: answersFrom(fields, found.proposed) }
+  if (reading.refused !== null) throw new Failure('usage', reading.refused)
+  return { reading, plan: await askPlan(context, fields, reading), answers: answersFrom(fields, reading.proposed) }
 }
 
-function planParts(plan: FirstPlan, said: Answers): Html {
+function planParts(plan: FirstPlan, answers: Answers): Html {
   const { counts, rows, records, changes, guards, rejected, rejects, warnings, text, file, upload } = plan
   const held = guards.filter(({ ok }) => !ok)
   const all = changesIn(counts)
@@ -113,8 +117,8 @@ ${warnings.length > 0 && card({ title: 'Warnings about the export', id: 'warning
 ${rejected > 0 && card({ title: html`Rows and cells that cannot be read <span class="faint">${number(rejected)}</span>`, id: 'rejects', content: html`${rejectsTable(rejects)}${shownText(rejected, rejects)}` })}
 ${card({ title: html`New content of ${file}`, id: 'text', content: listing('The configuration', text) })}
 ${card({ title: html`People who would be sent <span class="faint">${number(all)}</span>`, id: 'changes', content: html`${changesTable(changes)}${shownText(all, changes)}` })}
-<div class="row">${actionLink({ href: uploadHref(upload.id, '/connection', said), name: 'Connect …', kind: 'main' })}
-${actionLink({ href: uploadHref(upload.id, '', said), name: 'Back to how it is read' })}</div>`
+<div class="row">${actionLink({ href: uploadHref(upload.id, '/connection', answers), name: 'Connect …', kind: 'main' })}
+${actionLink({ href: uploadHref(upload.id, '', answers), name: 'Back to how it is read' })}</div>`
 }
 
 function shownText(all: number, shown: readonly unknown[]): Html | false {
@@ -139,7 +143,7 @@ function changesTable(changes: readonly ChangeView[]): Html {
   })
 }
 
-/** In a line, since a first run sends many. */
+/** On one line, because a first run sends many. */
 function sentText(fields: ChangeView['fields'] = {}): Html {
   return joined(
     Object.entries(fields).flatMap(([name, change]) =>

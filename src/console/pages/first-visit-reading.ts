@@ -23,52 +23,55 @@ import {
 
 type Question = ProposedReading['questions'][number]
 
+/** The encodings to choose from. */
 export const encodings: readonly Option[] = [
   ...['utf-8', 'utf-16le', 'utf-16be'],
   ...['windows-1252', 'windows-1250', 'windows-1251', 'windows-1253', 'windows-1254', 'windows-1255', 'windows-1257'],
   ...['iso-8859-2', 'iso-8859-15', 'macintosh', 'cp850', 'shift_jis', 'gb18030'],
 ].map((name) => ({ value: name, name }))
+/** The delimiters to choose from. */
 export const delimiters: readonly Option[] = [
   { value: ',', name: 'comma' },
   { value: ';', name: 'semicolon' },
   { value: 'tab', name: 'tab' },
   { value: '|', name: 'pipe' },
 ]
-const usualFolder = 'exports'
-const usualName = 'HR'
-/** A value that is longer is no word of a status. */
-const longestValue = 190
+const defaultFolder = 'exports'
+const defaultName = 'HR'
+/** A longer value is not a status. */
+const maxValueLength = 190
 
-/** Where a visitor goes on whose export is gone. */
+/** The page for visitors whose export is gone. */
 export const goneHref = `${firstVisitHref}?gone=1`
 
-/** How an export would be read, with a form for what is different. */
+/** Adds the page that shows how an export is read, with a form to change it. */
 export function readingPages(site: Site): void {
   site.page(`${firstVisitHref}/:upload`, async (context, fields) => {
-    const found = await proposedFor(context, fields)
-    if (found === null) return { to: goneHref }
-    const title = `How ${found.proposed.upload.name} is read`
-    const content = html`${found.refused && notice(found.refused, 'bad')}
+    const reading = await proposedFor(context, fields)
+    if (reading === null) return { to: goneHref }
+    const title = `How ${reading.proposed.upload.name} is read`
+    const content = html`${reading.refused && notice(reading.refused, 'bad')}
 ${heading({
   title,
   crumbs: [{ name: 'Connect an HR export', href: firstVisitHref }],
   lead: 'Check that each column is mapped to the right field. Nothing is stored yet.',
-  actions: actionLink({ href: uploadHref(found.proposed.upload.id, '/drop'), name: 'Remove the export' }),
+  actions: actionLink({ href: uploadHref(reading.proposed.upload.id, '/drop'), name: 'Remove the export' }),
 })}
-${readingForm(found.proposed, fields)}`
+${readingForm(reading.proposed, fields)}`
     return { title, content, section: 'overview' }
   })
 }
 
-export type Found = {
+/** A proposal for an uploaded export, and the answers it uses. */
+export type ReadingResult = {
   readonly proposed: ProposedReading
   readonly answers: ReadingAnswers
-  /** Why what was said does not count. */
+  /** Why the answers of the visitor were refused; null if they were used. */
   readonly refused: string | null
 }
 
-/** The proposal by all that was said; null: the export is gone. What cannot be said is told, and left out. */
-export async function proposedFor({ control }: PageContext, fields: Fields): Promise<Found | null> {
+/** The proposal with the answers of the visitor; null if the export is gone. Refused answers are left out, with the reason. */
+export async function proposedFor({ control }: PageContext, fields: Fields): Promise<ReadingResult | null> {
   const params = { upload: fields('upload') }
   const propose = (body: ReadingAnswers) => control.proposeReading({ params, body })
   try {
@@ -88,7 +91,7 @@ export async function proposedFor({ control }: PageContext, fields: Fields): Pro
   }
 }
 
-/** One form for all. It changes nothing, so what is said stands in the address. */
+/** One form for the whole page. It changes nothing, so the answers are part of the address. */
 function readingForm(proposed: ProposedReading, fields: Fields): Html {
   const { upload, questions, notes } = proposed
   const at = uploadHref(upload.id)
@@ -143,7 +146,7 @@ ${values > 0 && html`<p>Rollcall does not know what ${pluralize(values, 'value')
 ${notes.length > 0 && html`<ul class="lines">${notes.map((note) => html`<li>${note}</li>`)}</ul>`}`
 }
 
-/** The columns that could say who has left, as a choice for each kind. */
+/** One choice for the date columns and one for the status columns that could show who has left. */
 function leaversPart({ dates, statuses }: Extract<Question, { about: 'leavers' }>, fields: Fields): Html {
   const choice = (field: string, label: string, columns: readonly string[]) =>
     columns.length > 0 &&
@@ -163,7 +166,7 @@ ${choice('status', 'Which column is the status of employment?', statuses)}`
 }
 
 /** The fields whose columns are chosen at a question. */
-function fieldsAsked(question: Question): string[] {
+function askedFields(question: Question): string[] {
   if (question.about === 'identityId') return ['identityId']
   if (question.about !== 'leavers') return []
   return [...(question.dates.length > 0 ? ['separatedAt'] : []), ...(question.statuses.length > 0 ? ['status'] : [])]
@@ -186,7 +189,7 @@ ${selectField({
   value: fields('preset'),
   hint: html`${title}: ${why}.`,
 })}
-${dates.length > 0 && html`<ul class="lines">${dates.map(({ column, format, why: because }) => html`<li>Dates in ${column}: <code>${format}</code> <span class="hint">${because}</span></li>`)}</ul>`}
+${dates.length > 0 && html`<ul class="lines">${dates.map(({ column, format, why: reason }) => html`<li>Dates in ${column}: <code>${format}</code> <span class="hint">${reason}</span></li>`)}</ul>`}
 <details><summary>The file has another format</summary>
 ${selectField({ name: 'encoding', label: 'Encoding', options: [{ value: '', name: 'detected automatically' }, ...encodings], value: fields('encoding') })}
 ${selectField({ name: 'delimiter', label: 'Delimiter', options: [{ value: '', name: 'detected automatically' }, ...delimiters], value: fields('delimiter') })}
@@ -196,7 +199,7 @@ ${!questions.some(({ about }) => about === 'dateFormat') && textField({ name: 'd
 }
 
 function columnsPart({ fields: mapped, otherFields, columns, left, questions }: ProposedReading, fields: Fields): Html {
-  const asked = new Set(questions.flatMap(fieldsAsked))
+  const chosenElsewhere = new Set(questions.flatMap(askedFields))
   const choice = (field: string, column: string | null): Html | false => {
     const options = [
       { value: '', name: column ?? 'nothing' },
@@ -204,7 +207,7 @@ function columnsPart({ fields: mapped, otherFields, columns, left, questions }: 
       ...columns.filter((one) => one !== column).map((one) => ({ value: columnValue(one), name: one })),
     ]
     return (
-      !asked.has(field) &&
+      !chosenElsewhere.has(field) &&
       html`<select name="${fieldInput(field)}" aria-label="${`Column of ${fieldName(field)}`}">${optionList(options, fields(fieldInput(field)))}</select>`
     )
   }
@@ -245,13 +248,13 @@ function valuesPart(
       {
         name: 'Means',
         cell: ({ value, meaning }) => {
-          if (value.length > longestValue) return 'unknown'
+          if (value.length > maxValueLength) return 'unknown'
           const name = valueInput(kind, value)
-          const said = fields(name)
+          const chosen = fields(name)
           const options = meanings.map((option) =>
-            option.value === meaning && said === '' ? { ...option, value: '' } : option,
+            option.value === meaning && chosen === '' ? { ...option, value: '' } : option,
           )
-          return html`<select name="${name}" aria-label="${`What ${value} means`}">${optionList(options, said)}</select>`
+          return html`<select name="${name}" aria-label="${`What ${value} means`}">${optionList(options, chosen)}</select>`
         },
       },
     ],
@@ -260,7 +263,7 @@ function valuesPart(
   })
 }
 
-/** The name of the list that holds a value; `open` where none does. */
+/** The name of the list that contains a value; `open` if none does. */
 function meaningIn(lists: Readonly<Record<string, readonly { readonly value: string }[] | undefined>>) {
   return (value: string): string =>
     Object.keys(lists).find((name) => lists[name]?.some((one) => one.value === value)) ?? 'open'
@@ -307,7 +310,7 @@ function connectionPart({ timeZone }: ProposedReading, fields: Fields): Html {
   return html`${textField({
     name: 'name',
     label: 'Name of the connection on the platform',
-    value: fields('name') || usualName,
+    value: fields('name') || defaultName,
     required: true,
     maxLength: 100,
     hint: 'The first run creates it if it does not exist.',
@@ -315,7 +318,7 @@ function connectionPart({ timeZone }: ProposedReading, fields: Fields): Html {
 ${textField({
   name: 'folder',
   label: 'Folder for exports',
-  value: fields('folder') || usualFolder,
+  value: fields('folder') || defaultFolder,
   required: true,
   maxLength: 500,
   hint: 'On the machine that runs Rollcall, relative to the folder of its configuration. Rollcall reads the newest file there every night at 02:00.',

@@ -22,7 +22,7 @@ const steps = [
   'Write the connection',
 ] as const
 
-/** How an export that an admin uploads becomes the first connection. */
+/** Adds the pages on which an admin uploads an export and creates the first connection. */
 export function firstVisitPages(site: Site): void {
   site.page(firstVisitHref, async (context, fields) => {
     if (await isConnected(context)) return { to: '/' }
@@ -109,8 +109,8 @@ async function uploadCard(context: PageContext, fields: Fields): Promise<Html> {
       files: true,
       content: html`<p>Upload a list of your people as HR exports it: CSV, plain or compressed with zip or gzip, at most ${number(Math.floor(visit.mostBytes / mebibyte))} MiB. Nothing is stored before the last step. The uploaded file is removed then, or ${number(visit.keptMinutes)} minutes after you last opened it.</p>
 <details><summary>The file has an unusual format</summary>
-${selectField({ name: 'encoding', label: 'Encoding', options: [found, ...encodings], value: fields('encoding') })}
-${selectField({ name: 'delimiter', label: 'Delimiter', options: [found, ...delimiters], value: fields('delimiter') })}
+${selectField({ name: 'encoding', label: 'Encoding', options: [detected, ...encodings], value: fields('encoding') })}
+${selectField({ name: 'delimiter', label: 'Delimiter', options: [detected, ...delimiters], value: fields('delimiter') })}
 </details>
 ${fileField({ name: 'export', label: 'The export', required: true })}
 <div class="row"><button class="main">Upload it and check it</button></div>`,
@@ -119,14 +119,14 @@ ${fileField({ name: 'export', label: 'The export', required: true })}
 ${card({ title: 'Next steps', id: 'steps', content: stepsText(visit) })}`
 }
 
-const found = { value: '', name: 'detected automatically' }
+const detected = { value: '', name: 'detected automatically' }
 
 function stepsText({ file, trouble }: FirstVisit): Html {
   return html`<ol class="lines">${steps.map((step) => html`<li>${step}</li>`)}</ol>
 <p class="hint">The connection is written to ${code(file)}. ${trouble ?? html`To connect an export on a server, use ${code('rollcall init')}.`}</p>`
 }
 
-/** How far the daemon is with the new configuration; null: it has taken it up. */
+/** Progress of the daemon with the new configuration; null once the daemon uses it. */
 async function waitingPart(context: PageContext): Promise<Html | null> {
   const { connections, reload } = await context.control.status({})
   if (connections.length > 0) return null

@@ -12,13 +12,13 @@ import { answersPart } from './held-answers.ts'
 import { changesTable, summaryParts, verdictsParts } from './plan-parts.ts'
 import { heldRun, runOf } from './run.ts'
 
-/** So many people can be read one by one. */
-const readable = 200
-/** So many of each kind are shown of a plan that has more people than that. */
-const examplesShown = 20
+/** Largest plan that is shown person by person. */
+const maxListedPeople = 200
+/** Number of examples of each kind for a larger plan. */
+const maxExamples = 20
 const renewSeconds = 10
 
-/** What a person reads who is asked to approve a held plan, and the two answers. */
+/** Adds the page on which a held plan is reviewed, and the actions to approve or reject it. */
 export function heldPages(site: Site): void {
   site.page('/runs/:runId/decision', async (context, fields) => {
     const run = await runOf(context, fields)
@@ -124,7 +124,7 @@ async function connectionOf({ control }: PageContext, run: Run): Promise<Connect
   return connections.find(({ name }) => name === run.connection)
 }
 
-/** What is asked, renewed until somebody has answered. The people of the plan stay as they are, so that no look at them is recorded again. */
+/** The decision card; it refreshes itself until the run is decided. The people of the plan are not refreshed, because each look at them is recorded. */
 function decisionPart(run: Run, context: PageContext, connection: ConnectionStatus | undefined): Html {
   return live({
     id: 'decision-part',
@@ -169,7 +169,7 @@ function rejectsFact({ id, counts }: Run): Renderable {
   return rejected > 0 && html`<a href="${runHref(id)}#rejects">${number(rejected)}</a>`
 }
 
-/** Whether one person is enough for this plan, and whether this visitor can be that person. */
+/** Whether this visitor may approve the plan by the rule of two people. */
 function twoPeopleFact(
   { requestedBy }: Run,
   { caller }: PageContext,
@@ -184,13 +184,13 @@ function twoPeopleFact(
 async function peopleParts(run: Run, { control, caller }: PageContext): Promise<Html> {
   const { id: runId, connection, counts } = run
   const values = seesValues(caller)
-  const isLarge = changesIn(counts) > readable
+  const isLarge = changesIn(counts) > maxListedPeople
   const summary = isLarge ? await control.summarizeRun({ params: { runId }, query: { values } }) : null
   const groups = await Promise.all(
     kinds.map(async ({ kind, title, many }) => {
       const count = counts?.[kind] ?? 0
       if (count === 0) return null
-      const limit = isLarge ? examplesShown : readable
+      const limit = isLarge ? maxExamples : maxListedPeople
       const { data } = await control.listChanges({ params: { runId }, query: { kind, limit, values } })
       return card({
         title: html`${title} <span class="faint">${number(count)}</span>`,

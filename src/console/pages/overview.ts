@@ -15,7 +15,7 @@ import { connectionState } from './connection-state.ts'
 
 const renewSeconds = 10
 
-/** Every connection, with what needs a person now on top. */
+/** Adds the overview: the alerts, then each connection with its state, figures and charts. */
 export function overviewPages(site: Site): void {
   site.sharedPage('/', async (context) => {
     const status = await context.control.status({})
@@ -104,9 +104,9 @@ ${active && html`<p>Another run is already ${runStates[active.state].name.toLowe
 
 async function connectionOf({ control }: SharedContext, name: string): Promise<ConnectionStatus> {
   const { connections } = await control.status({})
-  const found = connections.find((one) => one.name === name)
-  if (found) return found
-  // The control API says it in its own words.
+  const connection = connections.find((one) => one.name === name)
+  if (connection) return connection
+  // The control API throws the failure for an unknown connection.
   await control.listRuns({ query: { connection: name, limit: 1 } })
   throw new Error(`the status lacks ${name}`)
 }
@@ -117,7 +117,7 @@ function aboutText({ version, daemon, connections }: Status, now: Date): Html {
 }
 
 type Charts = ReadonlyMap<string, Html>
-/** A part that renews itself leaves the charts as they are. */
+/** The part that refreshes itself does not redraw the charts. */
 const noCharts: Charts = new Map()
 
 function overview(status: Status, context: SharedContext, charts: Charts): Html {
@@ -126,7 +126,7 @@ function overview(status: Status, context: SharedContext, charts: Charts): Html 
 ${connections.map((connection) => connectionCard(connection, status, context, charts))}`
 }
 
-/** What needs a person now. The most pressing comes first. */
+/** The order of alerts: most urgent first. */
 const urgency: readonly Alert['kind'][] = [
   'leaver_late',
   'blocked',
@@ -165,11 +165,11 @@ function needs(alerts: readonly Alert[], unsigned: string | undefined, context: 
 
 function peopleText({ people, leavers }: Alert): Html | null {
   if (people === null || people === 0) return null
-  const some = leavers !== null && leavers > 0 ? `, ${pluralize(leavers, 'leaver')} among them` : ''
-  return html`<p class="hint">${pluralize(people, 'person', 'people')}${some}</p>`
+  const among = leavers !== null && leavers > 0 ? `, ${pluralize(leavers, 'leaver')} among them` : ''
+  return html`<p class="hint">${pluralize(people, 'person', 'people')}${among}</p>`
 }
 
-/** Where a person goes on who wants to do something about it. */
+/** The link or button that helps with an alert. */
 function answerTo(alert: Alert, context: SharedContext): Renderable {
   const { connection, kind, runId } = alert
   switch (kind) {
@@ -282,10 +282,10 @@ ${definitions([
 const clockDays = 7
 const dayMs = 86_400_000
 
-/** How long departures of the last days took, a sentence for each connection. */
+/** How long the departures of the last days took, one sentence by connection. */
 async function leaverClocks({ control, now }: SharedContext): Promise<ReadonlyMap<string, Html>> {
-  const day = (at: number) => new Date(at).toISOString().slice(0, 'yyyy-mm-dd'.length)
-  const period = { from: day(now.getTime() - (clockDays - 1) * dayMs), to: day(now.getTime()) }
+  const dayOf = (at: number) => new Date(at).toISOString().slice(0, 'yyyy-mm-dd'.length)
+  const period = { from: dayOf(now.getTime() - (clockDays - 1) * dayMs), to: dayOf(now.getTime()) }
   const { connections } = await control.reportLeavers({ query: { ...period, values: false } })
   return new Map(connections.map((summary) => [summary.connection, clockText(summary)]))
 }
@@ -302,7 +302,7 @@ function clockText({ people, acknowledged, late, notEffective, boundHours, ourSe
 
 const historyDays = 90
 
-/** How many people the connection had on each day, and what changed. */
+/** The charts of a connection: people employed, and changes per day. */
 async function chartsOf({ control }: SharedContext, connection: string): Promise<Html> {
   const { days } = await control.connectionHistory({ params: { connection }, query: { days: historyDays } })
   const employed = days.flatMap(({ day, people, separated }) =>

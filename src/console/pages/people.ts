@@ -10,7 +10,7 @@ import { capital, connectionField, whoText } from '../site/words.ts'
 
 const perPage = 50
 
-/** The people of all connections, and where one of them is looked up. */
+/** Adds the page that searches for people in all connections. */
 export function peoplePages(site: Site): void {
   site.page('/people', async (context, fields) => {
     const { connections } = await context.control.about({})
@@ -28,13 +28,13 @@ ${
   })
 }
 <section class="card" id="people" aria-label="People">
-${why === null ? await found(context, { connection, search, after }) : html`<p>You cannot search for people: ${why}. The pages of runs and problems link to the people they concern.</p>`}
+${why === null ? await searchResults(context, { connection, search, after }) : html`<p>You cannot search for people: ${why}. The pages of runs and problems link to the people they concern.</p>`}
 </section>`
     return { title: 'People', content, section: 'people' }
   })
 }
 
-async function found(
+async function searchResults(
   { control }: PageContext,
   { connection, search, after }: { connection: string; search: string; after: string },
 ) {
@@ -45,7 +45,7 @@ async function found(
     caption: 'People, by key',
     columns,
     rows: data,
-    empty: next === null ? 'Nobody was found.' : 'No match on this page; the next page searches further.',
+    empty: next === null ? 'Nobody was searchResults.' : 'No match on this page; the next page searches further.',
   })}
 ${paging({ label: 'Pages of people', path: '/people', query: { connection, q: search }, after, next })}`
 }

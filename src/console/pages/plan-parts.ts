@@ -16,7 +16,7 @@ import {
   whoText,
 } from '../site/words.ts'
 
-/** The changes of a plan as a table: whom, what becomes of them, and why. */
+/** The changes of a plan as a table: person, change and reason. */
 export function changesTable(
   changes: readonly ChangeView[],
   { connection, caption, withKind, empty }: { connection: string; caption: string; withKind: boolean; empty: string },
@@ -39,7 +39,7 @@ export function changesTable(
   return table({ caption, columns, rows: changes, empty })
 }
 
-/** The verdicts of the guards: those that hold the plan with what they found, the others as numbers. */
+/** The verdicts of the guards: failed ones in full, passed ones as numbers. */
 export function verdictsParts(guards: readonly Verdict[], connection: string): Html {
   const failed = guards.filter(({ ok }) => !ok)
   const passed = guards.filter(({ ok }) => ok)
@@ -70,7 +70,7 @@ ${
 }`
 }
 
-/** What a large plan does by field, and which managers' people leave. */
+/** The summary of a large plan: changes by field, and leavers by manager. */
 export function summaryParts({ fields, managers, managersCount }: RunSummary, connection: string): Html {
   const key = (identityId: string) => personLink({ connection, identityId })
   const examples = (keys: readonly string[]) => html`<span class="hint">such as ${joined(keys.map(key))}</span>`
@@ -111,7 +111,7 @@ ${more > 0 && html`<p class="hint">and ${pluralize(more, 'more manager')}</p>`}<
 }`
 }
 
-/** Rows that could not become a record, and cells that could not be read. */
+/** The rejected rows and the unreadable cells. */
 export function rejectsTable(rejects: readonly RejectView[], run: Pick<Run, 'connection' | 'source'>): Html {
   const columns: readonly Column<RejectView>[] = [
     {
@@ -139,7 +139,7 @@ export function rejectsTable(rejects: readonly RejectView[], run: Pick<Run, 'con
   })
 }
 
-/** The kind of change that a text names; null: none. */
+/** Parses a kind of change; null if the text is none. */
 export function kindOf(text: string): Kind | null {
   return kinds.find(({ kind }) => kind === text)?.kind ?? null
 }

@@ -16,12 +16,12 @@ import { capital, connectionField, kindBadge, personCell, runHref } from '../sit
 const perPage = 50
 const renewSeconds = 10
 
-/** The people for whom something does not come to pass, and why. */
+/** Adds the page of people who are out of sync with HR, and why. */
 export function problemPages(site: Site): void {
   site.page('/problems', async (context, fields) => {
     const { control, caller } = context
     const mayName = seesValues(caller)
-    const withNames = mayName && namesAsked(fields)
+    const withNames = mayName && areNamesRequested(fields)
     const status = await control.status({})
     const connection = fields('connection')
     const leavers = await control.listNotEffective({
@@ -55,22 +55,22 @@ ${card({
   )
 }
 
-/** Whether the address asks for names in every list. A viewer gets none all the same. */
-function namesAsked(fields: Fields): boolean {
+/** Whether the address requests names in every list. A viewer gets none. */
+function areNamesRequested(fields: Fields): boolean {
   return fields('values') !== ''
 }
 
 type List = 'problems' | 'blocked-people' | 'foreign' | 'leavers'
 const lists: readonly List[] = ['problems', 'blocked-people', 'foreign', 'leavers']
 
-/** What the address asks of a list. */
+/** The query of a list, from the address. */
 function pageOf(name: List, fields: Fields) {
   const [connection, after] = [fields('connection'), fields(name)]
   return { ...(connection && { connection }), ...(after && { after }), limit: perPage }
 }
 
 function pages(name: List, next: string | null, fields: Fields): Html | null {
-  const kept = { connection: fields('connection'), values: namesAsked(fields) }
+  const kept = { connection: fields('connection'), values: areNamesRequested(fields) }
   return paging({
     label: `Pages of ${name}`,
     path: '/problems',
@@ -82,13 +82,13 @@ function pages(name: List, next: string | null, fields: Fields): Html | null {
   })
 }
 
-type Standing = { readonly status: Status; readonly withNames: boolean }
+type ListOptions = { readonly status: Status; readonly withNames: boolean }
 
 /**
- * What moves while runs deliver. It renews itself without names alone, because each look at names is recorded. The leavers stand apart,
- * since they are always shown with names to whoever may see them.
+ * The lists that change while runs deliver. Only without names do they refresh themselves, because each look at names is recorded. The
+ * list of leavers is separate: it always shows names to those who may see them.
  */
-async function currentPart(context: SharedContext, fields: Fields, { status, withNames }: Standing): Promise<Html> {
+async function currentPart(context: SharedContext, fields: Fields, { status, withNames }: ListOptions): Promise<Html> {
   const { control } = context
   const connection = fields('connection')
   const [{ data: failures }, problems, blockedPeople, foreign] = await Promise.all([
@@ -101,10 +101,10 @@ async function currentPart(context: SharedContext, fields: Fields, { status, wit
   const doubts = status.connections.filter(
     ({ name, inDoubt }) => inDoubt !== null && (connection === '' || name === connection),
   )
-  const asked = { connection, ...Object.fromEntries(lists.map((name) => [name, fields(name)])) }
+  const query = { connection, ...Object.fromEntries(lists.map((name) => [name, fields(name)])) }
   return live({
     id: 'current',
-    href: withNames ? null : address('/problems/current', asked),
+    href: withNames ? null : address('/problems/current', query),
     everySeconds: renewSeconds,
     content: html`${card({
       title: html`Refused by the platform, or not deliverable <span class="faint">${number(totals.problems)}</span>`,

@@ -21,9 +21,9 @@ import { capital, connectionField, personCell } from '../site/words.ts'
 
 const defaultDays = 90
 /** So many departures are shown; the files have all of them. */
-const mostShown = 200
+const maxShown = 200
 
-/** What the report can be kept as. */
+/** The downloads of the report. */
 const downloads = {
   'report.csv': { type: 'text/csv', says: 'a table for a spreadsheet' },
   'report.html': { type: 'text/html', says: 'a page to read and print' },
@@ -34,14 +34,14 @@ const downloads = {
   },
 } as const
 
-/** What became of the departures of a period, with what proves it. */
+/** Adds the page with the departures of a period, and its downloads. */
 export function reportPages(site: Site): void {
   site.page('/reports', async (context, fields) => {
     const { control } = context
     const { connections } = await control.about({})
-    const desired = desiredOf(context, fields)
-    const report = await control.reportLeavers({ query: desired })
-    const { from, to, connection = '', values } = desired
+    const query = reportQuery(context, fields)
+    const report = await control.reportLeavers({ query })
+    const { from, to, connection = '', values } = query
     const content = html`${heading({ title: 'Reports', lead: 'Every departure with its last day in a period: its state, and how long it took.' })}
 ${filterForm({
   action: '/reports',
@@ -68,7 +68,7 @@ ${card({
 ${card({
   title: html`Departures <span class="faint">${number(report.leavers.length)}</span>`,
   id: 'departures',
-  content: html`${leaversTable(report.leavers.slice(0, mostShown))}${report.leavers.length > mostShown && html`<p class="hint">The first ${mostShown} are shown; the files have all of them.</p>`}`,
+  content: html`${leaversTable(report.leavers.slice(0, maxShown))}${report.leavers.length > maxShown && html`<p class="hint">The first ${maxShown} are shown; the files have all of them.</p>`}`,
 })}
 </div>`
     return { title: 'Reports', content, section: 'reports' }
@@ -78,7 +78,7 @@ ${card({
     const name = fields('name')
     if (!Object.hasOwn(downloads, name)) return null
     const { type } = downloads[name as keyof typeof downloads]
-    const { files } = await context.control.packLeavers({ query: desiredOf(context, fields) })
+    const { files } = await context.control.packLeavers({ query: reportQuery(context, fields) })
     if (name === 'leavers.zip') return { name, type, content: await zip(files) }
     const file = files.find((one) => one.name === name)
     return file ? { name, type, content: Buffer.from(file.content, file.encoding) } : null
@@ -92,8 +92,8 @@ async function zip(files: LeaverPack['files']): Promise<Buffer> {
   return await buffer(archive.outputStream)
 }
 
-/** The period of the address; the last ninety days where it names none. */
-function desiredOf({ caller, now }: PageContext, fields: Fields) {
+/** The period and connection from the address; by default the last ninety days. */
+function reportQuery({ caller, now }: PageContext, fields: Fields) {
   const today = Temporal.Instant.from(now.toISOString()).toZonedDateTimeISO('UTC').toPlainDate()
   const connection = fields('connection')
   return {

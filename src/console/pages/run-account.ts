@@ -11,10 +11,10 @@ import type { PageContext } from '../site/site.ts'
 import { shortId } from '../site/words.ts'
 import { answerText, fieldName, fieldsText, kindBadge, personLink, runHref, valueText } from '../site/words.ts'
 
-/** So many people are named on a page. */
-const namedAtMost = 200
+/** Maximum number of people named on the page. */
+const maxNamedPeople = 200
 
-/** What a run of one person, or one that takes another back, accounts for beyond its plan; null: nothing. */
+/** The details of a run of one person or of a revert; null for other runs. */
 export async function accountPart(run: Run, context: PageContext): Promise<Html | null> {
   const account = run.feed === 'person' || run.feed === 'revert' ? await accountOf(run, context) : null
   if (account?.person) return personCard(account.person, run)
@@ -59,7 +59,7 @@ ${definitions([
   })
 }
 
-/** A date too, as the row has it. */
+/** Dates too are shown as the row has them. */
 function asWritten(text: Cell['text']): Renderable {
   return typeof text === 'string' && text !== '' ? text : valueText('', text)
 }
@@ -77,7 +77,7 @@ function revertCard({ runId, people, joiners, retracted, left }: RevertAccount, 
   ]
   const named = ({ count, keys }: RevertAccount['joiners']) =>
     count > 0 &&
-    html`${number(count)} <span class="hint">${joined(keys.slice(0, namedAtMost).map((identityId) => personLink({ connection, identityId })))}${count > namedAtMost && ` and ${number(count - namedAtMost)} more`}</span>`
+    html`${number(count)} <span class="hint">${joined(keys.slice(0, maxNamedPeople).map((identityId) => personLink({ connection, identityId })))}${count > maxNamedPeople && ` and ${number(count - maxNamedPeople)} more`}</span>`
   return card({
     title: html`Reverts <a href="${runHref(runId)}">run ${shortId(runId)}</a>`,
     id: 'account',
@@ -87,7 +87,7 @@ ${definitions([
   ['Retracted in that run (not reverted)', named(retracted)],
 ])}
 ${(joiners.count > 0 || retracted.count > 0) && html`<p class="hint">Retract a person, or undo a retraction, on the page of the person.</p>`}
-${left.count > 0 && html`<div class="group"><h3>Not reverted <span class="faint">${number(left.count)}</span></h3>${table({ caption: 'People who are not reverted', columns, rows: left.people.slice(0, namedAtMost), empty: null })}</div>`}
+${left.count > 0 && html`<div class="group"><h3>Not reverted <span class="faint">${number(left.count)}</span></h3>${table({ caption: 'People who are not reverted', columns, rows: left.people.slice(0, maxNamedPeople), empty: null })}</div>`}
 <p class="hint">The next export is read as usual. If HR has not fixed it, the same changes are planned again, with the same guards. To hold back the departure of one person, use the page of the person.</p>`,
   })
 }

@@ -31,7 +31,7 @@ import { accountPart } from './run-account.ts'
 const perPage = 100
 const renewSeconds = 2
 
-/** One run: how far it is, what it found and what it did. */
+/** Adds the page of a run: progress, findings, plan and facts. */
 export function runPages(site: Site): void {
   site.page('/runs/:runId', async (context, fields) => {
     const run = await runOf(context, fields)
@@ -107,14 +107,14 @@ ${factsPart(run)}`
   })
 }
 
-/** The run that the address names. */
+/** Reads the run with the ID in the address. Throws `not_found`. */
 export async function runOf({ control }: SharedContext, fields: Fields): Promise<Run> {
   const runId = fields('runId')
   if (!/^[\da-f-]{36}$/i.test(runId)) throw new Failure('not_found', `there is no run "${runId}"`)
   return await control.getRun({ params: { runId } })
 }
 
-/** The same, where it waits for a decision. */
+/** Reads the held run with the ID in the address. Throws `conflict` if it is no longer held. */
 export async function heldRun(context: PageContext, fields: Fields): Promise<Run> {
   const run = await runOf(context, fields)
   if (run.state === 'held') return run
@@ -150,7 +150,7 @@ function actionsFor(run: Run, context: PageContext): Renderable {
 
 function optionsText({ options }: Run): Html | null {
   const { full, verify, sample, retract, restore, person, revert } = options
-  const said: Renderable[] = [
+  const parts: Renderable[] = [
     full && 'everybody again',
     verify && 'with verification',
     sample && 'a sample',
@@ -159,11 +159,11 @@ function optionsText({ options }: Run): Html | null {
     person && html`one person${person.identityId !== undefined && html` (${person.identityId})`}`,
     revert && html`reverts <a href="${runHref(revert.runId)}">run ${shortId(revert.runId)}</a>`,
   ]
-  const known = said.filter(Boolean)
+  const known = parts.filter(Boolean)
   return known.length === 0 ? null : html` · ${joined(known)}`
 }
 
-/** How far the run is, renewed until it rests. */
+/** The progress of the run; it refreshes itself until the run ends or is held. */
 function progressPart(run: Run, context: SharedContext): Html {
   const all = changesIn(run.counts)
   const content = html`<section class="card" aria-labelledby="progress">
@@ -202,7 +202,7 @@ function sentenceOf(run: Run): Html | null {
     run.delay && html`${capital(run.delay)}.`,
     run.state === 'held' && run.moved && html`${capital(run.moved)}; after an approval, Rollcall plans again.`,
   ]
-  // What held a plan stays its reason after a person has decided.
+  // The reason of a held plan stays after the decision.
   const wasHeld = run.decidedAt !== null && run.state !== 'held'
   const reason = run.reason === null ? null : html`${wasHeld && 'It was held: '}${run.reason}`
   return html`${reason && html`<p class="reason">${reason}</p>`}${links.filter(Boolean).map((link) => html`<p>${link}</p>`)}`

@@ -13,7 +13,7 @@ import { capital, connectionField, countsText, runHref, runStates, stateBadge, t
 const perPage = 50
 const renewSeconds = 10
 
-/** The runs of all connections, the newest first. */
+/** Adds the list of all runs, newest first. */
 export function runsPages(site: Site): void {
   site.sharedPage('/runs', async (context, fields) => {
     const { connections } = await context.control.about({})
@@ -71,7 +71,7 @@ function filter(chosen: Chosen, connections: readonly string[]): Html {
   })
 }
 
-/** One page of the list, which renews itself. */
+/** One page of the list; it refreshes itself. */
 async function list({ control, now }: SharedContext, fields: Fields): Promise<Html> {
   const chosen = chosenBy(fields)
   const { connection, state, trigger } = chosen

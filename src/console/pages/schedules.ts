@@ -13,7 +13,7 @@ const purposes: Readonly<Record<ScheduleView['purpose'], string>> = {
   sample: 'Verifies leavers and a sample of other people',
 }
 
-/** What happens by itself, and how a person pauses it. */
+/** Adds the page of schedules, and the actions to pause a connection and to end the pause. */
 export function schedulePages(site: Site): void {
   site.sharedPage('/schedules', async (context) => {
     const { control } = context

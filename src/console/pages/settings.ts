@@ -14,7 +14,7 @@ const levels: Readonly<Record<CheckView['level'], { readonly name: string; reado
   failed: { name: 'Failed', tone: 'bad' },
 }
 
-/** The configuration in effect, and what a check of it says now. */
+/** Adds the page with the configuration in effect, and the page with the results of a check. */
 export function settingsPages(site: Site): void {
   site.page('/settings', async (context) => {
     const { control } = context
@@ -91,7 +91,7 @@ function settingsTable(caption: string, settings: readonly Setting[]): Html {
   return table({ caption, columns, rows: settings, empty: 'Nothing is set.' })
 }
 
-/** Below its card a connection need not be named again. */
+/** Inside the card of a connection its name is not repeated. */
 function nameOf({ path, connection }: Setting): string {
   return connection === null ? path : path.slice(`connections.${connection}.`.length)
 }

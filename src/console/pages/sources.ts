@@ -21,7 +21,7 @@ const outcomes: Readonly<Record<SourceOutcome, { readonly name: string; readonly
   failed: { name: 'Failed', tone: 'bad' },
 }
 
-/** Which exports came, what became of each, and what was read of one. */
+/** Adds the list of exports with their results, and the page of one export. */
 export function sourcePages(site: Site): void {
   site.sharedPage('/sources', async (context, fields) => {
     const { control } = context
