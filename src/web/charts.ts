@@ -6,6 +6,7 @@ import { type Html, html, type Renderable } from './html.ts'
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
+/** One bar with its label. */
 export type Bar = { readonly label: string; readonly value: number; readonly kind: 'good' | 'wait' | 'bad' }
 
 const barRow = 34

@@ -3,6 +3,7 @@ import { type Html, html, type Renderable } from './html.ts'
 /** How something stands: well, in between, badly, at work, or neither. */
 export type Tone = 'good' | 'wait' | 'bad' | 'busy' | 'plain'
 
+/** A short word with a colour. */
 export function badge(text: Renderable, tone: Tone = 'plain'): Html {
   return html`<span class="badge ${tone}">${text}</span>`
 }
@@ -25,6 +26,7 @@ export function figures(
   return html`<dl class="figures">${items.map(({ name, value, note, tone }) => html`<div class="${tone}"><dt>${name}</dt><dd><b class="number">${value}</b>${note && html` <span>${note}</span>`}</dd></div>\n`)}</dl>`
 }
 
+/** One event of a timeline. */
 export type TimelineEntry = {
   readonly at: Renderable
   readonly title: Renderable

@@ -7,6 +7,7 @@ import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
 import { type CommonOptions, configOf } from '../session/session.ts'
 
+/** The options of `rollcall accept-store`. */
 export type AcceptStoreOptions = CommonOptions & { readonly reason: string; readonly by: string }
 
 /** Says that the store which is there counts, where another one is known. No daemon runs then, because it refuses to start. */

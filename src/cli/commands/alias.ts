@@ -4,6 +4,7 @@ import { aligned, pluralize, type Paint, roomIn, shortId, escapeText } from '../
 import { requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
+/** The options of `rollcall alias`. */
 export type AliasOptions = CommonOptions & {
   readonly by: string
   readonly twoPeople?: boolean
@@ -65,6 +66,7 @@ function renderWithdrawn({ former, identityId }: Keys) {
     `${paint('green', '✔')} there is no longer an answer about ${escapeText(former)} and ${escapeText(identityId)}${next(moved)}`
 }
 
+/** Confirms the answers about the pairs of a run. */
 export function renderAnswered({ answered, unclear, moved }: AnsweredKeys, paint: Paint): string {
   const left =
     unclear === 0 ? '' : `; ${pluralize(unclear, 'pair is', 'pairs are')} not clear: answer each with its two keys`
@@ -80,6 +82,7 @@ function next(moved: number): string {
 
 const inCommon = { email: 'e-mail', name: 'name and start', both: 'e-mail, name and start' } as const
 
+/** The pairs that wait for an answer, and the answers. */
 export function renderKeys(
   { pairs, answers }: { readonly pairs: readonly KeyPair[]; readonly answers: readonly KeyAnswer[] },
   paint: Paint,

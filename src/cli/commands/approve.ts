@@ -6,6 +6,7 @@ import { isMoving, requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, type Session, withSession } from '../session/session.ts'
 import { type RunDetail, renderQuestion, runDetail } from './run.ts'
 
+/** The options of `rollcall approve`. */
 export type ApproveOptions = CommonOptions & {
   readonly by: string
   readonly reason?: string

@@ -9,8 +9,11 @@ import { findPerson } from '../session/person-name.ts'
 import { requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, requireConnection, type Session, withSession } from '../session/session.ts'
 
+/** The options of `rollcall audit verify`. */
 export type AuditVerifyOptions = CommonOptions & { readonly publicKey?: string }
+/** The options of `rollcall audit new-key`. */
 export type AuditNewKeyOptions = CommonOptions & { readonly reason: string; readonly by: string }
+/** The options of `rollcall audit export`. */
 export type AuditExportOptions = CommonOptions & {
   readonly from?: string
   readonly to?: string
@@ -28,6 +31,7 @@ export async function auditVerify(options: AuditVerifyOptions): Promise<number> 
   })
 }
 
+/** The result of a verification of the audit trail. */
 export function renderVerified(found: AuditVerification, paint: Paint): string {
   const { entries, heads, pending, finding, untiedUpTo, restored } = found
   const waiting = pending === 0 ? '' : `; ${pluralize(pending, 'entry', 'entries')} not signed yet`
@@ -82,6 +86,7 @@ async function personInTrail(session: Session, name: string, options: CommonOpti
   return { identityId: found?.identityId ?? name }
 }
 
+/** Replaces the key that signs the audit trail. */
 export async function auditNewKey(options: AuditNewKeyOptions): Promise<number> {
   const { reason, by } = options
   return await withSession(options, {}, async ({ control, output }) => {
@@ -90,6 +95,7 @@ export async function auditNewKey(options: AuditNewKeyOptions): Promise<number> 
   })
 }
 
+/** Confirms a new key; shows the public key. */
 export function renderNewKey({ tied, ordinal, publicKey }: AuditKeyReplaced, paint: Paint): string {
   const done = `${paint('green', '✔')} a new key signs from entry ${ordinal} on. The public key for verification:\n${publicKey.trimEnd()}`
   if (tied) return done

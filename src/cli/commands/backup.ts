@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { pluralize, escapeText } from '../render/text.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall backup`. */
 export type BackupOptions = CommonOptions & { readonly by: string }
 
 /** Writes everything that the store holds into a file, while the daemon goes on. */

@@ -6,6 +6,7 @@ import { Failure } from '../../errors.ts'
 import { ask, standardError } from '../../text/print.ts'
 import type { Output } from '../session/output.ts'
 
+/** The options of `rollcall check --probe`. */
 export type ProbeOptions = {
   /** Whether the platform is probed at all. */
   readonly probe?: boolean

@@ -2,6 +2,7 @@ import { escapeText } from '../render/text.ts'
 import { requirePerson } from '../session/person-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall forget`. */
 export type ForgetOptions = CommonOptions & {
   readonly reason: string
   readonly by: string

@@ -7,6 +7,7 @@ import { exitCodeOf, waitForEnd } from '../session/follow-run.ts'
 import { requirePerson } from '../session/person-name.ts'
 import { type CommonOptions, requireConnection, type Session, withSession } from '../session/session.ts'
 
+/** The options of `rollcall hold-back`. */
 export type HoldBackOptions = CommonOptions & {
   readonly by: string
   readonly wait: number
@@ -48,6 +49,7 @@ async function followed(session: Session, { runId }: HeldBack, waitSeconds: numb
   return await waitForEnd(session, await session.control.getRun({ params: { runId } }), waitSeconds)
 }
 
+/** Confirms that departures of a person are held back, or no longer. */
 export function renderHeldBack(
   { identityId, until, run }: HeldBack & { readonly run: Run | null },
   paint: Paint,
@@ -59,6 +61,7 @@ export function renderHeldBack(
   return [`${paint('green', '✔')} ${said}`, ...(run === null ? [] : [renderOutcome(run, paint)])].join('\n')
 }
 
+/** The people whose departure is held back, one line each. */
 export function renderHoldBacks({ people }: { readonly people: readonly HoldBack[] }, paint: Paint): string {
   if (people.length === 0) return 'no departure is held back'
   const rows = people.map(({ identityId, until, reason, by, leaving }) => [

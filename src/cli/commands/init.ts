@@ -18,6 +18,7 @@ import { createOutput, type Output } from '../session/output.ts'
 import { type Prompts, Stopped, terminalPrompts } from '../session/prompts.ts'
 import { listenForStop } from '../session/stop-signal.ts'
 
+/** The options of `rollcall init`. */
 export type InitOptions = ReadingOptions & {
   readonly source?: string
   readonly secretFile?: string

@@ -6,6 +6,7 @@ import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
 import { type CommonOptions, configOf } from '../session/session.ts'
 
+/** The options of `rollcall move`. */
 export type MoveOptions = CommonOptions & { readonly to: string; readonly by: string }
 
 /** Carries the embedded store to PostgreSQL. The daemon has to be stopped, because the configuration changes with it. */

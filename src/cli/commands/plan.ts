@@ -2,6 +2,7 @@ import { Failure, failures } from '../../errors.ts'
 import { renderPlan } from '../render/plan.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
+/** The options of `rollcall plan`. */
 export type PlanOptions = CommonOptions & {
   readonly showValues?: boolean
   readonly person?: string

@@ -8,6 +8,7 @@ import type { Paint } from '../render/text.ts'
 import { allEvents, allPages } from '../session/pages.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall problems`. */
 export type ProblemsOptions = CommonOptions & { readonly showValues?: boolean }
 
 /** Lists the changes that do not come to pass, the people whose rows cannot be read or contradict themselves, those whom only the platform knows, and the events that could not be understood. */

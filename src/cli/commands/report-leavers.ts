@@ -12,7 +12,9 @@ import { pluralize } from '../render/text.ts'
 import { parseDay } from '../session/dates.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** A file format of the report. */
 export type ReportFormat = 'csv' | 'json' | 'html'
+/** The options of `rollcall report leavers`. */
 export type ReportLeaversOptions = CommonOptions & {
   readonly from?: string
   readonly to?: string

@@ -11,6 +11,7 @@ import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
 import { type CommonOptions, configOf } from '../session/session.ts'
 
+/** The options of `rollcall restore`. */
 export type RestoreOptions = CommonOptions & {
   readonly replace?: boolean
   readonly reason: string
@@ -73,6 +74,7 @@ async function outcomeAt(control: Control | null) {
   }
 }
 
+/** What a restore did, and what is missing since the backup. */
 export function renderRestored({ madeAt, people, runsEnded, entriesLost }: Restored, paint: Paint): string {
   const lines = [
     `${paint('green', '✔')} the store was restored to ${madeAt}: it has ${pluralize(people, 'person', 'people')}`,

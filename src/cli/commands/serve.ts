@@ -16,6 +16,7 @@ import { type HangUps, listenForHangUp } from '../session/hang-ups.ts'
 import { type CommonOptions, configOf } from '../session/session.ts'
 import { listenForStop } from '../session/stop-signal.ts'
 
+/** The options of `rollcall serve`. */
 export type ServeOptions = CommonOptions & { readonly roles?: string; readonly port?: number }
 
 const stopWithinMs = 20_000

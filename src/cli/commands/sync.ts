@@ -11,6 +11,7 @@ import { readPlanFile } from '../session/plan-file.ts'
 import { accountOf } from '../session/run-account.ts'
 import { type CommonOptions, requireConnection, type Session, withSession } from '../session/session.ts'
 
+/** The options of `rollcall sync`. */
 export type SyncOptions = CommonOptions & {
   readonly full?: boolean
   /** Whether people who are not on the platform as HR says count as a failure. */

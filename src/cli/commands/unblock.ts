@@ -4,6 +4,7 @@ import { Failure } from '../../errors.ts'
 import { pluralize, type Paint } from '../render/text.ts'
 import { type CommonOptions, requireConnection, type Session, withSession } from '../session/session.ts'
 
+/** The options of `rollcall unblock`. */
 export type UnblockOptions = CommonOptions & { readonly by: string; readonly wait: number }
 
 /** What became of it. `due`: how many people are still to be delivered. */
@@ -25,6 +26,7 @@ export async function unblock(options: UnblockOptions): Promise<number> {
   })
 }
 
+/** The state of a connection after `rollcall unblock`. */
 export function renderUnblocked({ connection, wasBlocked, due }: Unblocked, paint: Paint): string {
   const waiting = due === 0 ? 'nothing waits to be delivered' : `${pluralize(due, 'person', 'people')} still to deliver`
   if (!wasBlocked) return `${paint('dim', '-')} ${connection}is not blocked; ${waiting}`

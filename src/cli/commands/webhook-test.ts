@@ -7,6 +7,7 @@ import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
 import { type CommonOptions, configOf, requireConnection } from '../session/session.ts'
 
+/** The options of `rollcall webhook test`. */
 export type WebhookTestOptions = CommonOptions & { readonly url?: string }
 
 type WebhookTest = {
@@ -46,6 +47,7 @@ export async function webhookTest(name: string, options: WebhookTestOptions): Pr
   return 0
 }
 
+/** Confirms that a sample event was accepted. */
 export function renderWebhookTest({ connection, url, id, status }: WebhookTest, paint: Paint): string {
   return [
     `${paint('green', '✔')} ${connection}: a signed sample was sent to ${escapeText(url)} and answered with ${status}`,

@@ -1,6 +1,7 @@
 import type { NewToken, RevokedToken, TokenView } from '../../contract/control/tokens.ts'
 import { aligned, pluralize, day, formatInstant, type Paint, escapeText } from './text.ts'
 
+/** A new token; it is shown only here. */
 export function renderNewToken({ token, ...made }: NewToken, paint: Paint): string {
   return [
     `${paint('green', '✔')} the token "${escapeText(made.name)}" was created: role ${made.role}, ${ends(made)}`,
@@ -11,6 +12,7 @@ export function renderNewToken({ token, ...made }: NewToken, paint: Paint): stri
   ].join('\n')
 }
 
+/** The tokens as a table. */
 export function renderTokens({ tokens }: { readonly tokens: readonly TokenView[] }, paint: Paint): string {
   if (tokens.length === 0) return 'there are no tokens; "rollcall token create" creates one'
   const rows = tokens.map((token) => [
@@ -24,6 +26,7 @@ export function renderTokens({ tokens }: { readonly tokens: readonly TokenView[]
   return aligned(rows, (cell, row) => (tokens[row]?.state === 'active' ? cell : paint('dim', cell))).join('\n')
 }
 
+/** Confirms a revocation. */
 export function renderRevokedToken({ name, sessions }: RevokedToken, paint: Paint): string {
   const ended = sessions === 0 ? '' : `, and ${pluralize(sessions, 'session')} started with it ended`
   return `${paint('green', '✔')} the token "${escapeText(name)}" was revoked${ended}`

@@ -5,6 +5,7 @@ import { errorCode, Failure } from '../../errors.ts'
 
 const answerMs = 3000
 
+/** Where a running daemon can be reached. */
 export type FoundDaemon = {
   /** The Unix socket of its control API. */
   readonly socket: string

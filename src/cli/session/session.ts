@@ -12,6 +12,7 @@ import { listenForStop, type StopSignal } from './stop-signal.ts'
 const beginsWithinMs = 5000
 const lookAgainMs = 250
 
+/** The options that all commands share. */
 export type CommonOptions = {
   readonly config?: string
   readonly json?: boolean
