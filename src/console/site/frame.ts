@@ -7,7 +7,7 @@ import { type Html, html } from '../../web/html.ts'
 import { page } from '../../web/layout.ts'
 import type { Visitor } from './access.ts'
 
-/** The sections of the console, in the order of the navigation. */
+/** The console sections, in the order of the navigation. */
 const sections = {
   overview: { name: 'Overview', href: '/' },
   runs: { name: 'Runs', href: '/runs' },
@@ -21,10 +21,10 @@ const sections = {
   settings: { name: 'Settings', href: '/settings' },
 } as const
 
-/** A section of the console. */
+/** A console section. */
 export type Section = keyof typeof sections
 
-/** One page of the console. */
+/** One console page. */
 export type Content = {
   readonly title: string
   readonly content: Html
