@@ -34,7 +34,7 @@ const definitions: readonly Definition[] = [
 /** The commands of Rollcall; each loads what it uses when it runs. `exit` is told the code that a command ended with; what goes wrong is thrown. */
 export function createProgram(exit: (code: number) => void): Command {
   const program: Command = new Command('rollcall')
-    .description('Keeps the people of a compliance platform in step with HR.')
+    .description('Keeps the people of a compliance platform in sync with HR.')
     .version(version)
     .option('--config <file>', configDescription)
     .hook('preAction', (_program, command) => passConfig(program, command))

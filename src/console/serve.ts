@@ -32,8 +32,8 @@ import { sentence } from './site/words.ts'
 const mostFormBytes = 64 * 1024
 const titles: Readonly<Record<number, string>> = {
   403: 'You may not do this',
-  404: 'There is nothing here',
-  503: 'Rollcall cannot answer now',
+  404: 'Page not found',
+  503: 'Rollcall is not available now',
 }
 
 /** Serves the console at `/`, apart from the interfaces beside it: they take JSON, and it takes forms. */
@@ -104,7 +104,6 @@ function problemOf(error: unknown): { readonly status: number; readonly message:
   if (error instanceof Failure) return { status: failureStatuses[error.code], message: sentence(error.message) }
   if (error instanceof Refusal) return { status: error.status, message: sentence(error.message) }
   const status = (error as Partial<FastifyError> | null)?.statusCode ?? 500
-  if (status >= 400 && status < 500)
-    return { status, message: 'This request is not one that a form of this page sends.' }
-  return { status: 500, message: 'The request failed for a reason on our side. The log of the daemon says why.' }
+  if (status >= 400 && status < 500) return { status, message: 'No form of this page sends such a request.' }
+  return { status: 500, message: 'The request failed because of an error in Rollcall. See the log of the daemon.' }
 }

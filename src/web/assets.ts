@@ -16,8 +16,10 @@ const files = {
   'htmx.js': { at: new URL(import.meta.resolve('htmx.org/dist/htmx.min.js')), type: 'text/javascript; charset=utf-8' },
 } as const
 
+/** A file that pages can load. */
 export type AssetName = keyof typeof files
 
+/** The served files. */
 export type Assets = {
   /** The address of a file. It holds a digest of the content, so that browsers keep the file for ever. */
   href(name: AssetName): string

@@ -6,6 +6,7 @@ import { type Html, html, type Renderable } from './html.ts'
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
+/** One bar with its label. */
 export type Bar = { readonly label: string; readonly value: number; readonly kind: 'good' | 'wait' | 'bad' }
 
 const barRow = 34
@@ -135,7 +136,7 @@ ${picture}</svg>${legend}
 }
 
 function nothing(title: string): Html {
-  return html`<figure class="chart"><figcaption>${title}</figcaption><p class="empty">Nothing to draw yet.</p></figure>`
+  return html`<figure class="chart"><figcaption>${title}</figcaption><p class="empty">No data yet.</p></figure>`
 }
 
 function valueAxis(ticks: readonly number[], y: (value: number) => number): Html[] {

@@ -1,5 +1,6 @@
 import { escapeText } from '../text/escape.ts'
 
+/** A value of a CSV file; null is an empty cell. */
 export type Cell = string | number | boolean | null
 
 /** What a spreadsheet takes for a formula, also in the wide forms of East Asian text and behind blanks. */

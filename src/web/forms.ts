@@ -5,6 +5,7 @@ export function tokenField(formToken: string): Html {
   return hidden('token', formToken)
 }
 
+/** A hidden field. */
 export function hidden(name: string, value: string | number): Html {
   return html`<input type="hidden" name="${name}" value="${value}">`
 }
@@ -23,6 +24,7 @@ type TextField = Common & {
   readonly placeholder?: string
 }
 
+/** A field for one line of text, a date, a number or a password. */
 export function textField({ type = 'text', value = '', placeholder, ...field }: TextField): Html {
   return labelled(
     field,
@@ -43,8 +45,10 @@ export function fileField(field: Common): Html {
   return labelled(field, html`<input id="${field.name}" name="${field.name}" type="file"${attributes(field)}>`)
 }
 
+/** An option of a choice. */
 export type Option = { readonly value: string | number; readonly name: string }
 
+/** A list to choose one option from. */
 export function selectField({
   options,
   value,
@@ -63,6 +67,7 @@ export function optionList(options: readonly Option[], chosen: string | number):
   )
 }
 
+/** A checkbox; the form has `1` under its name if it is checked. */
 export function checkField({ checked, ...field }: Common & { readonly checked: boolean }) {
   return html`<div class="check"><input id="${field.name}" name="${field.name}" type="checkbox" value="1"${checked && html` checked`}${attributes(field)}><label for="${field.name}">${field.label}</label>${field.hint && html`<p class="hint" id="${field.name}-hint">${field.hint}</p>`}</div>`
 }
@@ -123,6 +128,7 @@ ${fields}
 </form>`
 }
 
+/** A page that asks before an action. */
 export type Confirmation = {
   readonly title: string
   /** What will happen, before anything does. */

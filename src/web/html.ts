@@ -13,6 +13,7 @@ class Markup {
   }
 }
 
+/** Safe markup, made by `html`. */
 export type Html = Markup
 /** What may stand in a template: text is made visible and escaped, markup stays, nothing is left out. */
 export type Renderable = Html | string | number | null | undefined | false | readonly Renderable[]

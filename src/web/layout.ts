@@ -9,6 +9,7 @@ type NavItem = {
   readonly waiting?: number
 }
 
+/** What a complete document consists of. */
 export type Frame = {
   readonly title: string
   readonly content: Renderable

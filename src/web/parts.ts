@@ -3,6 +3,7 @@ import { type Html, html, type Renderable } from './html.ts'
 /** How something stands: well, in between, badly, at work, or neither. */
 export type Tone = 'good' | 'wait' | 'bad' | 'busy' | 'plain'
 
+/** A short word with a colour. */
 export function badge(text: Renderable, tone: Tone = 'plain'): Html {
   return html`<span class="badge ${tone}">${text}</span>`
 }
@@ -25,6 +26,7 @@ export function figures(
   return html`<dl class="figures">${items.map(({ name, value, note, tone }) => html`<div class="${tone}"><dt>${name}</dt><dd><b class="number">${value}</b>${note && html` <span>${note}</span>`}</dd></div>\n`)}</dl>`
 }
 
+/** One event of a timeline. */
 export type TimelineEntry = {
   readonly at: Renderable
   readonly title: Renderable
@@ -77,5 +79,5 @@ export function live({
 }): Html {
   if (href === null) return html`<div id="${id}" class="live">${content}</div>`
   return html`<div id="${id}" class="live" hx-get="${href}" hx-trigger="renew" hx-swap="outerMorph" hx-status:4xx="swap:none" hx-status:5xx="swap:none" data-renew-seconds="${everySeconds}">${content}
-<noscript><p class="hint"><a href="">Load this page again</a> to see how far it is.</p></noscript></div>`
+<noscript><p class="hint"><a href="">Reload this page</a> to see the progress.</p></noscript></div>`
 }

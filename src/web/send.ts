@@ -30,10 +30,12 @@ export function pageHeaders({ scripts }: { readonly scripts: boolean }): Readonl
 /** Something that the reader keeps, rather than a page of the site. */
 export type Download = { readonly name: string; readonly type: string; readonly content: Buffer }
 
+/** Sends a file to save. */
 export function sendDownload(reply: FastifyReply, { name, type, content }: Download): FastifyReply {
   return reply.type(type).header('content-disposition', `attachment; filename="${name}"`).send(content)
 }
 
+/** Sends a page or a part of one. */
 export function sendPage(reply: FastifyReply, page: Html): FastifyReply {
   return reply.type('text/html; charset=utf-8').send(page.toString())
 }

@@ -1,6 +1,7 @@
 import { address } from './address.ts'
 import { type Html, html, type Renderable } from './html.ts'
 
+/** A column of a table. */
 export type Column<Row> = {
   /** Stands above the column, and beside each cell where the screen is narrow. */
   readonly name: string

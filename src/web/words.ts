@@ -10,6 +10,7 @@ const hourMs = 60 * minuteMs
 const tenthMs = 100
 const [minute, hour, twoDays, dayOf] = [60, 3600, 172_800, 86_400]
 
+/** `12,000`: a whole number with separators. */
 export function number(value: number): string {
   return wholeNumbers.format(value)
 }

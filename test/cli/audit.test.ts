@@ -42,7 +42,7 @@ test('an operator forgets a leaver, hands out the proof of it, and learns when t
   expect(refused).toMatchObject({ exit: 75, stderr: expect.stringContaining('person E0001 is employed') })
   expect(forgotten).toMatchObject({
     exit: 0,
-    stdout: expect.stringContaining('what Rollcall kept of E0002 is removed'),
+    stdout: expect.stringContaining('the values of E0002 were removed'),
   })
   expect(JSON.parse(shown.stdout)).toMatchObject({
     forgotten: true,
@@ -63,7 +63,7 @@ test('an operator forgets a leaver, hands out the proof of it, and learns when t
   expect(edited).toMatchObject({
     exit: 76,
     stdout:
-      '✖ the audit trail is not as it was signed: entry 3 was changed: it does not have the hash that it was given\n',
+      '✖ the audit trail does not match its signatures: entry 3 was changed: it does not have the hash that it was given\n',
   })
   expect(replaced.stdout).toContain('the former key did not sign this')
 })

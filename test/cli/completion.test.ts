@@ -103,7 +103,7 @@ describe('a shell', () => {
     [
       'fish',
       inFish,
-      ['status\tShow what runs and how every connection stands', '@held\tthe run that is held', 'rollcall.fish'],
+      ['status\tShow the daemon, the connections and their runs', '@held\tthe run that is held', 'rollcall.fish'],
     ],
     ['zsh', inZsh, ['shows ready', 'shows s', 'shows held', 'shows ish']],
   ] as const)('completes the words of the program: %s', async (shell, lines, expected) => {

@@ -70,7 +70,7 @@ describe('held or refused with a reason, and nobody is sent', () => {
     { name: 'zero-dates', exits: [0, 65, 65], reason: 'status "Inactive" in 1 row' },
     { name: 'sap-german', exits: [0, 65, 65], reason: '39 of 39 people start on 2020-03-01' },
     { name: 'header-again-in-another-order', exits: [66, 66, 66], reason: 'names the columns again, in another order' },
-    { name: 'adp-row-per-position', exits: [2], reason: "say --date-format 'MM/dd/yyyy'" },
+    { name: 'adp-row-per-position', exits: [2], reason: "use --date-format 'MM/dd/yyyy'" },
     {
       name: 'adp-row-per-position',
       args: ['--date-format', 'MM/dd/yyyy'],

@@ -55,7 +55,7 @@ test('the same broken rows every night are never out of sight, hold nothing, and
   expect(third.stdout).toBe(`✔ acme: nothing to change (21 unchanged, 5 rows with bad cells)\n${line}\n`)
   expect(listed.stdout.split('\n').slice(0, 3)).toEqual([
     'People who need attention',
-    expect.stringMatching(/^CONNECTION +KEY +LEAVER +LOST +FOR +LINE +REASON$/),
+    expect.stringMatching(/^CONNECTION +KEY +LEAVER +IGNORED +FOR +LINE +REASON$/),
     expect.stringMatching(/^acme +E0004 +may have left +field .*people\.csv:19 +Leaving Date: /),
   ])
   expect(document.blockedPeople.length).toBe(5)
@@ -107,11 +107,11 @@ test('people whom only the platform knows are told after a sync, in status, as a
   const approved = await at.run('approve', '@held', '--digest', (await heldRun(at)).digest)
   const after = await at.run('resync', '--verify', '--strict')
 
-  const line = `2 people are known only to the platform, and may have left: rollcall --config ${at.configFile} problems`
+  const line = `2 people are on the platform but unknown to HR, and may have left: rollcall --config ${at.configFile} problems`
   expect(verified.exit).toBe(70)
   expect(verified.stdout).toContain(`! acme: ${line}`)
   expect(listed.stdout.split('\n').slice(0, 4)).toEqual([
-    'People known only to the platform',
+    'People who are only on the platform',
     expect.stringMatching(/^CONNECTION +KEY +FOR +LISTED$/),
     expect.stringMatching(/^acme +E0002 /),
     expect.stringMatching(/^acme +E0004 /),

@@ -20,14 +20,14 @@ const settled = {
   last: lastRun,
 } as unknown as ConnectionStatus
 
-test('a connection is in step when nothing waits, nobody differs and no alert is open', () => {
+test('a connection is in sync when nothing waits, nobody differs and no alert is open', () => {
   const alert = (kind: Alert['kind'], connection: string) => ({ kind, connection, reason: 'a run failed' }) as Alert
   const beside = [alert('run_failed', 'other'), alert('settings_differ', 'acme')]
 
-  expect(connectionState(settled, now, beside)).toMatchObject({ state: 'In step', tone: 'good' })
+  expect(connectionState(settled, now, beside)).toMatchObject({ state: 'In sync', tone: 'good' })
   const failing = connectionState(settled, now, [...beside, alert('run_failed', 'acme')])
   expect(failing).toMatchObject({ state: 'With problems', tone: 'wait' })
-  expect(String(failing.text)).toBe('Not in step: a run failed.')
+  expect(String(failing.text)).toBe('Needs attention: a run failed.')
 })
 
 test.each<[string, Partial<ConnectionStatus>]>([
@@ -38,11 +38,11 @@ test.each<[string, Partial<ConnectionStatus>]>([
   ['With problems', { blockedPeople: { people: 0, leavers: 0, rows: 1 } }],
   ['With problems', { foreign: { people: 1, separated: 0 } }],
   ['With problems', { inbox: { pending: 0, held: 0, rejected: 1 } }],
-  ['Behind', { inbox: { pending: 1, held: 0, rejected: 0 } }],
-  ['Behind', { people: { desired: 40, separated: 2, due: 1 } }],
+  ['Pending', { inbox: { pending: 1, held: 0, rejected: 0 } }],
+  ['Pending', { people: { desired: 40, separated: 2, due: 1 } }],
   ['In doubt', { inDoubt: { people: 1, leavers: 1, until: '2026-11-21T03:15:00.000Z' } }],
   ['Held', { active: { ...lastRun, state: 'held', createdAt: '2026-11-20T03:00:00.000Z' } }],
-])('a connection is "%s", and not in step, with %o', (state, differing) => {
+])('a connection is "%s", and not in sync, with %o', (state, differing) => {
   expect(connectionState({ ...settled, ...differing }, now, [])).toMatchObject({ state })
 })
 
@@ -58,5 +58,7 @@ test('a delivery that does not move says why', () => {
 test('people whose departure is held back are not called unreadable', () => {
   const { text } = connectionState({ ...settled, blockedPeople: { people: 2, leavers: 1, rows: 1 } }, now, [])
 
-  expect(String(text)).toBe('2 people and 1 row without a readable key need attention; the others are delivered.')
+  expect(String(text)).toBe(
+    '2 people and 1 row without a readable key are out of sync with HR; the others are delivered.',
+  )
 })

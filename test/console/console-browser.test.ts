@@ -61,18 +61,18 @@ describe.each([
     const { page, go, press } = window
     await go('/')
 
-    await press('Look at the plan')
+    await press('View the plan')
     const why = await textOf(page, '.verdicts')
     await press('Approve …')
     const says = await textOf(page, '.says')
-    await page.type('::-p-aria(Why it is right)', 'HR confirms it')
+    await page.type('::-p-aria(Reason)', 'HR confirms it')
     await press('Approve and deliver 13 changes')
     const told = await textOf(page, '.notice')
     await own.world.drain()
 
-    expect(why).toMatch(/^Leavers Stopped 12 of \d+ people would be separated; the limit is 5/)
+    expect(why).toMatch(/^Leavers Failed 12 of \d+ people would be separated; the limit is 5/)
     expect(says).toContain('It separates 13 people.')
-    expect(says).toContain(`Exactly this plan is approved: ${own.held.digest}.`)
+    expect(says).toContain(`You approve exactly this plan: ${own.held.digest}.`)
     expect(told).toBe('The plan is approved and is being delivered.')
     const run = await own.world.runOf(own.held.id)
     expect(run).toMatchObject({ state: 'finished_with_problems', decidedBy: 'ana', decidedReason: 'HR confirms it' })
@@ -93,10 +93,10 @@ describe.each([
     await press('Hold back')
     await page.$eval('#until', (input) => Object.assign(input, { value: '2026-12-24' }))
     await page.type('#reason', 'HR lists them by mistake')
-    await press('Hold the leaving back')
+    await press('Hold the departure back')
     const held = [await textOf(page, '.notice'), await textOf(page, '.notes')]
-    await press('Let HR count again')
-    await press('Let HR count again')
+    await press('End hold-back')
+    await press('End the hold-back')
     const ended = await textOf(page, '.notice')
     await press('Sync now')
     await press('Sync this person now')
@@ -104,10 +104,10 @@ describe.each([
 
     expect(kept).toBe('Person 5 E0005')
     expect(held).toEqual([
-      'A leaving of E0005 is held back until 2026-12-24.',
+      'The departure of E0005 is held back until 2026-12-24.',
       expect.stringContaining('held back until 24 Dec 2026 by ana: HR lists them by mistake.'),
     ])
-    expect(ended).toBe('What HR says of E0005 counts again.')
+    expect(ended).toBe('HR’s data about E0005 applies again.')
     expect(synced).toBe('E0005 is being synced.')
     expect(window.complaints).toEqual([])
   })

@@ -118,7 +118,7 @@ test('a form that is too large, or is no form, changes nothing and gets a page',
   const json = await fetch(company.console.url + path, { method: 'POST', headers, body: '{"token":"token of ana"}' })
 
   expect([large.status, json.status]).toEqual([413, 415])
-  expect(large.text).toContain('This request is not one that a form of this page sends.')
+  expect(large.text).toContain('No form of this page sends such a request.')
   expect((await company.world.runOf(company.held.id)).state).toBe('held')
 })
 
@@ -134,7 +134,7 @@ test('what was just done is told once, and not where someone else wrote it', asy
   const forged = await ana.get(location ?? '')
 
   expect(location).toBe(`/runs/${own.held.id}`)
-  expect(first.text).toContain('The plan was rejected. Nothing of it was sent.')
+  expect(first.text).toContain('The plan was rejected. Nothing was sent.')
   expect(second.text).not.toContain('The plan was rejected. Nothing')
   expect(forged.text).not.toContain('All is well')
   expect(await own.world.runOf(own.held.id)).toMatchObject({
@@ -167,7 +167,7 @@ test('who asked for a run cannot approve it where two people are desired, and re
   const approved = await ana?.post(path, { token: 'token of ana', digest })
   await own.world.drain()
 
-  expect(page?.text).toContain('<strong>you asked for this run</strong>, so that another person has to approve it')
+  expect(page?.text).toContain('<strong>you requested this run</strong>, so another person has to approve it')
   expect([refused?.status, approved?.status]).toEqual([409, 303])
   expect(refused?.text).toContain('wants another person to approve it')
   const left = [...(await peopleOn(own.client)).values()].filter(({ separatedAt }) => separatedAt !== null)
@@ -186,7 +186,7 @@ test('the lists lead on by cursor, with what they are narrowed to', async () => 
   expect(all.text.match(/<tr role="row">/g)).toHaveLength(4)
   expect(held.text.match(/<tr role="row">/g)).toHaveLength(2)
   expect(held.text).toContain('<option value="held" selected>')
-  expect(none.text).toContain('No run is like that.')
+  expect(none.text).toContain('No run matches.')
   expect([tampered.status, unknown.status]).toEqual([400, 404])
   expect(tampered.text).toContain('was not given out for this list')
   expect(unknown.text).toContain('There is no connection &quot;globex&quot; in the configuration; it has acme.')
@@ -208,12 +208,12 @@ test('the overview says what needs a person, how each connection stands, and how
   const { text } = await visitor('vera', 'viewer').get('/')
   const shown = text.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')
 
-  expect(shown).toContain('Needs a person now 3 A plan waits for a decision acme')
+  expect(shown).toContain('Needs attention 3 A plan waits for a decision acme')
   expect(shown).toMatch(/A plan waits for a decision since 21 Nov 2026, 03:0\d UTC \./)
   expect(shown.split('of 38 people would be separated')).toHaveLength(2)
   expect(shown).toContain('38 people employed in 1 connection')
   expect(shown).toMatch(/ 2 last days of employment in the last 7 days: 1 acknowledged, half of them within \d+ s/)
-  expect(text).toContain('<title id="changes-acme-title">Changes a day, the last 90 days</title>')
+  expect(text).toContain('<title id="changes-acme-title">Changes per day, the last 90 days</title>')
   expect(text).toContain('<th scope="row">20 Nov 2026</th>')
 })
 
@@ -229,7 +229,7 @@ test('a person shows what HR says and what the platform has, the difference, the
   const { text } = await visitor('ana').get(person('E0007'))
 
   expect(text).toMatch(/<strong class="differs"><time[^>]*>18 Nov 2026<\/time><\/strong>/)
-  expect(text).toContain('To be acknowledged until')
+  expect(text).toContain('<dt>Due</dt>')
   expect(text).toContain('data-label="File and line">people.csv:8</td>')
   expect(text).toContain('must lie before the last day')
 })
@@ -329,7 +329,7 @@ test('a store that is away is a page with a sentence, and no detail of the failu
 
   for (const { status, text } of await Promise.all(answers)) {
     expect(status).toBe(503)
-    expect(text).toContain('Rollcall cannot answer now')
+    expect(text).toContain('Rollcall is not available now')
     expect(text).not.toContain('10.1.2.3')
   }
   expect((await answers[0])?.text).toContain('href="/runs"')

@@ -67,7 +67,7 @@ test('every step can be read on each screen, in light and dark, with a reader of
 
   await look()
   await choose(join(samples, 'personio.csv'))
-  await press('Upload it and look at it')
+  await press('Upload it and check it')
   await look()
   await press('Show what a first run would do')
   await look()
@@ -83,7 +83,7 @@ test('an admin comes from an empty daemon to a connection without scripts, and i
   const { page, press, choose } = window
 
   await choose(join(samples, 'personio.csv'))
-  await press('Upload it and look at it')
+  await press('Upload it and check it')
   await page.$eval('#timeZone', (input) => input.setAttribute('value', 'Europe/Berlin'))
   await press('Show what a first run would do')
   const numbers = await page.$eval('.figures', (list) => list.textContent.replaceAll(/\s+/g, ' ').trim())
@@ -102,9 +102,9 @@ test('an admin comes from an empty daemon to a connection without scripts, and i
   const [made, byInit] = [text, await readFile(out, 'utf8')].map((one) => one.slice(one.indexOf('connections:')))
   const connected = await loadConfig(own.file, {})
 
-  expect(numbers).toMatch(/Rows ?300 People ?300 Would be sent ?300 Rows and cells not read ?0/)
+  expect(numbers).toMatch(/Rows ?300 People ?300 Would be sent ?300 Unreadable rows and cells ?0/)
   expect(before).toEqual([own.text, [expect.any(String)]])
-  expect(told).toContain(`The connection hr is written into ${own.file}.`)
+  expect(told).toContain(`The connection hr was written to ${own.file}.`)
   expect(text.startsWith(own.text)).toBe(true)
   expect(made?.replace('exports/*.csv', 'personio{,[0-9]*,[-_. ][0-9]*}.csv')).toBe(byInit)
   expect(parse(byInit ?? '')).toMatchObject({ connections: { hr: { target: { name: 'HR' } } } })
@@ -158,7 +158,7 @@ describe('an export that is none is refused with a sentence, and nothing of it i
 
     expect(refused.said).toEqual(typeof sentence === 'string' ? sentence : expect.stringMatching(sentence))
     expect([refused.status, await empty.uploads()]).toEqual([status, []])
-    expect(refused.page).toContain('Upload it and look at it')
+    expect(refused.page).toContain('Upload it and check it')
   })
 
   test('a zip and an Excel workbook that unpack to too much', async () => {
@@ -262,7 +262,7 @@ describe('an export that is untidy is shown as it is', () => {
 
     expect(good).toContain('A first run over this export would send 3 people.')
     expect(held).toContain(
-      'A first run over this export would be held until a person approves it. It would then send 120',
+      'A first run over this export would be held until somebody approves it. It would then send 120',
     )
   })
 
@@ -323,6 +323,6 @@ describe('a visit', () => {
     const start = await visitor.get(steps[0]?.location ?? '')
 
     expect(steps.map(({ status }) => status)).toEqual([303, 303, 404])
-    expect(noticeIn(start.text)).toMatch(/^The export is no longer here/)
+    expect(noticeIn(start.text)).toMatch(/^The export is no longer stored here/)
   })
 })

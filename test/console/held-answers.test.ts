@@ -72,17 +72,17 @@ describe('keys that HR has issued again', () => {
     const run = await approve()
 
     expect(before.text.match(/Answer for E000\d and N&lt;\d&gt;/g)).toHaveLength(3)
-    expect(shown(asked.text)).toContain(
-      'E0001 is missing from the source, and N&lt;1&gt; is new in it. Both have in common',
-    )
+    expect(shown(asked.text)).toContain('E0001 is missing from the source, and N&lt;1&gt; is new in it. Both have the')
     expect(shown(asked.text)).toContain('The answer sends nothing.')
     expect([unsaid.status, unsaid.text.includes('Choose one person or two people.')]).toEqual([400, true])
-    expect(shown(told.text)).toContain('E0001 and N&lt;1&gt; are two people. An approval makes the held plan again.')
+    expect(shown(told.text)).toContain(
+      'E0001 and N&lt;1&gt; are two people. After an approval, Rollcall makes the held plan again.',
+    )
     expect(shown(told.text)).toContain('two people ana')
-    expect(shown(again.text)).toContain('Nothing is said of E0001 and N&lt;1&gt; any more.')
+    expect(shown(again.text)).toContain('There is no longer an answer about E0001 and N&lt;1&gt;.')
     expect(viewers.map(({ status }) => status)).toEqual([200, 403])
     expect(viewers[0]?.text).toContain('only an operator can do this, and you are signed in as a viewer')
-    expect(shown(after.text)).toContain('3 pairs are answered. An approval makes the held plan again.')
+    expect(shown(after.text)).toContain('3 pairs are answered. After an approval, Rollcall makes the held plan again.')
     expect(shown(after.text)).toContain('Every pair is answered.')
     expect([run.state, run.counts]).toMatchObject(['unchanged', { join: 0, leave: 0 }])
     expect([...(await peopleOn(client)).keys()]).not.toContain('N<1>')
@@ -108,7 +108,9 @@ test('keys that no run paired, since the address changed too, are answered as we
   expect(shown(page.text)).toContain('No two keys look like one person.')
   expect(asked.text.match(/<input id="(?:former|key)"/g)).toHaveLength(2)
   expect([blank.status, blank.text.includes('value="E0001"')]).toEqual([400, true])
-  expect(shown(told.text)).toContain('N0 names the person E0001 from now on. An approval makes the held plan again.')
+  expect(shown(told.text)).toContain(
+    'N0 is now the key of the person E0001. After an approval, Rollcall makes the held plan again.',
+  )
 })
 
 describe('values that no list holds', () => {
@@ -137,9 +139,11 @@ describe('values that no list holds', () => {
       true,
     ])
     expect([unsaid.status, unsaid.text.includes('Choose what the value means.')]).toEqual([400, true])
-    expect(shown(told.text)).toContain('“dormant” means left from now on. An approval makes the held plan again.')
-    expect(shown(told.text)).toMatch(/An approval makes the plan again\./)
-    expect(shown(after.text)).toContain('Every value that is named here has a meaning by now.')
+    expect(shown(told.text)).toContain(
+      '“dormant” means left from now on. After an approval, Rollcall makes the held plan again.',
+    )
+    expect(shown(told.text)).toMatch(/After an approval, Rollcall plans again\./)
+    expect(shown(after.text)).toContain('Every value of this plan has a meaning now.')
     expect(refused.status).toBe(403)
     expect(run.counts).toMatchObject({ leave: 1, join: 0 })
     const people = await peopleOn(client)
@@ -160,6 +164,6 @@ describe('values that no list holds', () => {
     const page = await ana.get(`${at}/values?value=Dormant`)
 
     expect([late.status, page.status]).toEqual([409, 409])
-    expect(page.text).toContain('This run is not held any more: it is rejected, decided by ana.')
+    expect(page.text).toContain('This run is no longer held: it is rejected, decided by ana.')
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { standingOf } from '../../src/console/pages/person.ts'
+import { deliveryBadge } from '../../src/console/pages/person.ts'
 import type { Person } from '../../src/contract/control/shapes.ts'
 
 const delivered = { due: [], confirmed: {}, retracted: null, heldBack: null } as unknown as Person
@@ -10,9 +10,9 @@ test.each<[string, Partial<Person>]>([
   ['Not on the platform yet', { confirmed: null }],
   ['Retracted', { retracted: { reason: 'a test', at: '2026-11-20T03:00:00.000Z' } }],
   [
-    'Leaving held back',
+    'Departure held back',
     { heldBack: { leaving: { separatedAt: '2026-11-20', inferred: false } } as Person['heldBack'] },
   ],
 ])('a person is called "%s", and nobody in step, with %o', (name, differing) => {
-  expect(String(standingOf({ ...delivered, ...differing }))).toContain(`>${name}<`)
+  expect(String(deliveryBadge({ ...delivered, ...differing }))).toContain(`>${name}<`)
 })

@@ -34,13 +34,13 @@ test('the page of a run of one person leads from the row to the answer of the pl
 
   const { olga, vera } = await seen(run.id)
 
-  expect(olga).toContain('From the row to the answer: E0021')
+  expect(olga).toContain('From the row to the response: E0021')
   expect(olga).toMatch(/Row people\.csv:22 .*First Name First name Person 21 Person 21/)
   expect(olga).toMatch(/Leaving Date Last day 2026-11-20 20 Nov 2026/)
   expect(olga).toMatch(
-    /Decision Leaver .*Request update the person Last day 20 Nov 2026 .*Answer .*the platform answered 200/,
+    /Decision Leaver .*Request update the person Last day 20 Nov 2026 .*Response .*the platform answered 200/,
   )
-  expect(vera).toContain('From the row to the answer: E0021')
+  expect(vera).toContain('From the row to the response: E0021')
   expect(vera).not.toContain('Person 21')
 })
 
@@ -54,14 +54,14 @@ test('the page of a run that takes another back says who goes back, who stays an
 
   const { olga, vera } = await seen(reverted.id)
 
-  expect(olga).toContain(`What it takes back: run ${company.settled.id.slice(0, 8)}`)
-  expect(olga).toMatch(/\d (?:person goes|people go) back to what was known of them before that run\./)
-  expect(vera).toContain('What it takes back')
+  expect(olga).toContain(`Reverts run ${company.settled.id.slice(0, 8)}`)
+  expect(olga).toMatch(/\d (?:person gets|people get) back the data from before that run\./)
+  expect(vera).toContain('Reverts run')
   expect(vera).not.toMatch(/Person \d/)
 })
 
 test('the page of an ordinary run accounts for no more than its plan', async () => {
   const { olga } = await seen(company.arrival.id)
 
-  expect(olga).not.toMatch(/From the row to the answer|What it takes back/)
+  expect(olga).not.toMatch(/From the row to the response|Reverts run/)
 })

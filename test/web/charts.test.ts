@@ -43,7 +43,7 @@ test('no figures, one figure and equal figures are drawn without a number that i
     String(lineChart({ ...about, unit: 'People', points })),
   )
 
-  expect(charts[0]).toContain('Nothing to draw yet.')
+  expect(charts[0]).toContain('No data yet.')
   for (const chart of charts) expect(chart).not.toMatch(/NaN|Infinity|undefined/)
 })
 

@@ -3,6 +3,7 @@ import { Failure } from '../../errors.ts'
 import { aligned, type Paint, roomIn, escapeText } from '../render/text.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
+/** The options of `rollcall accept-status`. */
 export type AcceptStatusOptions = CommonOptions & { readonly by: string; readonly as?: ClassifiedValue['as'] }
 
 /** Says what a value means that no list of the configuration holds; without a value, lists what was said so far. */
@@ -23,12 +24,14 @@ export async function acceptStatus(value: string | undefined, options: AcceptSta
   })
 }
 
+/** Confirms the meaning of a value. */
 export function renderClassed({ field, value, as }: ClassifiedValue, paint: Paint): string {
-  return `${paint('green', '✔')} ${field} "${escapeText(value)}" means ${as} from now on; the next run counts it so (rollcall sync)`
+  return `${paint('green', '✔')} ${field} "${escapeText(value)}" means ${as} from now on; the next run uses it (rollcall sync)`
 }
 
+/** The values that were given a meaning, one line each. */
 export function renderValues(values: readonly ClassifiedValue[], paint: Paint): string {
-  if (values.length === 0) return 'nobody has said what a value means; the lists of the configuration count alone'
+  if (values.length === 0) return 'no value was given a meaning; only the lists of the configuration apply'
   const rows = values.map(({ field, value, as, by, at }) => [
     `"${escapeText(value)}"`,
     as,

@@ -2,6 +2,7 @@ import { failures } from '../../errors.ts'
 import { renderAlerts, renderAlertTests } from '../render/alerts.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall alerts test`. */
 export type AlertsTestOptions = CommonOptions & { readonly channel?: string }
 
 /** Lists what needs attention, and what was sent where about it. */

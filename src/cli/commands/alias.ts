@@ -4,6 +4,7 @@ import { aligned, pluralize, type Paint, roomIn, shortId, escapeText } from '../
 import { requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
+/** The options of `rollcall alias`. */
 export type AliasOptions = CommonOptions & {
   readonly by: string
   readonly twoPeople?: boolean
@@ -54,7 +55,7 @@ export async function alias(
 function renderAnswer({ former, identityId, same }: Keys & { readonly same: boolean }) {
   return ({ moved }: AnsweredKeys, paint: Paint): string => {
     const said = same
-      ? `${escapeText(identityId)} names the person ${escapeText(former)} from now on`
+      ? `${escapeText(identityId)} is the key of the person ${escapeText(former)} from now on`
       : `${escapeText(former)} and ${escapeText(identityId)} are two people`
     return `${paint('green', '✔')} ${said}${next(moved)}`
   }
@@ -62,9 +63,10 @@ function renderAnswer({ former, identityId, same }: Keys & { readonly same: bool
 
 function renderWithdrawn({ former, identityId }: Keys) {
   return ({ moved }: AnsweredKeys, paint: Paint): string =>
-    `${paint('green', '✔')} nothing is said of ${escapeText(former)} and ${escapeText(identityId)} any more${next(moved)}`
+    `${paint('green', '✔')} there is no longer an answer about ${escapeText(former)} and ${escapeText(identityId)}${next(moved)}`
 }
 
+/** Confirms the answers about the pairs of a run. */
 export function renderAnswered({ answered, unclear, moved }: AnsweredKeys, paint: Paint): string {
   const left =
     unclear === 0 ? '' : `; ${pluralize(unclear, 'pair is', 'pairs are')} not clear: answer each with its two keys`
@@ -74,18 +76,18 @@ export function renderAnswered({ answered, unclear, moved }: AnsweredKeys, paint
 /** A held plan rests on what keys mean: approving it plans again. */
 function next(moved: number): string {
   return moved === 0
-    ? '; the next run reads rows so (rollcall sync)'
+    ? '; it applies from the next run on (rollcall sync)'
     : `; approve the held ${moved === 1 ? 'run' : 'runs'} to have ${moved === 1 ? 'it' : 'them'} planned again (rollcall approve)`
 }
 
 const inCommon = { email: 'e-mail', name: 'name and start', both: 'e-mail, name and start' } as const
 
+/** The pairs that wait for an answer, and the answers. */
 export function renderKeys(
   { pairs, answers }: { readonly pairs: readonly KeyPair[]; readonly answers: readonly KeyAnswer[] },
   paint: Paint,
 ): string {
-  if (pairs.length === 0 && answers.length === 0)
-    return 'no key of a held plan looks re-issued, and no one has said that one is'
+  if (pairs.length === 0 && answers.length === 0) return 'no key in a held plan looks changed, and there are no answers'
   const open = pairs.map(({ former, identityId, by, clear, runId }) => [
     `${escapeText(former)} → ${escapeText(identityId)}`,
     `the same ${inCommon[by]}${clear ? '' : ', and not clear'}`,

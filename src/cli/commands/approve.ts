@@ -6,6 +6,7 @@ import { isMoving, requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, type Session, withSession } from '../session/session.ts'
 import { type RunDetail, renderQuestion, runDetail } from './run.ts'
 
+/** The options of `rollcall approve`. */
 export type ApproveOptions = CommonOptions & {
   readonly by: string
   readonly reason?: string
@@ -25,9 +26,7 @@ export async function approve(name: string, options: ApproveOptions): Promise<nu
     const { by, reason, connection } = options
     const run = await session.control.approveRun({ params: { runId }, body: { digest, by, reason, connection } })
     if (run.id !== runId)
-      session.output.printMessage(
-        `Run ${shortId(runId)} is not sent as it stands: its plan is made again, as run ${shortId(run.id)}.`,
-      )
+      session.output.printMessage(`Run ${shortId(runId)} is not sent: it is planned again, as run ${shortId(run.id)}.`)
     return await followAndReport(session, run, options.wait)
   })
 }

@@ -9,8 +9,11 @@ import { findPerson } from '../session/person-name.ts'
 import { requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, requireConnection, type Session, withSession } from '../session/session.ts'
 
+/** The options of `rollcall audit verify`. */
 export type AuditVerifyOptions = CommonOptions & { readonly publicKey?: string }
+/** The options of `rollcall audit new-key`. */
 export type AuditNewKeyOptions = CommonOptions & { readonly reason: string; readonly by: string }
+/** The options of `rollcall audit export`. */
 export type AuditExportOptions = CommonOptions & {
   readonly from?: string
   readonly to?: string
@@ -28,24 +31,25 @@ export async function auditVerify(options: AuditVerifyOptions): Promise<number> 
   })
 }
 
+/** The result of a verification of the audit trail. */
 export function renderVerified(found: AuditVerification, paint: Paint): string {
   const { entries, heads, pending, finding, untiedUpTo, restored } = found
-  const waiting = pending === 0 ? '' : `; ${pluralize(pending, 'act')} not signed yet`
+  const waiting = pending === 0 ? '' : `; ${pluralize(pending, 'entry', 'entries')} not signed yet`
   const untied =
     untiedUpTo === null
       ? ''
-      : `\n${paint('yellow', '!')} the key of entries 1 to ${untiedUpTo} was not there when the next one took over: they are proven only since then`
+      : `\n${paint('yellow', '!')} entries 1 to ${untiedUpTo} have no signature by the previous key; only the new key vouches for them`
   const putBack = restored === null ? '' : `\n${paint('yellow', '!')} ${renderPutBack(restored)}`
   if (finding === null) {
     const size = `${pluralize(entries, 'entry', 'entries')}, signed ${pluralize(heads, 'time')}${waiting}`
     return `${paint('green', '✔')} the audit trail is whole: ${size}${untied}${putBack}`
   }
-  return `${paint('red', '✖')} the audit trail is not as it was signed: ${escapeText(finding)}${untied}${putBack}`
+  return `${paint('red', '✖')} the audit trail does not match its signatures: ${escapeText(finding)}${untied}${putBack}`
 }
 
 function renderPutBack({ ordinal, at, lost }: NonNullable<AuditVerification['restored']>): string {
-  const what = lost === null ? 'acts' : pluralize(lost, 'entry', 'entries')
-  return `the store was put back from a backup at ${at} (entry ${ordinal}): ${what} signed after the backup ${lost === 1 ? 'is' : 'are'} not in the trail`
+  const subject = lost === null ? 'entries' : pluralize(lost, 'entry', 'entries')
+  return `the store was restored from a backup at ${at} (entry ${ordinal}): ${subject} signed after the backup ${lost === 1 ? 'is' : 'are'} not in the trail`
 }
 
 /** Prints acts with what proves them, one line of JSON each. */
@@ -82,6 +86,7 @@ async function personInTrail(session: Session, name: string, options: CommonOpti
   return { identityId: found?.identityId ?? name }
 }
 
+/** Replaces the key that signs the audit trail. */
 export async function auditNewKey(options: AuditNewKeyOptions): Promise<number> {
   const { reason, by } = options
   return await withSession(options, {}, async ({ control, output }) => {
@@ -90,10 +95,11 @@ export async function auditNewKey(options: AuditNewKeyOptions): Promise<number> 
   })
 }
 
+/** Confirms a new key; shows the public key. */
 export function renderNewKey({ tied, ordinal, publicKey }: AuditKeyReplaced, paint: Paint): string {
-  const done = `${paint('green', '✔')} a new key signs from entry ${ordinal} on. Its public half, for those who verify:\n${publicKey.trimEnd()}`
+  const done = `${paint('green', '✔')} a new key signs from entry ${ordinal} on. The public key for verification:\n${publicKey.trimEnd()}`
   if (tied) return done
-  const before = `the former key did not sign this, so what stands before entry ${ordinal} is proven only from now on`
+  const before = `the former key did not sign this change: only the new key vouches for the entries before ${ordinal}`
   return `${done}\n${paint('yellow', '!')} ${before}`
 }
 

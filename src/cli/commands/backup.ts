@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { pluralize, escapeText } from '../render/text.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall backup`. */
 export type BackupOptions = CommonOptions & { readonly by: string }
 
 /** Writes everything that the store holds into a file, while the daemon goes on. */
@@ -10,8 +11,8 @@ export async function backup(file: string, { by, ...options }: BackupOptions): P
     const made = await control.backUpStore({ body: { file: resolve(file), by } })
     output.printResult(made, ({ people, bytes }, paint) =>
       [
-        `${paint('green', '✔')} ${escapeText(made.file)} holds the store as of now: ${pluralize(people, 'person', 'people')}, ${pluralize(bytes, 'byte')}`,
-        `${paint('dim', '-')} it holds personal values and no secrets: keep it where only you can read it, and keep audit-key.pem of the data folder beside it`,
+        `${paint('green', '✔')} ${escapeText(made.file)} contains the current store: ${pluralize(people, 'person', 'people')}, ${pluralize(bytes, 'byte')}`,
+        `${paint('dim', '-')} it contains personal values and no secrets: keep it where only you can read it, together with audit-key.pem from the data folder`,
       ].join('\n'),
     )
     return 0

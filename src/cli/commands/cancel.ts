@@ -2,6 +2,7 @@ import { renderOutcome } from '../render/run.ts'
 import { requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall cancel`. */
 export type CancelOptions = CommonOptions & { readonly by: string }
 
 /** Ends a run that waits, is held or delivers. */

@@ -6,6 +6,7 @@ import { Failure } from '../../errors.ts'
 import { ask, standardError } from '../../text/print.ts'
 import type { Output } from '../session/output.ts'
 
+/** The options of `rollcall check --probe`. */
 export type ProbeOptions = {
   /** Whether the platform is probed at all. */
   readonly probe?: boolean
@@ -20,7 +21,7 @@ export function refuseUnasked({ yes, json }: ProbeOptions & { readonly json?: bo
   const canAsk = process.stdin.isTTY && standardError.isTerminal && !json
   if (yes || canAsk) return
   const message =
-    '--probe makes a connection with an invented person on the platform, and removes both: say --yes to that'
+    '--probe creates a connection with an invented person on the platform and removes both: add --yes to agree'
   throw new Failure('usage', message)
 }
 
@@ -31,10 +32,10 @@ export async function* probed(
   { options, output, signal }: Probing,
 ): AsyncGenerator<CheckResult> {
   if (checks.some(({ code }) => code === 'blocked' || code === 'platform_unreachable')) {
-    output.printMessage('- there is no probe: the platform has to accept the key and answer first')
+    output.printMessage('- no probe: the platform first has to answer and accept the key')
     return
   }
-  const noteStop = (): void => output.printMessage('- stopping: what the probe made is removed first')
+  const noteStop = (): void => output.printMessage('- stopping: first removing what the probe created')
   await using platform = openPlatform(config, null)
   try {
     yield* probePlatform(platform, {
@@ -59,7 +60,7 @@ async function askAbout(
     leftovers.length === 0
       ? ''
       : ` It also removes connection ${leftovers.join(', ')}, which an earlier probe left behind.`
-  const what = `The probe makes a connection with one invented person on ${baseUrl}, and removes both.${cleaning}`
-  const answer = await ask(`\n${what}\nGo on? [y/N] `, signal)
+  const what = `The probe creates a connection with one invented person on ${baseUrl}, and removes both.${cleaning}`
+  const answer = await ask(`\n${what}\nContinue? [y/N] `, signal)
   return /^y(es)?$/i.test(answer.trim())
 }

@@ -9,6 +9,7 @@ import { type CommonOptions, configOf, requireConnection } from '../session/sess
 import { listenForStop } from '../session/stop-signal.ts'
 import { type ProbeOptions, probed, refuseUnasked } from './check-probe.ts'
 
+/** The options of `rollcall check`. */
 export type CheckOptions = CommonOptions & ProbeOptions
 
 /** Tests everything that a run needs; the exit code is that of the first thing that failed. */
@@ -39,6 +40,7 @@ export async function check(options: CheckOptions): Promise<number> {
   return firstFailed?.code ? failures[firstFailed.code].exit : 0
 }
 
+/** One result of a check, as a line. */
 export function renderCheck({ name, message, level }: CheckResult, paint: Paint): string {
   return `${levelMark(level, paint)} ${escapeText(name)}: ${escapeText(message)}`
 }

@@ -1,6 +1,7 @@
 import { pluralize } from '../render/text.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
+/** The options of `rollcall dismiss-events`. */
 export type DismissOptions = CommonOptions & { readonly by: string }
 
 /** Lets rejected events go. */

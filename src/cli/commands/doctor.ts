@@ -52,6 +52,7 @@ export async function doctor(file: string | undefined, options: CommonOptions): 
   return 0
 }
 
+/** What the support file contains, and which parts are missing. */
 export function renderDoctored({ file, parts }: Doctored, paint: Paint): string {
   const missing = parts.flatMap(({ name, failed }) =>
     failed === null ? [] : [`${paint('yellow', '!')} ${name}: ${escapeText(failed)}`],

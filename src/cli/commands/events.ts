@@ -3,6 +3,7 @@ import { renderEvents } from '../render/events.ts'
 import { allEvents } from '../session/pages.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
+/** The options of `rollcall events`. */
 export type EventsOptions = CommonOptions & { readonly state?: EventState }
 
 /** Lists the events that came in for a connection. */

@@ -2,6 +2,7 @@ import { escapeText } from '../render/text.ts'
 import { requirePerson } from '../session/person-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall forget`. */
 export type ForgetOptions = CommonOptions & {
   readonly reason: string
   readonly by: string
@@ -18,7 +19,7 @@ export async function forget(name: string, options: ForgetOptions): Promise<numb
     const forgotten = await control.forgetPerson({ params, body: { reason, by } })
     output.printResult(forgotten, ({ identityId: key }, paint) =>
       [
-        `${paint('green', '✔')} what Rollcall kept of ${escapeText(key)} is removed; the key and the date of leaving stay`,
+        `${paint('green', '✔')} the values of ${escapeText(key)} were removed; the key and the leaving date stay`,
         `${paint('dim', '-')} HR and the platform still have the person: ask for erasure there as well`,
       ].join('\n'),
     )

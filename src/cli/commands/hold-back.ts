@@ -7,6 +7,7 @@ import { exitCodeOf, waitForEnd } from '../session/follow-run.ts'
 import { requirePerson } from '../session/person-name.ts'
 import { type CommonOptions, requireConnection, type Session, withSession } from '../session/session.ts'
 
+/** The options of `rollcall hold-back`. */
 export type HoldBackOptions = CommonOptions & {
   readonly by: string
   readonly wait: number
@@ -48,23 +49,25 @@ async function followed(session: Session, { runId }: HeldBack, waitSeconds: numb
   return await waitForEnd(session, await session.control.getRun({ params: { runId } }), waitSeconds)
 }
 
+/** Confirms that departures of a person are held back, or no longer. */
 export function renderHeldBack(
   { identityId, until, run }: HeldBack & { readonly run: Run | null },
   paint: Paint,
 ): string {
   const said =
     until === null
-      ? `what HR says of ${escapeText(identityId)} counts again`
-      : `leavings of ${escapeText(identityId)} are held back until ${until}`
+      ? `HR data about ${escapeText(identityId)} applies again`
+      : `departures of ${escapeText(identityId)} are held back until ${until}`
   return [`${paint('green', '✔')} ${said}`, ...(run === null ? [] : [renderOutcome(run, paint)])].join('\n')
 }
 
+/** The people whose departure is held back, one line each. */
 export function renderHoldBacks({ people }: { readonly people: readonly HoldBack[] }, paint: Paint): string {
-  if (people.length === 0) return 'no leaving is held back'
+  if (people.length === 0) return 'no departure is held back'
   const rows = people.map(({ identityId, until, reason, by, leaving }) => [
     escapeText(identityId),
     `until ${until}`,
-    leaving === null ? 'HR says nothing of a leaving' : `left on ${day(leaving.separatedAt)}`,
+    leaving === null ? 'HR states no departure' : `left on ${day(leaving.separatedAt)}`,
     `${escapeText(by)}: ${escapeText(reason)}`,
   ])
   return aligned(rows, (cell, _row, column) => (column > 2 ? paint('dim', cell) : cell), roomIn(paint)).join('\n')

@@ -18,6 +18,7 @@ import { createOutput, type Output } from '../session/output.ts'
 import { type Prompts, Stopped, terminalPrompts } from '../session/prompts.ts'
 import { listenForStop } from '../session/stop-signal.ts'
 
+/** The options of `rollcall init`. */
 export type InitOptions = ReadingOptions & {
   readonly source?: string
   readonly secretFile?: string
@@ -63,7 +64,7 @@ export async function init(options: InitOptions): Promise<number> {
 async function promptsFor({ yes = false, json = false }: InitOptions): Promise<Prompts | null> {
   if (yes || json) return null
   if (process.stdin.isTTY && standardError.isTerminal) return await terminalPrompts()
-  throw new Failure('usage', 'there is no terminal to ask at: say --yes, and what is asked as options')
+  throw new Failure('usage', 'there is no terminal for questions: use --yes, and answer with options')
 }
 
 type Asking = { readonly output: Output; readonly prompts: Prompts | null; readonly signal: AbortSignal }
@@ -80,7 +81,7 @@ export async function write(options: InitOptions, asking: Asking): Promise<Writt
   const source = { ...looked.source, ...(path !== null && { path }) }
   const platform = await untilGood(() => platformOf(options, prompts), asking, options.platformUrl ?? options.region)
   const { keyFile, key } = await keyOf(options, asking)
-  const name = options.name ?? (await prompts?.text('What is the connection called?', 'HR')) ?? 'HR'
+  const name = options.name ?? (await prompts?.text('Name of the connection?', 'HR')) ?? 'HR'
   const timeZone = await untilGood(() => timeZoneOf(proposal, options, prompts), asking, options.timeZone)
   const tried = await tryKey({ platform, key, signal })
   signal.throwIfAborted()
@@ -134,7 +135,7 @@ async function agreed({ head }: ExportPreview, options: InitOptions, { output, p
     const { proposal, answers } = await settle(table, said, prompts)
     requireStatusColumn(proposal, options)
     output.printPart(renderProposal(shownProposal(proposal, options, output), output.paint))
-    if (prompts === null || (await prompts.confirm('Is this how the export is to be read?'))) return proposal
+    if (prompts === null || (await prompts.confirm('Is this correct?'))) return proposal
     const change = await askChange(proposal, prompts)
     said = merged(answers, change.answers ?? {})
     if (change.form === undefined) continue
@@ -155,7 +156,7 @@ async function pathOf({ laterExports: later }: ExportPreview, prompts: Prompts |
   const choices = [
     {
       value: 'pattern',
-      label: `the same with a date or a number behind it (${later.pattern}): the newest one is read`,
+      label: `the same name with a date or number added (${later.pattern}): the newest file is read`,
     },
     { value: 'path', label: `the same name, ${later.path}: the file is replaced` },
   ] as const
@@ -173,7 +174,7 @@ async function keyOf(options: InitOptions, asking: Asking): Promise<{ keyFile: s
       return { keyFile, key: await keyIn(keyFile) }
     } catch (error) {
       if (prompts === null || !(error instanceof Failure)) throw error
-      output.printMessage(`${error.message}, and say its name.`)
+      output.printMessage(`${error.message}, and enter its name.`)
       keyFile = undefined
     }
   }
@@ -189,7 +190,7 @@ async function isThere(file: string): Promise<boolean> {
 function isInTheWay(out: string): Failure {
   return new Failure(
     'usage',
-    `${out} exists already and is not replaced: name another file with --out, or say --replace`,
+    `${out} exists already and is not replaced: name another file with --out, or use --replace`,
   )
 }
 
@@ -229,13 +230,13 @@ function renderWritten({ file, source, permissions, trouble }: Written, paint: P
     '',
     ...(permissions === null
       ? []
-      : ['What the key may do; nothing was changed to find out:', renderPermissions(permissions, paint), '']),
+      : ['Permissions of the key (this test changed nothing):', renderPermissions(permissions, paint), '']),
     ...(trouble === null ? [] : [`${paint('red', '✖')} ${escapeText(trouble.message)}`]),
     ...(typeof source.path === 'string' && source.path.includes('*')
       ? [`Exports: the newest file that matches ${escapeText(source.path)}`]
       : []),
-    `${paint('green', '✔')} ${escapeText(file)} is written. Next:`,
-    `  rollcall check${named}  tests everything, and changes nothing`,
+    `${paint('green', '✔')} ${escapeText(file)} was written. Next:`,
+    `  rollcall check${named}  tests everything and changes nothing`,
     `  rollcall plan${named}   shows what a run would do`,
     `  rollcall sync${named}   runs once`,
   ].join('\n')

@@ -6,6 +6,7 @@ import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
 import { type CommonOptions, configOf } from '../session/session.ts'
 
+/** The options of `rollcall move`. */
 export type MoveOptions = CommonOptions & { readonly to: string; readonly by: string }
 
 /** Carries the embedded store to PostgreSQL. The daemon has to be stopped, because the configuration changes with it. */
@@ -15,13 +16,13 @@ export async function move({ to, by, ...options }: MoveOptions): Promise<number>
   if (await findDaemon(config))
     throw new Failure(
       'already_active',
-      'a daemon works on the store: stop it, move, and start it with the new database',
+      'a daemon is using the store: stop it, move the store, and start it with the new database',
     )
   const moved = await moveStore(config, { to: await addressOf(to, config.folder), by, now: () => new Date() })
   output.printResult(moved, (done, paint) =>
     [
-      `${paint('green', '✔')} ${pluralize(done.people, 'person', 'people')} and the whole history are in ${escapeText(done.to)}`,
-      `${paint('dim', '-')} write its address as "database" into the configuration, and start; ${escapeText(done.from)} refuses to be opened from now on`,
+      `${paint('green', '✔')} ${pluralize(done.people, 'person', 'people')} and the whole history were moved to ${escapeText(done.to)}`,
+      `${paint('dim', '-')} set its address as "database" in the configuration, and start the daemon; ${escapeText(done.from)} can no longer be opened`,
     ].join('\n'),
   )
   return 0

@@ -2,7 +2,9 @@ import type { PauseState } from '../../contract/control/pauses.ts'
 import { formatInstant, type Paint, escapeText } from '../render/text.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
+/** The options of `rollcall resume`. */
 export type ResumeOptions = CommonOptions & { readonly by: string }
+/** The options of `rollcall pause`. */
 export type PauseOptions = ResumeOptions & { readonly reason: string; readonly until?: string }
 
 /** Keeps a connection from taking in anything new by itself. */
@@ -30,10 +32,11 @@ function named<T extends CommonOptions>(connection: string | undefined, options:
   return connection === undefined ? options : { ...options, connection }
 }
 
+/** The state of a connection after a pause or resume. */
 export function renderPause({ connection, paused }: PauseState, paint: Paint): string {
   const tick = paint('green', '✔')
   if (paused === null)
-    return `${tick} ${escapeText(connection)} is no longer paused; what was missed is made up for by the daemon`
+    return `${tick} ${escapeText(connection)} is no longer paused; the daemon makes up for missed runs`
   const end = paused.until === null ? 'until "rollcall resume"' : `until ${formatInstant(paused.until)}`
   return `${tick} ${escapeText(connection)} is paused ${end}: no schedule, watched folder or event starts a run; "rollcall sync" still does`
 }

@@ -2,6 +2,7 @@ import { renderPerson } from '../render/person.ts'
 import { requirePerson } from '../session/person-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall person`. */
 export type PersonOptions = CommonOptions & { readonly showValues?: boolean }
 
 /** Shows what is desired and confirmed of a person, and how it came about. */

@@ -2,6 +2,7 @@ import { Failure, failures } from '../../errors.ts'
 import { renderPlan } from '../render/plan.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
+/** The options of `rollcall plan`. */
 export type PlanOptions = CommonOptions & {
   readonly showValues?: boolean
   readonly person?: string
@@ -16,7 +17,7 @@ export async function plan(options: PlanOptions): Promise<number> {
     // A file of one's own is no log and no pipe.
     const query = { values: output.mayShowValues(options) || (out !== undefined && (options.showValues ?? false)) }
     if (person !== undefined && out !== undefined)
-      throw new Failure('usage', '--out keeps the plan of all people: leave out --person')
+      throw new Failure('usage', '--out writes the plan of all people: remove --person')
     if (person !== undefined) {
       const [{ resolvePersonInSource: personInSource }, { renderPersonPlan }] = await Promise.all([
         import('../session/person-name.ts'),
@@ -36,7 +37,7 @@ export async function plan(options: PlanOptions): Promise<number> {
       await writePlanFile(out, document)
       output.printResult(
         { file: out, digest: document.digest },
-        () => `The plan is kept in ${out}: rollcall sync --plan ${out}`,
+        () => `The plan was written to ${out}: rollcall sync --plan ${out}`,
       )
     }
     return exitOf(document)

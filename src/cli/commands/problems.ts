@@ -8,6 +8,7 @@ import type { Paint } from '../render/text.ts'
 import { allEvents, allPages } from '../session/pages.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall problems`. */
 export type ProblemsOptions = CommonOptions & { readonly showValues?: boolean }
 
 /** Lists the changes that do not come to pass, the people whose rows cannot be read or contradict themselves, those whom only the platform knows, and the events that could not be understood. */
@@ -60,9 +61,9 @@ function renderLists(lists: Lists, paint: Paint): string {
   return [
     ...(isSaid ? [renderProblems(lists.problems, paint)] : []),
     ...titled(blockedPeople, 'People who need attention', () => renderBlockedPeople(blockedPeople, paint)),
-    ...titled(foreign, 'People known only to the platform', () => renderForeign(foreign, paint)),
+    ...titled(foreign, 'People who are only on the platform', () => renderForeign(foreign, paint)),
     ...titled(notEffective, 'Leavers acknowledged but not effective', () => renderLeavers(notEffective, paint)),
-    ...titled(events, 'Events that could not be understood', () => renderEvents(events, paint)),
+    ...titled(events, 'Events that could not be read', () => renderEvents(events, paint)),
   ].join('\n\n')
 }
 

@@ -2,6 +2,7 @@ import { renderOutcome } from '../render/run.ts'
 import { requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall reject`. */
 export type RejectOptions = CommonOptions & { readonly by: string; readonly reason?: string }
 
 /** Drops the plan of a held run. */

@@ -12,7 +12,9 @@ import { pluralize } from '../render/text.ts'
 import { parseDay } from '../session/dates.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** A file format of the report. */
 export type ReportFormat = 'csv' | 'json' | 'html'
+/** The options of `rollcall report leavers`. */
 export type ReportLeaversOptions = CommonOptions & {
   readonly from?: string
   readonly to?: string
@@ -66,7 +68,7 @@ async function packLeavers(
 ): Promise<number> {
   const { pack: file, connection, showValues: values = false } = options
   if (options.out !== undefined || options.format !== undefined)
-    throw new Failure('usage', '--pack holds every format: leave out --out and --format')
+    throw new Failure('usage', '--pack contains every format: remove --out and --format')
   return await withSession(options, { isReadOnly: true }, async ({ control, output }) => {
     const { files, leavers } = await control.packLeavers({ query: { ...period, connection, values } })
     await writeReport(file, await zip(files))

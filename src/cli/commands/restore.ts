@@ -11,6 +11,7 @@ import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
 import { type CommonOptions, configOf } from '../session/session.ts'
 
+/** The options of `rollcall restore`. */
 export type RestoreOptions = CommonOptions & {
   readonly replace?: boolean
   readonly reason: string
@@ -55,14 +56,11 @@ export async function byDaemon(
     const { code = '', message = 'no reason was given' } = last.failure ?? {}
     throw new Failure(
       Object.hasOwn(failures, code) ? (code as FailureCode) : 'conflict',
-      `${message}; the store is as it was, and the daemon works on`,
+      `${message}; the store is unchanged, and the daemon continues`,
     )
   }
   // Nothing is in the way that a second attempt could wait for, and the store may have been put back.
-  throw new Failure(
-    'run_failed',
-    'the daemon has not started again, and its log says why; the store may be put back already',
-  )
+  throw new Failure('run_failed', 'the daemon has not restarted; see its log. The store may be restored already')
 }
 
 /** null as long as the daemon is on its way. */
@@ -76,18 +74,21 @@ async function outcomeAt(control: Control | null) {
   }
 }
 
+/** What a restore did, and what is missing since the backup. */
 export function renderRestored({ madeAt, people, runsEnded, entriesLost }: Restored, paint: Paint): string {
   const lines = [
-    `${paint('green', '✔')} the store is as it was at ${madeAt}: it knows ${pluralize(people, 'person', 'people')}`,
+    `${paint('green', '✔')} the store was restored to ${madeAt}: it has ${pluralize(people, 'person', 'people')}`,
   ]
   if (runsEnded > 0)
-    lines.push(`${paint('dim', '-')} ${pluralize(runsEnded, 'run')} under way then ended; the next run plans again`)
+    lines.push(
+      `${paint('dim', '-')} ${pluralize(runsEnded, 'run')} active at that time ended; the next run plans again`,
+    )
   if (entriesLost !== null && entriesLost > 0)
     lines.push(
-      `${paint('yellow', '!')} ${pluralize(entriesLost, 'entry', 'entries')} of the audit trail signed after it are not in it`,
+      `${paint('yellow', '!')} ${pluralize(entriesLost, 'entry', 'entries')} of the audit trail, signed after the backup, are missing`,
     )
   lines.push(
-    `${paint('dim', '-')} the next run learns from the platform what happened since, and plans only then; retractions since have to be asked for again`,
+    `${paint('dim', '-')} the next run first reads from the platform what happened since; repeat retractions made since then`,
   )
   return lines.join('\n')
 }

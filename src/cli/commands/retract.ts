@@ -4,6 +4,7 @@ import { exitCodeOf, followAndReport } from '../session/follow-run.ts'
 import { requirePerson } from '../session/person-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall retract`. */
 export type RetractOptions = CommonOptions & {
   readonly reason?: string
   readonly undo?: boolean

@@ -1,6 +1,7 @@
 import { pluralize } from '../render/text.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
+/** The options of `rollcall retry-events`. */
 export type RetryOptions = CommonOptions & { readonly by: string }
 
 /** Has rejected events read again, as when the mapping was mended. */

@@ -7,6 +7,7 @@ import { accountOf } from '../session/run-account.ts'
 import { requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall revert`. */
 export type RevertOptions = CommonOptions & { readonly reason: string; readonly by: string; readonly wait: number }
 
 type RevertRun = Run & { readonly reverted: RevertAccount | null }

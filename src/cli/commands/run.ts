@@ -16,6 +16,7 @@ import { allPages } from '../session/pages.ts'
 import { requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall run`. */
 export type RunDetailOptions = CommonOptions & { readonly showValues?: boolean; readonly follow?: boolean }
 
 /** A run with everything that its plan says. Of a large plan `summary` says what it does; `changes` may then hold examples alone. */
@@ -30,6 +31,7 @@ const readable = 200
 /** So many of each kind are shown of a plan that has more people than that. */
 const examplesShown = 20
 
+/** Shows one run with its plan, or follows it with --follow. */
 export async function run(name: string, options: RunDetailOptions): Promise<number> {
   if (options.follow) return await follow(name, options)
   return await withSession(options, { isReadOnly: true }, async ({ control, output }) => {
@@ -95,6 +97,7 @@ async function firstOfEach(control: Control, runId: string, values: boolean): Pr
   return pages.flatMap(({ data }) => data)
 }
 
+/** A run with its plan and its rejected rows. */
 export function renderRunDetail(detail: RunDetail, paint: Paint): string {
   const parts = [
     renderRun(detail, paint),

@@ -4,8 +4,10 @@ import type { Control } from '../session/control-client.ts'
 import { watch } from '../session/live.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall runs`. */
 export type RunsOptions = CommonOptions & { readonly limit?: number; readonly follow?: boolean }
 
+/** Lists the newest runs, or refreshes the list with --follow. */
 export async function runs(options: RunsOptions): Promise<number> {
   const list = async (control: Control) => {
     const { data } = await control.listRuns({ query: { connection: options.connection, limit: options.limit } })

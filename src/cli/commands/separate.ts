@@ -2,6 +2,7 @@ import { renderOutcome } from '../render/run.ts'
 import { exitCodeOf, waitForEnd } from '../session/follow-run.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
+/** The options of `rollcall separate`. */
 export type SeparateOptions = CommonOptions & {
   readonly on?: string
   readonly reason: string

@@ -16,6 +16,7 @@ import { type HangUps, listenForHangUp } from '../session/hang-ups.ts'
 import { type CommonOptions, configOf } from '../session/session.ts'
 import { listenForStop } from '../session/stop-signal.ts'
 
+/** The options of `rollcall serve`. */
 export type ServeOptions = CommonOptions & { readonly roles?: string; readonly port?: number }
 
 const stopWithinMs = 20_000
@@ -109,7 +110,7 @@ export async function serve(options: ServeOptions): Promise<number> {
 }
 
 function reportLogLost(code: string): void {
-  standardOutput.print(`! the log cannot be written any more (${code}); the daemon goes on without it\n`)
+  standardOutput.print(`! the log can no longer be written (${code}); the daemon continues without it\n`)
 }
 
 async function configToServe(options: ServeOptions, roles: readonly ProcessRole[]): Promise<Config> {
@@ -143,8 +144,7 @@ export function askedOnce<T>(): { readonly asked: Promise<T>; ask(request: T): v
   return {
     asked: promise,
     ask(request) {
-      if (isAsked)
-        throw new Failure('already_active', 'a restore was asked for just now: the daemon starts again for it')
+      if (isAsked) throw new Failure('already_active', 'a restore was just requested: the daemon is restarting for it')
       isAsked = true
       resolve(request)
     },

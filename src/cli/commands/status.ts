@@ -5,8 +5,10 @@ import { type Paint, escapeText } from '../render/text.ts'
 import { watch } from '../session/live.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall status`. */
 export type StatusOptions = CommonOptions & { readonly watch?: boolean }
 
+/** Shows the daemon and all connections, or refreshes them with --watch. */
 export async function status(options: StatusOptions): Promise<number> {
   if (options.watch) {
     await watch(options, { look: (control) => control.status({}), render: renderStatus, changes: statusChanges })

@@ -11,6 +11,7 @@ import { readPlanFile } from '../session/plan-file.ts'
 import { accountOf } from '../session/run-account.ts'
 import { type CommonOptions, requireConnection, type Session, withSession } from '../session/session.ts'
 
+/** The options of `rollcall sync`. */
 export type SyncOptions = CommonOptions & {
   readonly full?: boolean
   /** Whether people who are not on the platform as HR says count as a failure. */
@@ -29,7 +30,7 @@ export async function sync({ plan: file, ...options }: SyncOptions): Promise<num
   const plan = file === undefined ? undefined : await keptIn(file, options)
   return await withSession(options, { hasWorkers: true }, async (session) => {
     const { full = false, verify = false, person, by } = options
-    if (person !== undefined && plan) throw new Failure('usage', '--plan is of all people: leave out --person')
+    if (person !== undefined && plan) throw new Failure('usage', '--plan is for all people: remove --person')
     if (person !== undefined) return await syncPerson(session, { ...options, person })
     const connection = requireConnection(plan ?? options, session.config)
     const body = { full, verify, by, ...(plan && { plan: plan.kept }) }
@@ -60,14 +61,14 @@ export function strictFaults(connection: ConnectionStatus): string[] {
     ...peopleNotInStep(connection),
     ...(inbox === null || inbox.rejected === 0
       ? []
-      : [`${pluralize(inbox.rejected, 'event')} of ${name} could not be understood: rollcall problems`]),
+      : [`${pluralize(inbox.rejected, 'event')} of ${name} could not be read: rollcall problems`]),
   ]
 }
 
 /** A person may run what is paused, and is told that nothing else does. */
 function pausedNote(connection: string, { since, until }: Pause): string {
   const end = until === null ? 'until "rollcall resume"' : `until ${formatInstant(until)}`
-  return `! ${connection} is paused since ${formatInstant(since)}, ${end}: this run is made, and its schedule stays paused`
+  return `! ${connection} is paused since ${formatInstant(since)}, ${end}: this run starts, and the schedule stays paused`
 }
 
 type PersonOptions = SyncOptions & { readonly person: string }

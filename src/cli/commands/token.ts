@@ -3,12 +3,14 @@ import { Failure } from '../../errors.ts'
 import { renderNewToken, renderRevokedToken, renderTokens } from '../render/tokens.ts'
 import { type CommonOptions, withSession } from '../session/session.ts'
 
+/** The options of `rollcall token create`. */
 export type TokenCreateOptions = CommonOptions & {
   readonly by: string
   readonly name: string
   readonly role: Role
   readonly expires?: string
 }
+/** The options of `rollcall token revoke`. */
 export type TokenRevokeOptions = CommonOptions & { readonly by: string }
 
 const hourMs = 60 * 60 * 1000
@@ -25,6 +27,7 @@ export async function tokenCreate(options: TokenCreateOptions): Promise<number> 
   })
 }
 
+/** Lists the access tokens. */
 export async function tokenList(options: CommonOptions): Promise<number> {
   return await withSession(options, {}, async ({ control, output }) => {
     const { data } = await control.listTokens({})
@@ -33,6 +36,7 @@ export async function tokenList(options: CommonOptions): Promise<number> {
   })
 }
 
+/** Revokes an access token. */
 export async function tokenRevoke(name: string, options: TokenRevokeOptions): Promise<number> {
   return await withSession(options, {}, async ({ control, output }) => {
     output.printResult(await control.revokeToken({ params: { name }, body: { by: options.by } }), renderRevokedToken)

@@ -4,6 +4,7 @@ import { Failure } from '../../errors.ts'
 import { pluralize, type Paint } from '../render/text.ts'
 import { type CommonOptions, requireConnection, type Session, withSession } from '../session/session.ts'
 
+/** The options of `rollcall unblock`. */
 export type UnblockOptions = CommonOptions & { readonly by: string; readonly wait: number }
 
 /** What became of it. `due`: how many people are still to be delivered. */
@@ -25,10 +26,11 @@ export async function unblock(options: UnblockOptions): Promise<number> {
   })
 }
 
+/** The state of a connection after `rollcall unblock`. */
 export function renderUnblocked({ connection, wasBlocked, due }: Unblocked, paint: Paint): string {
   const waiting = due === 0 ? 'nothing waits to be delivered' : `${pluralize(due, 'person', 'people')} still to deliver`
-  if (!wasBlocked) return `${paint('dim', '-')} ${connection}: is not blocked; ${waiting}`
-  return `${paint('green', '✔')} ${connection}: free again; ${waiting}`
+  if (!wasBlocked) return `${paint('dim', '-')} ${connection}is not blocked; ${waiting}`
+  return `${paint('green', '✔')} ${connection}: no longer blocked;  ${waiting}`
 }
 
 /** How many people are left once something got through. Throws `blocked` where the platform turns the connection away again. */
@@ -39,8 +41,8 @@ async function probed(session: Session, before: ConnectionStatus, waitSeconds: n
     if (now.blocked) throw new Failure('blocked', `${now.name} is blocked again: ${now.blocked.reason}`)
     if (hasAnswered(now, before)) return now.active?.remaining ?? 0
     if (performance.now() - startedAt > waitSeconds * 1000) {
-      const tried = `nothing of ${now.name} got through within ${pluralize(waitSeconds, 'second')}`
-      throw new Failure('platform_unreachable', `${tried}; it is tried again, and "rollcall problems" says when`)
+      const tried = `nothing of ${now.name} was accepted within ${pluralize(waitSeconds, 'second')}`
+      throw new Failure('platform_unreachable', `${tried}; Rollcall tries again, and "rollcall problems" shows when`)
     }
     await pause(pollMs, undefined, { signal: session.signal })
   }

@@ -7,6 +7,7 @@ import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
 import { type CommonOptions, configOf, requireConnection } from '../session/session.ts'
 
+/** The options of `rollcall webhook test`. */
 export type WebhookTestOptions = CommonOptions & { readonly url?: string }
 
 type WebhookTest = {
@@ -23,11 +24,11 @@ const answerBytes = 64 * 1024
 
 /** How the command ends with an answer other than 200. */
 const endings: Readonly<Record<number, { readonly code: FailureCode; readonly help: string }>> = {
-  401: { code: 'blocked', help: 'the daemon has other secrets, another recipe or another clock than this command' },
-  404: { code: 'not_found', help: 'the daemon has no webhook of this name: start it again with this configuration' },
+  401: { code: 'blocked', help: 'the daemon has different secrets, signature settings or time than this command' },
+  404: { code: 'not_found', help: 'the daemon has no webhook of this name: restart it with this configuration' },
   429: {
     code: 'already_active',
-    help: 'more events wait than the inbox may hold: see what keeps them from being planned',
+    help: 'the inbox is full: find out why its events are not planned',
   },
   503: { code: 'database_unreachable', help: 'the daemon cannot store events now: see its log' },
 }
@@ -46,10 +47,11 @@ export async function webhookTest(name: string, options: WebhookTestOptions): Pr
   return 0
 }
 
+/** Confirms that a sample event was accepted. */
 export function renderWebhookTest({ connection, url, id, status }: WebhookTest, paint: Paint): string {
   return [
     `${paint('green', '✔')} ${connection}: a signed sample was sent to ${escapeText(url)} and answered with ${status}`,
-    `  It is kept as ${id}, and no run reads it.`,
+    `  It is stored as ${id}, and no run reads it.`,
   ].join('\n')
 }
 
@@ -88,7 +90,7 @@ async function post(url: URL, { headers, body }: WebhookSample): Promise<{ statu
     return { status: answer.statusCode, text: await answer.body.text() }
   } catch (error) {
     const code = errorCode(error) ?? 'no answer'
-    const help = 'check the address, and what stands between'
+    const help = 'check the address and the network'
     throw new Failure('source_unreachable', `${placeOf(url)} does not answer (${code}): ${help}`, { cause: error })
   } finally {
     await dispatcher.destroy()
@@ -98,7 +100,7 @@ async function post(url: URL, { headers, body }: WebhookSample): Promise<{ statu
 function refused(url: URL, status: number, text: string): Failure {
   const { code, help } = endings[status] ?? {
     code: 'conflict',
-    help: 'this is no webhook of Rollcall, or something stands between',
+    help: 'this is not a webhook of Rollcall, or a proxy answered',
   }
   const answer = parsed(text)
   const message = isObject(answer) && typeof answer.message === 'string' ? ` (${escapeText(answer.message)})` : ''

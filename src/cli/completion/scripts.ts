@@ -1,5 +1,6 @@
 /** The shells for which completion can be had. */
 export const shells = ['bash', 'zsh', 'fish'] as const
+/** A shell with a completion script. */
 export type Shell = (typeof shells)[number]
 
 // Each asks the program that is typed for what may stand in the place of the word, one `word<TAB>meaning` a line. A first line that
@@ -65,4 +66,5 @@ end
 complete -c rollcall -f -k -a '(__rollcall_complete)'
 `
 
+/** The completion script of each shell. */
 export const scripts: Readonly<Record<Shell, string>> = { bash, zsh, fish }

@@ -4,25 +4,31 @@ import { add, byOption, commonOptions, configOptions, type ExitWith } from './de
 
 /** Adds the commands about the audit trail. */
 export function auditCommands(program: Command, exitWith: ExitWith): void {
-  const audit = add(program, 'audit', 'The record of everything: verify it, hand it out, replace its key')
+  const audit = add(program, 'audit', 'Verify or export the audit trail, or replace its key')
 
-  add(audit, 'verify', 'Go over the whole audit trail and name the first entry that is wrong', commonOptions)
-    .option('--public-key <file>', 'verify with this public key (PEM) instead of that of the installation')
+  add(audit, 'verify', 'Verify the whole audit trail and show the first wrong entry', commonOptions)
+    .option('--public-key <file>', 'verify with this public key (PEM) instead of the installed one')
     .action(
       exitWith(async (options: AuditVerifyOptions) => (await import('../commands/audit.ts')).auditVerify(options)),
     )
 
-  add(audit, 'export', 'Print acts with what proves them, as lines of JSON', configOptions)
-    .option('--from <time>', 'acts from this time or day on')
-    .option('--to <time>', 'acts before this time or day')
-    .option('--connection <name>', 'of this connection only')
-    .option('--run <id>', 'of this run only, such as last')
-    .option('--person <key>', 'about this person only, by key, e-mail address or name')
+  add(audit, 'export', 'Print audit entries with their signatures, as JSON lines', configOptions)
+    .option('--from <time>', 'entries from this time or day on')
+    .option('--to <time>', 'entries before this time or day')
+    .option('--connection <name>', 'only this connection')
+    .option('--run <id>', 'only this run, such as last')
+    .option('--person <key>', 'only this person, by key, e-mail address or name')
     .action(
       exitWith(async (options: AuditExportOptions) => (await import('../commands/audit.ts')).auditExport(options)),
     )
 
-  add(audit, 'new-key', 'Let a new key sign from now on, as when the old one was lost or seen', commonOptions, byOption)
+  add(
+    audit,
+    'new-key',
+    'Sign with a new key from now on, for example after the old one was lost or leaked',
+    commonOptions,
+    byOption,
+  )
     .requiredOption('--reason <text>', 'why, for the record')
     .action(
       exitWith(async (options: AuditNewKeyOptions) => (await import('../commands/audit.ts')).auditNewKey(options)),

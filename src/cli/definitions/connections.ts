@@ -32,14 +32,14 @@ function pauseCommand(program: Command, exitWith: ExitWith): void {
   add(
     program,
     'pause',
-    'Keep a connection from taking in anything new by itself; people still can run it',
+    'Pause the schedules, watched folders and events of a connection; people can still run it',
     commonOptions,
     connectionOption,
     byOption,
   )
     .argument('[connection]', connectionHelp)
     .requiredOption('--reason <text>', 'why, for the record')
-    .option('--until <time>', 'when it ends by itself: a day, or a time such as 2026-12-31T06:00')
+    .option('--until <time>', 'end of the pause: a day, or a time such as 2026-12-31T06:00')
     .action(
       exitWith(async (connection: string | undefined, options: PauseOptions) =>
         (await import('../commands/pause.ts')).pause(connection, options),
@@ -48,14 +48,7 @@ function pauseCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function resumeCommand(program: Command, exitWith: ExitWith): void {
-  add(
-    program,
-    'resume',
-    'End a pause; what was missed meanwhile is made up for',
-    commonOptions,
-    connectionOption,
-    byOption,
-  )
+  add(program, 'resume', 'End a pause; missed runs are made up for', commonOptions, connectionOption, byOption)
     .argument('[connection]', connectionHelp)
     .action(
       exitWith(async (connection: string | undefined, options: ResumeOptions) =>
@@ -65,11 +58,11 @@ function resumeCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function webhookCommands(program: Command, exitWith: ExitWith): void {
-  const webhook = add(program, 'webhook', 'Try a webhook')
+  const webhook = add(program, 'webhook', 'Test a webhook')
 
   add(webhook, 'test', 'Sign a sample event and send it to the daemon', commonOptions)
     .argument('<name>', 'the connection')
-    .option('--url <address>', 'where to send it (default: the daemon that runs here)')
+    .option('--url <address>', 'where to send it (default: the daemon on this machine)')
     .action(
       exitWith(async (name: string, options: WebhookTestOptions) =>
         (await import('../commands/webhook-test.ts')).webhookTest(name, options),

@@ -21,15 +21,15 @@ function approveCommand(program: Command, exitWith: ExitWith): void {
   add(
     program,
     'approve',
-    'Let a held run deliver exactly the plan that it shows',
+    'Approve a held run: it delivers exactly the plan that it shows',
     commonOptions,
     heldRunOptions,
     byOption,
     waitOption,
   )
     .argument('<id>', runHelp)
-    .option('--digest <digest>', 'approve only the plan that this digest names')
-    .option('--yes', 'approve the plan as it stands, without a question')
+    .option('--digest <digest>', 'approve only the plan with this digest')
+    .option('--yes', 'approve the current plan without asking')
     .option('--show-values', 'show personal values in the plan')
     .action(
       exitWith(async (id: string, options: ApproveOptions) =>
@@ -39,7 +39,7 @@ function approveCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function rejectCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'reject', 'Drop the plan of a held run', commonOptions, heldRunOptions, byOption)
+  add(program, 'reject', 'Reject the plan of a held run', commonOptions, heldRunOptions, byOption)
     .argument('<id>', runHelp)
     .action(
       exitWith(async (id: string, options: RejectOptions) =>
@@ -49,7 +49,7 @@ function rejectCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function cancelCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'cancel', 'End a run that waits, is held or delivers', commonOptions, byOption)
+  add(program, 'cancel', 'Cancel a run that is waiting, held or delivering', commonOptions, byOption)
     .argument('<id>', runHelp)
     .action(
       exitWith(async (id: string, options: CancelOptions) =>
@@ -59,7 +59,14 @@ function cancelCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function revertCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'revert', 'Take back what a run did; guarded like every other run', commonOptions, byOption, waitOption)
+  add(
+    program,
+    'revert',
+    'Revert what a run did; the guards check it like any other run',
+    commonOptions,
+    byOption,
+    waitOption,
+  )
     .argument('<id>', runHelp)
     .requiredOption('--reason <text>', 'why, for the record')
     .action(

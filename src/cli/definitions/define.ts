@@ -14,14 +14,13 @@ type SharedOptions = (command: Command) => Command
 export const configDescription =
   'the configuration (default: ROLLCALL_CONFIG, else rollcall.yaml, config/rollcall.yaml or /etc/rollcall/rollcall.yaml)'
 /** The argument or option that names a connection. */
-export const connectionHelp = 'the connection; needed only where the configuration has several'
+export const connectionHelp = 'the connection; only needed if the configuration has several'
 /** The argument that names a person. */
 export const personHelp = 'the person: the key, the whole e-mail address or the name'
 /** The option --show-values of commands that may have to ask which person is meant. */
-export const candidatesHelp = 'show names where several people can be meant, on a terminal'
+export const candidatesHelp = 'on a terminal, show names if several people match'
 /** The argument that names a run. */
-export const runHelp =
-  'the run: its id or the first signs of it, last, last-1 and so on, or @held for the one that is held'
+export const runHelp = 'the run: its ID or the beginning of it, last, last-1 and so on, or @held for the held one'
 
 /** Adds a command below another one. The help lists the shared options in the order in which they are given here. */
 export function add(parent: Command, name: string, summary: string, ...shared: readonly SharedOptions[]): Command {
@@ -34,12 +33,12 @@ export function add(parent: Command, name: string, summary: string, ...shared: r
 export function configOptions(command: Command): Command {
   return command
     .option('--config <file>', configDescription)
-    .option('--verbose', 'say which configuration is used, and what named it')
+    .option('--verbose', 'show which configuration is used, and why')
 }
 
 /** For every command that reads the configuration and can print JSON. */
 export function commonOptions(command: Command): Command {
-  return configOptions(command).option('--json', 'print one JSON document on stdout and nothing else there')
+  return configOptions(command).option('--json', 'print only one JSON document on stdout')
 }
 
 /** For a command about one connection. */
@@ -51,7 +50,7 @@ export function connectionOption(command: Command): Command {
 export function waitOption(command: Command): Command {
   return command.option(
     '--wait <seconds>',
-    'how long the platform may take nothing before the command gives up; the run itself stays',
+    'how long to wait for the platform without progress; the run continues later',
     wholeNumber,
     60,
   )
@@ -61,7 +60,7 @@ export function waitOption(command: Command): Command {
 export function strictOption(command: Command): Command {
   return command.option(
     '--strict',
-    'end with 70 also if people are blocked, in doubt or have rows or events that cannot be read, or rows that contradict themselves',
+    'also exit with 70 if a connection is blocked, people are in doubt, or rows or events cannot be read or contradict each other',
   )
 }
 
@@ -69,13 +68,16 @@ export function strictOption(command: Command): Command {
 export function heldRunOptions(command: Command): Command {
   return command
     .option('--reason <text>', 'why, for the record')
-    .option('--connection <name>', 'refuse a run of another connection')
+    .option('--connection <name>', 'refuse runs of other connections')
 }
 
 /** For a command that the audit trail records. */
 export function byOption(command: Command): Command {
   return command.addOption(
-    new Option('--by <name>', 'who asks or decides, for the record').default(userName(), 'the user of this machine'),
+    new Option('--by <name>', 'who requests or decides, for the record').default(
+      userName(),
+      'the user of this machine',
+    ),
   )
 }
 

@@ -36,7 +36,7 @@ const valueMeanings: Readonly<Record<ClassifiedValue['as'], true>> = {
 const decisionOptions = [commonOptions, connectionOption, byOption]
 
 function acceptStatusCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'accept-status', 'Say what a status means that no list holds, or list what was said', ...decisionOptions)
+  add(program, 'accept-status', 'Say what an unknown status means, or list the answers so far', ...decisionOptions)
     .argument('[value]', 'the status, or the value of the contractor column, as the export has it')
     .addOption(new Option('--as <meaning>', 'what it means').choices(Object.keys(valueMeanings)))
     .action(
@@ -50,15 +50,15 @@ function aliasCommand(program: Command, exitWith: ExitWith): void {
   add(
     program,
     'alias',
-    'Say that HR uses a new key for a person, or list the keys that look like that',
+    'Say that HR uses a new key for a person, or list keys that may have changed',
     ...decisionOptions,
   )
     .argument('[former]', 'the key under which the platform has the person')
     .argument('[key]', 'the key that HR uses now')
-    .option('--two-people', 'the two keys name two people')
-    .option('--undo', 'take back what was said of the two keys')
-    .option('--run <id>', 'the held run whose pairs are meant, as @held; with --all')
-    .option('--all', 'all pairs of the run that are clear')
+    .option('--two-people', 'the two keys are two people')
+    .option('--undo', 'take back the answer about the two keys')
+    .option('--run <id>', 'with --all: the held run with the pairs, such as @held')
+    .option('--all', 'answer for all clear pairs of the run')
     .action(
       exitWith(async (former: string | undefined, key: string | undefined, options: AliasOptions) =>
         (await import('../commands/alias.ts')).alias(former, key, options),
@@ -67,14 +67,19 @@ function aliasCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function eventsCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'events', 'List the events that came in by webhook', commonOptions, connectionOption)
-    .addOption(new Option('--state <state>', 'in this state only').choices(Object.keys(eventStates)))
+  add(program, 'events', 'List the events received by webhook', commonOptions, connectionOption)
+    .addOption(new Option('--state <state>', 'only events in this state').choices(Object.keys(eventStates)))
     .action(exitWith(async (options: EventsOptions) => (await import('../commands/events.ts')).events(options)))
 }
 
 function retryEventsCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'retry-events', 'Have rejected events read again, as when the mapping was mended', ...decisionOptions)
-    .argument('[ids...]', 'the events; all rejected ones if none is named')
+  add(
+    program,
+    'retry-events',
+    'Read rejected events again, for example after the mapping was fixed',
+    ...decisionOptions,
+  )
+    .argument('[ids...]', 'the events (default: all rejected ones)')
     .action(
       exitWith(async (ids: string[], options: RetryOptions) =>
         (await import('../commands/retry-events.ts')).retryEvents(ids, options),
@@ -83,7 +88,7 @@ function retryEventsCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function dismissEventsCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'dismiss-events', 'Let rejected events go: nothing follows from them', ...decisionOptions)
+  add(program, 'dismiss-events', 'Dismiss rejected events: they will have no effect', ...decisionOptions)
     .argument('<ids...>', 'the events')
     .action(
       exitWith(async (ids: string[], options: DismissOptions) =>

@@ -35,7 +35,7 @@ function personCommand(program: Command, exitWith: ExitWith): void {
   add(
     program,
     'person',
-    'Show what HR says of a person, what the platform has, and how it came about',
+    'Show what HR says about a person, what the platform has, and the history',
     commonOptions,
     connectionOption,
   )
@@ -49,24 +49,23 @@ function personCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function reportCommands(program: Command, exitWith: ExitWith): void {
-  const report = add(program, 'report', 'Report on what was done')
+  const report = add(program, 'report', 'Create reports')
 
   add(
     report,
     'leavers',
-    'Report on the departures of a period: when each was stated, seen, acknowledged and effective',
+    'Report the departures of a period: when each was stated, read, acknowledged and effective',
     commonOptions,
   )
-    .option('--from <day>', 'the first last day of employment of the period (default: ninety days before its end)')
-    .option('--to <day>', 'the last one (default: today)')
-    .option('--connection <name>', 'of this connection only')
-    .addOption(new Option('--format <format>', 'the whole report in this format').choices(Object.keys(reportFormats)))
-    .option('--out <file>', 'write it into this file, whose ending names the format')
-    .option(
-      '--pack <file>',
-      'write a zip with the report, the acts of the audit trail and the signature that proves them',
+    .option('--from <day>', 'first day of the period, by last day of employment (default: ninety days before its end)')
+    .option('--to <day>', 'last day of the period (default: today)')
+    .option('--connection <name>', 'only this connection')
+    .addOption(
+      new Option('--format <format>', 'write the full report in this format').choices(Object.keys(reportFormats)),
     )
-    .option('--show-values', 'with names and e-mails; otherwise keys and dates only')
+    .option('--out <file>', 'write the report to this file; its extension (.csv, .json, .html) sets the format')
+    .option('--pack <file>', 'write a zip with the report, the audit entries and their signatures')
+    .option('--show-values', 'include names and e-mail addresses; otherwise keys and dates only')
     .action(
       exitWith(async (options: ReportLeaversOptions) =>
         (await import('../commands/report-leavers.ts')).reportLeavers(options),
@@ -75,10 +74,15 @@ function reportCommands(program: Command, exitWith: ExitWith): void {
 }
 
 function retractCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'retract', 'Take back a person who was sent in error; the run is held for an approval', ...changeOptions)
+  add(
+    program,
+    'retract',
+    'Delete the data of a person who was sent by mistake; the run waits for an approval',
+    ...changeOptions,
+  )
     .argument('<key>', personHelp)
     .option('--reason <text>', 'why, for the record')
-    .option('--undo', 'take the retraction back and send the person again')
+    .option('--undo', 'undo the retraction and send the person again')
     .option('--show-values', candidatesHelp)
     .action(
       exitWith(async (key: string, options: RetractOptions) =>
@@ -91,10 +95,10 @@ function separateCommand(program: Command, exitWith: ExitWith): void {
   add(
     program,
     'separate',
-    'Separate people whom only the platform knows; the run is held for an approval',
+    'Separate people who are only on the platform; the run waits for an approval',
     ...changeOptions,
   )
-    .argument('<keys...>', 'their keys, as "rollcall problems" lists them')
+    .argument('<keys...>', 'their keys, as listed by "rollcall problems"')
     .requiredOption('--reason <text>', 'why, for the record')
     .option('--on <day>', 'their last day, such as 2026-10-31 (default: today)')
     .action(
@@ -105,11 +109,11 @@ function separateCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function holdBackCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'hold-back', 'Keep a person whom HR lists as left by mistake, or list these people', ...changeOptions)
+  add(program, 'hold-back', 'Keep a person whom HR shows as left by mistake, or list these people', ...changeOptions)
     .argument('[key]', personHelp)
-    .option('--until <day>', 'the day on which what HR says counts again, such as 2026-12-31')
+    .option('--until <day>', 'the day on which HR data applies again, such as 2026-12-31')
     .option('--reason <text>', 'why, for the record')
-    .option('--end', 'let what HR says count now')
+    .option('--end', 'let HR data apply again now')
     .option('--show-values', candidatesHelp)
     .action(
       exitWith(async (key: string | undefined, options: HoldBackOptions) =>
@@ -122,7 +126,7 @@ function forgetCommand(program: Command, exitWith: ExitWith): void {
   add(
     program,
     'forget',
-    'Remove the values of a person who has left; the key and the date of leaving stay',
+    'Remove the values of a person who has left; the key and the leaving date stay',
     commonOptions,
     connectionOption,
     byOption,

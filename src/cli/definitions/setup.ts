@@ -8,7 +8,7 @@ export const setupCommands: readonly Definition[] = [demoCommand, initCommand, c
 
 function demoCommand(program: Command, exitWith: ExitWith): void {
   add(program, 'demo', 'Show the whole path on this machine: a platform, a company, two nights of HR exports')
-    .option('--once', 'leave when it is done (the default where there is no terminal)')
+    .option('--once', 'exit at the end (the default without a terminal)')
     .option('--json', 'print the summary as one JSON document')
     .action(
       exitWith(async (options: { once?: boolean; json?: boolean }) => (await import('../demo/demo.ts')).demo(options)),
@@ -23,28 +23,31 @@ const noneNamed: Readonly<Record<'field' | 'left' | 'employed', readonly string[
 }
 
 function initCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'init', 'Look at an export and write a configuration for it')
+  add(program, 'init', 'Read an export and write a configuration for it')
     .option('--source <place>', 'the export: a file, a folder, sftp://USER@HOST/PATH or https://…')
     .option('--secret-file <file>', 'the password or private key of an SFTP account, or a bearer token')
-    .option('--host-key <fingerprint>', 'of the SFTP server, as ssh-keyscan HOST | ssh-keygen -lf - prints it')
-    .option('--region <region>', 'of the platform: default, eu or apac')
+    .option(
+      '--host-key <fingerprint>',
+      'host key of the SFTP server, as printed by ssh-keyscan HOST | ssh-keygen -lf -',
+    )
+    .option('--region <region>', 'region of the platform: default, eu or apac')
     .option('--platform-url <address>', 'a platform of your own, instead of a region')
     .option('--key-file <file>', "the file of the platform's API key")
-    .option('--name <name>', 'of the connection (default: HR)')
-    .option('--time-zone <zone>', 'of the dates in the export (default: what it says, else that of this machine)')
-    .option('--preset <name>', 'instead of the one that fits best')
-    .option('--field <field=column>', 'the column of a field, or none; can be repeated', several)
-    .option('--date-format <format>', 'where the dates of the export do not decide it, such as dd/MM/yyyy')
+    .option('--name <name>', 'name of the connection (default: HR)')
+    .option('--time-zone <zone>', 'time zone of the dates (default: from the export, otherwise that of this machine)')
+    .option('--preset <name>', 'preset to use instead of the best match')
+    .option('--field <field=column>', 'map a field to a column, or to none; can be repeated', several)
+    .option('--date-format <format>', 'date format if the dates are ambiguous, such as dd/MM/yyyy')
     .option('--left <status>', 'a status that means left; can be repeated', several)
     .option('--employed <status>', 'a status that means employed; can be repeated', several)
-    .option('--encoding <name>', 'instead of the one that is detected')
-    .option('--delimiter <sign>', 'instead of the one that is detected')
-    .option('--header-line <line>', 'the line that names the columns', wholeNumber)
-    .option('--out <file>', 'the configuration that is written', 'rollcall.yaml')
-    .option('--replace', 'also over a file that is there')
-    .option('--yes', 'ask nothing, and take what is proposed')
-    .option('--show-values', 'with --json: examples of the cells as well')
-    .option('--json', 'ask nothing, and print one JSON document on stdout')
+    .option('--encoding <name>', 'encoding, instead of the detected one')
+    .option('--delimiter <sign>', 'delimiter, instead of the detected one')
+    .option('--header-line <line>', 'line number of the header', wholeNumber)
+    .option('--out <file>', 'configuration file to write', 'rollcall.yaml')
+    .option('--replace', 'replace an existing file')
+    .option('--yes', 'ask nothing and accept the proposal')
+    .option('--show-values', 'with --json: include examples of the cells')
+    .option('--json', 'ask nothing and print one JSON document on stdout')
     .action(
       exitWith(async (options: Omit<InitOptions, keyof typeof noneNamed> & Partial<InitOptions>) =>
         (await import('../commands/init.ts')).init({ ...noneNamed, ...options }),
@@ -60,7 +63,7 @@ function checkCommand(program: Command, exitWith: ExitWith): void {
     commonOptions,
   )
     .option('--connection <name>', 'test this connection only')
-    .option('--probe', 'also try on the platform, with an invented person, that it does what Rollcall assumes')
-    .option('--yes', 'with --probe: change the platform without a question')
+    .option('--probe', 'also test on the platform, with an invented person, that it works as Rollcall expects')
+    .option('--yes', 'with --probe: change the platform without asking')
     .action(exitWith(async (options: CheckOptions) => (await import('../commands/check.ts')).check(options)))
 }

@@ -17,21 +17,18 @@ export const stateCommands: readonly Definition[] = [
 ]
 
 function statusCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'status', 'Show what runs and how every connection stands', commonOptions)
-    .option('--watch', 'keep showing it until q or Ctrl-C; elsewhere than on a terminal, print what changes')
+  add(program, 'status', 'Show the daemon, the connections and their runs', commonOptions)
+    .option('--watch', 'refresh until q or Ctrl-C; without a terminal, print the changes')
     .action(exitWith(async (options: StatusOptions) => (await import('../commands/status.ts')).status(options)))
 }
 
 function alertsCommands(program: Command, exitWith: ExitWith): void {
-  const alerts = add(
-    program,
-    'alerts',
-    'List what needs attention, and what was sent where about it',
-    commonOptions,
-  ).action(exitWith(async (options: CommonOptions) => (await import('../commands/alerts.ts')).alerts(options)))
+  const alerts = add(program, 'alerts', 'List the alerts and the messages sent about them', commonOptions).action(
+    exitWith(async (options: CommonOptions) => (await import('../commands/alerts.ts')).alerts(options)),
+  )
 
   add(alerts, 'test', 'Send a test message through each channel now', commonOptions)
-    .option('--channel <name>', 'through this channel only')
+    .option('--channel <name>', 'only through this channel')
     .action(
       // What both commands know, such as --config, is read by the one above.
       exitWith(async (_options: AlertsTestOptions, command: Command) =>
@@ -42,9 +39,9 @@ function alertsCommands(program: Command, exitWith: ExitWith): void {
 
 function runsCommand(program: Command, exitWith: ExitWith): void {
   add(program, 'runs', 'List the newest runs', commonOptions)
-    .option('--connection <name>', 'of this connection only')
+    .option('--connection <name>', 'only this connection')
     .option('--limit <count>', 'how many', wholeNumber, 20)
-    .option('--follow', 'keep showing them until q or Ctrl-C; elsewhere than on a terminal, print what changes')
+    .option('--follow', 'refresh until q or Ctrl-C; without a terminal, print the changes')
     .action(exitWith(async (options: RunsOptions) => (await import('../commands/runs.ts')).runs(options)))
 }
 
@@ -52,15 +49,15 @@ function runCommand(program: Command, exitWith: ExitWith): void {
   add(program, 'run', 'Show one run with its changes and rejected rows', commonOptions)
     .argument('<id>', runHelp)
     .option('--show-values', 'show personal values, not only the names of their fields')
-    .option('--follow', 'stay until the run has come to rest; the exit code then says how it ended')
+    .option('--follow', 'follow the run until it ends or is held; the exit code says how it ended')
     .action(
       exitWith(async (id: string, options: RunDetailOptions) => (await import('../commands/run.ts')).run(id, options)),
     )
 }
 
 function problemsCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'problems', 'List the people that the platform refuses or who cannot be delivered', commonOptions)
-    .option('--connection <name>', 'of this connection only')
-    .option('--show-values', 'with names; otherwise keys only')
+  add(program, 'problems', 'List the people who are out of sync with HR, and why', commonOptions)
+    .option('--connection <name>', 'only this connection')
+    .option('--show-values', 'include names; otherwise keys only')
     .action(exitWith(async (options: ProblemsOptions) => (await import('../commands/problems.ts')).problems(options)))
 }

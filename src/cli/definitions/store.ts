@@ -9,14 +9,8 @@ import { add, byOption, commonOptions, type Definition, type ExitWith } from './
 export const storeCommands: readonly Definition[] = [backupCommand, restoreCommand, moveCommand, acceptStoreCommand]
 
 function backupCommand(program: Command, exitWith: ExitWith): void {
-  add(
-    program,
-    'backup',
-    'Write everything that the store holds into a file, while the daemon works',
-    commonOptions,
-    byOption,
-  )
-    .argument('<file>', 'a file that is not there yet')
+  add(program, 'backup', 'Write the whole store to a file while the daemon runs', commonOptions, byOption)
+    .argument('<file>', 'a new file')
     .action(
       exitWith(async (file: string, options: BackupOptions) =>
         (await import('../commands/backup.ts')).backup(file, options),
@@ -25,10 +19,10 @@ function backupCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function restoreCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'restore', 'Put the store back from a backup; a daemon that runs starts again', commonOptions, byOption)
-    .argument('<file>', 'what "backup" wrote')
+  add(program, 'restore', 'Restore the store from a backup; a running daemon restarts itself', commonOptions, byOption)
+    .argument('<file>', 'a file written by "backup"')
     .requiredOption('--reason <text>', 'why, for the record')
-    .option('--replace', 'also replace a store that knows people; one that cannot be opened is put aside')
+    .option('--replace', 'also replace a store with people in it; an unreadable store is moved aside')
     .action(
       exitWith(async (file: string, options: RestoreOptions) =>
         (await import('../commands/restore.ts')).restore(file, options),
@@ -37,13 +31,7 @@ function restoreCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function moveCommand(program: Command, exitWith: ExitWith): void {
-  add(
-    program,
-    'move',
-    'Carry the embedded store to PostgreSQL, with history and all that was acknowledged',
-    commonOptions,
-    byOption,
-  )
+  add(program, 'move', 'Move the embedded store to PostgreSQL, with its history', commonOptions, byOption)
     .requiredOption('--to <address>', `an empty database, such as '\${env:DATABASE_URL}' or '\${file:PATH}'`)
     .action(exitWith(async (options: MoveOptions) => (await import('../commands/move.ts')).move(options)))
 }
@@ -52,7 +40,7 @@ function acceptStoreCommand(program: Command, exitWith: ExitWith): void {
   add(
     program,
     'accept-store',
-    'Say that the store which is there counts, where another one was known',
+    'Accept the current store as the right one, after it was replaced',
     commonOptions,
     byOption,
   )

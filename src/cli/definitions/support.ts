@@ -12,13 +12,8 @@ export const supportCommands: readonly Definition[] = [
 ]
 
 function doctorCommand(program: Command, exitWith: ExitWith): void {
-  add(
-    program,
-    'doctor',
-    'Write one file for somebody who helps, with no values of people and no secrets',
-    commonOptions,
-  )
-    .argument('[file]', 'a zip file that is not there yet (default: rollcall-doctor-TIME.zip)')
+  add(program, 'doctor', 'Write a support file without personal values and secrets', commonOptions)
+    .argument('[file]', 'a new zip file (default: rollcall-doctor-TIME.zip)')
     .action(
       exitWith(async (file: string | undefined, options: CommonOptions) =>
         (await import('../commands/doctor.ts')).doctor(file, options),
@@ -27,8 +22,8 @@ function doctorCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function completionCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'completion', 'Print what bash, zsh or fish reads to complete commands, options, connections and runs')
-    .addArgument(new Argument('<shell>', 'whose script is printed').choices(shells))
+  add(program, 'completion', 'Print the completion script for bash, zsh or fish')
+    .addArgument(new Argument('<shell>', 'the shell').choices(shells))
     .action(exitWith(async (shell: Shell) => (await import('../commands/completion.ts')).completion(shell)))
 }
 
@@ -46,10 +41,10 @@ function completeCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function platformCommand(program: Command): void {
-  add(program, 'platform', 'Run and operate the compliance platform on this machine')
+  add(program, 'platform', 'Run and manage the compliance platform on this machine')
 }
 
-/** Adds what stands below `platform`, which takes a while to load. */
+/** Adds the subcommands of `platform`. They take a while to load, so only commands that need them do. */
 export async function addPlatformCommands(program: Command): Promise<void> {
   const { platformCommands } = await import('../../platform/operators/commands/commands.ts')
   for (const command of program.commands) if (command.name() === 'platform') platformCommands(command)

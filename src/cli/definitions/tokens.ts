@@ -9,25 +9,25 @@ const roles: Readonly<Record<Role, true>> = { viewer: true, operator: true, appr
 
 /** Adds the commands about the tokens of the control API. */
 export function tokenCommands(program: Command, exitWith: ExitWith): void {
-  const token = add(program, 'token', 'The tokens by which people and programs are let in: make, list, revoke')
+  const token = add(program, 'token', 'Create, list and revoke access tokens for people and programs')
 
-  add(token, 'create', 'Make a token and show it, this once', commonOptions, byOption)
-    .requiredOption('--name <name>', 'whose it is, for the record')
+  add(token, 'create', 'Create a token and show it once', commonOptions, byOption)
+    .requiredOption('--name <name>', 'the owner of the token, for the record')
     .addOption(
-      new Option('--role <role>', 'what its holder may do; each role may do what those before it may')
+      new Option('--role <role>', 'role of the token; each role includes the ones before it')
         .choices(Object.keys(roles))
         .makeOptionMandatory(),
     )
-    .option('--expires <when>', 'when it ends, such as 90d, 12h or 2027-01-31 (default: never)')
+    .option('--expires <when>', 'when it expires, such as 90d, 12h or 2027-01-31 (default: never)')
     .action(
       exitWith(async (options: TokenCreateOptions) => (await import('../commands/token.ts')).tokenCreate(options)),
     )
 
-  add(token, 'list', 'List the tokens with their roles, ends and last uses', commonOptions).action(
+  add(token, 'list', 'List the tokens with role, expiry and last use', commonOptions).action(
     exitWith(async (options: CommonOptions) => (await import('../commands/token.ts')).tokenList(options)),
   )
 
-  add(token, 'revoke', 'End a token now, and every sign-in that was begun with it', commonOptions, byOption)
+  add(token, 'revoke', 'Revoke a token now, and end every session started with it', commonOptions, byOption)
     .argument('<name>', 'the name of the token')
     .action(
       exitWith(async (name: string, options: TokenRevokeOptions) =>

@@ -12,6 +12,7 @@ export type PersonOutcome = {
   readonly employmentStatus: string | null
 }
 
+/** How the platform compares with the last export. */
 export type Arrival = {
   /** People of whom the platform holds just what HR said. */
   readonly arrived: number
@@ -25,6 +26,7 @@ export type Arrival = {
 /** What HR exported: before the last night, and in it. `today` is the date of the last export. */
 type Exports = { readonly before: readonly Person[]; readonly now: Night; readonly today: string }
 
+/** The people on the platform. */
 export type OnPlatform = {
   readonly identities: ReadonlyMap<string, Identity>
   /** By e-mail address. */

@@ -32,8 +32,10 @@ export const usualNight = {
   brokenRow: 1,
 } as const
 
+/** What can happen to a person in one night. */
 export type NightEvent = keyof typeof usualNight
 
+/** The next export, and who changed in it. */
 export type Night = {
   readonly people: readonly Person[]
   /** Whom each event happened to, by worker id. */

@@ -44,6 +44,7 @@ export const givenNames = [
   'Zsófia',
 ] as const
 
+/** Family names; some need more than ASCII. */
 export const familyNames = [
   'Adeyemi',
   'Álvarez',
@@ -89,6 +90,7 @@ export const familyNames = [
   'Yılmaz',
 ] as const
 
+/** Job titles; one contains the delimiter of CSV. */
 export const jobTitles = [
   'Account Executive',
   'Accountant',

@@ -2,6 +2,7 @@
 const exportTimes = { nightly: '01:00:00Z', cut: '01:20:00Z', whole: '01:40:00Z' } as const
 const nightEndMinutes = 100
 
+/** When HR wrote an export. */
 export type ExportTime = keyof typeof exportTimes
 
 /** The day of the last night of which every export lies in the past. One that is dated ahead of the clock would be watched before it is read. */

@@ -31,6 +31,7 @@ import {
 } from './report.ts'
 import { cutShort, secondAct } from './second-act.ts'
 
+/** The options of `rollcall demo`. */
 export type DemoOptions = { readonly once?: boolean; readonly json?: boolean }
 
 const account = 'Acme GmbH'

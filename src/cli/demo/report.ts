@@ -16,6 +16,7 @@ export type DemoNight = {
   readonly identitySync: SyncResult | null
 }
 
+/** The result of a demo, as printed with --json. */
 export type DemoSummary = {
   readonly platform: string
   readonly people: number
@@ -56,6 +57,7 @@ export function renderNight(night: DemoNight, index: number, paint: Paint): stri
   ].join('\n')
 }
 
+/** The run over the same export once more. */
 export function renderAgain(again: Run, paint: Paint): string {
   return [
     paint('bold', 'The same export once more'),

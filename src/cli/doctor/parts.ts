@@ -37,6 +37,7 @@ export function runPart(run: Run, scrub: Scrub) {
   }
 }
 
+/** The status without texts of people or sources. */
 export function statusPart({ version, daemon, connections, alerts, unsigned }: Status, scrub: Scrub) {
   return {
     version,

@@ -10,10 +10,10 @@ type Change = { readonly form?: FormChoice; readonly answers?: Answers }
 const kinds = [
   { value: 'column', label: 'a field comes from another column, or from none' },
   { value: 'status', label: 'a status means something else' },
-  { value: 'dates', label: 'dates are written otherwise' },
-  { value: 'preset', label: 'another system wrote it' },
-  { value: 'file', label: 'the file is written otherwise: encoding, delimiter, line of the header' },
-  { value: 'stop', label: 'stop here, and write nothing' },
+  { value: 'dates', label: 'dates have another format' },
+  { value: 'preset', label: 'another system exported it' },
+  { value: 'file', label: 'the file has another encoding, delimiter or header line' },
+  { value: 'stop', label: 'stop here and write nothing' },
 ] as const
 
 const nothing = '(no column)'
@@ -28,10 +28,10 @@ export async function askChange(proposal: Proposal, prompts: Prompts): Promise<C
     case 'status':
       return { answers: await statusAnswer(proposal, prompts) }
     case 'dates':
-      return { answers: { dateFormat: await prompts.text('How are they written?', 'dd/MM/yyyy') } }
+      return { answers: { dateFormat: await prompts.text('Which date format?', 'dd/MM/yyyy') } }
     case 'preset': {
       const presets = [...(await readPresets())].map(([name, { title }]) => ({ value: name, label: title }))
-      return { answers: { preset: await prompts.choose('Which system wrote it?', presets) } }
+      return { answers: { preset: await prompts.choose('Which system exported it?', presets) } }
     }
     case 'file':
       return { form: await formAnswer(proposal, prompts) }
@@ -69,7 +69,7 @@ async function statusAnswer({ statuses }: Proposal, prompts: Prompts): Promise<A
 
 async function formAnswer({ table }: Proposal, prompts: Prompts): Promise<FormChoice> {
   const encoding = await prompts.text('In which encoding? Such as utf-8 or windows-1252', table.encoding)
-  const delimiter = await prompts.text('What stands between two cells? A sign, or the word tab', table.delimiter)
-  const line = Number(await prompts.text('Which line names the columns?', String(table.headerLine)))
+  const delimiter = await prompts.text('Which delimiter? A character, or the word tab', table.delimiter)
+  const line = Number(await prompts.text('Which line is the header?', String(table.headerLine)))
   return { encoding, delimiter, headerLine: Number.isInteger(line) && line > 0 ? line : table.headerLine }
 }

@@ -32,7 +32,7 @@ async function encodingFrom({ readings }: UnclearEncoding, prompts: Prompts): Pr
     label: `${words.join(', ')} (${encoding})`,
   }))
   if (choices.length > 0) {
-    const chosen = await prompts.choose('The export is not UTF-8. How do its words read right?', [
+    const chosen = await prompts.choose('The export is not UTF-8. Which of these is spelled correctly?', [
       ...choices,
       { value: another, label: another },
     ])

@@ -20,7 +20,7 @@ const regionChoices = [
   { value: 'default', label: 'default (North America)' },
   { value: 'eu', label: 'eu' },
   { value: 'apac', label: 'apac' },
-  { value: 'own', label: 'a platform of your own, by its address' },
+  { value: 'own', label: 'another platform, by its address' },
 ] as const
 
 /** Where changes go, by options or by asking. */

@@ -46,14 +46,14 @@ function unanswered(question: BlockingQuestion): Failure {
     case 'dateFormat':
       return new Failure(
         'usage',
-        `the dates in ${question.columns.join(' and ')} can be read as ${question.choices.join(' or ')}, and none of them decides: say --date-format '${question.choices[0]}'`,
+        `the dates in ${question.columns.join(' and ')} can be read as ${question.choices.join(' or ')}, and no date decides it: use --date-format '${question.choices[0]}'`,
       )
     case 'leavers':
       return new Failure('usage', noLeavers(question))
     case 'identityId':
       return new Failure(
         'usage',
-        `several columns could be the key of a person (${question.choices.join(', ')}): say which one with --field 'identityId=${question.choices[0] ?? 'COLUMN'}'`,
+        `several columns could be the key of a person (${question.choices.join(', ')}): choose one with --field 'identityId=${question.choices[0] ?? 'COLUMN'}'`,
       )
     default:
       return question satisfies never
@@ -66,7 +66,7 @@ function noLeavers({ dates, statuses }: Extract<Question, { about: 'leavers' }>)
     ...statuses.map((header) => `--field 'status=${header}' (it holds statuses)`),
   ]
   const none = dates.length > 0 ? 'separatedAt' : 'status'
-  return `nothing that is read says who has left, and a column that is not read could: say ${could.join(' or ')}; or --field ${none}= if none does, and people leave only by being missing from the export`
+  return `no column that is read shows who has left, but an unread column could: use ${could.join(' or ')}; or use --field ${none}= if there is none, so that people leave only by being missing from the export`
 }
 
 /** Asks one question at the terminal. */
@@ -74,7 +74,10 @@ export async function answerTo(question: Question, prompts: Prompts): Promise<An
   switch (question.about) {
     case 'identityId': {
       const choices = question.choices.map((header) => ({ value: header, label: header }))
-      const identityId = await prompts.choose('Which column is the key of a person, which never changes?', choices)
+      const identityId = await prompts.choose(
+        'Which column holds the key that identifies a person and never changes?',
+        choices,
+      )
       return { fields: { identityId } }
     }
     case 'leavers':
@@ -89,7 +92,7 @@ export async function answerTo(question: Question, prompts: Prompts): Promise<An
       const choices = [
         { value: 'employed', label: 'employed' },
         { value: 'left', label: 'has left' },
-        { value: 'open', label: 'I do not know yet: hold the plan' },
+        { value: 'open', label: 'unknown: hold the plan' },
       ] as const
       const what = `What does "${question.value}" in ${question.column} mean (${pluralize(question.rows, 'row')})?`
       return { statuses: { [question.value]: await prompts.choose(what, choices) } }
@@ -98,9 +101,9 @@ export async function answerTo(question: Question, prompts: Prompts): Promise<An
       const choices = [
         { value: 'employee', label: 'an employee' },
         { value: 'contractor', label: 'a contractor' },
-        { value: 'open', label: 'I do not know' },
+        { value: 'open', label: 'unknown' },
       ] as const
-      const what = `Who is "${question.value}" in ${question.column} (${pluralize(question.rows, 'row')})?`
+      const what = `What does "${question.value}" in ${question.column} mean (${pluralize(question.rows, 'row')})?`
       const meaning = await prompts.choose(what, choices)
       return { contractors: { [question.value]: meaning === 'open' ? null : meaning === 'contractor' } }
     }
@@ -168,6 +171,6 @@ export function requireStatusColumn({ statuses, table }: Proposal, { left, emplo
   const option = left.length > 0 ? '--left' : '--employed'
   throw new Failure(
     'usage',
-    `${option} says what a status means, and no column is read as the status: name it with --field status=COLUMN; the export has ${table.headers.join(', ')}`,
+    `${option} needs a status column, and no column is read as the status: use --field status=COLUMN; the export has ${table.headers.join(', ')}`,
   )
 }

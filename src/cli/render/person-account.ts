@@ -12,7 +12,7 @@ export function renderPersonAccount(account: PersonAccount, paint: Paint): strin
   const parts = [
     [`${paint('bold', escapeText(identityId))} · ${escapeText(source)} · as of ${formatInstant(asOf)}`],
     rows.length === 0
-      ? [`  ${escapeText(source)} has no row of this person`]
+      ? [`  ${escapeText(source)} has no row for this person`]
       : rows.flatMap((row) => rowLines(row, paint)),
     [
       `${paint('bold', 'Decision')}  ${decision === 'none' ? 'nothing to send' : decision}`,
@@ -39,7 +39,7 @@ function rowLines({ place, reason, cells }: PersonAccount['rows'][number], paint
   const head = ['COLUMN', 'FIELD', 'CELL', 'READ AS']
   return [
     `${paint('bold', 'Row')}  ${escapeText(place)}`,
-    ...(reason === null ? [] : [`  ${paint('yellow', `does not count: ${escapeText(reason)}`)}`]),
+    ...(reason === null ? [] : [`  ${paint('yellow', `not used: ${escapeText(reason)}`)}`]),
     ...aligned([head, ...table], (text, row) => (row === 0 ? paint('dim', text) : text), roomIn(paint, 2)).map(
       (line) => `  ${line}`,
     ),
@@ -48,7 +48,7 @@ function rowLines({ place, reason, cells }: PersonAccount['rows'][number], paint
 
 function readAs({ value, field, normalised, keeps, reason }: Cell): string {
   if (reason !== null) return `cannot be used: ${escapeText(reason)}`
-  if (keeps) return 'says nothing; what is known stays'
+  if (keeps) return 'no value; the known value stays'
   return `${fieldText(field, value)}${normalised ? ' (normalised)' : ''}`
 }
 
@@ -56,6 +56,6 @@ function deliveryLines(delivery: NonNullable<PersonAccount['delivery']>, paint: 
   const fields = Object.entries(delivery.fields ?? {}).map(([name, field]) => renderField(name, field))
   return [
     `${paint('bold', 'Request')}  ${requestTexts[delivery.kind]}${fields.length === 0 ? '' : `: ${fields.join(', ')}`}`,
-    `${paint('bold', 'Answer')}   ${answerText(delivery)}`,
+    `${paint('bold', 'Response')} ${answerText(delivery)}`,
   ]
 }

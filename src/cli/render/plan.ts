@@ -136,6 +136,7 @@ export function renderGuards(guards: readonly Verdict[], paint: Paint, title = '
   return [paint('bold', title), ...lines].join('\n')
 }
 
+/** The rejected rows and bad cells, one line each; empty if there are none. */
 export function renderRejects(rejects: readonly RejectView[], file: string, paint: Paint): string {
   if (rejects.length === 0) return ''
   const lines = rejects.map((reject) => `  ${levelMark(reject.level, paint)} ${escapeText(rejectText(reject, file))}`)

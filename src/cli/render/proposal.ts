@@ -20,7 +20,7 @@ export function renderProposal(proposal: Proposal, paint: Paint): string {
       [['FIELD', 'COLUMN', ...(rows.some(([, , examples]) => examples) ? ['EXAMPLES'] : [])], ...rows],
       (cell, row) => (row === 0 ? paint('bold', cell) : cell),
     ).map((line) => `  ${line}`),
-    `  ${paint('dim', 'stays in the file')}  ${unreadColumns.map(escapeText).join(', ') || 'nothing'}`,
+    `  ${paint('dim', 'not read')}  ${unreadColumns.map(escapeText).join(', ') || 'nothing'}`,
     '',
     ...dates.map(
       ({ column, format, why }) => `  dates in ${escapeText(column)}: ${escapeText(format)} (${escapeText(why)})`,
@@ -30,14 +30,14 @@ export function renderProposal(proposal: Proposal, paint: Paint): string {
       : valueLines(statuses.column, [
           ['left', statuses.left],
           ['employed', statuses.employed],
-          ['not known, and a run is held until a person says it with --left or --employed', statuses.open],
+          ['unknown (a run is held until you use --left or --employed)', statuses.open],
         ])),
     ...(contractors === null
       ? []
       : valueLines(contractors.column, [
           ['contractor', contractors.contractor],
           ['employee', contractors.employee],
-          ['not known', contractors.open],
+          ['unknown', contractors.open],
         ])),
     ...(timeZone === null ? [] : [`  time zone: ${escapeText(timeZone.name)}, from ${escapeText(timeZone.column)}`]),
     ...notes.map((note) => `  ${paint('yellow', '!')} ${escapeText(note)}`),
@@ -48,7 +48,7 @@ export function renderProposal(proposal: Proposal, paint: Paint): string {
 export function renderPermissions(tried: readonly PermissionResult[], paint: Paint): string {
   const lines = tried.map(({ permissions, purpose, isGranted, isVital }) => {
     const mark = isGranted === true ? paint('green', '✔') : isVital ? paint('red', '✖') : paint('yellow', '!')
-    const found = isGranted === true ? '' : isGranted === null ? ' could not be tried' : ' is missing'
+    const found = isGranted === true ? '' : isGranted === null ? ' could not be tested' : ' is missing'
     return [mark, `${permissions.map(escapeText).join(' or ')}${found}`, escapeText(purpose)]
   })
   return aligned(lines, (cell) => cell)
@@ -60,7 +60,7 @@ function formText(table: Proposal['table']): string {
   const { encoding, delimiter, headerLine, linesAfterHeader, headers, rows, isWhole } = table
   const above = headerLine === 1 ? '' : `, header in line ${headerLine}`
   const below = linesAfterHeader === 0 ? '' : `, ${pluralize(linesAfterHeader, 'further header line')}`
-  return `${pluralize(headers.length, 'column')} split by "${escapeText(delimiter)}", ${escapeText(encoding)}${above}${below}; ${isWhole ? `${pluralize(rows.length, 'row')} looked at` : `only the first ${pluralize(rows.length, 'row')} looked at`}`
+  return `${pluralize(headers.length, 'column')} split by "${escapeText(delimiter)}", ${escapeText(encoding)}${above}${below}; ${isWhole ? `${pluralize(rows.length, 'row')} checked` : `only the first ${pluralize(rows.length, 'row')} checked`}`
 }
 
 function valueLines(column: string, groups: readonly (readonly [string, readonly ValueCount[]])[]): string[] {

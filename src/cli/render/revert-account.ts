@@ -10,13 +10,13 @@ export function renderRevertAccount({ runId, people, joiners, retracted, left }:
   const blocks = [
     [
       `${paint('bold', `Revert of run ${shortId(runId)}`)}`,
-      `  ${pluralize(people, 'person goes back', 'people go back')} to what was known of them before it`,
+      `  ${pluralize(people, 'person is reset', 'people are reset')} to the data from before it`,
     ],
-    keysBlock('Joined by it, and left as they are. `rollcall retract KEY` takes one back', joiners, paint),
-    keysBlock('Taken back by it, and left so. `rollcall retract KEY --undo` sends one again', retracted, paint),
+    keysBlock('Joined in that run (not reverted). `rollcall retract KEY` retracts one', joiners, paint),
+    keysBlock('Retracted in that run (not reverted). `rollcall retract KEY --undo` sends one again', retracted, paint),
     leftBlock(left, paint),
     [
-      `${paint('yellow', '!')} The next export is read as ever. If HR has not mended it, the same changes are planned again, under the same guards. \`rollcall hold-back KEY\` keeps single people.`,
+      `${paint('yellow', '!')} The next export is read as usual. If HR has not fixed it, the same changes are planned again, with the same guards. \`rollcall hold-back KEY\` keeps single people.`,
     ],
   ]
   return blocks.flatMap((lines) => (lines.length === 0 ? [] : [lines.join('\n')])).join('\n\n')
@@ -36,7 +36,7 @@ function leftBlock({ count, people }: RevertAccount['left'], paint: Paint): stri
   if (count === 0) return []
   const named = people.slice(0, namedAtMost)
   return [
-    paint('bold', `Left as they are (${number(count)})`),
+    paint('bold', `Not reverted (${number(count)})`),
     ...named.map(({ identityId, reason }) => `  ${escapeText(identityId)}  ${escapeText(reason)}`),
     ...(count > named.length ? [`  … and ${number(count - named.length)} more`] : []),
   ]

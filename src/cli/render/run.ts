@@ -49,9 +49,9 @@ export function renderJudgement(run: Run, paint: Paint): string {
   const source = run.source === null ? 'nothing new was read' : escapeText(run.source.name)
   const rejected = (run.counts?.rejected ?? 0) + (run.counts?.incomplete ?? 0)
   const notes = [
-    ...(run.moved === null ? [] : [`${escapeText(run.moved)}; an approval makes the plan again`]),
+    ...(run.moved === null ? [] : [`${escapeText(run.moved)}; after an approval, Rollcall plans again`]),
     ...(run.expiresAt === null ? [] : [`It can be approved until ${formatInstant(run.expiresAt)}.`]),
-    ...(run.requestedBy.length === 0 ? [] : [`Asked for by ${escapeText(run.requestedBy.join(', '))}.`]),
+    ...(run.requestedBy.length === 0 ? [] : [`Requested by ${escapeText(run.requestedBy.join(', '))}.`]),
     ...(rejected === 0 ? [] : [`rollcall run ${shortId(run.id)} lists the rows that cannot be read.`]),
   ]
   const failed = renderGuards(
@@ -74,8 +74,8 @@ function leaversFirst({ leave, return: returns, retract, correct, ...others }: C
 
 const differences = [
   ['lost', 'Lost: the platform no longer has them; they are sent again'],
-  ['changed', 'Changed: the platform holds something else than it acknowledged; they are sent again'],
-  ['foreign', 'Foreign: only the platform knows them; they are left alone'],
+  ['changed', 'Changed: their record differs from what the platform acknowledged; they are sent again'],
+  ['foreign', 'Foreign: only the platform has them; they are not changed'],
 ] as const
 
 const keysWidth = 100
@@ -155,7 +155,7 @@ function foundText({ id, verification }: Run): string[] {
   const { lost, changed } = verification
   const people = pluralize(lost + changed, 'person', 'people')
   return [
-    `the platform did not hold ${people} as it had acknowledged them (${number(lost)} lost, ${number(changed)} changed): rollcall run ${shortId(id)}`,
+    `the platform did not have ${people} as it acknowledged them (${number(lost)} lost, ${number(changed)} changed): rollcall run ${shortId(id)}`,
   ]
 }
 
@@ -169,16 +169,16 @@ function outcomeLines(run: Run, paint: Paint): string {
     case 'finished_with_problems':
       return [
         `${paint('yellow', '!')} ${subject} ${delivered(run)}, ${pluralize(run.problems, 'problem')}`,
-        '  rollcall problems lists them; they are tried again in every later run',
+        '  rollcall problems lists them; every later run tries them again',
         ...heldPart(run, paint),
       ].join('\n')
     case 'held':
       return [
         `${paint('yellow', '‖')} ${subject} held${run.expiresAt === null ? '' : ` until ${formatInstant(run.expiresAt)}`}: ${escapeText(run.reason ?? 'a person must approve the plan')}`,
-        ...(run.wentOn === null ? [] : [`  what no guard put in doubt went on at once, as run ${shortId(run.wentOn)}`]),
+        ...(run.wentOn === null ? [] : [`  changes that no guard questions continue in run ${shortId(run.wentOn)}`]),
         `  rollcall run ${shortId(run.id)}      shows the plan`,
-        `  rollcall approve ${shortId(run.id)}  lets it go`,
-        `  rollcall reject ${shortId(run.id)}   drops it`,
+        `  rollcall approve ${shortId(run.id)}  delivers it`,
+        `  rollcall reject ${shortId(run.id)}   rejects it`,
       ].join('\n')
     case 'failed':
       return `${paint('red', '✖')} ${subject} failed: ${escapeText(run.reason ?? 'no reason was recorded')}`
@@ -200,7 +200,7 @@ function outcomeLines(run: Run, paint: Paint): string {
 function heldPart(run: Run, paint: Paint): string[] {
   if (run.heldPart === null) return []
   return [
-    `${paint('yellow', '‖')} a guard stopped some of its people, who are held as a run of their own`,
+    `${paint('yellow', '‖')} a guard holds some of its people in a separate run`,
     `  rollcall run ${shortId(run.heldPart)}  shows it`,
   ]
 }
@@ -209,7 +209,7 @@ function runFacts(run: Run): string[][] {
   const facts: [string, string | null][] = [
     ['now', run.delay ? escapeText(run.delay) : null],
     ['trigger', `${run.trigger}${optionsText(run)}`],
-    ['asked by', run.requestedBy.length === 0 ? null : escapeText(run.requestedBy.join(', '))],
+    ['requested by', run.requestedBy.length === 0 ? null : escapeText(run.requestedBy.join(', '))],
     ['reads', run.feed === 'source' ? null : feedTexts[run.feed]],
     ['created', formatInstant(run.createdAt)],
     ['source', run.source && `${escapeText(run.source.name)} (${sizeText(run.source)})`],
@@ -218,11 +218,14 @@ function runFacts(run: Run): string[][] {
     ['rows', run.rows === null ? null : `${number(run.rows)}, ${pluralize(run.records ?? 0, 'record')}`],
     ['plan', run.counts && countsText(run.counts)],
     ['set aside', run.heldPart && `run ${shortId(run.heldPart)}`],
-    ['went on', run.wentOn && `run ${shortId(run.wentOn)}`],
+    ['continued', run.wentOn && `run ${shortId(run.wentOn)}`],
     ['with it', run.also.map(({ id, connection }) => `run ${shortId(id)} of ${connection}`).join(', ') || null],
     ['reads with', run.ridesWith && `run ${shortId(run.ridesWith)}`],
     ['digest', run.digest],
-    ['moved', run.state === 'held' && run.moved ? `${escapeText(run.moved)}; an approval makes the plan again` : null],
+    [
+      'moved',
+      run.state === 'held' && run.moved ? `${escapeText(run.moved)}; after an approval, Rollcall plans again` : null,
+    ],
     ['verified', run.verification && verificationText(run.verification)],
     ['sent', sentText(run)],
     ['confirmed', run.confirmed > 0 ? pluralize(run.confirmed, 'change') : null],
@@ -234,14 +237,14 @@ function runFacts(run: Run): string[][] {
     ['decided', run.decidedBy && decidedText(run)],
     ['took', run.durationMs === null ? null : duration(run.durationMs)],
     ['reason', run.reason && escapeText(run.reason)],
-    ['values', run.valuesRemovedAt && `no longer kept since ${formatInstant(run.valuesRemovedAt)}`],
+    ['values', run.valuesRemovedAt && `removed on ${formatInstant(run.valuesRemovedAt)}`],
   ]
   return facts.flatMap(([name, value]) => (value === null ? [] : [[name, value]]))
 }
 
 function inDoubtText({ people, leavers, until }: InDoubtCounts): string {
   const amongThem = leavers === 0 ? '' : `, ${pluralize(leavers, 'leaver')} among them`
-  return `${pluralize(people, 'person', 'people')}${amongThem}; read back until ${formatInstant(until)} at least`
+  return `${pluralize(people, 'person', 'people')}${amongThem}; checked until ${formatInstant(until)} at least`
 }
 
 function decidedText({ decidedBy, decidedAt, decidedReason }: Run): string {

@@ -10,7 +10,7 @@ import { age, aligned, pluralize, headed, formatInstant, number, type Paint, sho
 export function renderStatus(status: Status, paint: Paint): string {
   const daemon = status.daemon
     ? `daemon ${status.daemon.pid} since ${formatInstant(status.daemon.startedAt)}`
-    : paint('yellow', 'no daemon runs')
+    : paint('yellow', 'no daemon is running')
   return [
     `${paint('bold', `rollcall ${status.version}`)} · ${daemon}`,
     ...aligned(
@@ -27,7 +27,7 @@ export function renderStatus(status: Status, paint: Paint): string {
     ...alertLines(status.alerts, paint).map((line) => `  ${line}`),
     ...(status.unsigned === undefined
       ? []
-      : [`  ${paint('red', '✖')} nothing is added to the audit trail: ${escapeText(status.unsigned)}`]),
+      : [`  ${paint('red', '✖')} the audit trail is not being written: ${escapeText(status.unsigned)}`]),
     ...status.connections.flatMap((connection) => [
       '',
       ...connectionLines(connection, paint),
@@ -50,19 +50,19 @@ function processLines({ processes, reload }: Status, paint: Paint): string[] {
         )),
     ...(processes.length === 0
       ? []
-      : missing.map((role) => `${paint('yellow', '!')} no process has the role ${role}: ${undone[role]}`)),
+      : missing.map((role) => `${paint('yellow', '!')} no process has the role ${role}: ${effects[role]}`)),
     ...(differing.length === 0
       ? []
-      : [`${paint('red', '✖')} processes work by different settings: ${differing.map(escapeText).join(', ')}`]),
+      : [`${paint('red', '✖')} processes have different settings: ${differing.map(escapeText).join(', ')}`]),
     ...(reload?.refused
       ? [`${paint('red', '✖')} configuration refused ${formatInstant(reload.at)}: ${escapeText(reload.refused)}`]
       : []),
   ]
 }
 
-const undone: Readonly<Record<ProcessRole, string>> = {
-  api: 'webhooks are not taken',
-  scheduler: 'no schedule is kept, and no alert is sent',
+const effects: Readonly<Record<ProcessRole, string>> = {
+  api: 'webhooks are not received',
+  scheduler: 'no schedule runs, and no alert is sent',
   worker: 'nothing is read or delivered',
 }
 
@@ -93,10 +93,10 @@ export function renderProblems(problems: readonly Problem[], paint: Paint): stri
     ...(withNames ? ['NAME'] : []),
     'CHANGE',
     'STATE',
-    'ANSWER',
-    'TRIED',
+    'RESPONSE',
+    'ATTEMPTS',
     'FOR',
-    'AGAIN',
+    'NEXT',
     'MESSAGE',
   ]
   return listed(head, rows, problems.length, paint).join('\n')
@@ -120,7 +120,7 @@ export function renderForeign(foreign: readonly ForeignPerson[], paint: Paint): 
   const head = ['CONNECTION', 'KEY', 'FOR', 'LISTED']
   return [
     ...listed(head, rows, foreign.length, paint),
-    'No accepted export states them. Ask HR about each; rollcall separate KEY… --reason "…" separates those who have left.',
+    'No accepted export contains them. Ask HR about each; rollcall separate KEY… --reason "…" separates those who have left.',
   ].join('\n')
 }
 
@@ -139,7 +139,7 @@ export function renderBlockedPeople(blockedPeople: readonly BlockedPerson[], pai
       one.line === null ? '-' : escapeText(`${one.source ?? 'source'}:${one.line}`),
       escapeText([one.column, one.reason].filter((part) => part !== null).join(': ')),
     ])
-  const head = ['CONNECTION', 'KEY', ...(withNames ? ['NAME'] : []), 'LEAVER', 'LOST', 'FOR', 'LINE', 'REASON']
+  const head = ['CONNECTION', 'KEY', ...(withNames ? ['NAME'] : []), 'LEAVER', 'IGNORED', 'FOR', 'LINE', 'REASON']
   return listed(head, rows, blockedPeople.length, paint).join('\n')
 }
 
@@ -154,9 +154,7 @@ function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
           `  ${pluralize(inbox.pending, 'event')} waiting${inbox.held > 0 ? `, ${number(inbox.held)} of them for a decision` : ''}`,
         ]
       : []),
-    ...(inbox && inbox.rejected > 0
-      ? [`  ${paint('yellow', `${pluralize(inbox.rejected, 'event')} not understood`)}`]
-      : []),
+    ...(inbox && inbox.rejected > 0 ? [`  ${paint('yellow', `${pluralize(inbox.rejected, 'event')} rejected`)}`] : []),
     ...(blocked ? blockedLines(blocked, paint) : []),
     ...(paused ? pausedLines(paused, paint) : []),
     ...(active ? [`  now   ${runText(active)}`] : []),
@@ -168,7 +166,7 @@ function blockedLines({ since, reason, probeAt }: NonNullable<ConnectionStatus['
   const again = probeAt === null ? '' : `tried again ${formatInstant(probeAt)}; `
   return [
     `  ${paint('red', 'blocked')} since ${formatInstant(since)}: ${escapeText(reason)}`,
-    `          ${again}rollcall unblock tries it now`,
+    `          ${again}rollcall unblock tries now`,
   ]
 }
 

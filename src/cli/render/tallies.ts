@@ -41,8 +41,8 @@ export function doubtText(tally: InDoubtCounts | null): string[] {
   const some = leavers === people ? pluralize(people, 'leaver') : pluralize(people, 'person', 'people')
   const among = leavers === 0 || leavers === people ? '' : `, ${pluralize(leavers, 'leaver')} among them`
   return [
-    `${some} ${people === 1 ? 'is' : 'are'} in doubt${among}: a request about them got no clear answer and may ` +
-      `still arrive; the daemon or the next sync reads them back until ${formatInstant(until)} at least`,
+    `${some} ${people === 1 ? 'is' : 'are'} in doubt${among}: the outcome of a request about them is unknown, ` +
+      `and it may still take effect; the daemon or the next sync checks them until ${formatInstant(until)} at least`,
   ]
 }
 
@@ -51,12 +51,12 @@ export function peopleNotInStep({ problems, blockedPeople, foreign, inDoubt }: C
   return [...problemText(problems), ...blockedPeopleText(blockedPeople), ...foreignText(foreign), ...doubtText(inDoubt)]
 }
 
-/** `3 people are known only to the platform, and may have left: …`; no line if there are none, but for such as have left there. */
+/** `3 people are on the platform but unknown to HR, and may have left: …`; no line if there are none, but for such as have left there. */
 export function foreignText({ people, separated }: ForeignTally): string[] {
   if (people === 0) return []
   const others = separated === 0 ? '' : ` (${number(separated)} more ${separated === 1 ? 'is' : 'are'} separated there)`
   return [
-    `${pluralize(people, 'person is', 'people are')} known only to the platform, and may have left${others}: rollcall problems`,
+    `${pluralize(people, 'person is', 'people are')} on the platform but unknown to HR, and may have left${others}: rollcall problems`,
   ]
 }
 

@@ -7,6 +7,7 @@ export type { Paint, Style } from '../../text/print.ts'
 export { escapeText } from '../../text/escape.ts'
 export { aligned, headed, roomIn } from './table.ts'
 
+/** Paints nothing: for output without colours. */
 export const plain: Paint = (_style, text) => text
 
 /** How much something matters: a warning asks to look, what is rejected does not count, and a failure ends something. */
@@ -30,6 +31,7 @@ export function pluralize(count: number, one: string, many = `${one}s`): string 
   return `${number(count)} ${count === 1 ? one : many}`
 }
 
+/** `12,000`: a number with separators. */
 export function number(value: number): string {
   // Loading what knows the signs of all languages takes as long as a whole status.
   if (Number.isInteger(value) && Math.abs(value) < 1000) return String(value)

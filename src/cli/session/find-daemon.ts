@@ -5,6 +5,7 @@ import { errorCode, Failure } from '../../errors.ts'
 
 const answerMs = 3000
 
+/** Where a running daemon can be reached. */
 export type FoundDaemon = {
   /** The Unix socket of its control API. */
   readonly socket: string
@@ -24,7 +25,7 @@ export async function findDaemon({ dataDir }: Pick<Config, 'dataDir'>): Promise<
   if (doubt === 'gone') return null
   if (doubt !== null) {
     const help = 'run the command as the account of the daemon'
-    throw new Failure('config_invalid', `${socket}, at which a daemon is said to listen, ${doubt}: ${help}`)
+    throw new Failure('config_invalid', `${socket}, at which a daemon should listen, ${doubt}: ${help}`)
   }
   return (await answers(socket)) ? { socket, url } : null
 }

@@ -178,12 +178,12 @@ function stalled(
   { platform, delay, waitSeconds }: Omit<Around, 'working'> & { readonly waitSeconds: number },
 ): Failure {
   const why = delay === undefined ? '' : `: ${delay}`
-  const message = `the platform at ${platform} took nothing for ${pluralize(waitSeconds, 'second')}${why}; ${remains(run)}`
+  const message = `the platform at ${platform} accepted nothing for ${pluralize(waitSeconds, 'second')}${why}; ${remains(run)}`
   return new Failure('platform_unreachable', message)
 }
 
 function remains(run: Run): string {
-  return `${pluralize(run.confirmed, 'change')} delivered, ${number(run.remaining)} to go in run ${shortId(run.id)}; the next start goes on with it`
+  return `${pluralize(run.confirmed, 'change')} delivered, ${number(run.remaining)} to go in run ${shortId(run.id)}; the next start continues with it`
 }
 
 /** The exit code that tells how a run ended. */

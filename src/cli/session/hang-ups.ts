@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 
+/** Requests to read the configuration again, made by SIGHUP or within the process. */
 export type HangUps = Disposable & {
   /** Resolves once a SIGHUP has asked for another look at the configuration, and at once until that look is taken. */
   requested(): Promise<void>

@@ -87,7 +87,7 @@ async function sourceOf(config: Config, signal: AbortSignal): Promise<Source> {
       try {
         if (control === null && away !== null) return absent(away.reason)
         if (control === null) {
-          if (looked && config.database === null) return absent('no daemon runs')
+          if (looked && config.database === null) return absent('no daemon is running')
           looked = true
           return { seen: await withoutDaemon(config, signal, look), away: null }
         }
@@ -142,10 +142,10 @@ function drawn<T>({ config }: CommonOptions, live: Live<T>, quit: () => void): V
       if (sight.away === null) last = sight.seen
       const state =
         sight.away === null
-          ? paint('dim', `${clock(new Date())} · q ends this view`)
+          ? paint('dim', `${clock(new Date())} · press q to quit`)
           : paint(
               'yellow',
-              `! ${clock(new Date())} · ${awayText(sight.away)}; waiting for the daemon · q ends this view`,
+              `! ${clock(new Date())} · ${awayText(sight.away)}; waiting for the daemon · press q to quit`,
             )
       const shown = last
       screen.draw((columns) => {
@@ -168,7 +168,7 @@ function printed<T>(live: Live<T>, output: Output): View<T> {
         isAway = true
         return
       }
-      if (isAway) output.printMessage('the daemon answers again')
+      if (isAway) output.printMessage('the daemon is responding again')
       isAway = false
       if (output.json) {
         const document = escapeJson(JSON.stringify(sight.seen))

@@ -26,6 +26,7 @@ type OutputOptions = {
   readonly config?: string
 }
 
+/** Creates the output of a command. With `json`, stdout gets one JSON document only. */
 export function createOutput({ json = false, config }: OutputOptions): Output {
   return {
     json,

@@ -25,7 +25,7 @@ export async function requirePerson(session: Session, text: string, options: Opt
   if (found !== null) return found
   const connection = requireConnection(options, session.config)
   if (!/[\s@]/.test(text.trim())) return { connection, identityId: text }
-  throw new Failure('not_found', `nobody with the e-mail address or name "${text}" is known in ${connection}`)
+  throw new Failure('not_found', `nobody in ${connection} has the e-mail address or name "${text}"`)
 }
 
 /** The same for what is looked for in the source, which may tell of people who are new: their keys and addresses stay as they are. */
@@ -46,7 +46,7 @@ export async function findPerson(session: Session, text: string, options: Option
   if (withIt !== undefined && others.length === 0) return namedAs(withIt)
   if (withIt !== undefined) {
     const places = byKey.map((named) => named.connection).join(', ')
-    throw new Failure('usage', `several connections know the key ${search} (${places}): name one with --connection`)
+    throw new Failure('usage', `several connections have the key ${search} (${places}): name one with --connection`)
   }
   const { connection, maxMatches = defaultMaxMatches } = options
   const { found, isWhole } = await matches(control, { connection, search, maxMatches })
@@ -131,9 +131,9 @@ function several({ output }: Session, people: readonly PersonSearchResult[], lis
 }
 
 function whySeveral(people: readonly PersonSearchResult[], { search, isExact, isWhole }: Listing): string {
-  if (!isWhole) return `too many people match "${search}" to tell whom it means: name one by key`
+  if (!isWhole) return `too many people match "${search}": use the key of one`
   const count = people.length
   return isExact
-    ? `"${search}" means ${pluralize(count, 'person', 'people')}: name one by key`
-    : `nobody is called exactly "${search}"; ${pluralize(count, 'person is', 'people are')} called nearly so: name one by key`
+    ? `"${search}" matches ${pluralize(count, 'person', 'people')}: use the key of one`
+    : `nobody has exactly the name "${search}"; ${pluralize(count, 'person has a similar name', 'people have similar names')}: use the key of one`
 }

@@ -29,11 +29,11 @@ const PlanFile = z.object({
 /** Reads a plan that was kept. One that was edited or cut off is refused: nobody has seen what it says now. */
 export async function readPlanFile(path: string): Promise<PlanDocument> {
   const file = PlanFile.safeParse(await jsonOf(path))
-  if (!file.success) throw new Failure('usage', `${path} is no plan that "rollcall plan --out" has written`)
+  if (!file.success) throw new Failure('usage', `${path} is not a plan written by "rollcall plan --out"`)
   const { plan, seal } = file.data
   const document = PlanDocument.safeParse(plan)
   if (!document.success || seal !== sealOf(plan))
-    throw new Failure('conflict', `${path} was edited since "rollcall plan --out" has written it: plan again`)
+    throw new Failure('conflict', `${path} was edited after "rollcall plan --out" wrote it: plan again`)
   return document.data
 }
 

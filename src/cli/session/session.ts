@@ -12,6 +12,7 @@ import { listenForStop, type StopSignal } from './stop-signal.ts'
 const beginsWithinMs = 5000
 const lookAgainMs = 250
 
+/** The options that all commands share. */
 export type CommonOptions = {
   readonly config?: string
   readonly json?: boolean
@@ -38,7 +39,7 @@ export async function configOf(
   { secrets = 'now' }: Pick<LoadOptions, 'secrets'> = {},
 ): Promise<Config> {
   const { file, namedBy } = findConfig({ given: options.config, env: process.env, workingDirectory: process.cwd() })
-  if (options.verbose) createOutput(options).printMessage(`the configuration is ${file}, named by ${namedBy}`)
+  if (options.verbose) createOutput(options).printMessage(`the configuration is ${file}, from ${namedBy}`)
   const help = namedBy === 'ROLLCALL_CONFIG' ? 'set ROLLCALL_CONFIG to the configuration' : undefined
   const config = await loadConfig(file, process.env, { secrets, ...(help !== undefined && { help }) })
   if (options.connection !== undefined) requireConnection(options, config)
@@ -103,7 +104,7 @@ async function daemonBehind(error: unknown, config: Config, signal: AbortSignal)
 
 /** Said of an http:// address of another machine, which `platform.insecure` allows. */
 function readableWarning({ platform }: Config): string {
-  return `! what is sent to ${platform.baseUrl} can be read and changed on the way: write https:// in platform.baseUrl`
+  return `! others on the network can read and change what is sent to ${platform.baseUrl}: use https:// in platform.baseUrl`
 }
 
 /** The connection that the options name, or the only one there is. */
@@ -125,12 +126,12 @@ export function requireConnection({ connection }: CommonOptions, { connections }
 
 const noConnection = new Failure(
   'config_invalid',
-  'the configuration has no connection yet: make the first one with "rollcall init", or in the console of "rollcall serve"',
+  'the configuration has no connection yet: create the first one with "rollcall init", or in the console of "rollcall serve"',
 )
 
 function stopped(error: unknown, stop: StopSignal, output: Output): number {
   const exit = stop.exit()
   if (exit === null) throw error
-  output.printMessage('stopped; what was accepted stays, and the next start goes on with it')
+  output.printMessage('stopped; accepted changes stay, and the next start continues with them')
   return exit
 }

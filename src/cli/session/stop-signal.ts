@@ -19,6 +19,7 @@ export function exitOfStop(error: unknown): number | null {
   return error instanceof Error && error.cause !== undefined ? exitOfStop(error.cause) : null
 }
 
+/** Stops a command on Ctrl-C or SIGTERM. */
 export type StopSignal = Disposable & {
   /** Aborted by the first signal that asks the process to stop. A second one ends it at once. */
   readonly signal: AbortSignal

@@ -9,10 +9,10 @@ import type { Site } from '../site/site.ts'
 import { connectionField, personLink, runHref } from '../site/words.ts'
 
 const perPage = 50
-/** Details with more names than this are shown in part; the export has all of them. */
-const mostNames = 10
+/** Maximum number of names shown for one detail; the export has all of them. */
+const maxNames = 10
 
-/** The audit trail as people read it. */
+/** The page of the audit trail. */
 export function auditPages(site: Site): void {
   site.page('/audit', async ({ control }, fields) => {
     const { connections } = await control.about({})
@@ -31,14 +31,14 @@ export function auditPages(site: Site): void {
     const isNarrowed = Object.values(chosen).some((value) => value !== '')
     const content = html`${heading({
       title: 'Audit trail',
-      lead: html`Who did what and when, the newest first. <code>rollcall audit export</code> writes it with what proves it.`,
+      lead: html`Who did what and when, newest first. <code>rollcall audit export</code> exports it with its signatures.`,
     })}
 ${filterForm({
   action: '/audit',
   label: 'Audit trail',
   part: 'entries',
   all: isNarrowed ? '/audit' : null,
-  fields: html`${textField({ name: 'act', label: 'Act', value: act, placeholder: 'run.approved', maxLength: 100 })}${textField(
+  fields: html`${textField({ name: 'act', label: 'Action', value: act, placeholder: 'run.approved', maxLength: 100 })}${textField(
     {
       name: 'by',
       label: 'Done by',
@@ -47,9 +47,9 @@ ${filterForm({
     },
   )}${connectionField(connections, connection)}${textField({ name: 'person', label: 'Key of a person', value: person, maxLength: 320 })}`,
 })}
-<section class="card" id="entries" aria-label="Acts">
+<section class="card" id="entries" aria-label="Audit entries">
 ${entriesTable(data, next !== null)}
-${paging({ label: 'Pages of acts', path: '/audit', query: chosen, after: fields('after'), next })}
+${paging({ label: 'Pages of entries', path: '/audit', query: chosen, after: fields('after'), next })}
 </section>`
     return { title: 'Audit trail', content, section: 'audit' }
   })
@@ -63,7 +63,7 @@ function entriesTable(entries: readonly TrailEntry[], isMore: boolean): Html {
       cell: ({ at, ordinal }) => html`${formatInstant(at)} <span class="hint">entry ${ordinal}</span>`,
     },
     {
-      name: 'Act',
+      name: 'Action',
       kind: 'long',
       cell: ({ act, says }) => html`<code>${act}</code>${says !== null && html`<span class="hint">${says}</span>`}`,
     },
@@ -79,16 +79,16 @@ function entriesTable(entries: readonly TrailEntry[], isMore: boolean): Html {
         ]),
     },
     {
-      name: 'What more',
+      name: 'Details',
       kind: 'long',
       cell: ({ details }) => html`<div class="details">${Object.entries(details).map(detailText)}</div>`,
     },
   ]
   return table({
-    caption: 'Acts, the newest first',
+    caption: 'Audit entries, newest first',
     columns,
     rows: entries,
-    empty: isMore ? 'None so far; the next page looks further.' : 'No act is like that.',
+    empty: isMore ? 'No match on this page; the next page searches further.' : 'No entry matches.',
   })
 }
 
@@ -99,8 +99,8 @@ function detailText([name, value]: readonly [string, unknown]): Renderable {
 
 function valueText(value: unknown): string {
   if (Array.isArray(value)) {
-    const more = value.length - mostNames
-    return `${value.slice(0, mostNames).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+    const more = value.length - maxNames
+    return `${value.slice(0, maxNames).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
   }
   if (typeof value !== 'object' || value === null) return String(value)
   return Object.entries(value)

@@ -7,10 +7,10 @@ import { capital, changesIn, runHref, runStates } from '../site/words.ts'
 
 type ConnectionState = { readonly state: string; readonly tone: Tone; readonly text: Html }
 
-/** Alerts that say nothing about whether the platform has what HR says. */
-const besides: ReadonlySet<Alert['kind']> = new Set(['settings_differ'])
+/** Alerts that do not affect whether the connection is in sync. */
+const unrelatedAlerts: ReadonlySet<Alert['kind']> = new Set(['settings_differ'])
 
-/** How a connection stands, in a sentence. It is in step only if nothing waits, nobody differs and no alert is open. */
+/** The state of a connection: a word, a tone and a sentence. It is in sync only if nothing waits, nobody differs and no alert is open. */
 export function connectionState(
   connection: ConnectionStatus,
   now: Date,
@@ -19,49 +19,49 @@ export function connectionState(
 ): ConnectionState {
   const { blocked, active, paused, last } = connection
   if (blocked) {
-    const again = blocked.probeAt && html` It is tried again ${formatRelativeTime(blocked.probeAt, now)}.`
-    const text = html`The platform turns this connection away since ${formatInstant(blocked.since)}: ${blocked.reason}.${again}`
+    const again = blocked.probeAt && html` Next attempt: ${formatRelativeTime(blocked.probeAt, now)}.`
+    const text = html`The platform has refused this connection since ${formatInstant(blocked.since)}: ${blocked.reason}.${again}`
     return { state: 'Blocked', tone: 'bad', text }
   }
-  if (active) return activeStanding(active, alerts, delay)
+  if (active) return stateOfActiveRun(active, alerts, delay)
   if (paused) {
-    const until = paused.until === null ? 'until a person resumes it' : html`until ${formatInstant(paused.until)}`
+    const until = paused.until === null ? 'until somebody resumes it' : html`until ${formatInstant(paused.until)}`
     const text = html`${paused.by} paused it ${formatRelativeTime(paused.since, now)}, ${until}: ${paused.reason}.`
     return { state: 'Paused', tone: 'wait', text }
   }
   return (
-    lastStanding(last) ??
-    peopleStanding(connection) ??
-    alertStanding(connection, alerts) ?? {
-      state: 'In step',
+    stateOfLastRun(last) ??
+    stateOfPeople(connection) ??
+    stateOfAlerts(connection, alerts) ?? {
+      state: 'In sync',
       tone: 'good',
-      text: html`The platform has everybody as the last accepted facts of HR say.`,
+      text: html`The platform matches the last accepted data from HR.`,
     }
   )
 }
 
-/** Null if what the last run read is what the connection goes by. */
-function lastStanding(last: Run | null): ConnectionState | null {
+/** Null if the last run was accepted. */
+function stateOfLastRun(last: Run | null): ConnectionState | null {
   if (last === null) return { state: 'New', tone: 'plain', text: html`Nothing has been read yet.` }
-  const asItWas = html`${last.reason ?? 'no reason was recorded'}. What the platform has is as it was.`
+  const reason = html`${last.reason ?? 'no reason was recorded'}. Nothing was changed on the platform.`
   switch (last.state) {
     case 'failed':
-      return { state: 'Failed', tone: 'bad', text: html`The last run failed: ${asItWas}` }
+      return { state: 'Failed', tone: 'bad', text: html`The last run failed: ${reason}` }
     case 'rejected':
-      return { state: 'Rejected', tone: 'wait', text: html`The last plan was rejected: ${asItWas}` }
+      return { state: 'Rejected', tone: 'wait', text: html`The last plan was rejected: ${reason}` }
     case 'cancelled':
       return {
         state: 'Cancelled',
         tone: 'wait',
-        text: html`The last run was cancelled before it had delivered its plan.`,
+        text: html`The last run was cancelled before it delivered its plan.`,
       }
     default:
       return null
   }
 }
 
-/** Null if everybody is on the platform as HR says. */
-function peopleStanding({
+/** Null if everybody is in sync with HR. */
+function stateOfPeople({
   people,
   problems,
   blockedPeople,
@@ -71,7 +71,7 @@ function peopleStanding({
 }: ConnectionStatus): ConnectionState | null {
   const refused = problems.refused.people + problems.undelivered.people
   if (refused > 0) {
-    const text = html`${pluralize(refused, 'person is', 'people are')} not on the platform as HR says; the others are.`
+    const text = html`${pluralize(refused, 'person', 'people')} could not be delivered; the others were.`
     return { state: 'With problems', tone: 'wait', text }
   }
   const blockedCount = blockedPeople.people + blockedPeople.rows
@@ -81,43 +81,45 @@ function peopleStanding({
       blockedPeople.rows > 0 &&
         pluralize(blockedPeople.rows, 'row without a readable key', 'rows without a readable key'),
     ]
-    const verb = blockedCount === 1 ? 'needs' : 'need'
-    const text = html`${joined(subjects, ' and ')} ${verb} attention; the others are delivered.`
+    const verb = blockedCount === 1 ? 'is' : 'are'
+    const text = html`${joined(subjects, ' and ')} ${verb} out of sync with HR; the others are delivered.`
     return { state: 'With problems', tone: 'wait', text }
   }
   if (foreign.people > 0) {
-    const text = html`${pluralize(foreign.people, 'person is', 'people are')} known only to the platform, and may have left; what HR says is delivered.`
+    const text = html`${pluralize(foreign.people, 'person is', 'people are')} on the platform but unknown to HR, and may have left; HR’s data is delivered.`
     return { state: 'With problems', tone: 'wait', text }
   }
   if (inbox !== null && inbox.rejected > 0) {
-    const text = html`${pluralize(inbox.rejected, 'event')} could not be understood; what the others say is delivered.`
+    const text = html`${pluralize(inbox.rejected, 'event')} could not be read; the others are delivered.`
     return { state: 'With problems', tone: 'wait', text }
   }
   if (people.due > 0) {
     const text = html`${pluralize(people.due, 'person waits', 'people wait')} to be delivered.`
-    return { state: 'Behind', tone: 'wait', text }
+    return { state: 'Pending', tone: 'wait', text }
   }
   if (inbox !== null && inbox.pending > 0) {
     const text = html`${pluralize(inbox.pending, 'event waits', 'events wait')} to be read.`
-    return { state: 'Behind', tone: 'wait', text }
+    return { state: 'Pending', tone: 'wait', text }
   }
   if (inDoubt === null) return null
-  const text = html`${pluralize(inDoubt.people, 'person is', 'people are')} read back: a request about them got no clear answer.`
+  const text = html`Rollcall is checking ${pluralize(inDoubt.people, 'person', 'people')}: the outcome of a request about them is unknown.`
   return { state: 'In doubt', tone: 'wait', text }
 }
 
 /** Null if no alert of the connection is open. A source may have failed though a run of events that came later ended well. */
-function alertStanding({ name }: ConnectionStatus, alerts: readonly Alert[]): ConnectionState | null {
-  const open = alerts.find(({ connection, kind }) => connection === name && !besides.has(kind))
-  return open === undefined ? null : { state: 'With problems', tone: 'wait', text: html`Not in step: ${open.reason}.` }
+function stateOfAlerts({ name }: ConnectionStatus, alerts: readonly Alert[]): ConnectionState | null {
+  const open = alerts.find(({ connection, kind }) => connection === name && !unrelatedAlerts.has(kind))
+  return open === undefined
+    ? null
+    : { state: 'With problems', tone: 'wait', text: html`Needs attention: ${open.reason}.` }
 }
 
-function activeStanding(run: Run, alerts: readonly Alert[], delay: string | undefined): ConnectionState {
+function stateOfActiveRun(run: Run, alerts: readonly Alert[], delay: string | undefined): ConnectionState {
   const { name, tone } = runStates[run.state]
   const all = changesIn(run.counts)
   switch (run.state) {
     case 'held': {
-      // Why it is held stands on top of the page.
+      // The top of the page shows why it is held.
       const since = alerts.find(({ runId }) => runId === run.id)?.since ?? run.createdAt
       const text = html`<a href="${runHref(run.id)}/decision">A plan waits for a decision</a> since ${formatInstant(since)}.`
       return { state: name, tone, text }
@@ -129,8 +131,8 @@ function activeStanding(run: Run, alerts: readonly Alert[], delay: string | unde
         text: html`${number(run.confirmed)} of ${pluralize(all, 'change')} acknowledged by the platform.${delay && html` ${capital(delay)}.`}`,
       }
     case 'reading':
-      return { state: name, tone, text: html`HR’s source is being read.` }
+      return { state: name, tone, text: html`Rollcall is reading HR’s source.` }
     default:
-      return { state: name, tone, text: html`A run is about to begin.` }
+      return { state: name, tone, text: html`A run is about to start.` }
   }
 }

@@ -14,13 +14,13 @@ const perPage = 50
 const states: Readonly<Record<EventState, { readonly name: string; readonly tone: Tone }>> = {
   pending: { name: 'Waiting', tone: 'busy' },
   held: { name: 'Held', tone: 'wait' },
-  settled: { name: 'Settled', tone: 'good' },
+  settled: { name: 'Processed', tone: 'good' },
   rejected: { name: 'Rejected', tone: 'bad' },
   dismissed: { name: 'Dismissed', tone: 'plain' },
   test: { name: 'Test', tone: 'plain' },
 }
 
-/** The events that came in by webhook, and what a person does about those that could not be read. */
+/** The pages of webhook events: the list, and retrying or dismissing rejected events. */
 export function eventPages(site: Site): void {
   site.sharedPage('/events', async (context, fields) => {
     const { control, notAllowed } = context
@@ -40,7 +40,7 @@ export function eventPages(site: Site): void {
       },
     })
     const rejected = webhooks.find(({ name }) => name === connection)?.inbox?.rejected ?? 0
-    const content = html`${heading({ title: 'Webhooks', lead: 'The events that came in, the newest first.' })}
+    const content = html`${heading({ title: 'Webhooks', lead: 'Events received by webhook, newest first.' })}
 ${
   rejected > 0 &&
   card({
@@ -52,7 +52,7 @@ ${
       name: 'Read them again',
       notAllowed: notAllowed('retryEvents'),
     }),
-    content: html`<p>Each says below why. Once its cause is mended, such as the mapping of the connection, have them read again. An event that no one needs can be dismissed.</p>`,
+    content: html`<p>The list below shows the reason for each. Fix the cause, for example the mapping of the connection, and read them again. Dismiss an event that you do not need.</p>`,
   })
 }
 ${filterForm({
@@ -84,7 +84,7 @@ ${paging({ label: 'Pages of events', path: '/events', query: chosen, after: fiel
     operation: 'retryEvents',
     ask: async (_context, fields) => ({
       title: `Read the rejected events of ${fields('connection')} again?`,
-      explanation: html`<p>The next run reads all of them once more, by the mapping of now. What still cannot be read is rejected again, with its reason. One whose content was removed meanwhile stays rejected.</p>`,
+      explanation: html`<p>The next run reads all of them again with the current mapping. An event that still cannot be read is rejected again. An event whose content was removed stays rejected.</p>`,
       hidden: { connection: fields('connection') },
       button: 'Read them again',
       cancel: address('/events', { connection: fields('connection') }),
@@ -104,7 +104,7 @@ ${paging({ label: 'Pages of events', path: '/events', query: chosen, after: fiel
     operation: 'dismissEvents',
     ask: async (_context, fields) => ({
       title: 'Dismiss the event?',
-      explanation: html`<p>Nothing follows from event ${fields('id')} of ${fields('connection')}, and its content is removed. It cannot be read again.</p>`,
+      explanation: html`<p>Event ${fields('id')} of ${fields('connection')} will have no effect, and its content is removed. You cannot undo this.</p>`,
       hidden: { connection: fields('connection'), id: fields('id') },
       button: 'Dismiss the event',
       danger: true,
@@ -113,8 +113,7 @@ ${paging({ label: 'Pages of events', path: '/events', query: chosen, after: fiel
     perform: async ({ control }, fields) => {
       const [connection, id] = [fields('connection'), fields('id')]
       const { events } = await control.dismissEvents({ params: { connection }, body: { ids: [id] } })
-      const done =
-        events === 0 ? 'Nothing was dismissed: the event is not rejected any more.' : 'The event is dismissed.'
+      const done = events === 0 ? 'Nothing was dismissed: the event is no longer rejected.' : 'The event was dismissed.'
       return { to: address('/events', { connection }), done }
     },
   })
@@ -134,7 +133,7 @@ function eventsTable(events: readonly InboxEvent[], { now, notAllowed }: SharedC
         html`<span class="key">${id}</span>${eventId !== null && html` <span class="hint">${eventId}</span>`}`,
     },
     {
-      name: 'Came',
+      name: 'Received',
       cell: ({ receivedAt }) =>
         html`${formatInstant(receivedAt)} <span class="hint">${formatRelativeTime(receivedAt, now)}</span>`,
     },
@@ -155,5 +154,5 @@ function eventsTable(events: readonly InboxEvent[], { now, notAllowed }: SharedC
         }),
     },
   ]
-  return table({ caption: 'Events, the newest first', columns, rows: events, empty: 'No event is like that.' })
+  return table({ caption: 'Events, newest first', columns, rows: events, empty: 'No event matches.' })
 }

@@ -4,38 +4,40 @@ import { address } from '../../web/address.ts'
 import type { Fields } from '../site/site.ts'
 import { firstVisitHref } from '../site/words.ts'
 
-/** What a visitor has said, by the names of the fields in the forms, so that it stands in the address. */
+/** The answers of a visitor by field name, as they stand in the address. */
 export type Answers = Readonly<Record<string, string>>
 
-/** Of a choice that leaves a field out; the names of columns stand behind a mark of their own. */
+/** The value of a choice that leaves a field out. Names of columns have a prefix, so that none is equal to it. */
 export const notSent = 'none'
-const columnMark = '='
+const columnPrefix = '='
 
 /** The address of a step for an upload. */
-export function uploadHref(upload: string, step = '', said: Answers = {}): string {
-  return address(`${firstVisitHref}/${encodeURIComponent(upload)}${step}`, said)
+export function uploadHref(upload: string, step = '', answers: Answers = {}): string {
+  return address(`${firstVisitHref}/${encodeURIComponent(upload)}${step}`, answers)
 }
 
+/** The value of a choice that selects a column. */
 export function columnValue(column: string): string {
-  return `${columnMark}${column}`
+  return `${columnPrefix}${column}`
 }
 
+/** The name of the form field for a field of the record. */
 export function fieldInput(field: string): string {
   return `field-${field}`
 }
 
-/** The name of the question about a value: short, whatever the value is. */
+/** The name of the field for a value; a digest keeps it short. */
 export function valueInput(kind: 'status' | 'contractor', value: string): string {
   return `${kind}-${createHash('sha256').update(value).digest('hex').slice(0, 12)}`
 }
 
-/** What was said of the form and the columns, without what values mean. */
+/** The answers about the file and the columns, without those about values. */
 export function answersIn(fields: Fields, names: readonly string[]): ReadingAnswers {
   const line = Number(fields('headerLine'))
   const columns = names.flatMap((name): [string, string | null][] => {
-    const said = fields(fieldInput(name))
-    if (said === notSent) return [[name, null]]
-    return said.startsWith(columnMark) ? [[name, said.slice(columnMark.length)]] : []
+    const answer = fields(fieldInput(name))
+    if (answer === notSent) return [[name, null]]
+    return answer.startsWith(columnPrefix) ? [[name, answer.slice(columnPrefix.length)]] : []
   })
   return {
     ...text(fields, 'encoding'),
@@ -54,7 +56,7 @@ function text<N extends string>(fields: Fields, name: N): { readonly [K in N]?: 
   return value === '' ? {} : ({ [name]: value } as { readonly [K in N]: string })
 }
 
-/** All values that a person can say the meaning of, the most frequent first. */
+/** All values that can be given a meaning, most frequent first. */
 export function valuesOf({ statuses, contractors }: Pick<ProposedReading, 'statuses' | 'contractors'>) {
   const all = <T extends { readonly value: string; readonly rows: number }>(...groups: readonly (readonly T[])[]) =>
     groups.flat().sort((a, b) => b.rows - a.rows || (a.value < b.value ? -1 : 1))
@@ -64,21 +66,21 @@ export function valuesOf({ statuses, contractors }: Pick<ProposedReading, 'statu
   }
 }
 
-/** The same with what was said of values. Which there are is known from a first proposal. */
+/** Adds the answers about values. The first proposal says which values there are. */
 export function withValues(answers: ReadingAnswers, fields: Fields, proposed: ProposedReading): ReadingAnswers {
   const values = valuesOf(proposed)
   const statuses = values.statuses.flatMap(({ value }) => {
-    const said = fields(valueInput('status', value))
-    return said === 'left' || said === 'employed' || said === 'open' ? [[value, said] as const] : []
+    const answer = fields(valueInput('status', value))
+    return answer === 'left' || answer === 'employed' || answer === 'open' ? [[value, answer] as const] : []
   })
   const contractors = values.contractors.flatMap(({ value }) => {
-    const said = fields(valueInput('contractor', value))
-    return said === '' ? [] : [[value, said === 'open' ? null : said === 'contractor'] as const]
+    const answer = fields(valueInput('contractor', value))
+    return answer === '' ? [] : [[value, answer === 'open' ? null : answer === 'contractor'] as const]
   })
   return { ...answers, statuses: Object.fromEntries(statuses), contractors: Object.fromEntries(contractors) }
 }
 
-/** Everything that was said, to carry it on to another step. */
+/** All answers, for the address of the next step. */
 export function answersFrom(fields: Fields, proposed: ProposedReading): Answers {
   const values = valuesOf(proposed)
   const names = [

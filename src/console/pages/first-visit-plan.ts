@@ -11,30 +11,30 @@ import { pluralize, number } from '../../web/words.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
 import { sentence } from '../site/words.ts'
 import { capital, changesIn, fieldName, firstVisitHref, kindBadge, valueText } from '../site/words.ts'
-import { type Found, goneHref, proposedFor } from './first-visit-reading.ts'
+import { type ReadingResult, goneHref, proposedFor } from './first-visit-reading.ts'
 import { type Answers, answersFrom, uploadHref } from './first-visit-answers.ts'
 
-/** What a first run over an upload would do, and the step that writes the connection. */
+/** Adds the page with the plan of a first run, and the action that writes the connection. */
 export function planPages(site: Site): void {
   site.page(`${firstVisitHref}/:upload/plan`, async (context, fields) => {
-    const found = await proposedFor(context, fields)
-    if (found === null) return { to: goneHref }
-    const { upload } = found.proposed
-    const said = answersFrom(fields, found.proposed)
-    const back = uploadHref(upload.id, '', said)
-    const plan = found.refused ?? (await planOf(context, fields, found))
+    const reading = await proposedFor(context, fields)
+    if (reading === null) return { to: goneHref }
+    const { upload } = reading.proposed
+    const answers = answersFrom(fields, reading.proposed)
+    const back = uploadHref(upload.id, '', answers)
+    const plan = reading.refused ?? (await planOf(context, fields, reading))
     const head = heading({
       title: 'What a first run would do',
       crumbs: [
         { name: 'Connect an HR export', href: firstVisitHref },
         { name: upload.name, href: back },
       ],
-      lead: 'This is worked out from the export that you uploaded. Nothing is stored, and nothing is sent.',
+      lead: 'Calculated from the export that you uploaded. Nothing is stored or sent.',
     })
     const content =
       typeof plan === 'string'
         ? html`${head}${notice(plan, 'bad')}<p>${actionLink({ href: back, name: 'Back to how it is read', kind: 'main' })}</p>`
-        : html`${head}${planParts(plan, said)}`
+        : html`${head}${planParts(plan, answers)}`
     return { title: 'What a first run would do', content, section: 'overview' }
   })
 
@@ -42,62 +42,66 @@ export function planPages(site: Site): void {
     section: 'overview',
     operation: 'makeFirstConnection',
     ask: async (context, fields) => {
-      const { plan, said } = await plannedFor(context, fields)
+      const { plan, answers } = await plannedFor(context, fields)
       return {
-        title: `Connect ${said.name ?? plan.connection}?`,
+        title: `Connect ${answers.name ?? plan.connection}?`,
         explanation: writingText(plan),
         fields: keyField(plan),
-        hidden: { ...said, digest: plan.digest },
+        hidden: { ...answers, digest: plan.digest },
         button: 'Write it and connect',
-        cancel: uploadHref(plan.upload.id, '/plan', said),
+        cancel: uploadHref(plan.upload.id, '/plan', answers),
       }
     },
     perform: async (context, fields) => {
-      const { plan, found } = await plannedFor(context, fields)
+      const { plan, reading } = await plannedFor(context, fields)
       const { upload } = plan
-      const body = { reading: found.answers, ...placeIn(fields), digest: fields('digest') }
+      const body = { reading: reading.answers, ...connectionFields(fields), digest: fields('digest') }
       const { connection, file, source, isTakenUp } = await context.control.makeFirstConnection({
         params: { upload: upload.id },
         body: { ...body, ...(fields('apiKey') && { apiKey: fields('apiKey') }) },
       })
-      const next = isTakenUp ? '' : ' Start Rollcall again, so that it takes the configuration up.'
+      const next = isTakenUp ? '' : ' Restart Rollcall to apply the new configuration.'
       return {
         to: `${firstVisitHref}/done`,
-        done: `The connection ${connection} is written into ${file}. Put an export at ${source}, and read it from the overview.${next}`,
+        done: `The connection ${connection} was written to ${file}. Put an export at ${source}, and start a run on the overview page.${next}`,
       }
     },
   })
 }
 
-function placeIn(fields: Fields) {
+function connectionFields(fields: Fields) {
   return { name: fields('name'), folder: fields('folder'), timeZone: fields('timeZone') }
 }
 
-async function askPlan({ control }: PageContext, fields: Fields, { proposed, answers }: Found): Promise<FirstPlan> {
+async function askPlan(
+  { control }: PageContext,
+  fields: Fields,
+  { proposed, answers }: ReadingResult,
+): Promise<FirstPlan> {
   const params = { upload: proposed.upload.id }
-  return await control.planFirstRun({ params, body: { reading: answers, ...placeIn(fields) } })
+  return await control.planFirstRun({ params, body: { reading: answers, ...connectionFields(fields) } })
 }
 
-/** The plan, or why there is none, as a sentence. */
-async function planOf(context: PageContext, fields: Fields, found: Found): Promise<FirstPlan | string> {
+/** The plan, or a sentence that says why there is none. */
+async function planOf(context: PageContext, fields: Fields, reading: ReadingResult): Promise<FirstPlan | string> {
   try {
-    return await askPlan(context, fields, found)
+    return await askPlan(context, fields, reading)
   } catch (error) {
     if (error instanceof Failure && failureStatuses[error.code] < 500)
-      return sentence(error.message, found.proposed.upload.name)
+      return sentence(error.message, reading.proposed.upload.name)
     throw error
   }
 }
 
 async function plannedFor(context: PageContext, fields: Fields) {
-  const found = await proposedFor(context, fields)
-  if (found === null)
-    throw new Failure('not_found', 'the export is no longer here: go to the overview, and upload it again')
-  if (found.refused !== null) throw new Failure('usage', found.refused)
-  return { found, plan: await askPlan(context, fields, found), said: answersFrom(fields, found.proposed) }
+  const reading = await proposedFor(context, fields)
+  if (reading === null)
+    throw new Failure('not_found', 'the export is no longer stored here: go to the overview and upload it again')
+  if (reading.refused !== null) throw new Failure('usage', reading.refused)
+  return { reading, plan: await askPlan(context, fields, reading), answers: answersFrom(fields, reading.proposed) }
 }
 
-function planParts(plan: FirstPlan, said: Answers): Html {
+function planParts(plan: FirstPlan, answers: Answers): Html {
   const { counts, rows, records, changes, guards, rejected, rejects, warnings, text, file, upload } = plan
   const held = guards.filter(({ ok }) => !ok)
   const all = changesIn(counts)
@@ -105,16 +109,16 @@ function planParts(plan: FirstPlan, said: Answers): Html {
     { name: 'Rows', value: number(rows) },
     { name: 'People', value: number(records) },
     { name: 'Would be sent', value: number(all), tone: all === 0 ? 'wait' : 'good' },
-    { name: 'Rows and cells not read', value: number(rejected), tone: rejected === 0 ? 'plain' : 'bad' },
+    { name: 'Unreadable rows and cells', value: number(rejected), tone: rejected === 0 ? 'plain' : 'bad' },
   ])}</section>
 ${held.length > 0 && card({ title: 'This plan would be held', id: 'guards', tone: 'wait', content: heldText(held) })}
-${plan.key.trouble !== null && card({ title: 'The key of the platform', id: 'key', tone: 'wait', content: html`<p>${sentence(plan.key.trouble)}</p>${plan.key.file !== null && html`<p>The last step asks for it.</p>`}` })}
-${warnings.length > 0 && card({ title: 'To look at in the export', id: 'warnings', content: html`<ul class="lines">${warnings.map((warning) => html`<li>${warning}</li>`)}</ul>` })}
+${plan.key.trouble !== null && card({ title: 'The API key of the platform', id: 'key', tone: 'wait', content: html`<p>${sentence(plan.key.trouble)}</p>${plan.key.file !== null && html`<p>The last step asks for it.</p>`}` })}
+${warnings.length > 0 && card({ title: 'Warnings about the export', id: 'warnings', content: html`<ul class="lines">${warnings.map((warning) => html`<li>${warning}</li>`)}</ul>` })}
 ${rejected > 0 && card({ title: html`Rows and cells that cannot be read <span class="faint">${number(rejected)}</span>`, id: 'rejects', content: html`${rejectsTable(rejects)}${shownText(rejected, rejects)}` })}
-${card({ title: html`What will stand in ${file}`, id: 'text', content: listing('The configuration', text) })}
-${card({ title: html`Who would be sent <span class="faint">${number(all)}</span>`, id: 'changes', content: html`${changesTable(changes)}${shownText(all, changes)}` })}
-<div class="row">${actionLink({ href: uploadHref(upload.id, '/connection', said), name: 'Connect …', kind: 'main' })}
-${actionLink({ href: uploadHref(upload.id, '', said), name: 'Back to how it is read' })}</div>`
+${card({ title: html`New content of ${file}`, id: 'text', content: listing('The configuration', text) })}
+${card({ title: html`People who would be sent <span class="faint">${number(all)}</span>`, id: 'changes', content: html`${changesTable(changes)}${shownText(all, changes)}` })}
+<div class="row">${actionLink({ href: uploadHref(upload.id, '/connection', answers), name: 'Connect …', kind: 'main' })}
+${actionLink({ href: uploadHref(upload.id, '', answers), name: 'Back to how it is read' })}</div>`
 }
 
 function shownText(all: number, shown: readonly unknown[]): Html | false {
@@ -122,7 +126,7 @@ function shownText(all: number, shown: readonly unknown[]): Html | false {
 }
 
 function heldText(held: readonly Verdict[]): Html {
-  return html`<p>A person would have to look at it before anything is sent.</p>
+  return html`<p>Somebody would have to approve it before anything is sent.</p>
 <ul class="lines">${held.map(({ name, reason, hints = [] }) => html`<li>${capital(reason ?? name)}${hints.map((hint) => html` <span class="hint">${hint}</span>`)}</li>`)}</ul>`
 }
 
@@ -135,11 +139,11 @@ function changesTable(changes: readonly ChangeView[]): Html {
       { name: 'What is sent', kind: 'long', cell: ({ fields }) => sentText(fields) },
     ],
     rows: changes,
-    empty: 'No one would be sent.',
+    empty: 'Nobody would be sent.',
   })
 }
 
-/** In a line, since a first run sends many. */
+/** On one line, because a first run sends many. */
 function sentText(fields: ChangeView['fields'] = {}): Html {
   return joined(
     Object.entries(fields).flatMap(([name, change]) =>
@@ -159,7 +163,7 @@ function rejectsTable(rejects: readonly RejectView[]): Html {
       { name: 'Column', kind: 'long', cell: ({ column }) => column },
       { name: 'Why', kind: 'long', cell: ({ reason }) => reason },
       {
-        name: 'What is lost',
+        name: 'Ignored',
         cell: ({ cellOnly, mayLeave }) =>
           html`${cellOnly ? 'the field' : 'the row'}${mayLeave && html` ${badge('May have left', 'bad')}`}`,
       },
@@ -173,15 +177,15 @@ function writingText({ file, text, makesFolder, source, key, counts, guards }: F
   const people = pluralize(changesIn(counts), 'person', 'people')
   const effect = guards.every(({ ok }) => ok)
     ? `would send ${people}`
-    : `would be held until a person approves it. It would then send ${people}`
+    : `would be held until somebody approves it. It would then send ${people}`
   return html`<ul class="lines">
-<li>The connection is written into ${code(file)}, and Rollcall takes it up.</li>
-${makesFolder !== null && html`<li>The folder ${code(makesFolder)} is made.</li>`}
-${key.file !== null && html`<li>The key is written into ${code(key.file)}, which only the account of Rollcall can read.</li>`}
-<li>The export that you uploaded is removed. Exports are read from ${code(source)}: put it there as well.</li>
+<li>The connection is written to ${code(file)}, and Rollcall starts to use it.</li>
+${makesFolder !== null && html`<li>The folder ${code(makesFolder)} is created.</li>`}
+${key.file !== null && html`<li>The key is written to ${code(key.file)}, which only the account of Rollcall can read.</li>`}
+<li>The export that you uploaded is removed. Rollcall reads exports from ${code(source)}: put it there too.</li>
 <li>Nothing is sent now. A first run over this export ${effect}.</li>
 </ul>
-<details open><summary>What will stand in the file</summary>${listing('The configuration', text)}</details>
+<details open><summary>New content of the file</summary>${listing('The configuration', text)}</details>
 ${key.trouble !== null && key.file === null && html`<p class="notice bad">${sentence(key.trouble)}</p>`}`
 }
 
@@ -193,6 +197,6 @@ function keyField({ key }: FirstPlan): Html | null {
     label: 'The API key of the platform',
     required: true,
     maxLength: 4096,
-    hint: 'It is tried before it is written. Nothing is changed on the platform to find out what it may do.',
+    hint: 'Rollcall tests the key before it stores it. The test changes nothing on the platform.',
   })
 }

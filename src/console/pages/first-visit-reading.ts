@@ -23,52 +23,55 @@ import {
 
 type Question = ProposedReading['questions'][number]
 
+/** The encodings to choose from. */
 export const encodings: readonly Option[] = [
   ...['utf-8', 'utf-16le', 'utf-16be'],
   ...['windows-1252', 'windows-1250', 'windows-1251', 'windows-1253', 'windows-1254', 'windows-1255', 'windows-1257'],
   ...['iso-8859-2', 'iso-8859-15', 'macintosh', 'cp850', 'shift_jis', 'gb18030'],
 ].map((name) => ({ value: name, name }))
+/** The delimiters to choose from. */
 export const delimiters: readonly Option[] = [
   { value: ',', name: 'comma' },
   { value: ';', name: 'semicolon' },
   { value: 'tab', name: 'tab' },
   { value: '|', name: 'pipe' },
 ]
-const usualFolder = 'exports'
-const usualName = 'HR'
-/** A value that is longer is no word of a status. */
-const longestValue = 190
+const defaultFolder = 'exports'
+const defaultName = 'HR'
+/** A longer value is not a status. */
+const maxValueLength = 190
 
-/** Where a visitor goes on whose export is gone. */
+/** The page for visitors whose export is gone. */
 export const goneHref = `${firstVisitHref}?gone=1`
 
-/** How an export would be read, with a form for what is different. */
+/** Adds the page that shows how an export is read, with a form to change it. */
 export function readingPages(site: Site): void {
   site.page(`${firstVisitHref}/:upload`, async (context, fields) => {
-    const found = await proposedFor(context, fields)
-    if (found === null) return { to: goneHref }
-    const title = `How ${found.proposed.upload.name} is read`
-    const content = html`${found.refused && notice(found.refused, 'bad')}
+    const reading = await proposedFor(context, fields)
+    if (reading === null) return { to: goneHref }
+    const title = `How ${reading.proposed.upload.name} is read`
+    const content = html`${reading.refused && notice(reading.refused, 'bad')}
 ${heading({
   title,
   crumbs: [{ name: 'Connect an HR export', href: firstVisitHref }],
-  lead: 'Look whether each column becomes what it should. Nothing is stored yet.',
-  actions: actionLink({ href: uploadHref(found.proposed.upload.id, '/drop'), name: 'Remove the export' }),
+  lead: 'Check that each column is mapped to the right field. Nothing is stored yet.',
+  actions: actionLink({ href: uploadHref(reading.proposed.upload.id, '/drop'), name: 'Remove the export' }),
 })}
-${readingForm(found.proposed, fields)}`
+${readingForm(reading.proposed, fields)}`
     return { title, content, section: 'overview' }
   })
 }
 
-export type Found = {
+/** A proposal for an uploaded export, and the answers it uses. */
+export type ReadingResult = {
   readonly proposed: ProposedReading
   readonly answers: ReadingAnswers
-  /** Why what was said does not count. */
+  /** Why the answers of the visitor were refused; null if they were used. */
   readonly refused: string | null
 }
 
-/** The proposal by all that was said; null: the export is gone. What cannot be said is told, and left out. */
-export async function proposedFor({ control }: PageContext, fields: Fields): Promise<Found | null> {
+/** The proposal with the answers of the visitor; null if the export is gone. Refused answers are left out, with the reason. */
+export async function proposedFor({ control }: PageContext, fields: Fields): Promise<ReadingResult | null> {
   const params = { upload: fields('upload') }
   const propose = (body: ReadingAnswers) => control.proposeReading({ params, body })
   try {
@@ -88,12 +91,12 @@ export async function proposedFor({ control }: PageContext, fields: Fields): Pro
   }
 }
 
-/** One form for all. It changes nothing, so what is said stands in the address. */
+/** One form for the whole page. It changes nothing, so the answers are part of the address. */
 function readingForm(proposed: ProposedReading, fields: Fields): Html {
   const { upload, questions, notes } = proposed
   const at = uploadHref(upload.id)
   return html`<form class="stack" method="get" action="${at}/plan">
-${(questions.length > 0 || notes.length > 0) && card({ title: 'To look at', id: 'questions', tone: 'wait', content: questionsPart(proposed, fields) })}
+${(questions.length > 0 || notes.length > 0) && card({ title: 'Please check', id: 'questions', tone: 'wait', content: questionsPart(proposed, fields) })}
 ${card({ title: 'The file', id: 'file', content: filePart(proposed, fields) })}
 ${card({ title: 'Columns', id: 'columns', content: columnsPart(proposed, fields) })}
 ${proposed.statuses && card({ title: html`What the values of ${proposed.statuses.column} mean`, id: 'statuses', content: statusesPart(proposed, fields) })}
@@ -111,7 +114,7 @@ function questionsPart({ questions, notes }: ProposedReading, fields: Fields): H
       case 'identityId':
         return selectField({
           name: fieldInput('identityId'),
-          label: 'Which column is the key of a person, which never changes?',
+          label: 'Which column holds the key that identifies a person and never changes?',
           options: [
             { value: '', name: 'Choose a column' },
             ...question.choices.map((column) => ({ value: columnValue(column), name: column })),
@@ -139,11 +142,11 @@ function questionsPart({ questions, notes }: ProposedReading, fields: Fields): H
         return question satisfies never
     }
   })}
-${values > 0 && html`<p>No list says what ${pluralize(values, 'value')} mean. Say it below; a value that stays open holds the plan until a person says it.</p>`}
+${values > 0 && html`<p>Rollcall does not know what ${pluralize(values, 'value')} mean. Choose a meaning below. A value without a meaning holds the plan.</p>`}
 ${notes.length > 0 && html`<ul class="lines">${notes.map((note) => html`<li>${note}</li>`)}</ul>`}`
 }
 
-/** The columns that could say who has left, as a choice for each kind. */
+/** One choice for the date columns and one for the status columns that could show who has left. */
 function leaversPart({ dates, statuses }: Extract<Question, { about: 'leavers' }>, fields: Fields): Html {
   const choice = (field: string, label: string, columns: readonly string[]) =>
     columns.length > 0 &&
@@ -157,13 +160,13 @@ function leaversPart({ dates, statuses }: Extract<Question, { about: 'leavers' }
       ],
       value: fields(fieldInput(field)),
     })
-  return html`<p>Nothing that is read says who has left. Choose the column that does; if none does, people leave only by being missing from the export.</p>
+  return html`<p>No column that is read shows who has left. Choose the column that does. If there is none, people leave only by being missing from the export.</p>
 ${choice('separatedAt', 'Which column is the last day of employment?', dates)}
 ${choice('status', 'Which column is the status of employment?', statuses)}`
 }
 
 /** The fields whose columns are chosen at a question. */
-function fieldsAsked(question: Question): string[] {
+function askedFields(question: Question): string[] {
   if (question.about === 'identityId') return ['identityId']
   if (question.about !== 'leavers') return []
   return [...(question.dates.length > 0 ? ['separatedAt'] : []), ...(question.statuses.length > 0 ? ['status'] : [])]
@@ -175,7 +178,7 @@ function filePart(
 ): Html {
   const { encoding, delimiter, headerLine, linesAfterHeader, rows, isWhole } = form
   const between = delimiters.find(({ value }) => value === delimiter)?.name ?? delimiter
-  return html`<p>${pluralize(columns.length, 'column')} with a ${between} between them, encoded as ${encoding}. The header stands in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${pluralize(linesAfterHeader, 'further line')} of it below`}. ${isWhole ? html`${pluralize(rows, 'row')} were looked at` : html`Only the first ${pluralize(rows, 'row')} were looked at`}.</p>
+  return html`<p>${pluralize(columns.length, 'column')} separated by ${between}, encoded as ${encoding}. The header is in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${pluralize(linesAfterHeader, 'further header line')} below it`}. ${isWhole ? html`${pluralize(rows, 'row')} were checked` : html`Only the first ${pluralize(rows, 'row')} were checked`}.</p>
 ${selectField({
   name: 'preset',
   label: 'Which system wrote it',
@@ -186,17 +189,17 @@ ${selectField({
   value: fields('preset'),
   hint: html`${title}: ${why}.`,
 })}
-${dates.length > 0 && html`<ul class="lines">${dates.map(({ column, format, why: because }) => html`<li>Dates in ${column}: <code>${format}</code> <span class="hint">${because}</span></li>`)}</ul>`}
-<details><summary>It is written otherwise</summary>
-${selectField({ name: 'encoding', label: 'Encoding', options: [{ value: '', name: 'as it is found' }, ...encodings], value: fields('encoding') })}
-${selectField({ name: 'delimiter', label: 'Between the cells', options: [{ value: '', name: 'as it is found' }, ...delimiters], value: fields('delimiter') })}
-${textField({ name: 'headerLine', label: 'The line that names the columns', type: 'number', value: fields('headerLine') })}
-${!questions.some(({ about }) => about === 'dateFormat') && textField({ name: 'dateFormat', label: 'How dates are written', value: fields('dateFormat'), hint: 'Such as dd/MM/yyyy, where the dates do not say it.' })}
+${dates.length > 0 && html`<ul class="lines">${dates.map(({ column, format, why: reason }) => html`<li>Dates in ${column}: <code>${format}</code> <span class="hint">${reason}</span></li>`)}</ul>`}
+<details><summary>The file has another format</summary>
+${selectField({ name: 'encoding', label: 'Encoding', options: [{ value: '', name: 'detected automatically' }, ...encodings], value: fields('encoding') })}
+${selectField({ name: 'delimiter', label: 'Delimiter', options: [{ value: '', name: 'detected automatically' }, ...delimiters], value: fields('delimiter') })}
+${textField({ name: 'headerLine', label: 'Header line', type: 'number', value: fields('headerLine') })}
+${!questions.some(({ about }) => about === 'dateFormat') && textField({ name: 'dateFormat', label: 'Date format', value: fields('dateFormat'), hint: 'For example dd/MM/yyyy. Only needed if the dates are ambiguous.' })}
 </details>`
 }
 
 function columnsPart({ fields: mapped, otherFields, columns, left, questions }: ProposedReading, fields: Fields): Html {
-  const asked = new Set(questions.flatMap(fieldsAsked))
+  const chosenElsewhere = new Set(questions.flatMap(askedFields))
   const choice = (field: string, column: string | null): Html | false => {
     const options = [
       { value: '', name: column ?? 'nothing' },
@@ -204,7 +207,7 @@ function columnsPart({ fields: mapped, otherFields, columns, left, questions }: 
       ...columns.filter((one) => one !== column).map((one) => ({ value: columnValue(one), name: one })),
     ]
     return (
-      !asked.has(field) &&
+      !chosenElsewhere.has(field) &&
       html`<select name="${fieldInput(field)}" aria-label="${`Column of ${fieldName(field)}`}">${optionList(options, fields(fieldInput(field)))}</select>`
     )
   }
@@ -226,7 +229,7 @@ function columnsPart({ fields: mapped, otherFields, columns, left, questions }: 
     rows,
     empty: 'The export has no columns.',
   })}
-<h3>Stays behind in the export</h3>
+<h3>Columns that are not read</h3>
 ${left.length === 0 ? html`<p class="empty">Every column is read.</p>` : html`<p class="address">${joined(left)}</p>`}`
 }
 
@@ -245,13 +248,13 @@ function valuesPart(
       {
         name: 'Means',
         cell: ({ value, meaning }) => {
-          if (value.length > longestValue) return 'not known'
+          if (value.length > maxValueLength) return 'unknown'
           const name = valueInput(kind, value)
-          const said = fields(name)
+          const chosen = fields(name)
           const options = meanings.map((option) =>
-            option.value === meaning && said === '' ? { ...option, value: '' } : option,
+            option.value === meaning && chosen === '' ? { ...option, value: '' } : option,
           )
-          return html`<select name="${name}" aria-label="${`What ${value} means`}">${optionList(options, said)}</select>`
+          return html`<select name="${name}" aria-label="${`What ${value} means`}">${optionList(options, chosen)}</select>`
         },
       },
     ],
@@ -260,7 +263,7 @@ function valuesPart(
   })
 }
 
-/** The name of the list that holds a value; `open` where none does. */
+/** The name of the list that contains a value; `open` if none does. */
 function meaningIn(lists: Readonly<Record<string, readonly { readonly value: string }[] | undefined>>) {
   return (value: string): string =>
     Object.keys(lists).find((name) => lists[name]?.some((one) => one.value === value)) ?? 'open'
@@ -275,7 +278,7 @@ function statusesPart(proposed: ProposedReading, fields: Fields): Html {
       meanings: [
         { value: 'employed', name: 'employed' },
         { value: 'left', name: 'has left' },
-        { value: 'open', name: 'not known: hold the plan' },
+        { value: 'open', name: 'unknown: hold the plan' },
       ],
       caption: 'What each status means',
       fields,
@@ -295,7 +298,7 @@ function contractorsPart(proposed: ProposedReading, fields: Fields): Html {
       meanings: [
         { value: 'employee', name: 'an employee' },
         { value: 'contractor', name: 'a contractor' },
-        { value: 'open', name: 'not known' },
+        { value: 'open', name: 'unknown' },
       ],
       caption: 'Who is a contractor',
       fields,
@@ -306,26 +309,26 @@ function contractorsPart(proposed: ProposedReading, fields: Fields): Html {
 function connectionPart({ timeZone }: ProposedReading, fields: Fields): Html {
   return html`${textField({
     name: 'name',
-    label: 'What the connection is called on the platform',
-    value: fields('name') || usualName,
+    label: 'Name of the connection on the platform',
+    value: fields('name') || defaultName,
     required: true,
     maxLength: 100,
-    hint: 'It is created by the first run if it is missing.',
+    hint: 'The first run creates it if it does not exist.',
   })}
 ${textField({
   name: 'folder',
-  label: 'The folder in which exports will arrive',
-  value: fields('folder') || usualFolder,
+  label: 'Folder for exports',
+  value: fields('folder') || defaultFolder,
   required: true,
   maxLength: 500,
-  hint: 'On the machine of Rollcall, relative to the folder of its configuration. The newest file there is read every night at two.',
+  hint: 'On the machine that runs Rollcall, relative to the folder of its configuration. Rollcall reads the newest file there every night at 02:00.',
 })}
 ${textField({
   name: 'timeZone',
-  label: 'The time zone of the dates',
+  label: 'Time zone of the dates',
   value: fields('timeZone') || timeZone,
   required: true,
   maxLength: 100,
-  hint: 'Such as Europe/Berlin.',
+  hint: 'For example Europe/Berlin.',
 })}`
 }

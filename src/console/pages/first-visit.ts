@@ -22,7 +22,7 @@ const steps = [
   'Write the connection',
 ] as const
 
-/** How an export that an admin uploads becomes the first connection. */
+/** Adds the pages on which an admin uploads an export and creates the first connection. */
 export function firstVisitPages(site: Site): void {
   site.page(firstVisitHref, async (context, fields) => {
     if (await isConnected(context)) return { to: '/' }
@@ -72,7 +72,7 @@ export function firstVisitPages(site: Site): void {
 }
 
 const gone =
-  'The export is no longer here: it was removed after a while, or Rollcall was started again. Upload it again.'
+  'The export is no longer stored here: it was removed after some time, or Rollcall was restarted. Upload it again.'
 
 function unlessGone(error: unknown): void {
   if (!(error instanceof Failure) || error.code !== 'not_found') throw error
@@ -93,7 +93,7 @@ ${heading({ title, lead: 'Rollcall has no connection yet: it reads no export, an
 ${
   refusal === null
     ? await uploadCard(context, fields)
-    : html`<p class="empty" role="status">The first connection is made here from an export of HR, and ${refusal}.</p>`
+    : html`<p class="empty" role="status">This page creates the first connection from an HR export, but ${refusal}.</p>`
 }`
   return { title, content, section: 'overview' }
 }
@@ -107,26 +107,26 @@ async function uploadCard(context: PageContext, fields: Fields): Promise<Html> {
       action: `${firstVisitHref}/export`,
       formToken: context.formToken,
       files: true,
-      content: html`<p>Give a list of your people as HR exports it: CSV, plain or packed with zip or gzip, of at most ${number(Math.floor(visit.mostBytes / mebibyte))} MiB. Nothing is stored before the last step. The export itself is removed then, and at the latest ${number(visit.keptMinutes)} minutes after you looked at it last.</p>
-<details><summary>The file is written in an unusual way</summary>
-${selectField({ name: 'encoding', label: 'Encoding', options: [found, ...encodings], value: fields('encoding') })}
-${selectField({ name: 'delimiter', label: 'Between the cells', options: [found, ...delimiters], value: fields('delimiter') })}
+      content: html`<p>Upload a list of your people as HR exports it: CSV, plain or compressed with zip or gzip, at most ${number(Math.floor(visit.mostBytes / mebibyte))} MiB. Nothing is stored before the last step. The uploaded file is removed then, or ${number(visit.keptMinutes)} minutes after you last opened it.</p>
+<details><summary>The file has an unusual format</summary>
+${selectField({ name: 'encoding', label: 'Encoding', options: [detected, ...encodings], value: fields('encoding') })}
+${selectField({ name: 'delimiter', label: 'Delimiter', options: [detected, ...delimiters], value: fields('delimiter') })}
 </details>
 ${fileField({ name: 'export', label: 'The export', required: true })}
-<div class="row"><button class="main">Upload it and look at it</button></div>`,
+<div class="row"><button class="main">Upload it and check it</button></div>`,
     }),
   })}
-${card({ title: 'What comes then', id: 'steps', content: stepsText(visit) })}`
+${card({ title: 'Next steps', id: 'steps', content: stepsText(visit) })}`
 }
 
-const found = { value: '', name: 'as it is found' }
+const detected = { value: '', name: 'detected automatically' }
 
 function stepsText({ file, trouble }: FirstVisit): Html {
   return html`<ol class="lines">${steps.map((step) => html`<li>${step}</li>`)}</ol>
-<p class="hint">The connection is written into ${code(file)}. ${trouble ?? html`An export on a server is connected with ${code('rollcall init')}.`}</p>`
+<p class="hint">The connection is written to ${code(file)}. ${trouble ?? html`To connect an export on a server, use ${code('rollcall init')}.`}</p>`
 }
 
-/** How far the daemon is with the new configuration; null: it has taken it up. */
+/** Progress of the daemon with the new configuration; null once the daemon uses it. */
 async function waitingPart(context: PageContext): Promise<Html | null> {
   const { connections, reload } = await context.control.status({})
   if (connections.length > 0) return null
@@ -137,8 +137,8 @@ async function waitingPart(context: PageContext): Promise<Html | null> {
     everySeconds: 1,
     content:
       refused === null
-        ? html`<p role="status">Rollcall takes up the configuration. For a few seconds it does not answer. Then its overview is shown.</p>
+        ? html`<p role="status">Rollcall is applying the configuration and does not answer for a few seconds. Then this page shows the overview.</p>
 <p>${actionLink({ href: address('/'), name: 'Go to the overview' })}</p>`
-        : notice(html`The configuration was refused: ${refused}. Change the file, and start Rollcall again.`, 'bad'),
+        : notice(html`The configuration was refused: ${refused}. Change the file, and restart Rollcall.`, 'bad'),
   })
 }

@@ -12,13 +12,13 @@ import { answersPart } from './held-answers.ts'
 import { changesTable, summaryParts, verdictsParts } from './plan-parts.ts'
 import { heldRun, runOf } from './run.ts'
 
-/** So many people can be read one by one. */
-const readable = 200
-/** So many of each kind are shown of a plan that has more people than that. */
-const examplesShown = 20
+/** Largest plan that is shown person by person. */
+const maxListedPeople = 200
+/** Number of examples of each kind for a larger plan. */
+const maxExamples = 20
 const renewSeconds = 10
 
-/** What a person reads who is asked to approve a held plan, and the two answers. */
+/** Adds the page on which a held plan is reviewed, and the actions to approve or reject it. */
 export function heldPages(site: Site): void {
   site.page('/runs/:runId/decision', async (context, fields) => {
     const run = await runOf(context, fields)
@@ -64,13 +64,13 @@ ${await peopleParts(run, context)}`
       return {
         title: `Approve the plan of ${run.connection}?`,
         explanation: html`<p>The plan is delivered to the platform at once. It ${joined(counts === null ? [] : effects(counts).map((effect) => html`<strong>${effect}</strong>`))}.</p>
-<p>Exactly this plan is approved: <span class="key">${digest}</span>. If another one stands by then, nothing is sent.</p>
-${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes the plan again; it is delivered if it comes out the same or nothing holds it any more.</p>`}
-<p>For the rule of two people: ${twoPeopleFact(run, context, await connectionOf(context, run))}.</p>`,
+<p>You approve exactly this plan: <span class="key">${digest}</span>. If the plan changes before you confirm, nothing is sent.</p>
+${run.moved && html`<p><strong>${capital(run.moved)}.</strong> After an approval, Rollcall plans again. It delivers the new plan if that is the same, or if no guard holds it.</p>`}
+<p>Approval rule: ${twoPeopleFact(run, context, await connectionOf(context, run))}.</p>`,
         fields: areaField({
           name: 'reason',
-          label: 'Why it is right',
-          hint: 'For the audit trail; it may be left out. Name no one here.',
+          label: 'Reason',
+          hint: 'Optional, for the audit trail. Do not name people.',
           value: fields('reason'),
           maxLength: 500,
         }),
@@ -85,7 +85,7 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes
       const done =
         run.id === runId
           ? 'The plan is approved and is being delivered.'
-          : 'What the plan rests on has changed, so that it is made again by this run.'
+          : 'The data behind the plan has changed, so this run plans again.'
       return { to: runHref(run.id), done }
     },
   })
@@ -97,12 +97,12 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes
       const run = await heldRun(context, fields)
       return {
         title: `Reject the plan of ${run.connection}?`,
-        explanation: html`<p>Nothing of it is sent: ${countsText(run.counts) ?? 'no change'}. The platform keeps what it has.</p>
-<p>A later run reads the source again. If it says the same, the same plan is held again.</p>`,
+        explanation: html`<p>Nothing is sent (${countsText(run.counts) ?? 'no change'}). The platform stays as it is.</p>
+<p>A later run reads the source again. If the source has not changed, the same plan is held again.</p>`,
         fields: textField({
           name: 'reason',
-          label: 'Why it is wrong',
-          hint: 'For the audit trail; it may be left out. Name no one here.',
+          label: 'Reason',
+          hint: 'Optional, for the audit trail. Do not name people.',
           value: fields('reason'),
           maxLength: 500,
         }),
@@ -114,7 +114,7 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes
     perform: async ({ control }, fields) => {
       const [runId, reason] = [fields('runId'), fields('reason')]
       const run = await control.rejectRun({ params: { runId }, body: { ...(reason && { reason }) } })
-      return { to: runHref(run.id), done: 'The plan was rejected. Nothing of it was sent.' }
+      return { to: runHref(run.id), done: 'The plan was rejected. Nothing was sent.' }
     },
   })
 }
@@ -124,7 +124,7 @@ async function connectionOf({ control }: PageContext, run: Run): Promise<Connect
   return connections.find(({ name }) => name === run.connection)
 }
 
-/** What is asked, renewed until somebody has answered. The people of the plan stay as they are, so that no look at them is recorded again. */
+/** The decision card; it refreshes itself until the run is decided. The people of the plan are not refreshed, because each look at them is recorded. */
 function decisionPart(run: Run, context: PageContext, connection: ConnectionStatus | undefined): Html {
   return live({
     id: 'decision-part',
@@ -145,16 +145,16 @@ function decisionCard(run: Run, context: PageContext, connection: ConnectionStat
     id: 'decision',
     tone: 'wait',
     content: html`${figures(kindFigures(counts, employed))}
-<p>An approval ${all === 0 ? 'changes no one on the platform' : joined(effects(counts))}. Until then nothing of it is sent.</p>
-${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes the plan again.</p>`}
+<p>An approval ${all === 0 ? 'changes nobody on the platform' : joined(effects(counts))}. Nothing is sent before that.</p>
+${run.moved && html`<p><strong>${capital(run.moved)}.</strong> After an approval, Rollcall plans again.</p>`}
 ${definitions([
   [
     'Can be approved',
     run.expiresAt &&
-      html`until ${formatInstant(run.expiresAt)} <span class="hint">${isExpired ? 'that has passed: a new run plans again' : formatRelativeTime(run.expiresAt, context.now)}</span>`,
+      html`until ${formatInstant(run.expiresAt)} <span class="hint">${isExpired ? 'expired: start a new run' : formatRelativeTime(run.expiresAt, context.now)}</span>`,
   ],
-  ['Asked for by', run.requestedBy.length > 0 && joined(run.requestedBy)],
-  ['Two people', twoPeopleFact(run, context, connection)],
+  ['Requested by', run.requestedBy.length > 0 && joined(run.requestedBy)],
+  ['Approval rule', twoPeopleFact(run, context, connection)],
   ['Rows that cannot be read', rejectsFact(run)],
 ])}
 <div class="row">
@@ -169,37 +169,37 @@ function rejectsFact({ id, counts }: Run): Renderable {
   return rejected > 0 && html`<a href="${runHref(id)}#rejects">${number(rejected)}</a>`
 }
 
-/** Whether one person is enough for this plan, and whether this visitor can be that person. */
+/** Whether this visitor may approve the plan by the rule of two people. */
 function twoPeopleFact(
   { requestedBy }: Run,
   { caller }: PageContext,
   connection: ConnectionStatus | undefined,
 ): Renderable {
-  if (connection?.twoPeople !== true) return 'one person may ask for a run and approve its plan'
+  if (connection?.twoPeople !== true) return 'the person who requested a run may approve its plan'
   return requestedBy.includes(caller.name)
-    ? html`<strong>you asked for this run</strong>, so that another person has to approve it`
-    : 'another person than asked for this run has to approve it'
+    ? html`<strong>you requested this run</strong>, so another person has to approve it`
+    : 'somebody who did not request this run has to approve it'
 }
 
 async function peopleParts(run: Run, { control, caller }: PageContext): Promise<Html> {
   const { id: runId, connection, counts } = run
   const values = seesValues(caller)
-  const isLarge = changesIn(counts) > readable
+  const isLarge = changesIn(counts) > maxListedPeople
   const summary = isLarge ? await control.summarizeRun({ params: { runId }, query: { values } }) : null
   const groups = await Promise.all(
     kinds.map(async ({ kind, title, many }) => {
       const count = counts?.[kind] ?? 0
       if (count === 0) return null
-      const limit = isLarge ? examplesShown : readable
+      const limit = isLarge ? maxExamples : maxListedPeople
       const { data } = await control.listChanges({ params: { runId }, query: { kind, limit, values } })
       return card({
         title: html`${title} <span class="faint">${number(count)}</span>`,
         id: `kind-${kind}`,
-        content: html`${changesTable(data, { connection, caption: title, withKind: false, empty: 'no one' })}
+        content: html`${changesTable(data, { connection, caption: title, withKind: false, empty: 'nobody' })}
 ${data.length < count && html`<p><a href="${address(runHref(runId), { kind })}#plan">All ${pluralize(count, many.replace(/s$/, ''), many)}</a></p>`}`,
       })
     }),
   )
-  return html`${summary && card({ title: 'What it does, taken together', id: 'summary', content: summaryParts(summary, connection) })}
+  return html`${summary && card({ title: 'Summary', id: 'summary', content: summaryParts(summary, connection) })}
 ${groups}`
 }

@@ -15,7 +15,7 @@ import { connectionState } from './connection-state.ts'
 
 const renewSeconds = 10
 
-/** Every connection, with what needs a person now on top. */
+/** Adds the overview: the alerts, then each connection with its state, figures and charts. */
 export function overviewPages(site: Site): void {
   site.sharedPage('/', async (context) => {
     const status = await context.control.status({})
@@ -50,14 +50,14 @@ ${live({ id: 'overview', href: '/overview', everySeconds: renewSeconds, content:
       const { name, active } = await connectionOf(context, fields('connection'))
       return {
         title: `Read ${name} now?`,
-        explanation: html`<p>HR’s source is read as a schedule would read it, and what has changed is delivered to the platform. The guards judge the plan as they always do.</p>
-${active && html`<p>A run is ${runStates[active.state].name.toLowerCase()} already. This one waits until it has ended.</p>`}`,
+        explanation: html`<p>Rollcall reads HR’s source as in a scheduled run, and delivers the changes to the platform. The guards check the plan as always.</p>
+${active && html`<p>Another run is already ${runStates[active.state].name.toLowerCase()}. This one starts after it.</p>`}`,
         fields: choiceField({
           name: 'how',
           label: 'What to send',
           options: [
-            { value: 'changes', name: 'What has changed' },
-            { value: 'verify', name: 'What has changed, and every difference that the platform’s own list shows' },
+            { value: 'changes', name: 'Changes only' },
+            { value: 'verify', name: 'Changes, and every difference found in the platform’s list' },
             { value: 'full', name: 'Everybody again' },
           ],
           value: fields('how') || 'changes',
@@ -70,7 +70,7 @@ ${active && html`<p>A run is ${runStates[active.state].name.toLowerCase()} alrea
       const how = fields('how')
       const body = { ...(how === 'full' && { full: true }), ...(how === 'verify' && { verify: true }) }
       const run = await control.startRun({ params: { connection: fields('connection') }, body })
-      return { to: runHref(run.id), done: `A run of ${run.connection} was asked for.` }
+      return { to: runHref(run.id), done: `A run of ${run.connection} was requested.` }
     },
   })
 
@@ -84,8 +84,8 @@ ${active && html`<p>A run is ${runStates[active.state].name.toLowerCase()} alrea
         explanation:
           blocked === null
             ? html`<p>${name} is not blocked.</p>`
-            : html`<p>The platform turned ${name} away: ${blocked.reason}.</p>
-<p>One request is sent now. If the platform takes it, ${pluralize(people.due, 'person', 'people')} who wait are delivered.</p>`,
+            : html`<p>The platform refuses ${name}: ${blocked.reason}.</p>
+<p>Rollcall sends one request now. If the platform accepts it, ${pluralize(people.due, 'waiting person', 'waiting people')} will be delivered.</p>`,
         button: 'Try it now',
         cancel: '/',
       }
@@ -93,7 +93,7 @@ ${active && html`<p>A run is ${runStates[active.state].name.toLowerCase()} alrea
     perform: async ({ control }, fields) => {
       const connection = fields('connection')
       const { wasBlocked, due } = await control.unblockConnection({ params: { connection }, body: {} })
-      const waiting = `${pluralize(due, 'person', 'people')} wait to be delivered`
+      const waiting = `${pluralize(due, 'person waits', 'people wait')} to be delivered`
       return {
         to: '/',
         done: wasBlocked ? `${connection} is tried now; ${waiting}.` : `${connection} was not blocked.`,
@@ -104,9 +104,9 @@ ${active && html`<p>A run is ${runStates[active.state].name.toLowerCase()} alrea
 
 async function connectionOf({ control }: SharedContext, name: string): Promise<ConnectionStatus> {
   const { connections } = await control.status({})
-  const found = connections.find((one) => one.name === name)
-  if (found) return found
-  // The control API says it in its own words.
+  const connection = connections.find((one) => one.name === name)
+  if (connection) return connection
+  // The control API throws the failure for an unknown connection.
   await control.listRuns({ query: { connection: name, limit: 1 } })
   throw new Error(`the status lacks ${name}`)
 }
@@ -117,7 +117,7 @@ function aboutText({ version, daemon, connections }: Status, now: Date): Html {
 }
 
 type Charts = ReadonlyMap<string, Html>
-/** A part that renews itself leaves the charts as they are. */
+/** The part that refreshes itself does not redraw the charts. */
 const noCharts: Charts = new Map()
 
 function overview(status: Status, context: SharedContext, charts: Charts): Html {
@@ -126,7 +126,7 @@ function overview(status: Status, context: SharedContext, charts: Charts): Html 
 ${connections.map((connection) => connectionCard(connection, status, context, charts))}`
 }
 
-/** What needs a person now. The most pressing comes first. */
+/** The order of alerts: most urgent first. */
 const urgency: readonly Alert['kind'][] = [
   'leaver_late',
   'blocked',
@@ -145,7 +145,7 @@ const urgency: readonly Alert['kind'][] = [
 
 function needs(alerts: readonly Alert[], unsigned: string | undefined, context: SharedContext): Html {
   if (alerts.length === 0 && unsigned === undefined) {
-    return html`<p class="notice good calm">Nothing needs a person now.</p>`
+    return html`<p class="notice good calm">Nothing needs your attention.</p>`
   }
   const sorted = alerts.toSorted((a, b) => urgency.indexOf(a.kind) - urgency.indexOf(b.kind))
   const items = sorted.map(
@@ -156,26 +156,26 @@ function needs(alerts: readonly Alert[], unsigned: string | undefined, context: 
 <div class="row">${answerTo(alert, context)}</div></li>`,
   )
   return card({
-    title: html`Needs a person now <span class="count">${items.length + (unsigned === undefined ? 0 : 1)}</span>`,
+    title: html`Needs attention <span class="count">${items.length + (unsigned === undefined ? 0 : 1)}</span>`,
     id: 'needs',
     tone: 'wait',
-    content: html`<ul class="needs">${items}${unsigned !== undefined && html`<li><div><b>Nothing is added to the audit trail</b><p class="reason">${unsigned}</p></div></li>`}</ul>`,
+    content: html`<ul class="needs">${items}${unsigned !== undefined && html`<li><div><b>The audit trail is not being written</b><p class="reason">${unsigned}</p></div></li>`}</ul>`,
   })
 }
 
 function peopleText({ people, leavers }: Alert): Html | null {
   if (people === null || people === 0) return null
-  const some = leavers !== null && leavers > 0 ? `, ${pluralize(leavers, 'leaver')} among them` : ''
-  return html`<p class="hint">${pluralize(people, 'person', 'people')}${some}</p>`
+  const among = leavers !== null && leavers > 0 ? `, ${pluralize(leavers, 'leaver')} among them` : ''
+  return html`<p class="hint">${pluralize(people, 'person', 'people')}${among}</p>`
 }
 
-/** Where a person goes on who wants to do something about it. */
+/** The link or button that helps with an alert. */
 function answerTo(alert: Alert, context: SharedContext): Renderable {
   const { connection, kind, runId } = alert
   switch (kind) {
     case 'held':
     case 'expiring':
-      return runId && actionLink({ href: `${runHref(runId)}/decision`, name: 'Look at the plan', kind: 'main' })
+      return runId && actionLink({ href: `${runHref(runId)}/decision`, name: 'View the plan', kind: 'main' })
     case 'paused':
       return actionLink({
         href: `/schedules/${encodeURIComponent(connection)}/pause/end`,
@@ -193,19 +193,19 @@ function answerTo(alert: Alert, context: SharedContext): Renderable {
       })
     case 'run_failed':
     case 'repeated':
-      return runId && actionLink({ href: runHref(runId), name: 'Look at the run' })
+      return runId && actionLink({ href: runHref(runId), name: 'View the run' })
     case 'stale':
     case 'overdue':
       return actionLink({
         href: `/connections/${encodeURIComponent(connection)}/sync`,
-        name: 'Read it now',
+        name: 'Read now',
         notAllowed: context.notAllowed('startRun'),
       })
     case 'problems':
     case 'blockedPeople':
     case 'foreign':
     case 'leaver_late':
-      return actionLink({ href: address('/problems', { connection }), name: 'Look at the people' })
+      return actionLink({ href: address('/problems', { connection }), name: 'View the people' })
     default:
       return kind satisfies never
   }
@@ -231,7 +231,7 @@ ${figures([
   {
     name: 'To be delivered',
     value: number(people.due),
-    note: people.due === 0 ? 'the platform has all' : null,
+    note: people.due === 0 ? 'everybody is delivered' : null,
     ...(people.due > 0 && { tone: 'wait' as const }),
   },
   {
@@ -241,13 +241,13 @@ ${figures([
     note: leaversAmong(connection.problems.refused.leavers + connection.problems.undelivered.leavers),
   },
   {
-    name: 'Need attention',
+    name: 'Out of sync with HR',
     value: html`<a href="${address('/problems', { connection: name })}#blocked-people">${number(blockedCount)}</a>`,
     ...(blockedCount > 0 && { tone: 'bad' as const }),
     note: leaversAmong(connection.blockedPeople.leavers),
   },
   {
-    name: 'Only the platform knows',
+    name: 'Only on the platform',
     value: html`<a href="${address('/problems', { connection: name })}#foreign">${number(foreign.people)}</a>`,
     ...(foreign.people > 0 && { tone: 'bad' as const }),
     note: foreign.separated > 0 ? `${number(foreign.separated)} more have left there` : null,
@@ -267,7 +267,7 @@ ${definitions([
       : html`${formatRelativeTime(nextAt, context.now)}<span class="hint">${formatInstant(nextAt)}</span>`,
   ],
   [
-    'HR’s facts are of',
+    'Data from HR',
     last?.asOf &&
       html`${formatRelativeTime(last.asOf, context.now)}<span class="hint">${formatInstant(last.asOf)}</span>`,
   ],
@@ -282,28 +282,27 @@ ${definitions([
 const clockDays = 7
 const dayMs = 86_400_000
 
-/** How long departures of the last days took, a sentence for each connection. */
+/** How long the departures of the last days took, one sentence by connection. */
 async function leaverClocks({ control, now }: SharedContext): Promise<ReadonlyMap<string, Html>> {
-  const day = (at: number) => new Date(at).toISOString().slice(0, 'yyyy-mm-dd'.length)
-  const period = { from: day(now.getTime() - (clockDays - 1) * dayMs), to: day(now.getTime()) }
+  const dayOf = (at: number) => new Date(at).toISOString().slice(0, 'yyyy-mm-dd'.length)
+  const period = { from: dayOf(now.getTime() - (clockDays - 1) * dayMs), to: dayOf(now.getTime()) }
   const { connections } = await control.reportLeavers({ query: { ...period, values: false } })
   return new Map(connections.map((summary) => [summary.connection, clockText(summary)]))
 }
 
 function clockText({ people, acknowledged, late, notEffective, boundHours, ourSeconds }: LeaverSummary): Html {
-  if (people === 0)
-    return html`<p class="wide"><b>Leavers</b> No last day of employment lies in the last ${clockDays} days.</p>`
+  if (people === 0) return html`<p class="wide"><b>Leavers</b> Nobody’s last day was in the last ${clockDays} days.</p>`
   const took =
     ourSeconds &&
     `, half of them within ${formatSeconds(ourSeconds.p50)} and 95 % within ${formatSeconds(ourSeconds.p95)}`
   const lateText = late === 0 ? 'none is late' : html`<strong class="bad">${number(late)} late</strong>`
   const notText = notEffective > 0 && html`; <strong class="bad">${number(notEffective)} not effective</strong>`
-  return html`<p class="wide"><b>Leavers</b> ${pluralize(people, 'last day')} of employment in the last ${clockDays} days: ${number(acknowledged)} acknowledged${took}; ${lateText}${notText}. The bound is ${boundHours} h.</p>`
+  return html`<p class="wide"><b>Leavers</b> ${pluralize(people, 'last day')} of employment in the last ${clockDays} days: ${number(acknowledged)} acknowledged${took}; ${lateText}${notText}. The limit is ${boundHours} h.</p>`
 }
 
 const historyDays = 90
 
-/** How many people the connection had on each day, and what changed. */
+/** The charts of a connection: people employed, and changes per day. */
 async function chartsOf({ control }: SharedContext, connection: string): Promise<Html> {
   const { days } = await control.connectionHistory({ params: { connection }, query: { days: historyDays } })
   const employed = days.flatMap(({ day, people, separated }) =>
@@ -323,7 +322,7 @@ async function chartsOf({ control }: SharedContext, connection: string): Promise
   })}
 ${stackedBars({
   id: `changes-${connection}`,
-  title: `Changes a day, the last ${historyDays} days`,
+  title: `Changes per day, the last ${historyDays} days`,
   description: 'A bar for each day: joiners and returns, leavers and retractions, movers and corrections.',
   series: [
     { name: 'Joiners, returns', tone: 'one' },
@@ -343,5 +342,5 @@ function runLink(run: Run): Html {
 }
 
 function inboxText({ pending, held, rejected }: NonNullable<ConnectionStatus['inbox']>): string {
-  return `${number(pending)} waiting, ${number(held)} of them for a decision; ${number(rejected)} not understood`
+  return `${number(pending)} waiting, ${number(held)} of them for a decision; ${number(rejected)} rejected`
 }

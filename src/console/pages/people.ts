@@ -10,13 +10,13 @@ import { capital, connectionField, whoText } from '../site/words.ts'
 
 const perPage = 50
 
-/** The people of all connections, and where one of them is looked up. */
+/** Adds the page that searches for people in all connections. */
 export function peoplePages(site: Site): void {
   site.page('/people', async (context, fields) => {
     const { connections } = await context.control.about({})
     const [connection, search, after] = [fields('connection'), fields('q'), fields('after')]
     const why = context.notAllowed('searchPeople')
-    const content = html`${heading({ title: 'People', lead: 'What HR says of a person, and what the platform has.' })}
+    const content = html`${heading({ title: 'People', lead: 'What HR says about a person, and what the platform has.' })}
 ${
   why === null &&
   filterForm({
@@ -24,17 +24,17 @@ ${
     label: 'People',
     part: 'people',
     all: search === '' && connection === '' ? null : '/people',
-    fields: html`${textField({ name: 'q', label: 'Key, e-mail or name', type: 'search', value: search, maxLength: 320, placeholder: 'How it begins' })}${connectionField(connections, connection)}`,
+    fields: html`${textField({ name: 'q', label: 'Key, e-mail or name', type: 'search', value: search, maxLength: 320, placeholder: 'First letters' })}${connectionField(connections, connection)}`,
   })
 }
 <section class="card" id="people" aria-label="People">
-${why === null ? await found(context, { connection, search, after }) : html`<p>Looking people up: ${why}. The pages of runs and problems lead to the people whom they are about.</p>`}
+${why === null ? await searchResults(context, { connection, search, after }) : html`<p>You cannot search for people: ${why}. The pages of runs and problems link to the people they concern.</p>`}
 </section>`
     return { title: 'People', content, section: 'people' }
   })
 }
 
-async function found(
+async function searchResults(
   { control }: PageContext,
   { connection, search, after }: { connection: string; search: string; after: string },
 ) {
@@ -45,7 +45,7 @@ async function found(
     caption: 'People, by key',
     columns,
     rows: data,
-    empty: next === null ? 'No one is found.' : 'No one was found among those who were looked through; there are more.',
+    empty: next === null ? 'Nobody was searchResults.' : 'No match on this page; the next page searches further.',
   })}
 ${paging({ label: 'Pages of people', path: '/people', query: { connection, q: search }, after, next })}`
 }

@@ -16,7 +16,7 @@ import {
   whoText,
 } from '../site/words.ts'
 
-/** The changes of a plan as a table: whom, what becomes of them, and why. */
+/** The changes of a plan as a table: person, change and reason. */
 export function changesTable(
   changes: readonly ChangeView[],
   { connection, caption, withKind, empty }: { connection: string; caption: string; withKind: boolean; empty: string },
@@ -39,14 +39,14 @@ export function changesTable(
   return table({ caption, columns, rows: changes, empty })
 }
 
-/** The verdicts of the guards: those that hold the plan with what they found, the others as numbers. */
+/** The verdicts of the guards: failed ones in full, passed ones as numbers. */
 export function verdictsParts(guards: readonly Verdict[], connection: string): Html {
   const failed = guards.filter(({ ok }) => !ok)
   const passed = guards.filter(({ ok }) => ok)
   const columns: readonly Column<Verdict>[] = [
     { name: 'Guard', kind: 'row', cell: ({ name }) => spaced(name) },
     { name: 'Found', kind: 'figure', cell: ({ actual }) => number(actual) },
-    { name: 'At most', kind: 'figure', cell: ({ limit }) => (limit === null ? 'none' : number(limit)) },
+    { name: 'Limit', kind: 'figure', cell: ({ limit }) => (limit === null ? 'none' : number(limit)) },
   ]
   return html`${
     failed.length > 0 &&
@@ -58,7 +58,7 @@ export function verdictsParts(guards: readonly Verdict[], connection: string): H
         limit,
         hints = [],
         people = [],
-      }) => html`<li><p><b>${spaced(name)}</b> ${badge('Stopped', 'bad')}</p>
+      }) => html`<li><p><b>${spaced(name)}</b> ${badge('Failed', 'bad')}</p>
 <p>${reason ?? `${number(actual)}${limit === null ? '' : ` of at most ${number(limit)}`}`}</p>
 ${hints.length > 0 && html`<ul class="lines">${hints.map((hint) => html`<li>${hint}</li>`)}</ul>`}
 ${people.length > 0 && html`<p class="hint">Such as ${joined(people.map((identityId) => personLink({ connection, identityId })))}</p>`}</li>`,
@@ -66,21 +66,21 @@ ${people.length > 0 && html`<p class="hint">Such as ${joined(people.map((identit
   }
 ${
   passed.length > 0 &&
-  html`<details><summary>${pluralize(passed.length, 'guard')} found nothing</summary>${table({ caption: 'Guards that found nothing', columns, rows: passed, empty: null })}</details>`
+  html`<details><summary>${pluralize(passed.length, 'guard')} passed</summary>${table({ caption: 'Guards that passed', columns, rows: passed, empty: null })}</details>`
 }`
 }
 
-/** What a large plan does by field, and which managers' people leave. */
+/** The summary of a large plan: changes by field, and leavers by manager. */
 export function summaryParts({ fields, managers, managersCount }: RunSummary, connection: string): Html {
   const key = (identityId: string) => personLink({ connection, identityId })
   const examples = (keys: readonly string[]) => html`<span class="hint">such as ${joined(keys.map(key))}</span>`
   const fieldColumns: readonly Column<RunSummary['fields'][number]>[] = [
     { name: 'Field', kind: 'row', cell: ({ field }) => fieldName(field) },
     { name: 'People', kind: 'figure', cell: ({ people }) => number(people) },
-    { name: 'Lose it', kind: 'figure', cell: ({ blanked }) => number(blanked) },
-    { name: 'Get it first', kind: 'figure', cell: ({ filled }) => number(filled) },
+    { name: 'Lose the value', kind: 'figure', cell: ({ blanked }) => number(blanked) },
+    { name: 'Get a first value', kind: 'figure', cell: ({ filled }) => number(filled) },
     {
-      name: 'How',
+      name: 'Differences',
       kind: 'long',
       cell: ({ field, ways, values, examples: keys }) =>
         html`<ul class="list">${
@@ -100,7 +100,7 @@ export function summaryParts({ fields, managers, managersCount }: RunSummary, co
       cell: ({ manager }) => (manager === null ? 'no manager' : valueText('managerName', manager)),
     },
     { name: 'Leavers', kind: 'figure', cell: ({ leavers }) => number(leavers) },
-    { name: 'Such as', kind: 'long', cell: ({ examples: keys }) => joined(keys.map(key)) },
+    { name: 'For example', kind: 'long', cell: ({ examples: keys }) => joined(keys.map(key)) },
   ]
   const more = managersCount - managers.length
   return html`<div class="group"><h3>By field</h3>${table({ caption: 'Changes by field', columns: fieldColumns, rows: fields, empty: 'No field changes.' })}</div>
@@ -111,7 +111,7 @@ ${more > 0 && html`<p class="hint">and ${pluralize(more, 'more manager')}</p>`}<
 }`
 }
 
-/** Rows that could not become a record, and cells that could not be read. */
+/** The rejected rows and the unreadable cells. */
 export function rejectsTable(rejects: readonly RejectView[], run: Pick<Run, 'connection' | 'source'>): Html {
   const columns: readonly Column<RejectView>[] = [
     {
@@ -126,7 +126,7 @@ export function rejectsTable(rejects: readonly RejectView[], run: Pick<Run, 'con
     { name: 'Column', kind: 'long', cell: ({ column }) => column },
     { name: 'Why', kind: 'long', cell: ({ reason }) => reason },
     {
-      name: 'What is lost',
+      name: 'Ignored',
       cell: ({ cellOnly, mayLeave }) =>
         html`${cellOnly ? 'the field' : 'the row'}${mayLeave && html` ${badge('May have left', 'bad')}`}`,
     },
@@ -139,7 +139,7 @@ export function rejectsTable(rejects: readonly RejectView[], run: Pick<Run, 'con
   })
 }
 
-/** The kind of change that a text names; null: none. */
+/** Parses a kind of change; null if the text is none. */
 export function kindOf(text: string): Kind | null {
   return kinds.find(({ kind }) => kind === text)?.kind ?? null
 }

@@ -16,18 +16,18 @@ import { capital, connectionField, kindBadge, personCell, runHref } from '../sit
 const perPage = 50
 const renewSeconds = 10
 
-/** The people for whom something does not come to pass, and why. */
+/** Adds the page of people who are out of sync with HR, and why. */
 export function problemPages(site: Site): void {
   site.page('/problems', async (context, fields) => {
     const { control, caller } = context
     const mayName = seesValues(caller)
-    const withNames = mayName && namesAsked(fields)
+    const withNames = mayName && areNamesRequested(fields)
     const status = await control.status({})
     const connection = fields('connection')
     const leavers = await control.listNotEffective({
       query: { ...pageOf('leavers', fields), values: mayName },
     })
-    const content = html`${heading({ title: 'Problems', lead: 'The people who are not on the platform as HR says, and why.' })}
+    const content = html`${heading({ title: 'Problems', lead: 'People whose record on the platform differs from HR’s data, and why.' })}
 ${filterForm({
   action: '/problems',
   label: 'Problems',
@@ -36,12 +36,12 @@ ${filterForm({
   fields: html`${connectionField(
     status.connections.map(({ name }) => name),
     connection,
-  )}${mayName && checkField({ name: 'values', label: 'With names', checked: withNames, hint: 'Lists with names do not renew themselves.' })}`,
+  )}${mayName && checkField({ name: 'values', label: 'With names', checked: withNames, hint: 'Lists with names are not refreshed automatically.' })}`,
 })}
 <div id="lists" class="live">
 ${await currentPart(context, fields, { status, withNames })}
 ${card({
-  title: 'Leavers who are acknowledged and still employed on the platform',
+  title: 'Leavers whom the platform still shows as employed',
   id: 'leavers',
   content: html`${leaversTable(leavers.data, context)}${pages('leavers', leavers.next, fields)}`,
 })}
@@ -55,22 +55,22 @@ ${card({
   )
 }
 
-/** Whether the address asks for names in every list. A viewer gets none all the same. */
-function namesAsked(fields: Fields): boolean {
+/** Whether the address requests names in every list. A viewer gets none. */
+function areNamesRequested(fields: Fields): boolean {
   return fields('values') !== ''
 }
 
 type List = 'problems' | 'blocked-people' | 'foreign' | 'leavers'
 const lists: readonly List[] = ['problems', 'blocked-people', 'foreign', 'leavers']
 
-/** What the address asks of a list. */
+/** The query of a list, from the address. */
 function pageOf(name: List, fields: Fields) {
   const [connection, after] = [fields('connection'), fields(name)]
   return { ...(connection && { connection }), ...(after && { after }), limit: perPage }
 }
 
 function pages(name: List, next: string | null, fields: Fields): Html | null {
-  const kept = { connection: fields('connection'), values: namesAsked(fields) }
+  const kept = { connection: fields('connection'), values: areNamesRequested(fields) }
   return paging({
     label: `Pages of ${name}`,
     path: '/problems',
@@ -82,13 +82,13 @@ function pages(name: List, next: string | null, fields: Fields): Html | null {
   })
 }
 
-type Standing = { readonly status: Status; readonly withNames: boolean }
+type ListOptions = { readonly status: Status; readonly withNames: boolean }
 
 /**
- * What moves while runs deliver. It renews itself without names alone, because each look at names is recorded. The leavers stand apart,
- * since they are always shown with names to whoever may see them.
+ * The lists that change while runs deliver. Only without names do they refresh themselves, because each look at names is recorded. The
+ * list of leavers is separate: it always shows names to those who may see them.
  */
-async function currentPart(context: SharedContext, fields: Fields, { status, withNames }: Standing): Promise<Html> {
+async function currentPart(context: SharedContext, fields: Fields, { status, withNames }: ListOptions): Promise<Html> {
   const { control } = context
   const connection = fields('connection')
   const [{ data: failures }, problems, blockedPeople, foreign] = await Promise.all([
@@ -101,13 +101,13 @@ async function currentPart(context: SharedContext, fields: Fields, { status, wit
   const doubts = status.connections.filter(
     ({ name, inDoubt }) => inDoubt !== null && (connection === '' || name === connection),
   )
-  const asked = { connection, ...Object.fromEntries(lists.map((name) => [name, fields(name)])) }
+  const query = { connection, ...Object.fromEntries(lists.map((name) => [name, fields(name)])) }
   return live({
     id: 'current',
-    href: withNames ? null : address('/problems/current', asked),
+    href: withNames ? null : address('/problems/current', query),
     everySeconds: renewSeconds,
     content: html`${card({
-      title: html`The platform does not have them as HR says <span class="faint">${number(totals.problems)}</span>`,
+      title: html`Refused by the platform, or not deliverable <span class="faint">${number(totals.problems)}</span>`,
       id: 'problems',
       content: html`${problemsTable(problems.data, failures, context)}${pages('problems', problems.next, fields)}`,
     })}
@@ -117,7 +117,7 @@ ${card({
   content: html`${blockedPeopleTable(blockedPeople.data, context)}${pages('blocked-people', blockedPeople.next, fields)}`,
 })}
 ${card({
-  title: html`Only the platform knows them <span class="faint">${number(totals.foreign)}</span>`,
+  title: html`Only on the platform <span class="faint">${number(totals.foreign)}</span>`,
   id: 'foreign',
   content: html`${foreignTable(foreign.data, context)}${pages('foreign', foreign.next, fields)}`,
 })}
@@ -129,7 +129,7 @@ ${
     content: html`<ul class="list">${doubts.map(
       ({ name, inDoubt }) =>
         inDoubt &&
-        html`<li>${name}: ${pluralize(inDoubt.people, 'person', 'people')}${inDoubt.leavers > 0 && `, ${pluralize(inDoubt.leavers, 'leaver')} among them`}. A request about them got no clear answer and may still arrive; they are read back until ${formatInstant(inDoubt.until)} at least.</li>`,
+        html`<li>${name}: ${pluralize(inDoubt.people, 'person', 'people')}${inDoubt.leavers > 0 && `, ${pluralize(inDoubt.leavers, 'leaver')} among them`}. The outcome of a request about them is unknown, and it may still take effect. Rollcall checks them until ${formatInstant(inDoubt.until)} at least.</li>`,
     )}</ul>`,
   })
 }`,
@@ -164,18 +164,21 @@ function problemsTable(problems: readonly Problem[], failures: readonly FailureV
         html`${message}<span class="hint">${state === 'refused' ? 'refused' : 'cannot be delivered'}${status !== null && html`, answered ${status}`}${code !== null && html` <code>${code}</code>`}</span>${code !== null && helps.get(code) && html`<span class="hint">What helps: ${helps.get(code)}</span>`}`,
     },
     { name: 'Since', cell: ({ firstAt }) => formatRelativeTime(firstAt, now) },
-    { name: 'Tried', kind: 'figure', cell: ({ times }) => `${number(times)}×` },
-    { name: 'Again', cell: ({ nextAt }) => (nextAt === null ? 'by the next run' : formatRelativeTime(nextAt, now)) },
+    { name: 'Attempts', kind: 'figure', cell: ({ times }) => `${number(times)}×` },
+    {
+      name: 'Next attempt',
+      cell: ({ nextAt }) => (nextAt === null ? 'in the next run' : formatRelativeTime(nextAt, now)),
+    },
     { name: 'Run', cell: ({ runId }) => html`<a href="${runHref(runId)}">the run</a>` },
   ]
-  return table({ caption: 'Problems by connection and key', columns, rows: problems, empty: 'No one.' })
+  return table({ caption: 'Problems by connection and key', columns, rows: problems, empty: 'Nobody.' })
 }
 
 function blockedPeopleTable(blockedPeople: readonly BlockedPerson[], { now }: SharedContext): Html {
   const columns: readonly Column<BlockedPerson>[] = [
     { name: 'Person', kind: 'row', cell: personCell },
     {
-      name: 'What is lost',
+      name: 'Ignored',
       cell: ({ cellOnly, contradicts, rows, leaver }) =>
         html`${contradicts ? 'nothing' : cellOnly ? 'the field' : rows > 1 ? pluralize(rows, 'row') : 'the row'}${leaver && html` ${badge('May have left', 'bad')}`}`,
     },
@@ -210,16 +213,16 @@ function foreignTable(foreign: readonly ForeignPerson[], { now }: SharedContext)
       name: 'What helps',
       kind: 'long',
       cell: ({ identityId }) =>
-        html`Ask HR. <code>rollcall separate ${identityId}</code> separates a person who has left; an export that states the person ends this by itself.`,
+        html`Ask HR. If the person has left, use <code>rollcall separate ${identityId}</code>. Otherwise, wait for an export with the person.`,
     },
     { name: 'Since', cell: ({ firstAt }) => formatRelativeTime(firstAt, now) },
-    { name: 'Listed', cell: ({ lastAt }) => formatRelativeTime(lastAt, now) },
+    { name: 'Last seen', cell: ({ lastAt }) => formatRelativeTime(lastAt, now) },
   ]
   return table({
-    caption: 'People whom the platform takes for employed and no accepted export states',
+    caption: 'People who are employed on the platform and in no accepted export',
     columns,
     rows: foreign,
-    empty: 'Everybody whom the platform takes for employed is stated by HR.',
+    empty: 'HR knows everybody who is employed on the platform.',
   })
 }
 
@@ -244,6 +247,6 @@ function leaversTable(leavers: readonly Leaver[], { now }: SharedContext): Html 
     caption: 'Leavers who are not effective on the platform',
     columns,
     rows: leavers,
-    empty: 'Every acknowledged departure that was looked at is effective there.',
+    empty: 'Every acknowledged departure that was checked is effective.',
   })
 }

@@ -20,29 +20,29 @@ import type { Fields, PageContext, Site } from '../site/site.ts'
 import { capital, connectionField, personCell } from '../site/words.ts'
 
 const defaultDays = 90
-/** So many departures are shown; the files hold all of them. */
-const mostShown = 200
+/** So many departures are shown; the files have all of them. */
+const maxShown = 200
 
-/** What the report can be kept as. */
+/** The downloads of the report. */
 const downloads = {
   'report.csv': { type: 'text/csv', says: 'a table for a spreadsheet' },
   'report.html': { type: 'text/html', says: 'a page to read and print' },
   'report.json': { type: 'application/json', says: 'for programs' },
   'leavers.zip': {
     type: 'application/zip',
-    says: 'all of them with the acts of the audit trail about these people, signed, and how to verify it',
+    says: 'all of these with the audit entries about these people, signed, and how to verify them',
   },
 } as const
 
-/** What became of the departures of a period, with what proves it. */
+/** Adds the page with the departures of a period, and its downloads. */
 export function reportPages(site: Site): void {
   site.page('/reports', async (context, fields) => {
     const { control } = context
     const { connections } = await control.about({})
-    const desired = desiredOf(context, fields)
-    const report = await control.reportLeavers({ query: desired })
-    const { from, to, connection = '', values } = desired
-    const content = html`${heading({ title: 'Reports', lead: 'What became of every departure whose last day lies in a period, and how long it took.' })}
+    const query = reportQuery(context, fields)
+    const report = await control.reportLeavers({ query })
+    const { from, to, connection = '', values } = query
+    const content = html`${heading({ title: 'Reports', lead: 'Every departure with its last day in a period: its state, and how long it took.' })}
 ${filterForm({
   action: '/reports',
   label: 'Period',
@@ -56,9 +56,9 @@ ${filterForm({
   })}${connectionField(connections, connection)}${seesValues(context.caller) && checkField({ name: 'values', label: 'With names', checked: values })}`,
 })}
 <div id="report" class="live">
-${card({ title: 'In short', id: 'short', content: summariesTable(report) })}
+${card({ title: 'Summary', id: 'short', content: summariesTable(report) })}
 ${card({
-  title: 'To keep',
+  title: 'Download',
   id: 'downloads',
   content: html`<ul class="list">${Object.entries(downloads).map(
     ([name, { says }]) =>
@@ -68,7 +68,7 @@ ${card({
 ${card({
   title: html`Departures <span class="faint">${number(report.leavers.length)}</span>`,
   id: 'departures',
-  content: html`${leaversTable(report.leavers.slice(0, mostShown))}${report.leavers.length > mostShown && html`<p class="hint">The first ${mostShown} are shown; the files hold all of them.</p>`}`,
+  content: html`${leaversTable(report.leavers.slice(0, maxShown))}${report.leavers.length > maxShown && html`<p class="hint">The first ${maxShown} are shown; the files have all of them.</p>`}`,
 })}
 </div>`
     return { title: 'Reports', content, section: 'reports' }
@@ -78,7 +78,7 @@ ${card({
     const name = fields('name')
     if (!Object.hasOwn(downloads, name)) return null
     const { type } = downloads[name as keyof typeof downloads]
-    const { files } = await context.control.packLeavers({ query: desiredOf(context, fields) })
+    const { files } = await context.control.packLeavers({ query: reportQuery(context, fields) })
     if (name === 'leavers.zip') return { name, type, content: await zip(files) }
     const file = files.find((one) => one.name === name)
     return file ? { name, type, content: Buffer.from(file.content, file.encoding) } : null
@@ -92,8 +92,8 @@ async function zip(files: LeaverPack['files']): Promise<Buffer> {
   return await buffer(archive.outputStream)
 }
 
-/** The period of the address; the last ninety days where it names none. */
-function desiredOf({ caller, now }: PageContext, fields: Fields) {
+/** The period and connection from the address; by default the last ninety days. */
+function reportQuery({ caller, now }: PageContext, fields: Fields) {
   const today = Temporal.Instant.from(now.toISOString()).toZonedDateTimeISO('UTC').toPlainDate()
   const connection = fields('connection')
   return {
@@ -118,16 +118,16 @@ function summariesTable({ connections }: LeaverReport): Html {
       name: 'Late',
       kind: 'figure',
       cell: ({ late, lateOpen, boundHours }) =>
-        html`${number(late)}${lateOpen > 0 && html` ${badge(`${lateOpen} still open`, 'bad')}`} <span class="hint">beyond ${boundHours} h</span>`,
+        html`${number(late)}${lateOpen > 0 && html` ${badge(`${lateOpen} still open`, 'bad')}`} <span class="hint">over ${boundHours} h</span>`,
     },
     { name: 'Taken back', kind: 'figure', cell: ({ takenBack }) => number(takenBack) },
     { name: 'Held', kind: 'figure', cell: ({ held }) => number(held) },
     {
-      name: 'Our time',
+      name: 'Processing time',
       kind: 'figure',
       cell: ({ ourSeconds }) =>
         ourSeconds &&
-        html`${formatSeconds(ourSeconds.p50)} <span class="hint">19 of 20 within ${formatSeconds(ourSeconds.p95)}</span>`,
+        html`${formatSeconds(ourSeconds.p50)} <span class="hint">95 % within ${formatSeconds(ourSeconds.p95)}</span>`,
     },
   ]
   return table({ caption: 'Departures by connection', columns, rows: connections, empty: 'There is no connection.' })
@@ -147,7 +147,11 @@ function leaversTable(leavers: readonly Leaver[]): Html {
       cell: ({ state, late }) => html`${late && html`${badge('Late', 'bad')} `}${capital(leaverStates[state])}`,
     },
     { name: 'Acknowledged', cell: ({ acknowledgedAt }) => acknowledgedAt !== null && formatInstant(acknowledgedAt) },
-    { name: 'Our time', kind: 'figure', cell: ({ ourSeconds }) => ourSeconds !== null && formatSeconds(ourSeconds) },
+    {
+      name: 'Processing time',
+      kind: 'figure',
+      cell: ({ ourSeconds }) => ourSeconds !== null && formatSeconds(ourSeconds),
+    },
   ]
   const caption = `${pluralize(leavers.length, 'departure')} by connection, last day and key`
   return table({ caption, columns, rows: leavers, empty: 'No departure lies in this period.' })

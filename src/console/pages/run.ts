@@ -31,7 +31,7 @@ import { accountPart } from './run-account.ts'
 const perPage = 100
 const renewSeconds = 2
 
-/** One run: how far it is, what it found and what it did. */
+/** Adds the page of a run: progress, findings, plan and facts. */
 export function runPages(site: Site): void {
   site.page('/runs/:runId', async (context, fields) => {
     const run = await runOf(context, fields)
@@ -46,8 +46,8 @@ export function runPages(site: Site): void {
     })}
 ${progressPart(run, context)}
 ${run.guards !== null && run.guards.length > 0 && card({ title: 'Guards', id: 'guards', content: verdictsParts(run.guards, run.connection) })}
-${run.warnings.length > 0 && card({ title: 'To look at in the source', id: 'warnings', content: html`<ul class="lines">${run.warnings.map((warning) => html`<li>${warning}</li>`)}</ul>` })}
-${run.verification && card({ title: 'What reading back from the platform found', id: 'verification', content: verificationPart(run.verification, run.connection) })}
+${run.warnings.length > 0 && card({ title: 'Warnings about the source', id: 'warnings', content: html`<ul class="lines">${run.warnings.map((warning) => html`<li>${warning}</li>`)}</ul>` })}
+${run.verification && card({ title: 'Result of the verification', id: 'verification', content: verificationPart(run.verification, run.connection) })}
 ${await accountPart(run, context)}
 ${run.counts && (await planPart(run, context, fields))}
 ${run.counts && run.counts.rejected + run.counts.incomplete > 0 && (await rejectsPart(run, context, fields))}
@@ -72,8 +72,8 @@ ${factsPart(run)}`
       const run = await runOf(context, fields)
       return {
         title: `Cancel this run of ${run.connection}?`,
-        explanation: html`<p>${number(run.confirmed)} of ${pluralize(changesIn(run.counts), 'change')} are on the platform already, and stay there. Of the others nothing more is sent by this run.</p>
-<p>Nothing is forgotten: the next run plans again what HR says and the platform does not have.</p>`,
+        explanation: html`<p>${number(run.confirmed)} of ${pluralize(changesIn(run.counts), 'change')} are already on the platform and stay there. This run sends none of the others.</p>
+<p>Nothing is lost: the next run plans the remaining differences again.</p>`,
         button: 'Cancel the run',
         danger: true,
         cancel: runHref(run.id),
@@ -91,44 +91,44 @@ ${factsPart(run)}`
     ask: async (context, fields) => {
       const run = await runOf(context, fields)
       return {
-        title: 'Take back what this run did?',
-        explanation: html`<p>This run ${joined(effects(run.counts))}. A run of its own plans to give these people back what was known of them before. Guards judge it like every other, and a plan that they stop waits for an approval.</p>
-<p>People about whom something newer was said since are left as they are. Joiners stay; each of them can be retracted by name.</p>`,
+        title: 'Revert this run?',
+        explanation: html`<p>This run ${joined(effects(run.counts))}. A new run restores the earlier data of these people. The guards check it like any other run, and may hold it for an approval.</p>
+<p>People with newer data are not changed. Joiners stay; you can retract each of them by name.</p>`,
         fields: reasonField(fields),
-        button: 'Plan the way back',
+        button: 'Plan the revert',
         danger: true,
         cancel: runHref(run.id),
       }
     },
     perform: async ({ control }, fields) => {
       const run = await control.revertRun({ params: { runId: fields('runId') }, body: { reason: fields('reason') } })
-      return { to: runHref(run.id), done: 'The way back is being planned.' }
+      return { to: runHref(run.id), done: 'The revert is being planned.' }
     },
   })
 }
 
-/** The run that the address names. */
+/** Reads the run with the ID in the address. Throws `not_found`. */
 export async function runOf({ control }: SharedContext, fields: Fields): Promise<Run> {
   const runId = fields('runId')
   if (!/^[\da-f-]{36}$/i.test(runId)) throw new Failure('not_found', `there is no run "${runId}"`)
   return await control.getRun({ params: { runId } })
 }
 
-/** The same, where it waits for a decision. */
+/** Reads the held run with the ID in the address. Throws `conflict` if it is no longer held. */
 export async function heldRun(context: PageContext, fields: Fields): Promise<Run> {
   const run = await runOf(context, fields)
   if (run.state === 'held') return run
   const decided = run.decidedBy === null ? '' : `, decided by ${run.decidedBy}`
   throw new Failure(
     'conflict',
-    `this run is not held any more: it is ${runStates[run.state].name.toLowerCase()}${decided}`,
+    `this run is no longer held: it is ${runStates[run.state].name.toLowerCase()}${decided}`,
   )
 }
 
 function actionsFor(run: Run, context: PageContext): Renderable {
   const href = runHref(run.id)
   if (run.state === 'held') {
-    return html`${actionLink({ href: `${href}/decision`, name: 'Decide about the plan', kind: 'main' })}`
+    return html`${actionLink({ href: `${href}/decision`, name: 'Review the plan', kind: 'main' })}`
   }
   if (!isResting(run)) {
     return actionLink({
@@ -142,7 +142,7 @@ function actionsFor(run: Run, context: PageContext): Renderable {
   if (!isDone || changesIn(run.counts) === 0) return null
   return actionLink({
     href: `${href}/revert`,
-    name: 'Take it back',
+    name: 'Revert',
     kind: 'danger',
     notAllowed: context.notAllowed('revertRun'),
   })
@@ -150,20 +150,20 @@ function actionsFor(run: Run, context: PageContext): Renderable {
 
 function optionsText({ options }: Run): Html | null {
   const { full, verify, sample, retract, restore, person, revert } = options
-  const said: Renderable[] = [
+  const parts: Renderable[] = [
     full && 'everybody again',
-    verify && 'with the platform’s list',
+    verify && 'with verification',
     sample && 'a sample',
     retract && html`retraction of ${retract.identityId}`,
     restore && html`restoration of ${restore.identityId}`,
     person && html`one person${person.identityId !== undefined && html` (${person.identityId})`}`,
-    revert && html`takes back <a href="${runHref(revert.runId)}">run ${shortId(revert.runId)}</a>`,
+    revert && html`reverts <a href="${runHref(revert.runId)}">run ${shortId(revert.runId)}</a>`,
   ]
-  const known = said.filter(Boolean)
+  const known = parts.filter(Boolean)
   return known.length === 0 ? null : html` · ${joined(known)}`
 }
 
-/** How far the run is, renewed until it rests. */
+/** The progress of the run; it refreshes itself until the run ends or is held. */
 function progressPart(run: Run, context: SharedContext): Html {
   const all = changesIn(run.counts)
   const content = html`<section class="card" aria-labelledby="progress">
@@ -180,7 +180,7 @@ ${
     ...(run.problems > 0 ? [{ name: 'Refused', value: number(run.problems), tone: 'bad' as const }] : []),
   ])}`
 }
-${run.state === 'delivering' && all > 0 && html`<progress max="${all}" value="${run.confirmed + run.problems}" aria-label="Changes settled">${run.confirmed + run.problems} of ${all}</progress>`}
+${run.state === 'delivering' && all > 0 && html`<progress max="${all}" value="${run.confirmed + run.problems}" aria-label="Changes done">${run.confirmed + run.problems} of ${all}</progress>`}
 </section>`
   const href = isResting(run) ? null : `${runHref(run.id)}/progress`
   return live({ id: 'run-progress', href, everySeconds: renewSeconds, content })
@@ -188,10 +188,9 @@ ${run.state === 'delivering' && all > 0 && html`<progress max="${all}" value="${
 
 function sentenceOf(run: Run): Html | null {
   const links = [
-    run.heldPart &&
-      html`A guard stopped some of its people, who wait in <a href="${runHref(run.heldPart)}">a held run of their own</a>.`,
+    run.heldPart && html`A guard holds some of its people in <a href="${runHref(run.heldPart)}">a separate run</a>.`,
     run.wentOn &&
-      html`What no guard put in doubt went on at once, as <a href="${runHref(run.wentOn)}">another run</a>.`,
+      html`The changes that no guard questions continue in <a href="${runHref(run.wentOn)}">another run</a>.`,
     ...run.also.map(
       ({ id, connection }) =>
         html`${connection} reads the same export, in <a href="${runHref(id)}">a run of its own</a>.`,
@@ -199,11 +198,11 @@ function sentenceOf(run: Run): Html | null {
     run.ridesWith &&
       html`It reads the same export as <a href="${runHref(run.ridesWith)}">a run of another connection</a>.`,
     run.problems > 0 &&
-      html`<a href="${address('/problems', { connection: run.connection })}">The people that the platform does not take</a> are tried again in every later run.`,
+      html`Every later run tries <a href="${address('/problems', { connection: run.connection })}">the people that the platform refuses</a> again.`,
     run.delay && html`${capital(run.delay)}.`,
-    run.state === 'held' && run.moved && html`${capital(run.moved)}; an approval makes the plan again.`,
+    run.state === 'held' && run.moved && html`${capital(run.moved)}; after an approval, Rollcall plans again.`,
   ]
-  // What held a plan stays its reason after a person has decided.
+  // The reason of a held plan stays after the decision.
   const wasHeld = run.decidedAt !== null && run.state !== 'held'
   const reason = run.reason === null ? null : html`${wasHeld && 'It was held: '}${run.reason}`
   return html`${reason && html`<p class="reason">${reason}</p>`}${links.filter(Boolean).map((link) => html`<p>${link}</p>`)}`
@@ -213,9 +212,9 @@ function momentsOf(run: Run, now: Date): TimelineEntry[] {
   const { createdAt, startedAt, finishedAt, decidedAt, decidedBy, decidedReason, expiresAt, asOf, state } = run
   const decided = state === 'rejected' || state === 'cancelled' ? state : 'approved'
   const known: (TimelineEntry | null)[] = [
-    asOf === null ? null : { at: formatInstant(asOf), title: 'HR said so', tone: 'plain' },
-    { at: formatInstant(createdAt), title: 'Asked for', tone: 'plain' },
-    startedAt === null ? null : { at: formatInstant(startedAt), title: 'Begun', tone: 'plain' },
+    asOf === null ? null : { at: formatInstant(asOf), title: 'Data from HR', tone: 'plain' },
+    { at: formatInstant(createdAt), title: 'Requested', tone: 'plain' },
+    startedAt === null ? null : { at: formatInstant(startedAt), title: 'Started', tone: 'plain' },
     decidedAt === null
       ? null
       : {
@@ -276,14 +275,13 @@ ${
         ),
       ],
       value: kind ?? '',
-    })}${textField({ name: 'q', label: seesValues(context.caller) ? 'Key, e-mail or name' : 'Key', type: 'search', value: q, maxLength: 320, placeholder: 'How it begins' })}`,
+    })}${textField({ name: 'q', label: seesValues(context.caller) ? 'Key, e-mail or name' : 'Key', type: 'search', value: q, maxLength: 320, placeholder: 'First letters' })}`,
   })}
 ${changesTable(data, {
   connection: run.connection,
   caption: 'The changes of the plan, by key',
   withKind: true,
-  empty:
-    next === null ? 'No change is like that.' : 'No one was found among those who were looked through; there are more.',
+  empty: next === null ? 'No change matches.' : 'No match on this page; the next page searches further.',
 })}
 ${paging({ label: 'Pages of the plan', path: href, query: { kind, q }, after, next, anchor: 'plan' })}`
 }
@@ -313,18 +311,18 @@ function verificationPart(
   return definitions([
     asked === undefined
       ? ['On the platform', pluralize(listed, 'person', 'people')]
-      : ['Asked for', pluralize(asked, 'person', 'people')],
+      : ['Checked', pluralize(asked, 'person', 'people')],
     [
       'Lost',
-      html`${number(lost)} <span class="hint">${named(people?.lost) || 'no one; those who are lost are sent again'}</span>`,
+      html`${number(lost)} <span class="hint">${named(people?.lost) || 'nobody; lost people are sent again'}</span>`,
     ],
     [
       'Changed',
-      html`${number(changed)} <span class="hint">${named(people?.changed) || 'no one; those who are changed are sent again'}</span>`,
+      html`${number(changed)} <span class="hint">${named(people?.changed) || 'nobody; changed people are sent again'}</span>`,
     ],
     [
       'Foreign',
-      html`${number(foreign)} <span class="hint">${named(people?.foreign) || 'no one whom only the platform knows is employed there'}${separated > 0 && `; ${number(separated)} more have left there`}</span>`,
+      html`${number(foreign)} <span class="hint">${named(people?.foreign) || 'nobody who is unknown to HR is employed there'}${separated > 0 && `; ${number(separated)} more have left there`}</span>`,
     ],
   ])
 }
@@ -359,7 +357,7 @@ function factsPart(run: Run): Html {
       ['Requests', sent.length > 0 && html`<ul class="list">${sent}</ul>`],
       ['To be acknowledged', run.remaining > 0 && number(run.remaining)],
       [
-        'Need attention',
+        'Out of sync with HR',
         blockedPeople &&
           blockedPeople.people + blockedPeople.rows > 0 &&
           html`<a href="${address('/problems', { connection: run.connection })}#blocked-people">${pluralize(blockedPeople.people, 'person', 'people')}${blockedPeople.rows > 0 && ` and ${pluralize(blockedPeople.rows, 'row')} without a readable key`}</a>`,
@@ -367,7 +365,7 @@ function factsPart(run: Run): Html {
       [
         'In doubt',
         inDoubt &&
-          html`${pluralize(inDoubt.people, 'person', 'people')}, read back until ${formatInstant(inDoubt.until)} at least`,
+          html`${pluralize(inDoubt.people, 'person', 'people')}, checked until ${formatInstant(inDoubt.until)} at least`,
       ],
       ['Digest of the plan', run.digest && html`<span class="key">${run.digest}</span>`],
       ['Failure', run.failure && html`<code>${run.failure}</code>`],

@@ -13,12 +13,12 @@ import { capital, connectionField, countsText, runHref, runStates, stateBadge, t
 const perPage = 50
 const renewSeconds = 10
 
-/** The runs of all connections, the newest first. */
+/** Adds the list of all runs, newest first. */
 export function runsPages(site: Site): void {
   site.sharedPage('/runs', async (context, fields) => {
     const { connections } = await context.control.about({})
     const chosen = chosenBy(fields)
-    const content = html`${heading({ title: 'Runs', lead: 'What Rollcall has done: the newest first.' })}
+    const content = html`${heading({ title: 'Runs', lead: 'All runs, newest first.' })}
 ${filter(chosen, connections)}
 ${await list(context, fields)}`
     const { connection } = chosen
@@ -71,7 +71,7 @@ function filter(chosen: Chosen, connections: readonly string[]): Html {
   })
 }
 
-/** One page of the list, which renews itself. */
+/** One page of the list; it refreshes itself. */
 async function list({ control, now }: SharedContext, fields: Fields): Promise<Html> {
   const chosen = chosenBy(fields)
   const { connection, state, trigger } = chosen
@@ -106,13 +106,13 @@ async function list({ control, now }: SharedContext, fields: Fields): Promise<Ht
     },
     { name: 'Took', kind: 'figure', cell: (run) => run.durationMs !== null && duration(run.durationMs) },
   ]
-  const empty = isNarrowed(chosen) ? 'No run is like that.' : 'There has been no run yet.'
+  const empty = isNarrowed(chosen) ? 'No run matches.' : 'There has been no run yet.'
   return live({
     id: 'runs',
     href: address('/runs/list', { ...chosen, after }),
     everySeconds: renewSeconds,
     content: html`<section class="card" aria-label="Runs">
-${table({ caption: 'Runs, the newest first', columns, rows: data, empty })}
+${table({ caption: 'Runs, newest first', columns, rows: data, empty })}
 ${paging({ label: 'Pages of runs', path: '/runs', query: chosen, after, next })}
 </section>`,
   })

@@ -9,18 +9,18 @@ import { reasonField } from '../site/words.ts'
 
 const purposes: Readonly<Record<ScheduleView['purpose'], string>> = {
   read: 'Reads the source',
-  verify: 'Reads back what the platform holds',
-  sample: 'Reads back leavers and a sample of the others',
+  verify: 'Verifies the records on the platform',
+  sample: 'Verifies leavers and a sample of other people',
 }
 
-/** What happens by itself, and how a person pauses it. */
+/** Adds the page of schedules, and the actions to pause a connection and to end the pause. */
 export function schedulePages(site: Site): void {
   site.sharedPage('/schedules', async (context) => {
     const { control } = context
     const { data } = await control.listSchedules({ query: {} })
     const byConnection = [...Map.groupBy(data, ({ connection }) => connection)]
-    const content = html`${heading({ title: 'Schedules', lead: 'What each connection does by itself, and the next ten times of it.' })}
-${byConnection.length === 0 && html`<p class="empty" role="status">No connection has a schedule: runs begin when a file or an event comes, or a person asks.</p>`}
+    const content = html`${heading({ title: 'Schedules', lead: 'The schedules of each connection, with their next ten times.' })}
+${byConnection.length === 0 && html`<p class="empty" role="status">No connection has a schedule: runs start when a file or an event arrives, or when somebody starts one.</p>`}
 ${byConnection.map(([connection, schedules]) => connectionCard(connection, schedules, context))}`
     return { title: 'Schedules', content, section: 'schedules' }
   })
@@ -30,12 +30,12 @@ ${byConnection.map(([connection, schedules]) => connectionCard(connection, sched
     operation: 'pauseConnection',
     ask: async (_context, fields) => ({
       title: `Pause ${fields('connection')}?`,
-      explanation: html`<p>No schedule, watched folder or event starts a run until the pause is over. Runs that people ask for go on, and so do deliveries.</p>
-<p>What is missed meanwhile is made up for at its end.</p>`,
+      explanation: html`<p>No schedule, watched folder or event starts a run until the pause ends. People can still start runs, and deliveries continue.</p>
+<p>Missed runs are made up for when the pause ends.</p>`,
       fields: html`${reasonField(fields)}${textField({
         name: 'until',
         label: 'Until',
-        hint: 'A day, or a day and a time such as 2026-12-31T06:00, in the time zone of the schedule. Left out: until a person ends it.',
+        hint: 'A day, or a day and a time such as 2026-12-31T06:00, in the time zone of the schedule. Leave it empty for a pause until somebody ends it.',
         value: fields('until'),
         maxLength: 40,
       })}`,
@@ -51,7 +51,7 @@ ${byConnection.map(([connection, schedules]) => connectionCard(connection, sched
       const end = paused?.until ?? null
       return {
         to: '/schedules',
-        done: `${connection} is paused${end === null ? ' until a person ends it' : ` until ${end}`}.`,
+        done: `${connection} is paused${end === null ? ' until somebody ends it' : ` until ${end}`}.`,
       }
     },
   })
@@ -61,14 +61,14 @@ ${byConnection.map(([connection, schedules]) => connectionCard(connection, sched
     operation: 'resumeConnection',
     ask: async (_context, fields) => ({
       title: `End the pause of ${fields('connection')}?`,
-      explanation: html`<p>Schedules, watched folders and events start runs again. What was missed meanwhile is made up for at once.</p>`,
+      explanation: html`<p>Schedules, watched folders and events start runs again. Missed runs are made up for at once.</p>`,
       button: 'End the pause',
       cancel: '/schedules',
     }),
     perform: async ({ control }, fields) => {
       const connection = fields('connection')
       await control.resumeConnection({ params: { connection }, body: {} })
-      return { to: '/schedules', done: `The pause of ${connection} is over.` }
+      return { to: '/schedules', done: `The pause of ${connection} has ended.` }
     },
   })
 }
@@ -96,7 +96,7 @@ function connectionCard(connection: string, schedules: readonly ScheduleView[], 
           }),
     content: html`${
       paused !== null &&
-      html`<p>${paused.by} paused it ${formatRelativeTime(paused.since, now)}${paused.until === null ? ', until a person ends it' : html`, until ${formatInstant(paused.until)}`}: ${paused.reason}</p>`
+      html`<p>${paused.by} paused it ${formatRelativeTime(paused.since, now)}${paused.until === null ? ', until somebody ends it' : html`, until ${formatInstant(paused.until)}`}: ${paused.reason}</p>`
     }
 <div class="columns three">${schedules.map(
       ({
@@ -109,8 +109,8 @@ function connectionCard(connection: string, schedules: readonly ScheduleView[], 
       }) => html`<div class="group"><h3>${purposes[purpose]}</h3>
 ${definitions([
   ['When', html`<code>${cron}</code> in ${timeZone}`],
-  ['Later by', jitterMinutes > 0 && `up to ${pluralize(jitterMinutes, 'minute')}`],
-  ['Except in', blackouts > 0 && pluralize(blackouts, 'window')],
+  ['Delay', jitterMinutes > 0 && `up to ${pluralize(jitterMinutes, 'minute')}`],
+  ['Excluded', blackouts > 0 && pluralize(blackouts, 'window')],
 ])}
 ${next.length === 0 ? html`<p class="empty">There is no next time.</p>` : html`<ol class="list">${next.map((time) => html`<li>${formatInstant(time)} <span class="hint">${formatRelativeTime(time, now)}</span></li>`)}</ol>`}</div>`,
     )}</div>`,

@@ -9,12 +9,12 @@ import type { PageContext, Site } from '../site/site.ts'
 
 const levels: Readonly<Record<CheckView['level'], { readonly name: string; readonly tone: Tone }>> = {
   ok: { name: 'OK', tone: 'good' },
-  warning: { name: 'Look at it', tone: 'wait' },
-  rejected: { name: 'Rows do not count', tone: 'wait' },
+  warning: { name: 'Warning', tone: 'wait' },
+  rejected: { name: 'Rows rejected', tone: 'wait' },
   failed: { name: 'Failed', tone: 'bad' },
 }
 
-/** The configuration in effect, and what a check of it says now. */
+/** Adds the page with the configuration in effect, and the page with the results of a check. */
 export function settingsPages(site: Site): void {
   site.page('/settings', async (context) => {
     const { control } = context
@@ -26,7 +26,7 @@ export function settingsPages(site: Site): void {
     const { file, readAt, data } = await control.getSettings({})
     const content = html`${heading({
       title: 'Settings',
-      lead: html`<code>${file}</code>, as it was changed last ${formatInstant(readAt)}`,
+      lead: html`<code>${file}</code>, last changed ${formatInstant(readAt)}`,
       actions: checkForm(context),
     })}
 ${groupsOf(data).map(({ title, settings }) => groupCard(title, settings))}`
@@ -37,17 +37,17 @@ ${groupsOf(data).map(({ title, settings }) => groupCard(title, settings))}`
     const { ok, data } = await context.control.checkConfiguration({})
     const bad = data.filter(({ level }) => level !== 'ok').length
     const content = html`${heading({
-      title: 'What a check says',
+      title: 'Check results',
       crumbs: [{ name: 'Settings', href: '/settings' }],
       lead: ok
-        ? `Runs can be made. ${bad === 0 ? 'Nothing stands out.' : `${pluralize(bad, 'thing')} to look at.`}`
-        : 'Something fails that a run needs.',
+        ? `Runs can start. ${bad === 0 ? 'No warnings.' : `${pluralize(bad, 'warning')}.`}`
+        : 'A run would fail.',
       actions: checkForm(context),
     })}
 <section class="card" aria-label="Checks">
 ${checksTable(data)}
 </section>`
-    return { title: 'What a check says', content, section: 'settings' }
+    return { title: 'Check results', content, section: 'settings' }
   })
 }
 
@@ -91,7 +91,7 @@ function settingsTable(caption: string, settings: readonly Setting[]): Html {
   return table({ caption, columns, rows: settings, empty: 'Nothing is set.' })
 }
 
-/** Below its card a connection need not be named again. */
+/** Inside the card of a connection its name is not repeated. */
 function nameOf({ path, connection }: Setting): string {
   return connection === null ? path : path.slice(`connections.${connection}.`.length)
 }
@@ -126,7 +126,7 @@ function checksTable(checks: readonly CheckView[]): Html {
   const columns: readonly Column<CheckView>[] = [
     { name: 'Checked', kind: 'row', cell: ({ name }) => name },
     { name: 'Result', cell: ({ level }) => badge(levels[level].name, levels[level].tone) },
-    { name: 'What it says', kind: 'long', cell: ({ message }) => message },
+    { name: 'Message', kind: 'long', cell: ({ message }) => message },
   ]
   return table({ caption: 'Checks', columns, rows: checks, empty: 'Nothing was checked.' })
 }

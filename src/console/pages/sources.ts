@@ -21,7 +21,7 @@ const outcomes: Readonly<Record<SourceOutcome, { readonly name: string; readonly
   failed: { name: 'Failed', tone: 'bad' },
 }
 
-/** Which exports came, what became of each, and what was read of one. */
+/** Adds the list of exports with their results, and the page of one export. */
 export function sourcePages(site: Site): void {
   site.sharedPage('/sources', async (context, fields) => {
     const { control } = context
@@ -34,7 +34,7 @@ export function sourcePages(site: Site): void {
         limit: perPage,
       },
     })
-    const content = html`${heading({ title: 'Sources', lead: 'The exports and listings that came, the newest first, and what became of each.' })}
+    const content = html`${heading({ title: 'Sources', lead: 'The exports that Rollcall has read, newest first, and the result of each.' })}
 ${filterForm({
   action: '/sources',
   label: 'Sources',
@@ -61,17 +61,17 @@ ${paging({ label: 'Pages of sources', path: '/sources', query: chosen, after: fi
 <section class="card" aria-label="What was read">
 ${definitions([
   ['Connection', source.connection],
-  ['Became', outcomeBadge(source)],
+  ['Result', outcomeBadge(source)],
   ['Why', source.reason],
   [
     'Read by',
     html`<a href="${runHref(source.runId)}">the run</a> of ${formatInstant(source.at)}, started by ${triggers[source.trigger]}`,
   ],
-  ['HR’s facts are of', source.asOf && formatInstant(source.asOf)],
+  ['Data from HR', source.asOf && formatInstant(source.asOf)],
   [
     'Kind',
     source.mode &&
-      (source.mode === 'snapshot' ? 'snapshot: who is absent from it may have left' : 'delta: what changed'),
+      (source.mode === 'snapshot' ? 'snapshot: people missing from it may have left' : 'delta: changes only'),
   ],
   ['Size', source.bytes !== null && `${number(source.bytes)} bytes`],
   ['Rows', source.rows !== null && number(source.rows)],
@@ -87,7 +87,7 @@ ${card({
     header === null
       ? html`<p class="empty">No columns are known: nothing was read, or the header was not understood.</p>`
       : html`${table({
-          caption: 'Which field each column became',
+          caption: 'Columns by field',
           columns: [
             {
               name: 'Field',
@@ -97,15 +97,15 @@ ${card({
             { name: 'Column', kind: 'long', cell: ({ column }) => column },
           ],
           rows: header.mapped,
-          empty: 'No field is taken from a column.',
+          empty: 'No field is read from a column.',
         })}
-<h3>Stays behind in the export</h3>
+<h3>Columns that are not read</h3>
 ${header.left.length === 0 ? html`<p class="empty">Every column is read.</p>` : html`<ul class="list">${header.left.map((column) => html`<li>${column}</li>`)}</ul>`}`,
 })}
 ${
   warnings.length > 0 &&
   card({
-    title: 'What to look at',
+    title: 'Warnings',
     id: 'warnings',
     content: html`<ul class="list">${warnings.map((warning) => html`<li>${warning}</li>`)}</ul>`,
   })
@@ -123,20 +123,20 @@ function sourcesTable(readings: readonly SourceReading[], { now }: SharedContext
         html`<a href="${`/sources/${runId}`}">${name ?? 'no export'}</a> <span class="hint">${connection}</span>`,
     },
     {
-      name: 'Came',
+      name: 'Received',
       cell: ({ at }) => html`${formatInstant(at)} <span class="hint">${formatRelativeTime(at, now)}</span>`,
     },
     {
-      name: 'Became',
+      name: 'Result',
       kind: 'long',
       cell: (reading) =>
         html`${outcomeBadge(reading)}${reading.reason !== null && html`<span class="hint">${reading.reason}</span>`}`,
     },
     { name: 'Rows', kind: 'figure', cell: ({ rows }) => rows !== null && number(rows) },
     { name: 'Rejected', kind: 'figure', cell: ({ rejected }) => rejected !== null && number(rejected) },
-    { name: 'HR’s facts of', cell: ({ asOf }) => asOf !== null && formatInstant(asOf) },
+    { name: 'Data from HR', cell: ({ asOf }) => asOf !== null && formatInstant(asOf) },
   ]
-  return table({ caption: 'Exports, the newest first', columns, rows: readings, empty: 'No source was looked at yet.' })
+  return table({ caption: 'Exports, newest first', columns, rows: readings, empty: 'No source was read yet.' })
 }
 
 function outcomeBadge({ outcome }: SourceReading): Html {

@@ -1,38 +1,39 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../contract/control/access.ts'
 
-/** A person who is signed in, and what shows that a form of theirs came from a page of ours. */
+/** A person who is signed in, and the token that protects their forms against forgery (CSRF). */
 export type Visitor = { readonly caller: Caller; readonly formToken: string }
 
 type Visits = {
-  /** Who is signed in; null: no one. `isUse`: whether the request shows that a person is there, so that the session goes on. */
+  /** The visitor who sends this request; null if nobody is signed in. `isUse`: the request prolongs the session. */
   find(request: FastifyRequest, how: { readonly isUse: boolean }): Promise<Visitor | null>
 }
 
-/** Why somebody was not signed in, for the person to read. */
+/** Why a sign-in failed, as a sentence for the person. */
 export type NotSignedIn = { readonly status: number; readonly trouble: string; readonly retryAfterSeconds?: number }
 
-/** How people get in and out. */
+/** Signs people in and out. */
 export type Access = Visits & {
-  /** Whether people reach the pages over HTTPS, so that cookies travel over HTTPS alone. */
+  /** Whether the pages are served over HTTPS, so that cookies are sent over HTTPS only. */
   readonly isSecure: boolean
-  /** Whether anything lets anybody in yet. */
+  /** Whether anybody can sign in: there is a token or a provider. */
   canSignIn(): Promise<boolean>
-  /** Signs in by a provider of identities; null: there is none. */
+  /** The identity provider; null if none is configured. */
   readonly provider: Provider | null
-  /** What the form of a visitor carries who is not signed in. */
+  /** The form token for somebody who is not signed in. */
   anonymousFormToken(reply: FastifyReply): string
-  /** Signs in by the token that the form has; null: done. */
+  /** Signs in with the access token of the form; null on success. */
   signIn(request: FastifyRequest, reply: FastifyReply): Promise<NotSignedIn | null>
-  /** Ends the session that the request belongs to. */
+  /** Ends the session of the request. */
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
 
+/** An identity provider, such as an OpenID Connect server. */
 export type Provider = {
-  /** What the button says behind "Sign in with". */
+  /** The name on the button, after "Sign in with". */
   readonly name: string
-  /** Where to send the browser, which is to come back to `to` once it is signed in. */
+  /** The address to redirect the browser to. After signing in, the browser returns to `to`. */
   begin(request: FastifyRequest, reply: FastifyReply, to: string): Promise<URL | NotSignedIn>
-  /** Signs in whom the provider has sent back, and answers where the person desired to go. */
+  /** Completes the sign-in after the provider redirected the browser back; returns the page that the person wanted. */
   finish(request: FastifyRequest, reply: FastifyReply): Promise<{ readonly to: string } | NotSignedIn>
 }

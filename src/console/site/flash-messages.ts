@@ -3,32 +3,33 @@ import type { CookieSerializeOptions } from '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Visitor } from './access.ts'
 
-const seconds = 60
-const longest = 1000
+const maxAgeSeconds = 60
+const maxLength = 1000
 
 /** What was just done, on its way to the next page. */
 /** A sentence about what was just done, for the next page. */
 export type FlashMessages = {
-  /** Keeps a sentence for the next page, and for that one only. It is signed, so that no one else writes it. */
+  /** Stores a sentence in a signed cookie, for the next page only. */
   set(reply: FastifyReply, visitor: Visitor, sentence: string): void
-  /** What was told; null: nothing. */
+  /** Reads and removes the sentence; null if there is none or the signature is wrong. */
   take(request: FastifyRequest, reply: FastifyReply, visitor: Visitor): string | null
 }
 
+/** Creates the flash messages of a site. `isSecure`: the site is served over HTTPS. */
 export function createFlashMessages({ isSecure }: { readonly isSecure: boolean }): FlashMessages {
-  // Of such a name a browser takes a cookie from this very host alone, and over HTTPS alone.
+  // Browsers accept a cookie with this prefix only from this host and over HTTPS.
   const cookie = `${isSecure ? '__Host-' : ''}rollcall_done`
   const options: CookieSerializeOptions = { path: '/', httpOnly: true, sameSite: 'strict', secure: isSecure }
   return {
     set(reply, { formToken }, sentence) {
-      const text = Buffer.from(sentence.slice(0, longest)).toString('base64url')
-      reply.setCookie(cookie, `${text}.${signed(text, formToken)}`, { ...options, maxAge: seconds })
+      const text = Buffer.from(sentence.slice(0, maxLength)).toString('base64url')
+      reply.setCookie(cookie, `${text}.${signed(text, formToken)}`, { ...options, maxAge: maxAgeSeconds })
     },
     take(request, reply, { formToken }) {
-      const told = request.cookies[cookie]
-      if (told === undefined) return null
+      const value = request.cookies[cookie]
+      if (value === undefined) return null
       reply.clearCookie(cookie, options)
-      const [text = '', signature = ''] = told.split('.')
+      const [text = '', signature = ''] = value.split('.')
       const [given, known] = [Buffer.from(signature), Buffer.from(signed(text, formToken))]
       if (given.length !== known.length || !timingSafeEqual(given, known)) return null
       return Buffer.from(text, 'base64url').toString()

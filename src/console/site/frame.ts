@@ -7,7 +7,7 @@ import { type Html, html } from '../../web/html.ts'
 import { page } from '../../web/layout.ts'
 import type { Visitor } from './access.ts'
 
-/** The parts of the console, in the order of its navigation. */
+/** The console sections, in the order of the navigation. */
 const sections = {
   overview: { name: 'Overview', href: '/' },
   runs: { name: 'Runs', href: '/runs' },
@@ -21,22 +21,24 @@ const sections = {
   settings: { name: 'Settings', href: '/settings' },
 } as const
 
+/** A console section. */
 export type Section = keyof typeof sections
 
-/** What a page of the console is made of. */
+/** One console page. */
 export type Content = {
   readonly title: string
   readonly content: Html
-  /** Where it lies; null: nowhere, as a page that says what went wrong. */
+  /** Its section in the navigation; null for pages outside of it, such as an error page. */
   readonly section: Section | null
-  /** What its live parts wait for: what happens to one connection, or to any; left out: nothing on it moves. */
+  /** The events that refresh its live parts: those of one connection, or of all. Omitted if nothing on it is live. */
   readonly follows?: { readonly connection?: string }
 }
 
+/** The scripts that pages load. */
 export const scripts = ['htmx.js', 'htmx-sse.js', 'live.js'] as const satisfies readonly AssetName[]
 const streamPath = `${controlPrefix}${live.watchLive.path}`
 
-/** A whole document of the console; `visitor` is null if the visitor is not signed in. */
+/** A complete HTML document. `visitor`: the signed-in person; null if signed out. */
 export function documentOf(
   { title, content, section, follows }: Content,
   visitor: Visitor | null,

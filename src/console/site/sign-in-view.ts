@@ -1,6 +1,6 @@
 import { type Html, html } from '../../web/html.ts'
 
-/** The page that lets people in. `trouble` says why the last attempt did not. */
+/** The sign-in page. `trouble`: why the last attempt failed. */
 export function signInPage({
   formToken,
   to,
@@ -20,7 +20,7 @@ export function signInPage({
 <h1>Sign in to Rollcall</h1>
 ${trouble && html`<p class="notice bad" role="alert" id="trouble">${trouble}</p>`}
 ${isOut && html`<p class="notice good" role="status">You are signed out.</p>`}
-${!canSignIn && noOneYet()}
+${!canSignIn && noTokenNotice()}
 ${provider && html`<p><a class="button main" href="/sign-in/provider?to=${encodeURIComponent(to)}">Sign in with ${provider}</a></p>`}
 <form class="stack" method="post" action="/sign-in">
 <input type="hidden" name="token" value="${formToken}">
@@ -32,10 +32,10 @@ ${provider && html`<p><a class="button main" href="/sign-in/provider?to=${encode
 </div>
 <button class="${provider === null && 'main'}">Sign in</button>
 </form>
-<p class="hint">An admin makes a token for each person: <code>rollcall token create --name "Your name" --role operator</code></p>
+<p class="hint">An admin creates a token for each person: <code>rollcall token create --name "Your name" --role operator</code></p>
 </div>`
 }
 
-function noOneYet(): Html {
-  return html`<p class="notice" role="status">No one can sign in yet. On the machine of the daemon, as its account, make the first token: <code>rollcall token create --name "Your name" --role admin</code></p>`
+function noTokenNotice(): Html {
+  return html`<p class="notice" role="status">Nobody can sign in yet. Create the first token on the machine of the daemon, with its account: <code>rollcall token create --name "Your name" --role admin</code></p>`
 }

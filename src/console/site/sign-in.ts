@@ -12,7 +12,7 @@ type Parts = {
 
 const title = 'Sign in'
 
-/** Signing in and out. The scope reads forms and cookies. */
+/** Adds the routes to sign in and out. The scope has to parse forms and cookies. */
 export function signInRoutes(scope: FastifyInstance, { access, send }: Parts): void {
   const show = async (
     request: FastifyRequest,
@@ -52,7 +52,7 @@ export function signInRoutes(scope: FastifyInstance, { access, send }: Parts): v
   const { provider } = access
   if (provider === null) return
 
-  // A link and no form: browsers hold a form that leads to another site against the policy of our pages.
+  // A link, not a form: the content security policy of our pages forbids forms that lead to another site.
   scope.get('/sign-in/provider', async (request, reply) => {
     const to = ownPath(queryOf(request, 'to'))
     const begun = await provider.begin(request, reply, to)
@@ -69,7 +69,7 @@ export function signInRoutes(scope: FastifyInstance, { access, send }: Parts): v
 const origin = 'http://rollcall.invalid'
 
 /**
- * A path of this site: another one would lead people away after they have signed in. What is sent is resolved once more, as a browser
+ * A path of this site, because any other would lead people to another site after signing in. The path is resolved once more, as a browser
  * does: `/.//evil.example` becomes `//evil.example` by the first time, and another host by the second.
  */
 function ownPath(to: string): string {

@@ -3,13 +3,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../../http/refusal.ts'
 import { drainRefused } from '../../http/server/bytes.ts'
 
-/** A file that arrives in a form. Its bytes are read while they come. */
+/** A file of a form, read while it arrives. */
 export type ArrivingFile = { readonly name: string; readonly bytes: AsyncIterable<Uint8Array> }
 
-const mostFieldBytes = 1000
-const mostFields = 10
+const maxFieldBytes = 1000
+const maxFields = 10
 
-/** Serves a form with one file behind its fields. How long the file may be is for the one to say who reads it. */
+/** Serves a form whose last field is a file. The handler limits the size of the file. */
 export function serveUploads(
   app: FastifyInstance,
   path: string,
@@ -18,7 +18,7 @@ export function serveUploads(
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     await scope.register(multipart, {
-      limits: { fileSize: Number.POSITIVE_INFINITY, files: 1, fields: mostFields, fieldSize: mostFieldBytes },
+      limits: { fileSize: Number.POSITIVE_INFINITY, files: 1, fields: maxFields, fieldSize: maxFieldBytes },
     })
     scope.addContentTypeParser('*', async () => {
       throw refuse('UnsupportedMediaType', 'An export is uploaded with the form of this page, as a file.')
@@ -28,7 +28,7 @@ export function serveUploads(
   })
 }
 
-/** The file of the form. The fields before it become the body of the request; null: there is no file. */
+/** The file of the form; null if there is none. The fields before it become the body of the request. */
 export async function readArrivingFile(request: FastifyRequest): Promise<ArrivingFile | null> {
   if (!request.isMultipart()) return null
   const fields: Record<string, unknown> = {}

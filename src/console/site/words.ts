@@ -5,9 +5,10 @@ import { type Html, html, type Renderable } from '../../web/html.ts'
 import { badge, difference, joined, type Tone } from '../../web/parts.ts'
 import { pluralize, day, formatInstant, number } from '../../web/words.ts'
 
+/** A kind of change. */
 export type Kind = ChangeView['kind']
 
-/** How pages call each state of a run, and how it stands then. */
+/** Name and tone of each state of a run. */
 export const runStates: Readonly<Record<Run['state'], { readonly name: string; readonly tone: Tone }>> = {
   waiting: { name: 'Waiting', tone: 'plain' },
   reading: { name: 'Reading', tone: 'busy' },
@@ -23,6 +24,7 @@ export const runStates: Readonly<Record<Run['state'], { readonly name: string; r
   cancelled: { name: 'Cancelled', tone: 'plain' },
 }
 
+/** Who or what started a run. */
 export const triggers: Readonly<Record<Run['trigger'], string>> = {
   schedule: 'the schedule',
   operator: 'a person',
@@ -31,14 +33,14 @@ export const triggers: Readonly<Record<Run['trigger'], string>> = {
   repair: 'a repair',
 }
 
-/** The kinds of change, those first that do the most harm where they are wrong. */
+/** The kinds of change, most harmful first if they are wrong. */
 export const kinds: readonly {
   readonly kind: Kind
   readonly title: string
   readonly one: string
   readonly many: string
   readonly tone: Tone
-  /** What an approval does to these people on the platform. */
+  /** What an approval does, as a verb before the people. */
   readonly does: string
 }[] = [
   { kind: 'leave', title: 'Leavers', one: 'leaver', many: 'leavers', tone: 'bad', does: 'separates' },
@@ -56,32 +58,35 @@ export const kinds: readonly {
   { kind: 'update', title: 'Movers', one: 'mover', many: 'movers', tone: 'plain', does: 'changes' },
 ]
 
+/** The state of a run as a badge. */
 export function stateBadge({ state }: Pick<Run, 'state'>): Html {
   const { name, tone } = runStates[state]
   return badge(name, tone)
 }
 
+/** A kind of change as a badge. */
 export function kindBadge(kind: Kind): Html {
-  const found = kinds.find((one) => one.kind === kind)
-  return badge(found ? capital(found.one) : kind, found?.tone)
+  const match = kinds.find((one) => one.kind === kind)
+  return badge(match ? capital(match.one) : kind, match?.tone)
 }
 
-/** `2 leavers, 3 joiners`: what is not zero; null where there is nothing. */
+/** `2 leavers, 3 joiners`: the kinds that are not zero; null if all are. */
 export function countsText(counts: Counts | null): string | null {
   const changes = planned(counts).map(({ count, one, many }) => pluralize(count, one, many))
   return changes.length === 0 ? null : changes.join(', ')
 }
 
+/** The number of changes in a plan; unchanged and rejected rows are not counted. */
 export function changesIn(counts: Counts | null): number {
   return counts === null ? 0 : kinds.reduce((sum, { kind }) => sum + counts[kind], 0)
 }
 
-/** `separates 2 people, adds 3 people`: what the changes of a plan do on the platform. */
+/** `separates 2 people, adds 3 people`: the effect of a plan on the platform, by kind. */
 export function effects(counts: Counts | null): string[] {
   return planned(counts).map(({ count, does }) => `${does} ${pluralize(count, 'person', 'people')}`)
 }
 
-/** A figure for each kind of change that there is. `employed`: how many people those who leave are a part of, where that is shown. */
+/** One figure for each kind of change in the plan. `employed`: the number of employed people, for the note on leavers. */
 export function kindFigures(counts: Counts | null, employed: number | null = null) {
   return planned(counts).map(({ kind, title, tone, count }) => ({
     name: title,
@@ -95,14 +100,15 @@ function planned(counts: Counts | null) {
   return kinds.map((one) => ({ ...one, count: counts?.[one.kind] ?? 0 })).filter(({ count }) => count > 0)
 }
 
-/** Where the first connection is made. */
+/** The page on which the first connection is made. */
 export const firstVisitHref = '/connect'
 
-/** The address of a run, of its decision, and of a person. */
+/** The address of a run. */
 export function runHref(runId: string): string {
   return `/runs/${encodeURIComponent(runId)}`
 }
 
+/** The address of a person. */
 export function personHref({ connection, identityId }: { connection: string; identityId: string }): string {
   return `/person?${new URLSearchParams({ connection, key: identityId }).toString()}`
 }
@@ -112,7 +118,7 @@ export function personLink(person: { readonly connection: string; readonly ident
   return html`<a class="key" href="${personHref(person)}">${person.identityId}</a>`
 }
 
-/** The key as a link, where it could be read. */
+/** A key as a link; a note if the key could not be read. */
 export function keyCell(connection: string, identityId: string | null): Html {
   return identityId === null
     ? html`<span class="faint">key not readable</span>`
@@ -125,7 +131,7 @@ type Listed = {
   readonly name?: string | null
 }
 
-/** A person in a list of several connections, with the name where that may be shown. */
+/** A person in a list of several connections, with the name if it may be shown. */
 export function personCell({ connection, identityId, name }: Listed): Html {
   return html`${name && html`<span class="name">${name}</span> `}${keyCell(connection, identityId)} <span class="hint">${connection}</span>`
 }
@@ -135,7 +141,7 @@ const hidden = html`<span class="faint">hidden</span>`
 const none = html`<span class="faint">none</span>`
 const dateFields: ReadonlySet<string> = new Set(['startedAt', 'separatedAt'])
 
-/** A value of a field, as a person reads it. */
+/** The value of a field as text. */
 export function valueText(name: string, value: RecordView[string] | undefined): Renderable {
   if (value === null || value === undefined || value === '') return none
   if (typeof value === 'object') return hidden
@@ -156,7 +162,7 @@ const fieldNames: Readonly<Record<string, string>> = {
   separatedAt: 'Last day',
 }
 
-/** What people call a field of a record. */
+/** The label of a field. */
 export function fieldName(name: string): string {
   return fieldNames[name] ?? spaced(name)
 }
@@ -166,7 +172,7 @@ export function spaced(name: string): string {
   return capital(name.replaceAll(/([A-Z])/g, ' $1').toLowerCase())
 }
 
-/** What becomes of the fields of a person. */
+/** The changes to the fields of a person, as a list. */
 export function fieldsText(fields: Readonly<Record<string, FieldChange>> | undefined): Html {
   return html`<ul class="list">${Object.entries(fields ?? {}).map(([name, change]) => html`<li><span class="faint">${fieldName(name)}</span> ${changeText(name, change)}</li>`)}</ul>`
 }
@@ -178,29 +184,29 @@ function changeText(name: string, change: FieldChange): Html {
   return change.from === null ? html`<ins>${to}</ins>` : difference(valueText(name, change.from), to)
 }
 
-/** How far a change has come, and what the platform answered. */
+/** The state of a change and the response of the platform. */
 export function answerText({ state, sentAt, answeredAt, answer }: PersonChange): Html {
   if (answer === null)
     return html`${capital(state)}${sentAt && html`<span class="hint">sent ${formatInstant(sentAt)}</span>`}`
   return html`${capital(state)}<span class="hint">the platform answered ${String(answer.status)}${answeredAt && html` on ${formatInstant(answeredAt)}`}${answer.message !== undefined && html`: ${answer.message}`}</span>`
 }
 
-/** The name of a person, where that may be shown; null: it is not known here. */
+/** The name of a person; null if it is unknown or hidden. */
 export function nameOf(person: RecordView | null | undefined): string | null {
-  // A record of a shape of its own has a label, which stands behind a dot.
+  // A record with a custom schema has a label, whose field name begins with a dot.
   const label = Object.keys(person ?? {}).filter((field) => field.startsWith('.'))
   const name = ['firstName', 'lastName', ...label].flatMap((part) => textOf(person, part) ?? [])
   return name.length === 0 ? null : name.join(' ')
 }
 
-/** Title, manager and address of a person, where that may be shown. */
+/** Title, manager and e-mail address of a person; null if they are hidden. */
 export function aboutText(person: RecordView | null | undefined): Html | null {
   const manager = textOf(person, 'managerName') ?? textOf(person, 'managerId')
   const parts = [textOf(person, 'jobTitle'), manager && `manager ${manager}`, textOf(person, 'email')]
   return parts.every((part) => part === null) ? null : html`<span class="address">${joined(parts, ' · ')}</span>`
 }
 
-/** Who a person is: name, key as a link, and in a line below it what they do and where they are reached. */
+/** Name, key as a link, and below them title, manager and e-mail address. */
 export function whoText(
   named: { readonly connection: string; readonly identityId: string },
   person: RecordView | undefined,
@@ -214,47 +220,48 @@ function textOf(person: RecordView | null | undefined, field: string): string | 
   return typeof value === 'string' && value !== '' ? value : null
 }
 
+/** The title of each kind of alert. */
 export const alertTitles: Readonly<Record<Alert['kind'], string>> = {
   blocked: 'Blocked by the platform',
   overdue: 'A run is overdue',
-  repeated: 'A batch is attempted over and over',
+  repeated: 'A batch fails again and again',
   held: 'A plan waits for a decision',
   expiring: 'A held plan expires soon',
   run_failed: 'The last run failed',
   problems: 'People cannot be delivered',
-  blockedPeople: 'People who may have left need attention',
-  foreign: 'Only the platform knows people',
+  blockedPeople: 'People are out of sync with HR',
+  foreign: 'People are unknown to HR',
   leaver_late: 'A leaver is late',
   paused: 'Paused by a person',
   settings_differ: 'Processes have different settings',
-  stale: 'HR has said nothing for too long',
+  stale: 'The data from HR is too old',
 }
 
-/** Begins a text with a capital letter, unless its first word is a path, an address or a name of a setting, which are written one way. */
+/** Capitalizes a text, unless its first word is a path, an address or the name of a setting. */
 export function capital(text: string): string {
   const [first = ''] = text.split(/\s/, 1)
   if (/[./\\_]\S|:\d|[a-z][A-Z]/.test(first)) return text
   return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`
 }
 
-/** `3 of 12,000`; the number alone where there is no other. */
+/** `3 of 12,000`; only the number if there is no whole. */
 export function among(part: number, whole: number | null): string {
   return whole === null ? number(part) : `${number(part)} of ${number(whole)}`
 }
 
-/** Why something is done, for the record. */
+/** The field for the reason of an action; required. */
 export function reasonField(fields: (name: string) => string): Html {
   return textField({
     name: 'reason',
-    label: 'Why',
-    hint: 'For the audit trail. Name no one here.',
+    label: 'Reason',
+    hint: 'For the audit trail. Do not name people.',
     value: fields('reason'),
     required: true,
     maxLength: 500,
   })
 }
 
-/** Narrows a list to one connection: of those that there are, or of one that was. */
+/** The filter by connection. A chosen connection that no longer exists stays in the list. */
 export function connectionField(connections: readonly string[], chosen: string): Html {
   const names = new Set(chosen === '' ? connections : [...connections, chosen])
   return selectField({

@@ -32,7 +32,7 @@ test('an unclear encoding is asked for with words as each one reads them', async
   const { form, table } = await tableOf(head, {}, asking)
 
   expect(shown).toEqual([
-    'The export is not UTF-8. How do its words read right?',
+    'The export is not UTF-8. Which of these is spelled correctly?',
     'Erdõs, Szûcs, Gergõ (windows-1252)',
     'Erdős, Szűcs, Gergő (windows-1250)',
     'Erdõs, Szūcs, Gergõ (windows-1257)',

@@ -101,7 +101,7 @@ describe('what is open is said, with what to do', () => {
     const open = await firstHour('adp-row-per-position')
     const said = await firstHour('adp-row-per-position', '--date-format', 'MM/dd/yyyy')
 
-    expect(open.written).toMatchObject({ exit: 2, stderr: expect.stringContaining("say --date-format 'MM/dd/yyyy'") })
+    expect(open.written).toMatchObject({ exit: 2, stderr: expect.stringContaining("use --date-format 'MM/dd/yyyy'") })
     expect(said.source).toMatchObject({ scope: '`Primary Position` = "Yes"' })
     expect(said.check).toMatchObject({ exit: 0, stdout: expect.stringContaining('40 records, 0 rejected') })
   })

@@ -92,7 +92,7 @@ test('the text has no cell of a person where it may end in a file, and the docum
   const values = await init('values.yaml', '--source', source, '--json', '--show-values')
 
   expect(printed.stdout).toMatch(/identityId +Worker ID\n/)
-  expect(printed.stdout).toContain('stays in the file  Department, Location')
+  expect(printed.stdout).toContain('not read  Department, Location')
   expect(printed.stdout).toContain(`rollcall check --config ${join(folder, 'printed.yaml')}`)
   expect(printed.stdout + document.stdout).not.toContain('Singh')
   expect(JSON.parse(document.stdout)).toMatchObject({
@@ -135,13 +135,13 @@ describe('what is wrong is said in a sentence, and nothing is written', () => {
 
     expect(dates).toMatchObject({ exit: 2, stdout: '' })
     expect(dates.stderr).toBe(
-      "✖ the dates in Hire Date can be read as MM/dd/yyyy or dd/MM/yyyy, and none of them decides: say --date-format 'MM/dd/yyyy'\n",
+      "✖ the dates in Hire Date can be read as MM/dd/yyyy or dd/MM/yyyy, and no date decides it: use --date-format 'MM/dd/yyyy'\n",
     )
     expect(said.exit).toBe(0)
     expect(key).toMatchObject({
       exit: 2,
       stderr:
-        "✖ several columns could be the key of a person (Worker ID, Employee ID): say which one with --field 'identityId=Worker ID'\n",
+        "✖ several columns could be the key of a person (Worker ID, Employee ID): choose one with --field 'identityId=Worker ID'\n",
     })
   })
 

@@ -69,7 +69,7 @@ test('the daemon goes on when the reader of its log has gone away, and says so w
   expect([synced.exit, (await peopleOn(client)).size]).toEqual([0, 3])
   expect(await daemon.ended).toMatchObject({
     exit: 0,
-    stdout: '! the log cannot be written any more (EPIPE); the daemon goes on without it\n',
+    stdout: '! the log can no longer be written (EPIPE); the daemon continues without it\n',
   })
 })
 

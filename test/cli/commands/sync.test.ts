@@ -17,5 +17,5 @@ test('with --strict, an event that could not be understood is no success: it may
   const rejecting = { ...served, inbox: { pending: 0, held: 0, rejected: 1 } }
 
   expect(strictFaults(served)).toEqual([])
-  expect(strictFaults(rejecting)).toEqual(['1 event of acme could not be understood: rollcall problems'])
+  expect(strictFaults(rejecting)).toEqual(['1 event of acme could not be read: rollcall problems'])
 })

@@ -73,7 +73,7 @@ test('a platform that does not answer is told from one that turns us away', asyn
   const { exit, stderr } = await at.run('unblock', '--wait', '1')
 
   expect(exit).toBe(69)
-  expect(stderr).toContain('nothing of acme got through within 1 second; it is tried again')
+  expect(stderr).toContain('nothing of acme was accepted within 1 second; Rollcall tries again')
 })
 
 test('a run that only begins or ends says nothing of what the platform answered', () => {

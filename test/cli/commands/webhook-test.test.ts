@@ -94,7 +94,7 @@ test.each([
 
 test.each([
   ['nothing listens', 'acme', { url: 'http://127.0.0.1:1/webhooks/acme' }, 'source_unreachable', /does not answer/],
-  ['no daemon runs', 'acme', {}, 'not_found', /--url/],
+  ['no daemon is running', 'acme', {}, 'not_found', /--url/],
   ['the address is none', 'acme', { url: 'localhost:80' }, 'usage', /whole address/],
   ['the connection has no webhook', 'export', {}, 'usage', /has no webhook/],
   ['there is no such connection', 'gamma', {}, 'usage', /there is no connection "gamma"/],

@@ -62,7 +62,7 @@ describe('a verification', () => {
     expect(text).toContain(`Lost: the platform no longer has them; they are sent again (2)
   1222, 1223
 
-Foreign: only the platform knows them; they are left alone (250)
+Foreign: only the platform has them; they are not changed (250)
   P000, P001, `)
     expect(text).toMatch(/P099, and 150 more$/)
     expect(text.split('\n').filter((line) => line.length > 102)).toEqual([])
@@ -123,13 +123,13 @@ describe('a run at its end', () => {
       runDocument({ state: 'finished_with_problems', confirmed: 3, problems: 1, counts: counts({ join: 4 }) }),
       70,
       `! acme: 3 changes delivered in 1.3 s (4 joiners), 1 problem
-  rollcall problems lists them; they are tried again in every later run`,
+  rollcall problems lists them; every later run tries them again`,
     ],
     [
       runDocument({ state: 'unchanged', heldPart: other, counts: counts({ unchanged: 9 }) }),
       65,
       `✔ acme: nothing to change (9 unchanged)
-‖ a guard stopped some of its people, who are held as a run of their own
+‖ a guard holds some of its people in a separate run
   rollcall run ${otherShort}  shows it`,
     ],
     [
@@ -182,8 +182,8 @@ describe('a run at its end', () => {
     const told = { lines: renderOutcome(run, plain).split('\n'), exit: exitCodeOf(run) }
 
     expect(told.lines[1]).toBe(
-      '! acme: 1 leaver is in doubt: a request about them got no clear answer and may still arrive; ' +
-        'the daemon or the next sync reads them back until 2026-11-20 02:31 UTC at least',
+      '! acme: 1 leaver is in doubt: the outcome of a request about them is unknown, and it may still take effect; ' +
+        'the daemon or the next sync checks them until 2026-11-20 02:31 UTC at least',
     )
     expect(told.exit).toBe(0)
   })

@@ -85,21 +85,21 @@ test('the status tells what runs and how a connection stands', () => {
   process   alpha 4711: scheduler; since 2026-11-20 00:00 UTC, seen 2026-11-20 02:00 UTC
   process   beta 12: api; since 2026-11-20 01:00 UTC, seen 2026-11-20 02:00 UTC
   ! no process has the role worker: nothing is read or delivered
-  ✖ processes work by different settings: acme, general
+  ✖ processes have different settings: acme, general
   ✖ configuration refused 2026-11-20 01:30 UTC: server.port cannot change while the daemon runs: restart it
-  ✖ nothing is added to the audit trail: entry 7, the last one, is not what was signed
+  ✖ the audit trail is not being written: entry 7, the last one, is not what was signed
 
 acme → Acme HRIS
   1,000 people, 12 of them left, 2 not delivered yet
   1 person refused by the platform
   1,200 people cannot be delivered, among them 1 leaver
   3 people need attention, 1 of them may have left: rollcall problems
-  2 people are known only to the platform, and may have left (1 more is separated there): rollcall problems
-  30 people are in doubt, 3 leavers among them: a request about them got no clear answer and may still arrive; the daemon or the next sync reads them back until 2026-11-20 02:31 UTC at least
+  2 people are on the platform but unknown to HR, and may have left (1 more is separated there): rollcall problems
+  30 people are in doubt, 3 leavers among them: the outcome of a request about them is unknown, and it may still take effect; the daemon or the next sync checks them until 2026-11-20 02:31 UTC at least
   3 events waiting
-  1 event not understood
+  1 event rejected
   blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401)
-          tried again 2026-11-20 02:30 UTC; rollcall unblock tries it now
+          tried again 2026-11-20 02:30 UTC; rollcall unblock tries now
   paused since 2026-11-20 01:00 UTC until 2026-11-21 02:00 UTC by ana: HR moves to another system
           no schedule, watched folder or event starts a run; rollcall resume ends it
   now   delivering (2026-11-20 02:00 UTC, run ${short}, 2 leavers)
@@ -140,7 +140,7 @@ test('without a daemon no next run is promised', () => {
 
   const text = renderStatus(status, plain)
 
-  expect(text).toContain('no daemon runs')
+  expect(text).toContain('no daemon is running')
   expect(text).not.toContain('next')
   expect(text).not.toContain('only to the platform')
 })

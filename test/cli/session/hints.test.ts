@@ -23,7 +23,7 @@ test('a program that lies on the PATH is called by its name alone', () => {
 test.each([
   'bin/rollcall status --config a.yaml',
   'Rollcall status',
-  'rollcall 0.1.0 · no daemon runs',
+  'rollcall 0.1.0 · no daemon is running',
   'rollcall running late',
   'rollcall init --source a.csv',
 ])('what takes no configuration, or has one, stays as it is: %s', (text) => {

@@ -35,7 +35,7 @@ test('without a terminal, what changes is printed as lines, and a daemon that go
   await watching.says('waiting for the daemon')
   await rm(`${at.dataDir}/daemon.json`, { force: true })
   await at.start('serve').says('daemon.started')
-  await watching.says('the daemon answers again')
+  await watching.says('the daemon is responding again')
   watching.child.kill('SIGINT')
   following.child.kill('SIGINT')
 

@@ -76,14 +76,14 @@ test('a person is found by key, e-mail address or name, and is never guessed', a
 
   await expect(named('ana')).rejects.toMatchObject({
     code: 'usage',
-    message: '"ana" means 2 people: name one by key\n  E1  acme  employed\n  E10  acme  employed',
+    message: '"ana" matches 2 people: use the key of one\n  E1  acme  employed\n  E10  acme  employed',
   })
-  await expect(named('E10')).rejects.toThrow('several connections know the key E10 (acme, globex): name one with')
+  await expect(named('E10')).rejects.toThrow('several connections have the key E10 (acme, globex): name one with')
   await expect(named('silv', 'acme')).rejects.toThrow(
-    'nobody is called exactly "silv"; 2 people are called nearly so: name one by key\n  E1  acme  employed\n  S-7  acme  left',
+    'nobody has exactly the name "silv"; 2 people have similar names: use the key of one\n  E1  acme  employed\n  S-7  acme  left',
   )
   await expect(named('anatol@acme')).rejects.toThrow(
-    'nobody is called exactly "anatol@acme"; 1 person is called nearly',
+    'nobody has exactly the name "anatol@acme"; 1 person has a similar name',
   )
   await expect(named('who@acme.example', 'acme')).rejects.toMatchObject({ code: 'not_found' })
   await expect(named('N-1')).rejects.toThrow('the configuration has several connections')
@@ -97,7 +97,7 @@ test('a name is refused while more people match it than were read', async () => 
 
   await expect(named('ana', 1)).rejects.toMatchObject({
     code: 'usage',
-    message: 'too many people match "ana" to tell whom it means: name one by key\n  E1  acme  employed\n  … and others',
+    message: 'too many people match "ana": use the key of one\n  E1  acme  employed\n  … and others',
   })
   await expect(named('silv', 1)).rejects.toThrow('too many people match "silv"')
   await expect(named('silva', 1)).rejects.toThrow('too many people match "silva"')

@@ -334,5 +334,5 @@ test('the command probes no platform that refuses the key', async () => {
   const { exit, stderr } = await work.run('check', '--probe', '--yes')
 
   expect(exit).toBe(77)
-  expect(stderr).toBe('- there is no probe: the platform has to accept the key and answer first\n')
+  expect(stderr).toBe('- no probe: the platform first has to answer and accept the key\n')
 })
