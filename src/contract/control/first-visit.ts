@@ -13,7 +13,7 @@ const Bytes = z.custom<AsyncIterable<Uint8Array>>(
 /** What nothing but a column of an export, or a cell of it, can be. */
 const Cell = z.string().max(1000)
 
-/** Whether this installation can still make its first connection in the console. */
+/** Whether an admin can make the first connection here from an uploaded export. */
 export const FirstVisit = z
   .object({
     trouble: z.string().nullable().describe('Why no first connection can be made here. Null: it can.'),
