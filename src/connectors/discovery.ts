@@ -30,7 +30,7 @@ export type ExportPreview = {
   readonly laterExports: LaterExportsHint | null
 }
 
-/** A source as a person names it on the command line or in the console. */
+/** A source as a person names it on the command line or on a console page. */
 export type NamedSource = {
   /** A file, a folder, a pattern, or an address such as sftp://…. */
   readonly location: string

@@ -27,7 +27,7 @@ export type HttpClient = AsyncDisposable & {
 }
 
 /** What a client needs besides the settings of the source. */
-export type HttpClientOptions = {
+type HttpClientOptions = {
   readonly context: ConnectorContext
   readonly resolve: ResolveHost
   readonly signal: AbortSignal

@@ -13,7 +13,7 @@ const maxWaitMs = 60_000
 export type HttpRequest = { readonly url: URL; readonly label: string }
 
 /** What every request of a client uses. */
-export type Sender = {
+type Sender = {
   readonly source: HttpSource
   readonly context: ConnectorContext
   readonly agent: Agent

@@ -141,8 +141,8 @@ export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
     async plan(id, asked) {
       const { upload, connection, next, digest, text, source, makesFolder } = await drafted(id, asked)
       const reading = await readingOf(upload, connection, signal)
-        const target = parts.toSync(next, connection)
-        const glance = await planReading(sync, target, { reading, maxChanges: maxChangesShown, signal })
+      const target = parts.toSync(next, connection)
+      const glance = await planReading(sync, target, { reading, maxChanges: maxChangesShown, signal })
       const key = await firstKey(config, { tryKey: parts.tryKey, given: undefined, signal })
       return { upload, connection: connection.name, glance, digest, text, source, makesFolder, key }
     },

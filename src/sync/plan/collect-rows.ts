@@ -4,7 +4,8 @@ import type { Decider } from '../../identity/decide/decider.ts'
 import type { Page } from '../../identity/decide/row-book.ts'
 import { isReject } from '../../identity/mapping/rows.ts'
 import type { YieldToShortWork } from '../context/context.ts'
-import type { RowSlice, UnchangedRows } from './change-filter/change-filter.ts'
+import type { RowSlice } from './change-filter/change-filter.ts'
+import type { UnchangedRows } from './change-filter/unchanged-records.ts'
 import type { MappedRow, MappedRows, ReadableRows } from './map/map-rows.ts'
 
 /** Called after each slice with the rows so far; awaited before the next slice. */

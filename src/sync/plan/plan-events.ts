@@ -12,7 +12,7 @@ import type { Stage } from './stage.ts'
 import { type PreparedPlan, summarizePlan } from './summarize-plan.ts'
 
 /** What the plan of events is made from. */
-export type PlanEventsInput = {
+type PlanEventsInput = {
   readonly feed: OpenedFeed
   readonly stage: Stage
   /** Which changes the plan sends; left out: what differs from the platform. */

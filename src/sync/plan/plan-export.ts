@@ -21,7 +21,7 @@ import { pinWarnings } from './warnings.ts'
 type PlanningContext = Pick<SyncContext, 'store' | 'now' | 'indexing' | 'yieldToShortWork'>
 
 /** How the plan of an export uses the change filter. Left out where nothing is compared with the last export. */
-export type ChangeFilterOptions = {
+type ChangeFilterOptions = {
   /** Where the index for the next export is stored; null if none is made. */
   readonly saveIndex: { readonly runId: string; readonly storePart: StorePart } | null
   /** Called with the reason if every row is parsed although there is an index. */
@@ -29,7 +29,7 @@ export type ChangeFilterOptions = {
 }
 
 /** What the plan of an export is made from. */
-export type PlanExportInput = {
+type PlanExportInput = {
   readonly feed: OpenedFeed
   readonly stage: Stage
   /** Which changes the plan sends; left out: what differs from the platform. */

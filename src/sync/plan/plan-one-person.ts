@@ -28,7 +28,7 @@ import { pinWarnings } from './warnings.ts'
 const singleRowGuard = 'unlistedValues'
 
 /** What the plan of one person is made from. */
-export type PlanOnePersonInput = {
+type PlanOnePersonInput = {
   readonly requested: RequestedPerson
   readonly stage: Stage
   readonly signal: AbortSignal
@@ -36,7 +36,7 @@ export type PlanOnePersonInput = {
 }
 
 /** The plan of one person, with what it tells the operator who requested it. */
-export type PersonPlan = PreparedPlan & { readonly account: { readonly person: PersonAccount } }
+type PersonPlan = PreparedPlan & { readonly account: { readonly person: PersonAccount } }
 
 /**
  * Reads the source to its end and stages what follows for one person. The plan is a delta: everybody else, and the accepted export, stay as

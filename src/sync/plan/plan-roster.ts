@@ -12,7 +12,7 @@ import { type PreparedPlan, summarizePlan } from './summarize-plan.ts'
 import { addDueRows } from './waiting-rows.ts'
 
 /** What the plan of the roster is made from. */
-export type PlanRosterInput = {
+type PlanRosterInput = {
   readonly feed: OpenedFeed
   readonly stage: Stage
   /** Which changes the plan sends; left out: what differs from the platform. */

@@ -1,29 +1,15 @@
 import type { FilterableRows, SourceRow } from '../../../connectors/connector.ts'
 import type { PlanContext } from '../../../identity/decide/decide.ts'
 import type { UnchangedPeople } from '../../../identity/decide/row-book.ts'
-import type { RowTraits } from '../../../identity/lint/traits.ts'
 import { isReject } from '../../../identity/mapping/rows.ts'
 import type { MappedRow, ReadableRows } from '../map/map-rows.ts'
 import type { ExportIndex } from './export-index.ts'
 import { NextIndex } from './next-index.ts'
 import { digestsWith } from './record-digest.ts'
-import { UnchangedRecords } from './unchanged-records.ts'
+import { UnchangedRecords, type UnchangedRows } from './unchanged-records.ts'
 
 /** A slice of an export: the rows to parse, and the rows between them that are unchanged since the last export. */
 export type RowSlice = { readonly rows: readonly SourceRow[]; readonly unchanged: UnchangedRows }
-
-/** The unchanged rows of a slice in the order of the export. Valid until the next slice is requested. */
-export type UnchangedRows = {
-  readonly length: number
-  readonly lineAt: (at: number) => number
-  /** The number of the person, by which `UnchangedPeople` knows them. */
-  readonly personAt: (at: number) => number
-  readonly hasLeftAt: (at: number) => boolean
-  readonly traitsAt: (at: number) => RowTraits
-  /** What the e-mail address is compared by; null if that is not known. */
-  readonly addressAt: (at: number) => string | null
-  readonly countByTraits: () => ReadonlyMap<RowTraits, number>
-}
 
 /** Keeps unchanged records of an export from being parsed, and collects the index for the next export. */
 export type ChangeFilter = {

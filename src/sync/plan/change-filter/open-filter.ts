@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
-import type { FilterableRows } from '../../../connectors/connector.ts'
+import type { FilterableRows, Reading } from '../../../connectors/connector.ts'
 import { coversEverybody } from '../../../identity/decide/coverage.ts'
+import type { PlanContext } from '../../../identity/decide/decide.ts'
 import { fingerprint } from '../../../identity/digest.ts'
 import { maxSampleSize } from '../../../identity/lint/watch.ts'
+import type { KeyAnswers } from '../../../identity/key-change-candidates.ts'
 import { expressionsOf } from '../../../identity/mapping/mapping.ts'
 import { keyOf } from '../../../store/audit/key.ts'
 import { acceptedIndex, beginIndex, changedPeople } from '../../../store/plans/export-index.ts'
 import type { Db } from '../../../store/schema.ts'
-import type { SyncConnection, SyncContext } from '../../context/context.ts'
-import type { PlanInputs } from '../plan-inputs.ts'
+import type { FeedRules, SyncConnection, SyncContext } from '../../context/context.ts'
+import type { MappedRows } from '../map/map-rows.ts'
 import { type ChangeFilter, createChangeFilter } from './change-filter.ts'
 import { digestBytes, type ExportIndex } from './export-index.ts'
 import { indexVersion, openIndex } from './index-parts.ts'
@@ -17,11 +19,20 @@ import { indexVersion, openIndex } from './index-parts.ts'
 const maxChangedShare = 0.2
 const minChangedPeople = 1000
 
+/** What the filter needs of the inputs of a plan. */
+type FilterInputs = {
+  readonly reading: Reading
+  readonly rules: FeedRules
+  readonly mapping: MappedRows
+  readonly context: PlanContext
+  readonly answers: KeyAnswers
+}
+
 /** How a reading uses the change filter: it skips unchanged records, only makes an index for the next export, or does neither. */
 export type FilterUse = 'skip unchanged' | 'only make an index' | 'none'
 
 /** An opened change filter. */
-export type OpenedFilter = {
+type OpenedFilter = {
   readonly filter: ChangeFilter
   /** A digest of everything besides the records that decides what follows from them. */
   readonly rules: string
@@ -30,7 +41,7 @@ export type OpenedFilter = {
 }
 
 type OpenFilterInput = {
-  readonly inputs: PlanInputs
+  readonly inputs: FilterInputs
   /** The key of the digests; null if the store has none. */
   readonly key: Buffer | null
   readonly use: FilterUse
@@ -77,7 +88,7 @@ export async function openChangeFilter(
 }
 
 /** Whether the rows of an export stay the same decision while they stay the same text. */
-function canFilter({ rules, context }: PlanInputs): boolean {
+function canFilter({ rules, context }: FilterInputs): boolean {
   const { mapping, shape } = rules
   // The index has no room for what the checks need to know of records of a shape of their own.
   const isOfPeople = shape === undefined
@@ -113,7 +124,7 @@ async function usableIndex(
 }
 
 type RulesInput = {
-  readonly inputs: PlanInputs
+  readonly inputs: FilterInputs
   readonly filterable: FilterableRows
   readonly indexing: NonNullable<SyncContext['indexing']>
 }

@@ -1,12 +1,25 @@
 import type { RawRecord, RecordFilter, RecordRange } from '../../../connectors/connector.ts'
 import type { UnchangedPeople } from '../../../identity/decide/row-book.ts'
+import type { RowTraits } from '../../../identity/lint/traits.ts'
 import type { ReadableRows } from '../map/map-rows.ts'
-import type { UnchangedRows } from './change-filter.ts'
 import { type ExportIndex, isDigestAt } from './export-index.ts'
 import { Numbers } from './growing.ts'
 import { LastKinds } from './last-kinds.ts'
 import type { NextIndex } from './next-index.ts'
 import type { DigestOf } from './record-digest.ts'
+
+/** The unchanged rows of a slice in the order of the export. Valid until the next slice is requested. */
+export type UnchangedRows = {
+  readonly length: number
+  readonly lineAt: (at: number) => number
+  /** The number of the person, by which `UnchangedPeople` knows them. */
+  readonly personAt: (at: number) => number
+  readonly hasLeftAt: (at: number) => boolean
+  readonly traitsAt: (at: number) => RowTraits
+  /** What the e-mail address is compared by; null if that is not known. */
+  readonly addressAt: (at: number) => string | null
+  readonly countByTraits: () => ReadonlyMap<RowTraits, number>
+}
 
 /** Thrown when skipping unchanged records is unsafe. The caller reads the whole source again. */
 export class UnsafeFilterError extends Error {
