@@ -195,7 +195,7 @@ describe('what stands in the way has an exit code of its own', () => {
     const status = await away.run('status', '--json')
 
     expect(exit).toBe(69)
-    expect(stderr).toMatch(/took nothing for 1 second: .*\(connection refused\).*; 0 changes delivered, 5 to go/)
+    expect(stderr).toMatch(/accepted nothing for 1 second: .*\(connection refused\).*; 0 changes delivered, 5 to go/)
     expect(documentOf(status)).toMatchObject({ connections: [{ people: { due: 5 }, active: { state: 'delivering' } }] })
     expect((await peopleOn(client)).size).toBe(0)
   })

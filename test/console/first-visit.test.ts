@@ -195,7 +195,7 @@ describe('an export that is untidy is shown as it is', () => {
       'a header without rows',
       `${exportHeader}\n`,
       [],
-      ['The export has no rows below its header', '0 rows were looked at'],
+      ['The export has no rows below its header', '0 rows were checked'],
     ],
     [
       'two columns of one name',

@@ -30,7 +30,7 @@ export async function unblock(options: UnblockOptions): Promise<number> {
 export function renderUnblocked({ connection, wasBlocked, due }: Unblocked, paint: Paint): string {
   const waiting = due === 0 ? 'nothing waits to be delivered' : `${pluralize(due, 'person', 'people')} still to deliver`
   if (!wasBlocked) return `${paint('dim', '-')} ${connection}is not blocked; ${waiting}`
-  return `${paint('green', '✔')} ${connection}: no longer blocked;  ${waiting}`
+  return `${paint('green', '✔')} ${connection}: no longer blocked; ${waiting}`
 }
 
 /** How many people are left once something got through. Throws `blocked` where the platform turns the connection away again. */

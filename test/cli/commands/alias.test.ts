@@ -28,7 +28,7 @@ test('an operator says that keys were issued again, and keeps a person whom HR l
   expect(document.pairs).toMatchObject([{ former: 'E0003', identityId: 'N3' }])
   expect(answered.stdout).toContain('1 pair is answered; approve the held run')
   expect([approved.exit, kept.exit]).toEqual([0, 0])
-  expect(kept.stdout).toContain('leavings of E0004 are held back until')
+  expect(kept.stdout).toContain('departures of E0004 are held back until')
   const people = await peopleOn(client)
   expect([...people.keys()]).toHaveLength(12)
   expect(people.get('E0003')).toMatchObject({ jobTitle: 'Lead', separatedAt: null })

@@ -108,7 +108,7 @@ test('a report is for its owner alone, also where others could read the file bef
 test.each([
   [['--from', '2026-02-30'], '--from takes a day such as 2026-01-31, not "2026-02-30"'],
   [['--from', '2026-12-01', '--to', '2026-11-01'], 'the period ends before it begins'],
-  [['--pack', 'a.zip', '--out', 'b.csv'], '--pack holds every format'],
+  [['--pack', 'a.zip', '--out', 'b.csv'], '--pack contains every format'],
   [['--out', 'report.txt'], 'report.txt names no format: end it with .csv, .json or .html, or give --format'],
   [['--out', '/nowhere/at/all.csv'], '/nowhere/at/all.csv cannot be written (ENOENT)'],
   [['--connection', 'beta'], 'there is no connection "beta"'],

@@ -10,6 +10,6 @@ test('a daemon that does not start again is no other process in the way: a resto
   await expect(restored).rejects.toMatchObject({
     code: 'run_failed',
     retry: false,
-    message: expect.stringContaining('has not started again'),
+    message: expect.stringContaining('has not restarted'),
   })
 })

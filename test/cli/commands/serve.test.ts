@@ -198,7 +198,7 @@ test('a sync that is interrupted while it waits stays, and the next one goes on'
   const status = await away.run('status', '--json')
 
   expect(exit).toBe(130)
-  expect(stderr).toContain('stopped; what was accepted stays')
+  expect(stderr).toContain('stopped; accepted changes stay')
   expect(documentOf(status)).toMatchObject({ connections: [{ people: { due: 5 } }] })
   expect((await peopleOn(client)).size).toBe(0)
 })

@@ -38,7 +38,7 @@ describe.each(ways)('a blocked connection, $way,', ({ begin }) => {
     const freed = await at.run('unblock', '--by', 'ana')
 
     expect(blocked.exit).toBe(77)
-    expect(freed).toMatchObject({ exit: 0, stdout: '✔ acme: free again; nothing waits to be delivered\n' })
+    expect(freed).toMatchObject({ exit: 0, stdout: '✔ acme: no longer blocked; nothing waits to be delivered\n' })
     expect((await peopleOn(client)).size).toBe(5)
   })
 

@@ -81,7 +81,7 @@ test.each([
 
 test.each([
   ['302 Found', 'conflict', /answered 302/],
-  ['429 Too Many Requests', 'already_active', /more events wait/],
+  ['429 Too Many Requests', 'already_active', /the inbox is full/],
   ['503 Service Unavailable', 'database_unreachable', /cannot store/],
 ])('an answer of %s is a failure of its own', async (status, code, message) => {
   await using server = await serveResponse(status, { location: '/elsewhere' }, '<html>')

@@ -137,8 +137,8 @@ describe('a run at its end', () => {
       65,
       `‖ acme: held: ${held}
   rollcall run ${short}      shows the plan
-  rollcall approve ${short}  lets it go
-  rollcall reject ${short}   drops it`,
+  rollcall approve ${short}  delivers it
+  rollcall reject ${short}   rejects it`,
     ],
     [
       runDocument({ state: 'failed', failure: 'source_unreadable', reason: 'cannot read people.csv' }),

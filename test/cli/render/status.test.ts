@@ -165,9 +165,9 @@ test('problems stand in a table with what they wait for and the message of the p
 
   expect(
     text,
-  ).toBe(`CONNECTION  KEY   CHANGE  STATE        ANSWER            TRIED  FOR     AGAIN                 MESSAGE
-acme        1222  leave   refused      item_refused 400  3×     2 d     2026-11-21 02:00 UTC  separatedAt must be a date
-acme        1223  join    undelivered  timed_out         12×    25 min  next run              the platform cannot be reached (timeout)`)
+  ).toBe(`CONNECTION  KEY   CHANGE  STATE        RESPONSE          ATTEMPTS  FOR     NEXT                  MESSAGE
+acme        1222  leave   refused      item_refused 400  3×        2 d     2026-11-21 02:00 UTC  separatedAt must be a date
+acme        1223  join    undelivered  timed_out         12×       25 min  next run              the platform cannot be reached (timeout)`)
 })
 
 test('blocked people stand in a table with what cannot be read, what it costs and for how long', () => {
@@ -199,7 +199,7 @@ test('blocked people stand in a table with what cannot be read, what it costs an
 
   const text = renderBlockedPeople(blockedPeople, plain)
 
-  expect(text).toBe(`CONNECTION  KEY   LEAVER         LOST     FOR  LINE           REASON
+  expect(text).toBe(`CONNECTION  KEY   LEAVER         IGNORED  FOR  LINE           REASON
 acme        1222  may have left  field    2 d  people.csv:41  Leaving Date: not a date
 acme        1223  -              row      2 d  people.csv:41  too few cells
 acme        -     -              3 rows   2 d  source:41      Worker ID: not a date

@@ -21,7 +21,7 @@ test('a command that gives up waiting says why the platform took nothing', async
   const following = followRun(control, run, { waitSeconds: 1, progress: noProgress, signal })
 
   await expect(following).rejects.toThrow(
-    `the platform at https://platform.example took nothing for 1 second: ${platformDelay}; 0 changes delivered, 38 to go`,
+    `the platform at https://platform.example accepted nothing for 1 second: ${platformDelay}; 0 changes delivered, 38 to go`,
   )
 })
 

@@ -32,7 +32,7 @@ test('a second restore in the same life is refused, and the first is done', asyn
   const { asked, ask } = askedOnce<string>()
   ask('first')
 
-  expect(() => ask('second')).toThrow('a restore was asked for just now')
+  expect(() => ask('second')).toThrow('a restore was just requested')
   expect(await asked).toBe('first')
 })
 

@@ -19,9 +19,9 @@ test('a plan is kept for its owner alone, and read as it was written', async () 
 })
 
 test.each([
-  ['was edited', (text: string) => text.replace('1222', '1223'), 'was edited since'],
+  ['was edited', (text: string) => text.replace('1222', '1223'), 'was edited after'],
   ['was cut off', (text: string) => text.slice(0, 100), 'is cut off, or no plan'],
-  ['is something else', () => '{"rollcall":"status"}', 'is no plan that'],
+  ['is something else', () => '{"rollcall":"status"}', 'is not a plan written by'],
 ])('a file that %s is refused', async (_what, edited, says) => {
   await using folder = await exportFolder()
   const file = join(folder.path, 'plan.json')
