@@ -61,7 +61,7 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderEvents: z.array(InboxEvent),
   renderField: [text, FieldChange],
   renderForeign: z.array(ForeignPerson),
-  renderFoundPeople: z.array(PersonSearchResult),
+  renderMatches: z.array(PersonSearchResult),
   renderGuards: z.array(Verdict),
   renderPause: PauseState,
   renderHeldBack: HeldBack.extend({ run: Run.nullable() }),

@@ -17,6 +17,7 @@ export const Person = z
     connection: z.string(),
     identityId: z.string(),
     desired: RecordView.nullable().describe('What HR says.'),
+    wanted: deprecatedName(RecordView.nullable(), 'desired'),
     confirmed: RecordView.nullable().describe('What the platform acknowledged last.'),
     due: z.array(z.string()).describe('The fields in which the two differ.'),
     asOf: Instant.nullable().describe('When the desired facts were true.'),

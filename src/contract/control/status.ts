@@ -18,7 +18,8 @@ export const ConnectionStatus = z.object({
   name: z.string(),
   target: z.string().describe('The connection of the platform that this one feeds.'),
   people: z.object({
-    desired: Count.describe('Everybody HR has told of.'),
+    desired: Count.describe('Everybody whom HR has stated.'),
+    wanted: deprecatedName(Count, 'desired'),
     separated: Count.describe('Those of them who have left.'),
     due: Count.describe('Those that have yet to be sent to the platform.'),
   }),

@@ -83,7 +83,8 @@ function connectionStatus(ctx: ControlContext, name: string, facts: ConnectionFa
   return {
     name,
     target: target && 'name' in target ? target.name : `connection ${state?.targetId ?? target?.id}`,
-    people: { desired: people, separated: state?.separated ?? 0, due },
+    // `wanted` is deprecated: removed after 0.1.
+    people: { desired: people, wanted: people, separated: state?.separated ?? 0, due },
     problems,
     blockedPeople,
     // Deprecated: removed after 0.1.

@@ -188,6 +188,8 @@ export function personView(
     connection,
     identityId,
     desired: recordView(entry?.desired ?? null, showing),
+    // Deprecated: removed after 0.1.
+    wanted: recordView(entry?.desired ?? null, showing),
     confirmed: recordView(entry?.confirmed ?? null, showing),
     due: dueFields(entry?.desired ?? null, entry?.confirmed ?? null),
     asOf: entry?.asOf ?? null,

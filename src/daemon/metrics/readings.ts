@@ -75,6 +75,8 @@ async function connectionReadings(ctx: ReadingContext, now: Date): Promise<Readi
     const asOf = state?.acceptedAsOf
     return [
       of('rollcall_people', state?.people ?? 0, { state: 'desired' }),
+      // Deprecated: removed after 0.1.
+      of('rollcall_people', state?.people ?? 0, { state: 'wanted' }),
       of('rollcall_people', state?.separated ?? 0, { state: 'separated' }),
       of('rollcall_people', state?.outOfSync ?? 0, { state: 'undelivered' }),
       of('rollcall_paused', paused.has(connection) ? 1 : 0),

@@ -47,7 +47,7 @@ async function get(address: string) {
   return { status, deprecation: headers.get('deprecation'), link: headers.get('link'), text: await response.text() }
 }
 
-test('what was called unserved has its old path, field and metric beside the new ones', async () => {
+test('what was called unserved or wanted has its old path, field and metric beside the new ones', async () => {
   await using opened = await openDaemon()
   const { url, ended } = opened
   const api = `${url}${controlPrefix}`
@@ -70,6 +70,9 @@ test('what was called unserved has its old path, field and metric beside the new
   expect(JSON.parse(status.text)).toMatchObject({ connections: [{ blockedPeople: counts, unserved: counts }] })
   const faults = [{ column: 'Leaving Date' }]
   expect(JSON.parse(person.text)).toMatchObject({ blockedBy: faults, unserved: faults })
+  expect(JSON.parse(person.text)).toHaveProperty('wanted.identityId', 'E0004')
+  expect(JSON.parse(status.text)).toHaveProperty('connections.0.people.wanted', 5)
+  expect(metrics.text).toContain('rollcall_people{connection="acme",state="wanted"} 5')
   for (const name of ['rollcall_blocked_people', 'rollcall_unserved_people'])
     expect(metrics.text).toContain(`${name}{connection="acme",who="leavers"} 1`)
 })
