@@ -82,10 +82,10 @@ export function rowReader(headers: readonly string[]): (record: FlatRecord, orig
   return (record, origin) => {
     const { cells, ends, fault } = record
     const values = columns.map(({ path, parents }) => cells.get(path) ?? (isPastAnEnd(parents, ends) ? '' : undefined))
-    const groups = columns.flatMap((each, index) =>
+    const nonTextColumns = columns.flatMap((each, index) =>
       values[index] === undefined && isOtherShape(each, record) ? [index] : [],
     )
-    const row = { values, ...(groups.length > 0 && { groups }), origin }
+    const row = { values, ...(nonTextColumns.length > 0 && { nonTextColumns }), origin }
     if (!fault) return row
     const column = fault.path === null ? null : headers.indexOf(fault.path)
     return { ...row, fault: { column, reason: fault.reason } }
