@@ -113,7 +113,7 @@ async function connectionOf({ control }: SharedContext, name: string): Promise<C
 
 function aboutText({ version, daemon, connections }: Status, now: Date): Html {
   const people = connections.reduce((sum, one) => sum + one.people.desired - one.people.separated, 0)
-  return html`${pluralize(people, 'person', 'people')} employed in ${pluralize(connections.length, 'connection')} · Rollcall ${version}${daemon && html`, running since ${formatRelativeTime(daemon.startedAt, now)}`}`
+  return html`${pluralize(people, 'person', 'people')} employed in ${pluralize(connections.length, 'connection')} · Rollcall ${version}${daemon && html`, started ${formatRelativeTime(daemon.startedAt, now)}`}`
 }
 
 type Charts = ReadonlyMap<string, Html>
