@@ -3,6 +3,7 @@ import { openDatabase } from '../../src/database/database.ts'
 import { lockFolder } from '../../src/database/lock-file.ts'
 import { type Ended, rollcall } from '../helpers/cli.ts'
 import { install } from '../helpers/installation.ts'
+import type { StoreOptions } from '../helpers/workplace.ts'
 import { change, type Host, peopleOn, staff, startHost, without } from '../helpers/world.ts'
 
 let host: Host
@@ -12,9 +13,9 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 /** An installation that feeds an account of its own. */
-async function open({ hasStore = true } = {}) {
+async function open(store: StoreOptions = { hasStore: true }) {
   const { key, client } = await host.tenant()
-  return { key, client, at: await install({ baseUrl: host.platform.baseUrl, key }, { hasStore }) }
+  return { key, client, at: await install({ baseUrl: host.platform.baseUrl, key }, store) }
 }
 
 function documentOf({ stdout }: Ended): Record<string, unknown> {
@@ -337,7 +338,7 @@ describe('a check', () => {
   })
 
   test('goes on where the store is locked', async () => {
-    const { at } = await open()
+    const { at } = await open({ hasStore: true, isEmbedded: true })
     await using _place = at
     await at.hrSays(staff(5))
     await at.run('status')

@@ -151,9 +151,9 @@ describe('signing in to the console', () => {
     await make('ana', 'viewer')
     const after = await visitor.get('/sign-in')
 
-    expect(before.text).toContain('No one can sign in yet.')
+    expect(before.text).toContain('Nobody can sign in yet.')
     expect(before.text).toContain('rollcall token create --name "Your name" --role admin')
-    expect(after.text).not.toContain('No one can sign in yet.')
+    expect(after.text).not.toContain('Nobody can sign in yet.')
   })
 
   test.each([

@@ -153,8 +153,8 @@ describe('a paused connection', () => {
     const { world, control } = opened
     const signs: (() => void)[] = []
     Object.assign(world.connection.feeds.source?.connector ?? {}, {
-      watch: async ({ arrived }: { arrived: () => void }) => {
-        signs.push(arrived)
+      watch: async ({ onArrival }: { onArrival: () => void }) => {
+        signs.push(onArrival)
         return { [Symbol.asyncDispose]: async () => {} }
       },
     })
@@ -173,8 +173,8 @@ describe('a paused connection', () => {
     const { world } = opened
     let come = (): void => {}
     Object.assign(world.connection.feeds.source?.connector ?? {}, {
-      watch: async ({ arrived }: { arrived: () => void }) => {
-        come = arrived
+      watch: async ({ onArrival }: { onArrival: () => void }) => {
+        come = onArrival
         return { [Symbol.asyncDispose]: async () => {} }
       },
     })

@@ -319,7 +319,7 @@ test('the command asks for a yes where no terminal is, and ends with 0, or with 
   proxy.fault((seen) => (isBatch(seen) ? faults.results('reversed', resultChanges.reversed) : faults.pass))
   const bad = await work.json<{ ok: boolean; checks: CheckResult[] }>('check', '--probe', '--yes')
 
-  expect(unasked).toEqual({ exit: 2, stdout: '', stderr: expect.stringContaining('say --yes to that') })
+  expect(unasked).toEqual({ exit: 2, stdout: '', stderr: expect.stringContaining('add --yes to agree') })
   expect(good).toMatchObject({ exit: 0, stderr: '' })
   expect(good.stdout).toContain('✔ a leaving date is written once: after 2020-02-29 the platform holds 2020-01-31\n')
   expect(bad).toMatchObject({ exit: 70, document: { ok: false } })
