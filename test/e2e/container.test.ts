@@ -319,7 +319,9 @@ if (typeof compose !== 'string') {
         log.split('\n').filter((line) => line.includes('"event"')),
         (line) => line.split(/\s/)[0],
       )
-      expect([...last.values()].filter((lines) => lines.at(-1)?.includes('daemon.stopped'))).toHaveLength(4)
+      // A daemon and a worker; more workers where the tests before have started them.
+      expect(last.size).toBeGreaterThanOrEqual(2)
+      expect([...last.values()].filter((lines) => !lines.at(-1)?.includes('daemon.stopped'))).toEqual([])
     })
 
     test('delivers the sample by the commands of README, which need no export', { timeout: testLimitMs }, async () => {
