@@ -85,6 +85,8 @@ async function accepting({ accepted, settings = {} }: Before) {
       const plans = new Map<number, Planned>()
       for (let length = from; length < bytes.length; length += stride)
         plans.set(length, await planOf(bytes.subarray(0, length)))
+      // Only a cut within the last line end can pass.
+      plans.set(bytes.length - 1, await planOf(bytes.subarray(0, -1)))
       return plans
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
