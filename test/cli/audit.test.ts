@@ -20,7 +20,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 test('an operator forgets a leaver, hands out the proof of it, and learns when the trail was edited', async () => {
   const { key } = await host.tenant()
-  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
+  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true, isEmbedded: true })
   const dataDir = join(dirname(at.configFile), 'data')
   await at.hrSays(staff(3))
   await at.run('sync', '--by', 'Ada')

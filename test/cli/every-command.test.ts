@@ -136,7 +136,7 @@ describe('where the file of the platform key is missing', () => {
       {
         exit: 0,
         stdout: expect.any(String),
-        stderr: `the configuration is ${at.configFile}, named by --config\n`,
+        stderr: `the configuration is ${at.configFile}, from --config\n`,
       },
     ])
     expect(check.exit).toBe(78)
