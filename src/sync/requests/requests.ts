@@ -230,7 +230,8 @@ export async function classifyValue(
 ): Promise<ClassifiedValueEntry> {
   const { db } = ctx.store
   const field = meanings[meaning]
-  const feeds = Object.values(requireConnection(ctx, name).feeds)
+  const { source, webhook } = requireConnection(ctx, name).feeds
+  const feeds = [source, webhook].filter((feed) => feed !== undefined)
   const isMapped = ({ mapping: { status, fields } }: FeedRules) =>
     (field === 'status' ? status : fields.isContractor) !== undefined
   if (!feeds.some(isMapped))
