@@ -59,7 +59,7 @@ test('a run is reverted by hand, and the answer says what is left to do', async 
   expect(reverted.exit).toBe(0)
   expect(reverted.stdout).toContain('1 person is reset to the data from before it')
   expect(reverted.stdout).toMatch(/Joined in that run.*\(1\)\n {2}N1\n/)
-  expect(reverted.stdout).toContain('the same changes are planned again, under the same guards.')
+  expect(reverted.stdout).toContain('the same changes are planned again, with the same guards.')
   expect((await peopleOn(client)).get('E0003')?.separatedAt).toBeNull()
   expect(twice).toMatchObject({ exit: 75, stdout: expect.stringContaining('was reverted already') })
 })
