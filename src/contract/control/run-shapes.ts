@@ -134,6 +134,7 @@ export const Run = z
         'What of that on which a held plan rests has changed since it was made: facts about its people, or the configuration. An approval then makes it again.',
       ),
     heldPart: z.string().nullable().describe('The held run of the people of this run that a guard stopped.'),
+    setAside: deprecatedName(z.string().nullable(), 'heldPart'),
     also: z
       .array(z.object({ id: z.string(), connection: z.string() }))
       .describe('The runs of linked connections that this one started, to read the same export.'),

@@ -618,6 +618,8 @@ function toRun(row: RunRow & { tally: Tally | null; in_doubt: InDoubtCounts | nu
     configuration: row.configuration,
     moved: row.outdated_reason,
     heldPart: row.held_part_run_id,
+    // Deprecated: removed after 0.1.
+    setAside: row.held_part_run_id,
     also: row.also,
     ridesWith: row.linked_run_id,
     wentOn: row.passed_part_run_id,

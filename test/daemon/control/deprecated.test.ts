@@ -66,7 +66,7 @@ test('what was called unserved or wanted has its old path, field and metric besi
   const blocked = [{ identityId: 'E0004', column: 'Leaving Date' }]
   for (const { text } of [old, current]) expect(JSON.parse(text)).toMatchObject({ data: blocked })
   const counts = { people: 1, leavers: 1, rows: 0 }
-  expect(ended).toMatchObject({ blockedPeople: counts, unserved: counts })
+  expect(ended).toMatchObject({ blockedPeople: counts, unserved: counts, heldPart: null, setAside: null })
   expect(JSON.parse(status.text)).toMatchObject({ connections: [{ blockedPeople: counts, unserved: counts }] })
   const faults = [{ column: 'Leaving Date' }]
   expect(JSON.parse(person.text)).toMatchObject({ blockedBy: faults, unserved: faults })
