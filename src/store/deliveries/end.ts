@@ -39,7 +39,7 @@ export type EndedAttempt = {
   readonly hasMore: boolean
 }
 
-type Counts = Omit<EndedAttempt, 'remaining'>
+type Counts = Omit<EndedAttempt, 'remaining' | 'hasMore'>
 
 /** Ends an attempt: counts its requests, and closes the batch or releases it until `dueAt`. Null: another attempt has taken it over. */
 export async function endAttempt(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<EndedAttempt | null> {
@@ -47,7 +47,10 @@ export async function endAttempt(db: Db, claim: ClaimedDelivery, end: AttemptEnd
   const ended = batchOutcome
     ? await closeBatch(db, claim, { ...end, batchOutcome })
     : await releaseBatch(db, claim, end)
-  return ended && { ...ended, remaining: ended.people - ended.confirmed - ended.refused }
+  if (ended === null) return null
+  // Read after the commit: of two batches that end at the same time, the later one sees that both are done and closes the run.
+  const hasMore = batchOutcome !== null && (await hasLaterBatch(db, claim))
+  return { ...ended, hasMore, remaining: ended.people - ended.confirmed - ended.refused }
 }
 
 type BatchEnd = AttemptEnd & {
@@ -93,13 +96,17 @@ async function storeAnswer(
       answer = ${JSON.stringify(answer)}, sent_at = ${sentAt}, answered_at = ${answeredAt}, confirmed = people - refused,
       uncertain = false, failures = 0, failing_since = null, last_code = null, last_failure = null
     where run_id = ${runId} and batch = ${batch} and attempts = ${attempt} and state = 'due'
-    returning people, confirmed, refused, ${blocked(connection)} as "isBlocked",
-      exists (
-        select 1 from deliveries later
-        where later.run_id = ${runId} and later.batch > ${batch} and later.state = 'due' and later.lease is null) as "hasMore"`.execute(
-    tx,
-  )
+    returning people, confirmed, refused, ${blocked(connection)} as "isBlocked"`.execute(tx)
   return rows[0] ?? null
+}
+
+/** Whether a later batch of the run waits for a worker. */
+async function hasLaterBatch(db: Db, { runId, batch }: ClaimedDelivery): Promise<boolean> {
+  const { rows } = await sql<{ hasMore: boolean }>`${sql.raw(prepared)}
+    select exists (
+      select 1 from deliveries
+      where run_id = ${runId} and batch > ${batch} and state = 'due' and lease is null) as "hasMore"`.execute(db)
+  return rows[0]?.hasMore === true
 }
 
 async function dropProblemsOfBatch(tx: Db, { runId, batch, connection }: ClaimedDelivery): Promise<void> {
@@ -149,7 +156,7 @@ async function releaseBatch(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Pr
     // People who are still due come into doubt when they are completed.
     const where = sql`changes.identity_id = any(${end.completed})`
     if (end.uncertain && end.completed.length > 0) await markInDoubt({ ...claim, now: end.now, where }).execute(tx)
-    return { people, confirmed, refused, isBlocked, hasMore: false }
+    return { people, confirmed, refused, isBlocked }
   })
 }
 
