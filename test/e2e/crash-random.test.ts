@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CrashDaemon, Told } from '../helpers/crash/crashes.ts'
 import { openStory, type Story, sizes } from '../helpers/crash/story.ts'
 import { createDice, type Dice } from '../helpers/dice.ts'
+import { seed } from '../helpers/seed.ts'
 import { isFull } from '../helpers/tier.ts'
 import { tell } from '../helpers/tried.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 const kills = Number(process.env.ROLLCALL_CRASHES ?? (isFull ? 200 : 8))
-const seed = process.env.ROLLCALL_SEED ?? '1'
 
 const redisDatabase = 8
 /** The embedded database takes longest to open, and takes part in fewer of them. */

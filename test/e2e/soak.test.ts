@@ -6,12 +6,12 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import type { CrashDaemon } from '../helpers/crash/crashes.ts'
 import { openStory, type Story, sizes } from '../helpers/crash/story.ts'
 import { createDice, type Dice } from '../helpers/dice.ts'
+import { seed } from '../helpers/seed.ts'
 import { tell } from '../helpers/tried.ts'
 import { openVisitor } from '../helpers/visitor.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 const minutes = Number(process.env.ROLLCALL_SOAK_MINUTES ?? 2)
-const seed = process.env.ROLLCALL_SEED ?? '1'
 const redisDatabase = 9
 
 /** What one process and its servers hold after a night. */

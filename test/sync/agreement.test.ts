@@ -9,6 +9,7 @@ import { setups } from '../helpers/model/commands.ts'
 import { faultNames } from '../helpers/model/faults.ts'
 import { createModel, takeExport } from '../helpers/model/story.ts'
 import { openTrial, type Trial } from '../helpers/model/trial.ts'
+import { seed } from '../helpers/seed.ts'
 import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
 import { isFull } from '../helpers/tier.ts'
 import { tell } from '../helpers/tried.ts'
@@ -62,7 +63,7 @@ test('counts, state, exit code, problems, history, audit trail and platform agre
         expect(await disagreements(trial)).toEqual([])
       }
     }),
-    { numRuns: isFull ? 60 : 6 },
+    { numRuns: isFull ? 60 : 6, seed },
   )
   tell(task, {
     what: 'counts, state, exit code, problems, history, audit trail and platform, compared',

@@ -8,6 +8,7 @@ import { listRuns, type Run } from '../../src/store/runs/runs.ts'
 import { approveRun, classifyValue, requestDueRuns, restorePerson, retractPerson } from '../../src/sync/sync.ts'
 import { later, receive, terminated, webhookFeed } from '../helpers/events.ts'
 import { type Act, type Day, day, untidyHr } from '../helpers/model/untidy.ts'
+import { seed } from '../helpers/seed.ts'
 import { isFull } from '../helpers/tier.ts'
 import { tell } from '../helpers/tried.ts'
 import { type Host, openWorld, peopleOn, startHost, type World } from '../helpers/world.ts'
@@ -160,7 +161,7 @@ test('every departure that HR expressed is on the platform, in the problems, or 
       expect([...platform.keys()].toSorted()).toEqual(hr.everybody().filter((key) => !hr.retracted().includes(key)))
       expect([...(await named(world))].toSorted()).toEqual(hr.contradicted(last).toSorted())
     }),
-    { numRuns: isFull ? 8 : 2, endOnFailure: true },
+    { numRuns: isFull ? 8 : 2, seed, endOnFailure: true },
   )
   tell(task, { what: 'departures over months', ...summaryOf(total) })
 })

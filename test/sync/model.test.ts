@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setups, stories } from '../helpers/model/commands.ts'
 import { createModel, deliverWhatIsLeft, findings, listen, takeExport } from '../helpers/model/story.ts'
 import { openTrial } from '../helpers/model/trial.ts'
+import { seed } from '../helpers/seed.ts'
 import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
 import { isFull } from '../helpers/tier.ts'
 import { tell } from '../helpers/tried.ts'
@@ -20,7 +21,7 @@ afterAll(async () => {
 })
 
 /** The parameters of a story that failed, as its report names them, tell it again: `{ seed, path, endOnFailure: true }`. */
-const parameters: fc.Parameters<unknown> = { numRuns: isFull ? 30 : 10 }
+const parameters: fc.Parameters<unknown> = { numRuns: isFull ? 30 : 10, seed }
 /** No story begins after this time, so that a busy machine tells fewer of them, and a failed one is not simplified for ever. */
 const mostMs = 75_000
 

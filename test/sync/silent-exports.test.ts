@@ -145,3 +145,23 @@ test('the same export once more is the same absence, and the next one without th
 
   expect([before, await separatedAt()]).toEqual([null, '2026-11-21T00:00:00.000Z'])
 })
+
+test('a hire that is older than an export brings no leaver back whom that export states as one, in whatever rows', async () => {
+  const { client } = await host.tenant()
+  const feed = { mapping, outOfScope: 'separate' } as const
+  await using world = await openWorld({ client, feed, webhook: webhookFeed() })
+  const gone = { left: '2026-11-10', status: 'Inactive' }
+  const leavers = ['E0002', 'E0003', 'E0004']
+  const people = change(staff(12), ...leavers.map((id) => ({ id, ...gone })))
+  await night(world, staff(12), '2026-11-18T01:00:00.000Z')
+  await night(world, people, '2026-11-19T01:00:00.000Z')
+  const [, , twice] = people
+  const outside = { id: 'E0004', title: 'Board', left: '', status: 'Active' }
+  await night(world, [...change(people, outside), ...(twice ? [twice] : [])], '2026-11-20T01:00:00.000Z')
+
+  for (const id of leavers) await receive(world, { type: 'hired', at: '2026-11-19T12:00:00.000Z', employee: { id } })
+  await later(world, 6)
+
+  const arrived = await peopleOn(client)
+  expect(leavers.map((id) => arrived.get(id)?.separatedAt)).toEqual(leavers.map(() => '2026-11-10T00:00:00.000Z'))
+})

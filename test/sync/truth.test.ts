@@ -10,13 +10,13 @@ import { fateNames } from '../helpers/model/faults.ts'
 import { createModel, keyOf, type Model, takeExport } from '../helpers/model/story.ts'
 import { openTrial, type Trial } from '../helpers/model/trial.ts'
 import { noCounts, untold } from '../helpers/model/truth.ts'
+import { seed } from '../helpers/seed.ts'
 import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
 import { isFull } from '../helpers/tier.ts'
 import { tell } from '../helpers/tried.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 const turns = Number(process.env.ROLLCALL_TURNS ?? (isFull ? 400 : 100))
-const seed = Number(process.env.ROLLCALL_SEED ?? 1)
 /** So many turns share a store. */
 const turnsAStory = 10
 const minuteMs = 60_000

@@ -5,7 +5,7 @@ import type { Observation, RosterEntry } from '../record.ts'
 import { collectContradictions } from './contradiction.ts'
 import { type Decision, decide, decideInOrder, type PersonInput, type PlanContext } from './decide.ts'
 import { type Decided, keepDecisions } from './decisions.ts'
-import { mayDepart } from './departure.ts'
+import { departureOf } from './departure.ts'
 import { keepFaults } from './faults.ts'
 import { findingsOf } from './findings.ts'
 import { findKeyChanges, type KeyChanges } from './key-changes.ts'
@@ -109,21 +109,34 @@ function decidingSteps(parts: Parts) {
   const overtaken: OvertakenEvent[] = []
   const outOfScopeLeavers: string[] = []
 
-  function decideOne({ identityId, observations }: PersonObservations, entry: RosterEntry | undefined) {
+  function decideObserved({ identityId, observations }: PersonObservations, entry: RosterEntry | undefined) {
     const [first, last] = [observations[0], observations.at(-1)]
     if (!first || !last) return []
-    const isRejected = book.isDeparture(identityId)
-    if (isRejected && !mayDepart(entry, context.today)) return []
-    if (isRejected) book.useDeparture(identityId)
-    const decided = countingDeparture(entry, observations, context)
-    const decision = decisions.withPin(identityId, decided)
-    decisions.add({ identityId, entry, decision, input: isRejected ? 'untouched' : first })
-    contradictions.add(identityId, isRejected ? null : last, entry, decision)
+    if (book.isDeparture(identityId)) return decideDeparture(first, entry)
+    const decision = decisions.withPin(identityId, countingDeparture(entry, observations, context))
+    decisions.add({ identityId, entry, decision, input: first })
+    contradictions.add(identityId, last, entry, decision)
+    return planned(decision, entry, last)
+  }
+
+  /** Decides about a person of whom only rows that cannot be used, or are out of scope, state something: a departure. */
+  function decideDeparture(stated: Observation, entry: RosterEntry | undefined) {
+    const observation = departureOf(entry, stated, context.today)
+    if (observation === null) return []
+    const { identityId } = observation
+    book.useDeparture(identityId)
+    const decision = decisions.withPin(identityId, decide(entry, observation, context))
+    decisions.add({ identityId, entry, decision, input: 'untouched' })
+    contradictions.add(identityId, null, entry, decision)
+    const isLeaver = decision.news.kinds.includes('leavers')
+    if (isLeaver && book.isOutOfScope(identityId)) outOfScopeLeavers.push(identityId)
+    return planned(decision, entry, observation)
+  }
+
+  function planned(decision: Decision, entry: RosterEntry | undefined, { identityId, origin }: Observation) {
     keyChanges.addObserved(entry, decision)
     overtaken.push(...overtakenEvents(identityId, decision))
-    const isLeaver = decision.news.kinds.includes('leavers')
-    if (isRejected && isLeaver && book.isOutOfScope(identityId)) outOfScopeLeavers.push(identityId)
-    return decisions.planned(entry, decision, { identityId, origin: last.origin })
+    return decisions.planned(entry, decision, { identityId, origin })
   }
 
   function decideWithoutRow(entry: RosterEntry): PlannedPerson[] {
@@ -150,7 +163,7 @@ function decidingSteps(parts: Parts) {
 
     /** Decides about people of a page; `known` has the roster's entries of them. */
     decideObserved: (people: readonly PersonObservations[], known: Roster): PlannedPerson[] =>
-      people.flatMap((person) => decideOne(person, known.get(person.identityId))),
+      people.flatMap((person) => decideObserved(person, known.get(person.identityId))),
 
     /** Decides about people without a usable row: they are absent, or only rows that cannot be used name them. */
     decideUnobserved: (entries: Iterable<RosterEntry>): PlannedPerson[] => [...entries].flatMap(decideWithoutRow),

@@ -60,8 +60,13 @@ export function observationOf(
   }
 }
 
-/** Rows that were rejected make no person known, and move no date of a person who has left already. */
-export function mayDepart(entry: RosterEntry | undefined, today: string): boolean {
-  if (entry === undefined || (entry.desired ?? entry.confirmed) === null) return false
-  return !isLeaver(storedEmployment(entry), today)
+/** What a departure of rejected rows, or of rows out of scope, states about a person. It makes nobody known, and moves no date of a leaver. */
+export function departureOf(
+  entry: RosterEntry | undefined,
+  observation: Observation,
+  today: string,
+): Observation | null {
+  if (entry === undefined || (entry.desired ?? entry.confirmed) === null) return null
+  const hasLeft = isLeaver(storedEmployment(entry), today)
+  return hasLeft ? { ...observation, leavingDate: undefined, statesDeparture: true } : observation
 }

@@ -173,9 +173,9 @@ export function tellingHr({ graceRuns, outOfScope, means, announcedBy }: Rules) 
         const says = saidOf(person, today)
         if (says !== null) person.words.push({ at: `${today}T01:00:00.000Z`, says })
         const isOwnRow = rowsOf(person, today).some(({ from }) => from !== undefined)
-        // Two equal rows cannot be used, and end nothing that waits.
-        const isUnusable = person.listed && person.inScope && person.fault === 'twice'
-        if (isOwnRow || !isUnusable) person.waits = isOwnRow ? person.lastDay : null
+        // Two equal rows cannot be used, and a row out of scope that is kept says nothing: neither ends what waits.
+        const isSilent = person.listed && says === null && (!person.inScope || person.fault === 'twice')
+        if (isOwnRow || !isSilent) person.waits = isOwnRow ? person.lastDay : null
       }
     },
 

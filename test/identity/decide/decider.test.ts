@@ -87,9 +87,12 @@ function departing(rows: readonly Row[], roster: Roster, { today }: PlanContext)
     const allLeft = best.every(
       ({ statesDeparture, leavingDate }) => statesDeparture || (leavingDate && leavingDate <= today),
     )
-    if (!former || isGone || isMixed || !allLeft || best.length < 2 || said.length < all.length) continue
-    const isLeft = best.some(({ statesDeparture }) => statesDeparture)
-    found.set(key, observation(key, { fields: {}, leavingDate: dates.toSorted()[0], statesDeparture: isLeft }))
+    if (!former || isMixed || !allLeft || best.length < 2 || said.length < all.length) continue
+    const statesDeparture = isGone || best.some((one) => one.statesDeparture)
+    found.set(
+      key,
+      observation(key, { fields: {}, leavingDate: isGone ? undefined : dates.toSorted()[0], statesDeparture }),
+    )
   }
   return found
 }
@@ -586,19 +589,4 @@ test('an event is read again at the earliest time that its rejects name, also th
     '2026-12-01T00:00:00.000Z',
     '2026-12-09T00:00:00.000Z',
   ])
-})
-
-test('what follows for a person from no event is not counted among what events told', () => {
-  const context = nightly({ mode: 'delta' })
-  const decider = createDecider({ context, rows: eventRows, rejectsKept: 2 })
-  const left = record('W1', { separatedAt: '2026-11-02T00:00:00.000Z' })
-  const known = entry('W1', { desired: left, deferredTo: '2026-11-19' })
-
-  decider.book.addOutOfScope({ identityId: 'W1', origin: { event: '7', line: 1 } })
-  const told = decider.decideObserved(decider.book.lastPage().observed, new Map([['W1', known]]))
-  const unseen = decider.decideUnobserved([known])
-  const counted = decider.observedPeople(new Set(['redates']))
-
-  expect([told.length, unseen.length, decider.people().redates]).toEqual([0, 1, 1])
-  expect(counted.map(({ identityId, isCounted }) => [identityId, isCounted])).toEqual([['W1', false]])
 })

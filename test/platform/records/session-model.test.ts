@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { SessionAction, SessionStatus } from '../../../src/contract/platform/custom-data-sessions.ts'
+import { seed } from '../../helpers/seed.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { newRecords, type Records } from '../helpers/data-records.ts'
 import { openTestPlatform, type TestAccount, type TestPlatform } from '../helpers/platforms.ts'
@@ -54,7 +55,7 @@ describe.each(databases)('any story of records and sessions on $name', ({ place 
         for (const name of sessionKeys) expect(await shown(site, name)).toEqual(model.shown(name))
       }),
       // A story is short enough to be read as it is; telling ever shorter ones takes longer than a test may.
-      { numRuns: 20, endOnFailure: true },
+      { numRuns: 20, seed, endOnFailure: true },
     )
   })
 })

@@ -84,7 +84,7 @@ test('a lease whose session is gone though its socket is open takes its lock aga
   const before = await holders()
 
   link.freeze()
-  await sql`select pg_terminate_backend(${before[0]})`.execute(other.db)
+  await sql`select pg_terminate_backend(${before[0]}, 5000)`.execute(other.db)
 
   await expect.poll(holders, { timeout: 30_000 }).toEqual([expect.any(Number)])
   expect(await holders()).not.toEqual(before)

@@ -17,6 +17,7 @@ import {
   retractPerson,
 } from '../../../src/sync/sync.ts'
 import { receive, terminated, updated } from '../../helpers/events.ts'
+import { seed } from '../../helpers/seed.ts'
 import { bothDatabases } from '../../helpers/servers/databases.ts'
 import { isFull } from '../../helpers/tier.ts'
 import { tell } from '../../helpers/tried.ts'
@@ -24,7 +25,6 @@ import { type FileWorld, openFileWorld, outcomeOf } from '../../helpers/twin-wor
 import { change, type Host, type HrPerson, headers, staff, startHost, without } from '../../helpers/world.ts'
 
 const stories = Number(process.env.ROLLCALL_STORIES ?? (isFull ? 100 : 8))
-const seed = Number(process.env.ROLLCALL_SEED ?? 1)
 const msPerStory = 60_000
 const dayMs = 86_400_000
 

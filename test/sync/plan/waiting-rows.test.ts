@@ -32,7 +32,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 type HrRow = HrPerson & { readonly from?: string }
 
-const mapping = Mapping.parse({
+const rules = {
   fields: {
     identityId: 'Worker ID',
     email: 'Email',
@@ -43,7 +43,9 @@ const mapping = Mapping.parse({
   },
   status: { column: 'Status', leftWhen: ['Inactive'], employedWhen: ['Active'] },
   severalRows: { latest: { column: 'Effective Date', format: 'yyyy-MM-dd' } },
-})
+}
+const mapping = Mapping.parse(rules)
+const inScope = Mapping.parse({ ...rules, scope: "`Job Title` != 'Board'" })
 
 const promoted: HrRow = { ...person(4), title: 'Head of Payments', from: '2026-12-01' }
 const leavingDay = '2026-11-30T00:00:00.000Z'
@@ -175,6 +177,21 @@ describe('a row that takes effect on a later day', () => {
     await tick(world, '2026-11-30T00:00:00.000Z')
 
     expect((await on('E0003'))?.separatedAt).toBe('2026-11-30T00:00:00.000Z')
+  })
+
+  test.each([
+    ['keep', '2026-11-30T00:00:00.000Z'],
+    ['separate', '2026-11-21T00:00:00.000Z'],
+  ] as const)('of a person who is now out of scope (%s)', async (outOfScope, separatedAt) => {
+    await using opened = await open({ mapping: inScope, outOfScope })
+    const { world, on } = opened
+    const moved = { ...person(3), title: 'Board' }
+    await night(world, '2026-11-20', [...staff(20), leaving])
+    await night(world, '2026-11-21', [...staff(20).filter(({ id }) => id !== 'E0003'), moved])
+    await tick(world, '2026-11-30T00:00:00.000Z')
+
+    expect((await on('E0003'))?.separatedAt).toBe(separatedAt)
+    expect(await waitingKeys(world.sync.store.db, 'acme')).toEqual([])
   })
 
   test('is not lost where its day begins while a run of the roster is planned', async () => {
