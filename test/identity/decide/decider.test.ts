@@ -88,11 +88,10 @@ function departing(rows: readonly Row[], roster: Roster, { today }: PlanContext)
       ({ statesDeparture, leavingDate }) => statesDeparture || (leavingDate && leavingDate <= today),
     )
     if (!former || isMixed || !allLeft || best.length < 2 || said.length < all.length) continue
-    const statesDeparture = isGone || best.some((one) => one.statesDeparture)
-    found.set(
-      key,
-      observation(key, { fields: {}, leavingDate: isGone ? undefined : dates.toSorted()[0], statesDeparture }),
-    )
+    const departure = isGone
+      ? { statesDeparture: true, leavingDate: undefined }
+      : { statesDeparture: best.some((one) => one.statesDeparture), leavingDate: dates.toSorted()[0] }
+    found.set(key, observation(key, { fields: {}, ...departure }))
   }
   return found
 }
