@@ -15,7 +15,7 @@ export type ServerAddress = {
   /** At least one. With several, the one that takes writes is used. */
   readonly hosts: readonly ServerHost[]
   /** Hosts, ports and database, for messages. It never holds user or password. */
-  readonly place: string
+  readonly location: string
   /** What the address wants to be sent when a connection starts. */
   readonly options: string
   /** The names of the parameters that the address sets by itself. */
@@ -45,7 +45,7 @@ export function parseServerAddress(at: string): ServerAddress {
     url.searchParams.delete(name)
   return {
     hosts: hosts.map(({ host, port }) => ({ name: `${host}:${port}`, url: withHost(url, { host, port }) })),
-    place: `PostgreSQL at ${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}${url.pathname}`,
+    location: `PostgreSQL at ${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}${url.pathname}`,
     options,
     sets,
     ssl,

@@ -25,6 +25,6 @@ export function serverReason(error: unknown): string {
   // The timeout of the pool hides what it interrupted.
   const cause =
     error.cause instanceof Error && errorCode(error.cause) !== undefined ? ` (${errorCode(error.cause)})` : ''
-  const [, helps] = help.find(([says]) => says.test(error.message)) ?? []
+  const [, helps] = help.find(([pattern]) => pattern.test(error.message)) ?? []
   return `${error.message}${cause}${helps === undefined ? '' : `; ${helps}`}`
 }

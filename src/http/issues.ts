@@ -74,12 +74,12 @@ function choices(values: readonly z.core.util.Primitive[]): string {
 }
 
 function limit(origin: string, bound: string, count: number | bigint): string {
-  if (origin === 'string') return `must have ${bound} ${counted(count, 'character')}`
-  if (origin === 'array') return `must have ${bound} ${counted(count, 'entry')}`
+  if (origin === 'string') return `must have ${bound} ${countWithUnit(count, 'character')}`
+  if (origin === 'array') return `must have ${bound} ${countWithUnit(count, 'entry')}`
   return `must be ${bound} ${count}`
 }
 
-function counted(count: number | bigint, unit: 'character' | 'entry'): string {
+function countWithUnit(count: number | bigint, unit: 'character' | 'entry'): string {
   const units = { character: 'characters', entry: 'entries' }
   return Number(count) === 1 ? `1 ${unit}` : `${count} ${units[unit]}`
 }

@@ -137,7 +137,7 @@ function describeNeeds(
 
 function describeParameters(
   schema: z.ZodObject | undefined,
-  place: 'path' | 'query',
+  location: 'path' | 'query',
   describe: Describe,
   shown: NonNullable<Example['params' | 'query']>,
 ): Json[] {
@@ -145,7 +145,7 @@ function describeParameters(
   const { properties = {}, required = [] } = describe(schema)
   return Object.entries(properties).map(([name, { description, ...field }]) => ({
     name,
-    in: place,
+    in: location,
     required: required.includes(name),
     ...(description !== undefined && { description }),
     ...(field.type === 'array' && { style: 'form', explode: true }),

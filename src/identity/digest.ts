@@ -61,9 +61,9 @@ export function fingerprint(...texts: readonly unknown[]): string {
 export function compareKeys(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i++) {
-    const left = a.charCodeAt(i)
-    const right = b.charCodeAt(i)
-    if (left !== right) return utf8Rank(left) - utf8Rank(right)
+    const unitA = a.charCodeAt(i)
+    const unitB = b.charCodeAt(i)
+    if (unitA !== unitB) return utf8Rank(unitA) - utf8Rank(unitB)
   }
   return a.length - b.length
 }

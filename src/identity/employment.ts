@@ -34,16 +34,16 @@ export function storedEmployment(entry: RosterEntry | undefined): Employment {
 }
 
 /** What is desired of an employment: no leaving for as long as an operator holds it back, which then is kept beside it. */
-export function servedOf(
+export function applyHold(
   employment: Employment,
   { heldBackUntil }: Pick<RosterEntry, 'heldBackUntil'>,
   { today, timeZone }: { readonly today: string; readonly timeZone: string },
-): { readonly served: Employment; readonly heldDeparture: HeldDeparture | null } {
+): { readonly effective: Employment; readonly heldDeparture: HeldDeparture | null } {
   const { separatedAt, inferred } = employment
   if (heldBackUntil === null || today >= heldBackUntil || separatedAt === null)
-    return { served: employment, heldDeparture: null }
+    return { effective: employment, heldDeparture: null }
   const heldDeparture = { separatedAt, inferred, until: heldBackUntil, timeZone }
-  return { served: { ...employment, separatedAt: null, inferred: false }, heldDeparture }
+  return { effective: { ...employment, separatedAt: null, inferred: false }, heldDeparture }
 }
 
 /** Whether accepted facts say that the person is employed, if only until a day that lies ahead. */
@@ -83,7 +83,7 @@ export function datesEmployment(observation: Observation, rules: Pick<Employment
  * Employment after a row that names the person. Evidence of leaving counts as soon as one piece of it does: a date that has come, or
  * a status. A person who has left comes back by positive evidence alone.
  */
-export function employmentSeen(before: Employment, observation: Observation, rules: EmploymentRules): Employment {
+export function employmentObserved(before: Employment, observation: Observation, rules: EmploymentRules): Employment {
   const known = employmentUntouched(before, rules)
   const clearedDate = dateThatStartClears(known, observation, rules)
   const stated = observation.leavingDate === clearedDate ? null : observation.leavingDate

@@ -41,7 +41,7 @@ type Processor = (job: Job, token: string | undefined) => Promise<void>
 /** Where jobs are kept. It makes the queue's two ends there, and closes what it opened when it is disposed. */
 export type Backend = {
   /** For messages; never holds a password. */
-  readonly place: string
+  readonly location: string
   createProducer(name: string, retry: Retry): Producer
   /** Writes what is of no use to anyone, and reads it. Throws what the server says. */
   probe(): Promise<void>

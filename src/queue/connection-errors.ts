@@ -23,22 +23,22 @@ export function isConnectionError(error: unknown): boolean {
 }
 
 /** Reports the background errors of a queue's clients: each outage once when it begins and once when it ends. */
-export function createConnectionReport(place: string, events: Events) {
+export function createConnectionReport(location: string, events: Events) {
   let isAway = false
 
   function away(error: Error): void {
-    if (!isAway) events.queueUnreachable({ place, code: errorCode(error) ?? error.name })
+    if (!isAway) events.queueUnreachable({ place: location, code: errorCode(error) ?? error.name })
     isAway = true
   }
 
   return {
     failed(error: Error): void {
       if (isConnectionError(error)) away(error)
-      else if (lostJob.test(error.message)) events.queueLostJob({ place })
-      else events.unexpected({ during: `talking to ${place}`, error })
+      else if (lostJob.test(error.message)) events.queueLostJob({ place: location })
+      else events.unexpected({ during: `talking to ${location}`, error })
     },
     connected(): void {
-      if (isAway) events.queueReachable({ place })
+      if (isAway) events.queueReachable({ place: location })
       isAway = false
     },
   }

@@ -14,17 +14,17 @@ const { Queue: BullQueue, Worker: BullWorker } = withBackend(createPostgresBacke
  * Each consumer borrows one session for as long as it works.
  */
 export async function openDatabaseBackend(
-  database: { readonly pool: Pool; readonly place: string },
+  database: { readonly pool: Pool; readonly location: string },
   events: Events,
 ): Promise<Backend> {
-  const { place } = database
-  const report = createConnectionReport(place, events)
+  const { location } = database
+  const report = createConnectionReport(location, events)
   const pool = lendPool(database.pool)
   const insistent = lendPool(database.pool, insisting(report.failed))
-  await prepareTables(database.pool, place)
+  await prepareTables(database.pool, location)
 
   return {
-    place,
+    location,
     createProducer(name, retry) {
       return new BullQueue(name, { ...producerOptions(retry), connection: pool }).on('error', report.failed)
     },
@@ -89,20 +89,20 @@ function insisting(failed: (error: Error) => void): Asking {
   }
 }
 
-async function prepareTables(pool: Pool, place: string): Promise<void> {
+async function prepareTables(pool: Pool, location: string): Promise<void> {
   try {
     const client = await pool.connect()
     try {
       await runMigrations(await withoutNeedlessSchema(client))
     } catch (error) {
-      throw lacksRight(error) ? await missingRight(client, { schema: jobsSchema, place }, error) : error
+      throw lacksRight(error) ? await missingRight(client, { schema: jobsSchema, location }, error) : error
     } finally {
       client.release()
     }
   } catch (error) {
     if (error instanceof Failure) throw error
     const reason = error instanceof Error ? error.message : String(error)
-    throw new Failure('queue_unreachable', `Cannot prepare the tables of the queue in ${place}: ${reason}`, {
+    throw new Failure('queue_unreachable', `Cannot prepare the tables of the queue in ${location}: ${reason}`, {
       cause: error,
     })
   }

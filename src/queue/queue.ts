@@ -12,7 +12,7 @@ import { startWorking, type Working } from './working.ts'
 export type QueueOptions = {
   readonly backend:
     | { readonly kind: 'redis'; readonly url: string }
-    | { readonly kind: 'database'; readonly database: { readonly pool: Pool; readonly place: string } }
+    | { readonly kind: 'database'; readonly database: { readonly pool: Pool; readonly location: string } }
   /** Tells queues apart that share one Redis or one database. Holds no colon. */
   readonly name?: string
   readonly events: Events
@@ -23,7 +23,7 @@ export type QueueOptions = {
 /** The queue of jobs. It may lose them: the store knows what has to be done, and the sweep enqueues it again. */
 export type Queue = {
   /** For messages; never holds a password. */
-  readonly place: string
+  readonly location: string
   /** Adds jobs in bulk. A job whose id is already there and unfinished is left as it is. */
   enqueue(jobs: readonly Enqueued[]): Promise<void>
   /** Starts working on the jobs of a line, `short` where none is named, several at a time. */
@@ -69,7 +69,7 @@ export async function openQueue({
     await Promise.all([...producers.values()].map((producer) => producer.close()))
   })
   // A producer that is made while its server is away would never work.
-  for (const line of lines) await orUnreachable(producerOf(line).getVersion(), backend.place)
+  for (const line of lines) await orUnreachable(producerOf(line).getVersion(), backend.location)
   const workings = new Set<Working>()
   opening.defer(async () => {
     await Promise.all([...workings].map((working) => working.stop({ withinMs: 0 })))
@@ -81,10 +81,10 @@ export async function openQueue({
   }
 
   return {
-    place: backend.place,
+    location: backend.location,
     async enqueue(jobs) {
       for (const [line, group] of Map.groupBy(jobs, (job) => job.line ?? 'short')) {
-        await orUnreachable(add(producerOf(line), group.map(bulkEntry)), backend.place)
+        await orUnreachable(add(producerOf(line), group.map(bulkEntry)), backend.location)
       }
     },
     async work(workers, { concurrency, line = 'short' }) {
@@ -100,19 +100,19 @@ export async function openQueue({
     },
     async check() {
       const answers = Promise.all([producerOf('short').getWaitingCount(), backend.probe()])
-      await orUnreachableWithin(checkWithinMs, answers, backend.place)
+      await orUnreachableWithin(checkWithinMs, answers, backend.location)
     },
     async waiting() {
       const counts = lines.map(producerOf).flatMap((line) => [line.getWaitingCount(), line.getPrioritizedCount()])
-      const waiting = await orUnreachableWithin(checkWithinMs, Promise.all(counts), backend.place)
+      const waiting = await orUnreachableWithin(checkWithinMs, Promise.all(counts), backend.location)
       return waiting.reduce((sum, count) => sum + count, 0)
     },
     async held() {
       const held = lines.map((line) => producerOf(line).getRanges(['active', 'delayed'], 0, -1))
-      return new Set((await orUnreachableWithin(checkWithinMs, Promise.all(held), backend.place)).flat())
+      return new Set((await orUnreachableWithin(checkWithinMs, Promise.all(held), backend.location)).flat())
     },
     async clear() {
-      for (const line of lines) await orUnreachable(producerOf(line).obliterate({ force: true }), backend.place)
+      for (const line of lines) await orUnreachable(producerOf(line).obliterate({ force: true }), backend.location)
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }

@@ -49,7 +49,7 @@ export async function startWorking(options: {
 
   const started: Started = { consumer: backend.createConsumer(name, process, settings), inFlight, stopping }
   try {
-    await orUnreachableWithin(readyWithinMs, started.consumer.worker.waitUntilReady(), backend.place)
+    await orUnreachableWithin(readyWithinMs, started.consumer.worker.waitUntilReady(), backend.location)
   } catch (error) {
     await stopWorking(started, 0)
     throw error

@@ -28,7 +28,7 @@ describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
   })
 
   async function bring(...migrations: Migration[]): Promise<void> {
-    await migrate(database.pool, migrations, { schema: 'rollcall', place: database.place })
+    await migrate(database.pool, migrations, { schema: 'rollcall', location: database.location })
   }
 
   async function applied(): Promise<string[]> {

@@ -23,8 +23,8 @@ describe('a PostgreSQL server', () => {
     await using database = await open(place.at)
 
     const { host, pathname, password } = new URL(place.at)
-    expect(database.place).toBe(`PostgreSQL at ${host}${pathname}`)
-    expect(database.place).not.toContain(password)
+    expect(database.location).toBe(`PostgreSQL at ${host}${pathname}`)
+    expect(database.location).not.toContain(password)
   })
 
   test('that is sent a wrong password is refused without repeating it', async () => {

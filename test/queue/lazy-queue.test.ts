@@ -11,7 +11,7 @@ function listening(): { readonly queue: Queue; readonly told: string[] } {
       return answer
     }
   const queue: Queue = {
-    place: 'nowhere',
+    location: 'nowhere',
     enqueue: tells('enqueue', undefined),
     work: tells('work', { stop: async () => {}, [Symbol.asyncDispose]: async () => {} }),
     check: tells('check', undefined),
@@ -29,7 +29,7 @@ test('a queue that nobody uses is neither opened nor closed', async () => {
   const queue = lazyQueue('Redis at here:6379', open)
   await queue[Symbol.asyncDispose]()
 
-  expect(queue.place).toBe('Redis at here:6379')
+  expect(queue.location).toBe('Redis at here:6379')
   expect(open).not.toHaveBeenCalled()
 })
 

@@ -121,7 +121,7 @@ describe('at start', () => {
 
     await using queue = await openAt(`redis://:right-secret@${host}`)
 
-    expect(queue.place).toBe(`Redis at ${host}`)
+    expect(queue.location).toBe(`Redis at ${host}`)
   })
 
   test('an address where nobody listens is unreachable', async () => {

@@ -53,9 +53,10 @@ const defaultMaxResponseBytes = 32 * 1024 * 1024
 
 /** The typed client of a table. It follows no redirects and repeats nothing by itself. */
 export function createClient<T extends OperationTable>(table: T, options: ClientOptions): Client<T> {
-  const { dispatcher: given } = options
+  const { dispatcher: configured } = options
   const own = agentWhenUsed({ connect: { timeout: connectTimeoutMs, ...provenServers } })
-  const dispatcher = typeof given === 'function' ? given : given ? async () => given : own.dispatcher
+  const dispatcher =
+    typeof configured === 'function' ? configured : configured ? async () => configured : own.dispatcher
   const calls = Object.entries(table).map(([name, operation]) => [name, watched(name, operation, dispatcher, options)])
   return Object.fromEntries(calls) as Client<T>
 }

@@ -30,7 +30,7 @@ export async function* walk<Entry, Input extends ListInput>(
   list: (input: Input) => Promise<Page<Entry> | AnyAnswer>,
   input: Input,
 ): AsyncGenerator<Entry, void, undefined> {
-  const seen = new Set<string>()
+  const cursors = new Set<string>()
   let cursor = input.query?.cursor
   while (true) {
     const answer = await list(cursor === undefined ? input : { ...input, query: { ...input.query, cursor } })
@@ -38,8 +38,9 @@ export async function* walk<Entry, Input extends ListInput>(
     yield* answer.body.data
     cursor = answer.body.pagination.cursor || undefined
     if (cursor === undefined) return
-    if (seen.has(cursor)) throw new Error(`the list does not end: page ${seen.size + 1} repeats an earlier cursor`)
-    seen.add(cursor)
+    if (cursors.has(cursor))
+      throw new Error(`the list does not end: page ${cursors.size + 1} repeats an earlier cursor`)
+    cursors.add(cursor)
   }
 }
 

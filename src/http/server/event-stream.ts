@@ -16,7 +16,7 @@ export class EventStream extends Readable {
   }
 
   /** Sends an event; its data travels as one line of JSON. */
-  say(event: string, data: unknown): void {
+  sendEvent(event: string, data: unknown): void {
     this.#write(`event: ${event}\ndata: ${escapeJson(JSON.stringify(data))}\n\n`)
   }
 

@@ -26,8 +26,8 @@ export function formTokenOf(secret: string): string {
 
 /** Refuses a form that did not come from a page of ours. `desired` null: there is no cookie that it could belong to. */
 export function checkFormToken(request: FastifyRequest, desired: string | null): void {
-  const given = Buffer.from(field(request, 'token'))
+  const submitted = Buffer.from(field(request, 'token'))
   const known = Buffer.from(desired ?? '')
-  if (desired !== null && given.length === known.length && timingSafeEqual(given, known)) return
+  if (desired !== null && submitted.length === known.length && timingSafeEqual(submitted, known)) return
   throw refuse('Forbidden', 'This form is too old, or came from elsewhere. Go back, reload the page and try again.')
 }

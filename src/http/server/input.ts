@@ -50,10 +50,10 @@ function namedTexts(schema: z.ZodObject, texts: Texts): Record<string, unknown> 
  */
 function withListNames({ shape }: z.ZodObject, texts: Texts): Texts {
   const lists = Object.keys(shape).filter((name) => expectsList(shape[name]))
-  const nameOf = (given: string) => lists.find((name) => bare(name) === given.replace(/\[\d*\]$/, '')) ?? given
+  const nameOf = (received: string) => lists.find((name) => bare(name) === received.replace(/\[\d*\]$/, '')) ?? received
   const named = new Map<string, Texts[string]>()
-  for (const [given, text] of Object.entries(texts)) {
-    const name = nameOf(given)
+  for (const [received, text] of Object.entries(texts)) {
+    const name = nameOf(received)
     const before = named.get(name)
     named.set(name, before === undefined ? text : [before, text ?? []].flat())
   }
@@ -63,9 +63,9 @@ function withListNames({ shape }: z.ZodObject, texts: Texts): Texts {
 /** Why a query is refused that names a parameter almost: to ignore it would answer something else than what was asked for. */
 function misspelledName({ shape }: z.ZodObject, texts: Texts): string | null {
   const names = Object.keys(shape)
-  for (const given of Object.keys(texts)) {
-    const meant = names.find((name) => likened(name) === likened(given))
-    if (meant !== undefined && !names.includes(given)) return `${meant}: must be spelled so, and not in another way`
+  for (const received of Object.keys(texts)) {
+    const meant = names.find((name) => likened(name) === likened(received))
+    if (meant !== undefined && !names.includes(received)) return `${meant}: must be spelled so, and not in another way`
   }
   return null
 }

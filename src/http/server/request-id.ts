@@ -9,6 +9,6 @@ const usableId = /^[\w.-]{8,128}$/
 
 /** The id by which a request is found in the log: the one that the caller gave if it can be one, else a new one. */
 export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
-  const given = headers[requestIdHeader]
-  return typeof given === 'string' && usableId.test(given) ? given : randomUUID()
+  const received = headers[requestIdHeader]
+  return typeof received === 'string' && usableId.test(received) ? received : randomUUID()
 }

@@ -10,8 +10,8 @@ export function rememberRoutes(app: FastifyInstance): (url: string) => string[] 
   })
   return (url) => {
     const path = segmentsOf(url)
-    const found = [...routes].filter(([pattern]) => leadsTo(pattern.split('/'), path))
-    return [...new Set(found.flatMap(([, methods]) => [...methods]))].sort()
+    const matching = [...routes].filter(([pattern]) => leadsTo(pattern.split('/'), path))
+    return [...new Set(matching.flatMap(([, methods]) => [...methods]))].sort()
   }
 }
 

@@ -5,11 +5,11 @@ import {
   type Employment,
   type EmploymentRules,
   employmentAbsent,
-  employmentSeen,
+  employmentObserved,
   employmentUntouched,
   isLeaver,
   storedEmployment,
-  servedOf,
+  applyHold,
   isAboutEmployment,
 } from '../employment.ts'
 import { isBefore, newerFields, sameTimes, timesAfter } from '../field-times.ts'
@@ -130,7 +130,7 @@ function overtakenBy(observation: Observation, known: RosterEntry, ctx: PlanCont
 }
 
 /** What follows for one person from a desired state that an operator asked for. */
-export function decideSide(entry: RosterEntry, state: DesiredState, ctx: PlanContext): Decision {
+export function decideState(entry: RosterEntry, state: DesiredState, ctx: PlanContext): Decision {
   return conclude(entry, { state, isAbsent: false }, ctx)
 }
 
@@ -262,22 +262,22 @@ function observedState(
 
   const rules = speaks ? ctx : inZoneOf(entry, ctx)
   const before = storedEmployment(entry)
-  const employment = speaks ? employmentSeen(before, observation, rules) : employmentUntouched(before, rules)
-  const { served, heldDeparture } = servedOf(employment, entry, rules)
+  const employment = speaks ? employmentObserved(before, observation, rules) : employmentUntouched(before, rules)
+  const { effective, heldDeparture } = applyHold(employment, entry, rules)
   const known = onlyMapped(entry.desired ?? entry.confirmed, ctx.mapped)
-  const desired = { ...known, ...fields, identityId: observation.identityId, separatedAt: served.separatedAt }
+  const desired = { ...known, ...fields, identityId: observation.identityId, separatedAt: effective.separatedAt }
   const employmentAsOf = speaks && datesEmployment(observation, ctx) ? ctx.asOf : entry.employmentAsOf
   const { exportIsSilent } = entry
   const times = { ...timesAfter(entry, fields, ctx), employmentAsOf, exportIsSilent, absences }
-  return stateOf(desired, served, { ...times, heldDeparture }, rules)
+  return stateOf(desired, effective, { ...times, heldDeparture }, rules)
 }
 
 function untouchedState(entry: RosterEntry, absences: number, ctx: PlanContext): DesiredState {
   const rules = inZoneOf(entry, ctx)
   const employment = employmentUntouched(storedEmployment(entry), rules)
-  const { served, heldDeparture } = servedOf(employment, entry, rules)
-  const desired = entry.desired && { ...entry.desired, separatedAt: served.separatedAt }
-  return stateOf(desired, served, { ...entry, absences, heldDeparture }, rules)
+  const { effective, heldDeparture } = applyHold(employment, entry, rules)
+  const desired = entry.desired && { ...entry.desired, separatedAt: effective.separatedAt }
+  return stateOf(desired, effective, { ...entry, absences, heldDeparture }, rules)
 }
 
 function absentState(entry: RosterEntry, ofSource: PlanContext): Learned {
@@ -293,15 +293,15 @@ function absentState(entry: RosterEntry, ofSource: PlanContext): Learned {
   const absences = entry.absences + (counts ? 1 : 0)
 
   const employment = employmentAbsent(known, absences, ctx)
-  const { served, heldDeparture } = servedOf(employment, entry, ctx)
+  const { effective, heldDeparture } = applyHold(employment, entry, ctx)
   const before = (entry.desired ?? entry.confirmed)?.separatedAt ?? null
   const desired =
-    record !== null && served.separatedAt !== before ? { ...record, separatedAt: served.separatedAt } : entry.desired
+    record !== null && effective.separatedAt !== before ? { ...record, separatedAt: effective.separatedAt } : entry.desired
   // An absence within the grace says nothing of employment.
   const speaks = isLeaver(employment, ctx.today)
   const times = speaks ? { ...timesAfter(entry, {}, ctx), employmentAsOf: ctx.asOf } : timesOf(entry)
   const exportIsSilent = isSilent(entry, !speaks, ctx)
-  const state = stateOf(desired, served, { ...times, exportIsSilent, absences, heldDeparture }, ctx)
+  const state = stateOf(desired, effective, { ...times, exportIsSilent, absences, heldDeparture }, ctx)
   return { state, isAbsent: counts }
 }
 

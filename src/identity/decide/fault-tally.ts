@@ -27,9 +27,9 @@ export function faultTally(known: KnownFaults) {
   function countUnlisted({ unlisted: value, line }: Reject): void {
     if (value === undefined) return
     const name = valueName(value)
-    const counted = unlisted.get(name)
+    const entry = unlisted.get(name)
     if (known.values.has(name)) unlistedKnown.add(name)
-    else if (counted) counted.rows += 1
+    else if (entry) entry.rows += 1
     else if (unlisted.size < unlistedCounted) unlisted.set(name, { ...value, rows: 1, line })
   }
 

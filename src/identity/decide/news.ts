@@ -14,13 +14,13 @@ export function newsOf(entry: RosterEntry, desired: IdentityRecord, rules: Rules
   if (known === null) return { identityId, kinds: kindsOfJoiner(desired, rules), moves: [] }
   const moves = fieldsOf(known, desired).flatMap((field) => moveOf(field, known, desired))
   const moved = (field: FieldName) => moves.some((move) => move.field === field)
-  const left = isLeaver(known, today)
+  const wasLeaver = isLeaver(known, today)
   const kinds: NewsKind[] = []
-  if (left && !isLeaver(desired, today) && isAnotherPerson(known, desired)) kinds.push('reusedKeys')
+  if (wasLeaver && !isLeaver(desired, today) && isAnotherPerson(known, desired)) kinds.push('reusedKeys')
   if (leavesNow(known, desired, today)) kinds.push('leavers')
-  else if (left && (desired.separatedAt ?? null) === null) kinds.push('returns')
+  else if (wasLeaver && (desired.separatedAt ?? null) === null) kinds.push('returns')
   // A date that was inferred is there to be replaced.
-  else if (left && !entry.inferred && moved('separatedAt')) kinds.push('redates')
+  else if (wasLeaver && !entry.inferred && moved('separatedAt')) kinds.push('redates')
   if (moved('email')) kinds.push('emailChanges')
   if (moved('isContractor')) kinds.push('contractorFlips')
   return kinds.length === 0 && moves.length === 0 ? noNews : { identityId, kinds, moves }

@@ -41,7 +41,7 @@ type Known = Pick<
 
 /** Counts a plan while its decisions stream by. */
 export type Tally = {
-  add(decision: Decision, seen: PersonInput): Tallied
+  add(decision: Decision, input: PersonInput): Tallied
   /** Takes out a decision whose row turned out not to count. */
   remove(tallied: Tallied): void
   /** Counts people whose rows say what is known and confirmed already. */
@@ -72,7 +72,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   const faults = faultTally(known)
   const moved = movements()
   const dates = joinersDates()
-  const share = sharedValues()
+  const shared = sharedValues()
 
   function count(tallied: Tallied, step: 1 | -1): void {
     if (tallied.kind !== null) kinds[tallied.kind] += step
@@ -91,8 +91,8 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   }
 
   return {
-    add(decision, seen) {
-      const tallied = share(talliedOf(decision, seen))
+    add(decision, input) {
+      const tallied = shared(talliedOf(decision, input))
       count(tallied, 1)
       if (isNews(tallied)) moved.add(decision.news)
       if (tallied.news.includes('joiners')) dates.add(decision)
@@ -105,7 +105,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
     countKeyChange(tallied) {
       if (tallied.news.includes('rekeyed')) return tallied
       news.rekeyed += 1
-      return share({ ...tallied, news: [...tallied.news, 'rekeyed'] })
+      return shared({ ...tallied, news: [...tallied.news, 'rekeyed'] })
     },
     reject: faults.reject,
     incomplete: faults.incomplete,
@@ -134,8 +134,8 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   }
 }
 
-function talliedOf({ change, isAbsent: absent, news }: Decision, seen: PersonInput): Tallied {
-  const unchanged = typeof seen === 'string' ? null : 'unchanged'
+function talliedOf({ change, isAbsent: absent, news }: Decision, input: PersonInput): Tallied {
+  const unchanged = typeof input === 'string' ? null : 'unchanged'
   const moves = news.moves.filter(({ field }) => isOtherField(field))
   return {
     kind: change === null ? unchanged : change.kind,

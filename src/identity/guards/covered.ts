@@ -7,10 +7,10 @@ import { namedAll } from './movements.ts'
  * person by person: another configuration may pin other people. Rows that cannot be read are compared one by one where they are stored.
  */
 export function areCovered(now: readonly Verdict[], approved: readonly Verdict[]): boolean {
-  const seen = new Map(approved.filter(({ ok }) => !ok).map((verdict) => [verdict.name, verdict]))
+  const failedBefore = new Map(approved.filter(({ ok }) => !ok).map((verdict) => [verdict.name, verdict]))
   return now.every((verdict) => {
     if (verdict.ok) return true
-    const before = seen.get(verdict.name)
+    const before = failedBefore.get(verdict.name)
     if (before === undefined || verdict.actual > before.actual) return false
     return (
       (verdict.limit !== null || verdict.reason === before.reason) &&

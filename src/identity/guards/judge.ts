@@ -47,11 +47,11 @@ const snapshotOnly: ReadonlySet<string> = new Set([
 function zeroRows({ rows, scope }: GuardFacts): Verdict {
   const verdict = { name: 'zeroRows', actual: rows, limit: null }
   if (rows > 0) return { ...verdict, ok: true }
-  const left = scope?.rows ?? 0
+  const skippedRows = scope?.rows ?? 0
   return {
     ...verdict,
     ok: false,
-    reason: left > 0 ? `none of ${pluralize(left, 'row')} is in scope` : 'the source holds no rows',
+    reason: skippedRows > 0 ? `none of ${pluralize(skippedRows, 'row')} is in scope` : 'the source holds no rows',
   }
 }
 
@@ -66,7 +66,7 @@ function missingColumn({ missingColumns }: GuardFacts): Verdict {
 function rejectedRows({ rejected, incomplete, knownFaulty, rows }: GuardFacts, limit: Limit): Verdict {
   const all = rejected + incomplete
   const actual = all - knownFaulty
-  const subject = limitRows.rejectedRows.said
+  const subject = limitRows.rejectedRows.verdictText
   const verdict = limited('rejectedRows', limit, { actual, base: rows, of: subject })
   if (verdict.ok || knownFaulty === 0) return verdict
   return {
@@ -79,8 +79,8 @@ type PeopleLimit = (typeof peopleLimits)[number]
 
 function people(name: PeopleLimit, facts: GuardFacts, limits: Guards, ofWhom = ''): Verdict {
   const { actual, within } = withRecent(facts[name], facts.recent[name], facts.recentBy)
-  const { said } = limitRows[name]
-  const verdict = limited(name, limits[name], { actual, base: facts.headcount, of: `${said}${within}${ofWhom}` })
+  const { verdictText } = limitRows[name]
+  const verdict = limited(name, limits[name], { actual, base: facts.headcount, of: `${verdictText}${within}${ofWhom}` })
   const unusual = unusualOf(facts[name], { usual: facts.usual, most: facts.usual?.most[name] ?? 0, limits })
   if (!verdict.ok || unusual === null) return verdict
   return {
@@ -88,7 +88,7 @@ function people(name: PeopleLimit, facts: GuardFacts, limits: Guards, ofWhom = '
     actual: facts[name],
     limit: unusual.limit,
     ok: false,
-    reason: `${facts[name]} ${said}${ofWhom}; ${unusual.reason}`,
+    reason: `${facts[name]} ${verdictText}${ofWhom}; ${unusual.reason}`,
   }
 }
 
@@ -123,9 +123,9 @@ function fields(
   { [fact]: counts, recent, recentBy, usual, headcount: base }: GuardFacts,
   limits: Guards,
 ): Verdict {
-  const { said } = limitRows[name]
+  const { verdictText } = limitRows[name]
   const most = mostOf(limits[name], base)
-  const counted = otherFieldsOf(counts)
+  const judged = otherFieldsOf(counts)
     .map((field) => {
       const now = counts[field] ?? 0
       const { actual: sum, within } = withRecent(now, recent[fact][field] ?? 0, recentBy)
@@ -133,12 +133,12 @@ function fields(
       const actual = Math.max(now, Math.min(sum, base))
       const unusual = unusualOf(now, { usual, most: usual?.most[fact][field] ?? 0, limits })
       if (actual > most)
-        return { field, actual, reason: `${actual} of ${base} ${said} ${field}${within} (the limit is ${most})` }
-      return { field, actual, reason: unusual && `${counts[field]} ${said} ${field} (${unusual.reason})` }
+        return { field, actual, reason: `${actual} of ${base} ${verdictText} ${field}${within} (the limit is ${most})` }
+      return { field, actual, reason: unusual && `${counts[field]} ${verdictText} ${field} (${unusual.reason})` }
     })
     .toSorted((a, b) => b.actual - a.actual)
-  const failed = counted.filter(({ reason }) => reason !== null)
-  const verdict = { name, actual: counted[0]?.actual ?? 0, limit: most }
+  const failed = judged.filter(({ reason }) => reason !== null)
+  const verdict = { name, actual: judged[0]?.actual ?? 0, limit: most }
   if (failed.length === 0) return { ...verdict, ok: true }
   const reasons = failed.map(({ reason }) => reason)
   return { ...verdict, ok: false, reason: reasons.join(', '), fields: failed.map(({ field }) => field) }
@@ -257,12 +257,12 @@ function shrunk({ size }: GuardFacts, { count, share }: Limit): Verdict[] {
     limited(
       'shrinkRows',
       { count, share },
-      { actual: lost(rows), base: rows.before, of: `rows ${limitRows.shrink.said}` },
+      { actual: lost(rows), base: rows.before, of: `rows ${limitRows.shrink.verdictText}` },
     ),
     limited(
       'shrinkBytes',
       { count: bytesOfRows, share },
-      { actual: lost(bytes), base: bytes.before, of: `bytes of cells ${limitRows.shrink.said}` },
+      { actual: lost(bytes), base: bytes.before, of: `bytes of cells ${limitRows.shrink.verdictText}` },
     ),
   ]
 }

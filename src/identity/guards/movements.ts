@@ -151,9 +151,9 @@ function add<K>(counts: Map<K, number>, key: K, count: number): void {
 }
 
 function most<K>(counts: ReadonlyMap<K, number>): [K | undefined, number] {
-  let found: [K | undefined, number] = [undefined, 0]
-  for (const [key, count] of counts) if (count > found[1]) found = [key, count]
-  return found
+  let result: [K | undefined, number] = [undefined, 0]
+  for (const [key, count] of counts) if (count > result[1]) result = [key, count]
+  return result
 }
 
 function dayOf(value: string): string | null {

@@ -9,7 +9,7 @@ const cellsOfTitle = 2
 
 /** Looks among the rows for the header of an export whose first line lacks mapped columns. */
 type HeaderBelow = {
-  readonly see: (row: MappableRow) => void
+  readonly addRow: (row: MappableRow) => void
   /** Why columns are missing: one sentence for each cause. */
   readonly reasons: () => readonly string[]
 }
@@ -23,7 +23,7 @@ export function watchHeaderBelow(
   let line: number | null = null
 
   return {
-    see({ values, origin }) {
+    addRow({ values, origin }) {
       if (remaining === 0 || line !== null) return
       remaining -= 1
       const compiled = compileMapping(

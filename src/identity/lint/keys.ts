@@ -202,6 +202,6 @@ function countPadded(key: string, lengths: Uint32Array): void {
 function lengthOfNearlyAll(plain: readonly Examples[], people: number): number {
   const length = plain.findLastIndex(({ first }) => first !== null)
   const most = plain[length]?.count ?? 0
-  const counted = people * numbersPerPerson > 10 ** length
-  return length < minDigits || counted || most < minShareOfOneLength * people ? 0 : length
+  const isCountedUp = people * numbersPerPerson > 10 ** length
+  return length < minDigits || isCountedUp || most < minShareOfOneLength * people ? 0 : length
 }

@@ -101,8 +101,8 @@ export function createLint({
     addInOrder: (traits, row) => giveToOpen((check) => check.traits?.addInOrder?.({ traits: decode(traits), ...row })),
     findings: () =>
       all.flatMap(({ name, finding }) => {
-        const found = finding(people)
-        return found === null ? [] : [{ check: name, ...found, message: withWarnings(found.message, name, traps) }]
+        const result = finding(people)
+        return result === null ? [] : [{ check: name, ...result, message: withWarnings(result.message, name, traps) }]
       }),
   }
 }

@@ -7,9 +7,9 @@ type ManagerRow = { readonly identityId: string | null } & Partial<Pick<Observat
 
 type ManagerKeys = {
   /** To be shown every row of an export that lists everybody. */
-  readonly see: (told: ManagerRow) => void
+  readonly addRow: (row: ManagerRow) => void
   /** A sentence if many managers are nobody whom the export lists. Complete once every row was shown. */
-  readonly found: () => string | null
+  readonly finding: () => string | null
 }
 
 /** From this share on, it is no matter of single managers who have left and are not listed. */
@@ -34,13 +34,13 @@ export function watchManagerKeys({ columns }: Pick<LintScope, 'columns'>): Manag
   /** The line of the first person of each manager. */
   const managers = new Map<string, number>()
   return {
-    see({ identityId, fields, origin }) {
+    addRow({ identityId, fields, origin }) {
       if (identityId !== null) keys.add(identityId)
       const manager = fields?.managerId
       if (typeof manager === 'string' && origin !== undefined && !managers.has(manager))
         managers.set(manager, origin.line)
     },
-    found() {
+    finding() {
       const unknown = [...managers].filter(([manager]) => !keys.has(manager))
       const [first] = unknown
       if (first === undefined || unknown.length < managers.size * manyUnknown) return null

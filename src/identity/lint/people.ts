@@ -18,7 +18,7 @@ export function watchLeavers({ columns, exportDate }: LintScope): Check[] {
         if (statesDeparture || hasCome) hasLeaver = true
         return hasLeaver
       },
-      traits: { areEnough: ({ left }) => !left },
+      traits: { areEnough: ({ isLeaver }) => !isLeaver },
       finding(people) {
         if (hasLeaver || people < minSampleSize) return null
         const message =

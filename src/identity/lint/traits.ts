@@ -39,7 +39,7 @@ export function readTraits(traits: RowTraits): ReadTraits {
   const keys = Math.floor(traits / 2 / fieldBits)
   const ofKey = keys % keyKinds
   return {
-    left: traits % 2 === 1,
+    isLeaver: traits % 2 === 1,
     fills: (field) => (filled & (1 << names.indexOf(field))) !== 0,
     digits: ofKey % (maxDigits + 1),
     isPadded: ofKey > maxDigits,

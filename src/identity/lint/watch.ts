@@ -27,7 +27,7 @@ export type LintScope = {
 /** What checks need to know of a row that is not at hand itself. Rows with equal traits are the same to them. */
 export type ReadTraits = {
   /** The person has left, by a date that has come or by a status. */
-  readonly left: boolean
+  readonly isLeaver: boolean
   /** Whether the row holds a value of the field; of `separatedAt`, a leaving date. */
   readonly fills: (field: FieldName) => boolean
   /** How many digits the key is made of, and whether the first of them is a zero; 0 for any other key. */

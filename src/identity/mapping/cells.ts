@@ -118,13 +118,13 @@ export function statusReader(options: {
   leftWhen: readonly string[]
   employedWhen: readonly string[]
 }): CellReader<boolean> {
-  const left = new Set(options.leftWhen.map(foldValue))
-  const employed = new Set(options.employedWhen.map(foldValue))
+  const leaverValues = new Set(options.leftWhen.map(foldValue))
+  const employedValues = new Set(options.employedWhen.map(foldValue))
   const reason = 'the status is listed neither in leftWhen nor in employedWhen'
   return (cell) => {
     const value = foldValue(cell)
-    if (left.has(value)) return true
-    if (employed.has(value)) return false
+    if (leaverValues.has(value)) return true
+    if (employedValues.has(value)) return false
     return value === '' ? undefined : { reason, unlisted: shown(cell) }
   }
 }

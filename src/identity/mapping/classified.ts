@@ -18,9 +18,9 @@ export type Meaning = keyof typeof meanings
 export type ClassifiedValue = { readonly field: ListedField; readonly value: string; readonly meaning: Meaning }
 
 /** Adds what people have classed to the lists of a mapping. A value that the configuration lists itself means what that says. */
-export function withClassified(mapping: Mapping, classed: readonly ClassifiedValue[]): Mapping {
+export function withClassified(mapping: Mapping, classified: readonly ClassifiedValue[]): Mapping {
   const { status, fields } = mapping
-  const ofField = (desired: ListedField) => classed.filter(({ field }) => field === desired)
+  const ofField = (desired: ListedField) => classified.filter(({ field }) => field === desired)
   const { isContractor } = fields
   return {
     ...mapping,
@@ -32,10 +32,10 @@ export function withClassified(mapping: Mapping, classed: readonly ClassifiedVal
   }
 }
 
-function withStatuses(status: NonNullable<Mapping['status']>, classed: readonly ClassifiedValue[]) {
+function withStatuses(status: NonNullable<Mapping['status']>, classified: readonly ClassifiedValue[]) {
   const listed = new Set([...status.leftWhen, ...status.employedWhen].map(foldValue))
   const meaning = (desired: Meaning) =>
-    classed.flatMap((one) => (one.meaning === desired && !listed.has(one.value) ? [one.value] : []))
+    classified.flatMap((one) => (one.meaning === desired && !listed.has(one.value) ? [one.value] : []))
   return {
     ...status,
     leftWhen: [...status.leftWhen, ...meaning('left')],
@@ -43,9 +43,11 @@ function withStatuses(status: NonNullable<Mapping['status']>, classed: readonly 
   }
 }
 
-function withContractors(rule: NonNullable<Mapping['fields']['isContractor']>, classed: readonly ClassifiedValue[]) {
+function withContractors(rule: NonNullable<Mapping['fields']['isContractor']>, classified: readonly ClassifiedValue[]) {
   const map = rule.map ?? yesAndNo
   const listed = new Set(Object.keys(map).map(foldValue))
-  const added = classed.flatMap(({ value, meaning }) => (listed.has(value) ? [] : [[value, meaning === 'contractor']]))
+  const added = classified.flatMap(({ value, meaning }) =>
+    listed.has(value) ? [] : [[value, meaning === 'contractor']],
+  )
   return { ...rule, map: { ...map, ...Object.fromEntries(added) } }
 }

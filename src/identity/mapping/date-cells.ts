@@ -96,8 +96,8 @@ function dateFaults(declared: DeclaredDates): (text: string) => CellFault {
     if (before !== undefined) return before
     const { hint, isShowable } = explain(text)
     const cell = isShowable ? `"${text}"` : 'what the cell holds'
-    const what = hint.kind === 'blank' ? 'stands for no date' : `is not a date (${declared.formats.join(' or ')})`
-    const reason = `${cell} ${what}: ${hintText(hint, declared)}`
+    const problem = hint.kind === 'blank' ? 'stands for no date' : `is not a date (${declared.formats.join(' or ')})`
+    const reason = `${cell} ${problem}: ${hintText(hint, declared)}`
     const fault = { reason, knownAs: knownText(text, declared) }
     if (known.size >= rememberedFaults) known.clear()
     known.set(text, fault)

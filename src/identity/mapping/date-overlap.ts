@@ -28,9 +28,9 @@ function readDifferently(format: string, other: string, words: DateWords): boole
   const mine = new RegExp(patternOf(format, words), 'd')
   const theirs = new RegExp(patternOf(other, words), 'd')
   return sampleTexts(partsOf(format), words).some((text) => {
-    const places = placesIn(mine.exec(text))
-    const others = placesIn(theirs.exec(text))
-    return places !== null && others !== null && places !== others
+    const positions = positionsIn(mine.exec(text))
+    const others = positionsIn(theirs.exec(text))
+    return positions !== null && others !== null && positions !== others
   })
 }
 
@@ -45,7 +45,7 @@ function readsAnotherDay(format: string, words: DateWords): boolean {
 }
 
 /** Where the units stand that decide about the day; the time only does where there is an offset. */
-function placesIn(match: RegExpExecArray | null): string | null {
+function positionsIn(match: RegExpExecArray | null): string | null {
   if (match === null) return null
   const positions = match.indices?.groups ?? {}
   const decisive = units.filter((unit) => positions.offset !== undefined || ['year', 'month', 'day'].includes(unit))

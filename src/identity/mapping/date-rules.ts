@@ -50,6 +50,6 @@ type Written = {
 export function checkFormats({ format = [], pivot, language }: Written, context: z.RefinementCtx): void {
   const words = { pivot, language }
   const formats = [format].flat()
-  const problem = formats.map((one) => dateFormatProblem(one, words)).find((found) => found !== null)
+  const problem = formats.map((one) => dateFormatProblem(one, words)).find((result) => result !== null)
   addProblem(context, problem ?? dateOverlapProblem(formats, words), ['format'])
 }

@@ -78,9 +78,9 @@ type MomentParser = (text: string) => Moment | null
 function momentParser(format: string, words: DateWords): MomentParser {
   const parts = partsReader(format, words)
   return (text) => {
-    const found = parts(text.normalize('NFC'))
-    if (found === null) return null
-    const { year = '', month, day, hour = '0', half, minute = '0', second = '0', fraction = '', offset } = found
+    const values = parts(text.normalize('NFC'))
+    if (values === null) return null
+    const { year = '', month, day, hour = '0', half, minute = '0', second = '0', fraction = '', offset } = values
     const digits = fraction.padEnd(9, '0')
     const fields = {
       year: yearOf(year, words.pivot),
@@ -95,7 +95,7 @@ function momentParser(format: string, words: DateWords): MomentParser {
     }
     if (!isYear(fields.year) || !isOffset(offset)) return null
     const local = dateTimeFrom(fields)
-    const isDay = found.hour === undefined
+    const isDay = values.hour === undefined
     return local && { local, offset: offset === undefined ? null : zoneOfOffset(offset), isDay }
   }
 }
@@ -108,9 +108,9 @@ function partsReader(format: string, words: DateWords): (text: string) => Parts 
   const pattern = patternOf(format, words)
   const months = monthsByName(format, words)
   return (text) => {
-    const found = pattern.exec(text)?.groups
-    if (found === undefined || months === undefined) return found ?? null
-    return { ...found, month: String(months.get(found.month?.toLowerCase() ?? '')) }
+    const groups = pattern.exec(text)?.groups
+    if (groups === undefined || months === undefined) return groups ?? null
+    return { ...groups, month: String(months.get(groups.month?.toLowerCase() ?? '')) }
   }
 }
 

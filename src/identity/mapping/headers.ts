@@ -16,9 +16,9 @@ export function normaliseHeader(header: string): string {
 
 /** What a header has for some names: one column, several that read the same, or none. */
 export type MatchedColumn =
-  | { readonly found: 'one'; readonly index: number; readonly header: string }
-  | { readonly found: 'several'; readonly headers: readonly string[] }
-  | { readonly found: 'none'; readonly similar: string | null }
+  | { readonly kind: 'one'; readonly index: number; readonly header: string }
+  | { readonly kind: 'several'; readonly headers: readonly string[] }
+  | { readonly kind: 'none'; readonly similar: string | null }
 
 /** Finds the first of several names that stands in the header. */
 export type ColumnFinder = (names: readonly string[]) => MatchedColumn
@@ -30,10 +30,10 @@ export function columnFinder(headers: readonly string[]): ColumnFinder {
     for (const name of names) {
       const [index, ...others] = indexes.get(normaliseHeader(name)) ?? []
       if (index === undefined) continue
-      if (others.length === 0) return { found: 'one', index, header: headers[index] ?? '' }
-      return { found: 'several', headers: [index, ...others].map((same) => headers[same] ?? '') }
+      if (others.length === 0) return { kind: 'one', index, header: headers[index] ?? '' }
+      return { kind: 'several', headers: [index, ...others].map((same) => headers[same] ?? '') }
     }
-    return { found: 'none', similar: mostSimilar(names, headers) }
+    return { kind: 'none', similar: mostSimilar(names, headers) }
   }
 }
 

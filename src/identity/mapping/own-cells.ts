@@ -31,17 +31,17 @@ export function ownReader(options: OwnOptions): CellReader<string | boolean> {
     const text = options.trim || cell.trim() === '' ? cell.trim() : cell
     if (text === '' && !ofNothing) return ofBlank()
     if (!property.isList) {
-      const told = item(text, timeZone)
-      return told === nothing ? null : told
+      const value = item(text, timeZone)
+      return value === nothing ? null : value
     }
     const items = text
       .split(separator)
       .map((part) => part.trim())
       .filter((part) => part !== '')
       .map((part) => item(part, timeZone))
-      .filter((told) => told !== nothing)
+      .filter((value) => value !== nothing)
     const fault = items.find(isFault)
-    return fault ?? JSON.stringify(items.map((told) => (isNumber(property.type) ? Number(told) : told)))
+    return fault ?? JSON.stringify(items.map((value) => (isNumber(property.type) ? Number(value) : value)))
   }
 }
 
@@ -79,8 +79,8 @@ function itemReader({ property, lowercase, decimal, format, offsetDays: addDays,
     case 'boolean': {
       const read = booleanReader({ onBlank: 'reject' })
       return (text, timeZone) => {
-        const told = read(text, timeZone)
-        return typeof told === 'boolean' ? told : { reason: 'the cell holds neither yes nor no' }
+        const value = read(text, timeZone)
+        return typeof value === 'boolean' ? value : { reason: 'the cell holds neither yes nor no' }
       }
     }
     case 'date': {
@@ -126,6 +126,6 @@ function numberReader(type: 'number' | 'integer', decimal: '.' | ','): ItemReade
 function dateFaults(formats: readonly string[], words: DateWords): (text: string) => CellFault {
   const declared = { formats, ...words, isField: true }
   const explain = dateExplainer(declared)
-  const what = `what the cell holds is not a date (${formats.join(' or ')})`
-  return (text) => ({ reason: `${what}: ${hintText(explain(text).hint, declared)}`, knownAs: what })
+  const problem = `what the cell holds is not a date (${formats.join(' or ')})`
+  return (text) => ({ reason: `${problem}: ${hintText(explain(text).hint, declared)}`, knownAs: problem })
 }

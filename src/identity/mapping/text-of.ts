@@ -38,26 +38,26 @@ export function bindText(name: string, rule: TextRule, context: BindContext): Bi
   if (rule.template !== undefined) {
     const parts = templateParts(rule.template)
     const entries = parts.flatMap((part) => ('column' in part ? [[part.column]] : []))
-    const { found, missing } = lookUp(name, entries, { rule, context })
+    const { existing, missing } = lookUp(name, entries, { rule, context })
     if (missing.length > 0) return { missing }
-    const isEnough = context.missingIsBlank && !context.isKey ? found.length > 0 : found.length === entries.length
-    return isEnough ? templateText(parts, found, { isBlank, context }) : 'unmapped'
+    const isEnough = context.missingIsBlank && !context.isKey ? existing.length > 0 : existing.length === entries.length
+    return isEnough ? templateText(parts, existing, { isBlank, context }) : 'unmapped'
   }
   const entries = (rule.firstOf ?? [rule.column ?? []]).map((names) => [names].flat())
-  const { found, missing } = lookUp(name, entries, { rule, context })
+  const { existing, missing } = lookUp(name, entries, { rule, context })
   if (missing.length > 0) return { missing }
-  if (context.isKey && found.length < entries.length) return 'unmapped'
-  const [first, ...others] = found
+  if (context.isKey && existing.length < entries.length) return 'unmapped'
+  const [first, ...others] = existing
   if (first === undefined) return 'unmapped'
   // Of a sparse source a column that no row has is one of which no row speaks, and not one that the source lacks.
-  const silent = context.sparse && !context.missingIsBlank && found.length < entries.length
+  const silent = context.sparse && !context.missingIsBlank && existing.length < entries.length
   if (others.length === 0 && rule.blankWhen === undefined && !silent) {
     return { indexes: [first.index], header: first.header, textOf: null }
   }
-  return firstOfText(found, { isBlank, isKey: context.isKey, silent })
+  return firstOfText(existing, { isBlank, isKey: context.isKey, silent })
 }
 
-type Found = Extract<MatchedColumn, { found: 'one' }>
+type ExistingColumn = Extract<MatchedColumn, { kind: 'one' }>
 type BlankTest = (text: string) => boolean
 
 function blankTest(words: readonly string[] = []): BlankTest {
@@ -71,16 +71,16 @@ function lookUp(
   name: string,
   entries: readonly (readonly string[])[],
   { rule, context }: { readonly rule: TextRule; readonly context: BindContext },
-): { readonly found: readonly Found[]; readonly missing: readonly string[] } {
+): { readonly existing: readonly ExistingColumn[]; readonly missing: readonly string[] } {
   const mayLack = context.sparse || rule.optional === true
-  const found: Found[] = []
+  const existing: ExistingColumn[] = []
   const missing: string[] = []
   for (const names of entries) {
     const column = context.find(names)
-    if (column.found === 'one') found.push(column)
-    else if (column.found === 'several' || !mayLack) missing.push(whyMissing(name, names, column))
+    if (column.kind === 'one') existing.push(column)
+    else if (column.kind === 'several' || !mayLack) missing.push(whyMissing(name, names, column))
   }
-  return { found, missing }
+  return { existing: existing, missing }
 }
 
 function derivedText(name: string, isBlank: BlankTest, { derivedIndex }: BindContext): BoundText {
@@ -94,10 +94,10 @@ function derivedText(name: string, isBlank: BlankTest, { derivedIndex }: BindCon
 
 /** The first cell that is not blank. A blank one counts as such only where every cell was spoken of. */
 function firstOfText(
-  found: readonly Found[],
+  existing: readonly ExistingColumn[],
   { isBlank, isKey, silent }: { readonly isBlank: BlankTest; readonly isKey: boolean; readonly silent: boolean },
 ): BoundText {
-  const indexes = found.map(({ index }) => index)
+  const indexes = existing.map(({ index }) => index)
   const textOf = (values: RowValues) => {
     let blank: string | undefined = silent ? undefined : ''
     for (const index of indexes) {
@@ -108,25 +108,25 @@ function firstOfText(
     }
     return blank
   }
-  return { indexes, header: headersOf(found), textOf }
+  return { indexes, header: headersOf(existing), textOf }
 }
 
 /** The cells between the literals of a template. A blank one takes the gap beside it along; where all are blank, so is the text. */
 function templateText(
   parts: readonly TemplatePart[],
-  found: readonly Found[],
+  existing: readonly ExistingColumn[],
   { isBlank, context: { find, isKey } }: { readonly isBlank: BlankTest; readonly context: BindContext },
 ): BoundText {
-  const indexes = found.map(({ index }) => index)
+  const indexes = existing.map(({ index }) => index)
   const columns = parts.flatMap((part) => ('column' in part ? [find([part.column])] : []))
   const textOf = (values: RowValues) => {
-    const cells = columns.map((column) => (column.found === 'one' ? values[column.index] : ''))
+    const cells = columns.map((column) => (column.kind === 'one' ? values[column.index] : ''))
     if (cells.includes(undefined)) return undefined
     const texts = cells.map((cell = '') => (isBlank(cell) ? '' : cell.trim()))
     if (isKey ? texts.includes('') : texts.every((text) => text === '')) return ''
     return filled(parts, texts)
   }
-  return { indexes, header: headersOf(found), textOf }
+  return { indexes, header: headersOf(existing), textOf }
 }
 
 function filled(parts: readonly TemplatePart[], texts: readonly string[]): string {
@@ -142,12 +142,12 @@ function filled(parts: readonly TemplatePart[], texts: readonly string[]): strin
   return text.trim()
 }
 
-function headersOf(found: readonly Found[]): string {
-  return found.map(({ header }) => header).join(', ')
+function headersOf(existing: readonly ExistingColumn[]): string {
+  return existing.map(({ header }) => header).join(', ')
 }
 
-function whyMissing(name: string, names: readonly string[], column: Exclude<MatchedColumn, { found: 'one' }>): string {
-  if (column.found === 'several') {
+function whyMissing(name: string, names: readonly string[], column: Exclude<MatchedColumn, { kind: 'one' }>): string {
+  if (column.kind === 'several') {
     return `${quoted(column.headers)} (${name}) read the same in the header; rename or drop one of the columns`
   }
   const absent =

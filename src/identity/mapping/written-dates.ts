@@ -21,12 +21,12 @@ const orders = ['ymd', 'mdy', 'dmy', 'ydm'] as const
 
 /** Takes a text apart that has the shape of a date; null for any other. */
 export function splitDate(text: string): WrittenDate | null {
-  const found = dayAndTime.exec(text)?.groups
-  if (found === undefined) return isoOnly(text)
-  const { day = '' } = found
+  const groups = dayAndTime.exec(text)?.groups
+  if (groups === undefined) return isoOnly(text)
+  const { day = '' } = groups
   const days = onlyDigits.test(day) ? formsOfDigits(day) : formsOfParts(day)
   if (days.length === 0) return isoOnly(text)
-  const time = timeFormat(found)
+  const time = timeFormat(groups)
   const iso = time !== '' && isoParts(text) !== null ? [{ format: isoFormat }] : []
   const forms = [...iso, ...days.map(({ format, ...words }) => ({ format: format + time, ...words }))]
   return { forms, fault: faultOf(day, time) }
@@ -97,8 +97,19 @@ function nameToken(part: string): { readonly token: string; readonly language: L
   return null
 }
 
-function timeFormat(found: Readonly<Record<string, string | undefined>>): string {
-  const { gap = '', hour, second, point = '', fraction = '', half, halfGap = '', offsetGap = '', offset, colon } = found
+function timeFormat(groups: Readonly<Record<string, string | undefined>>): string {
+  const {
+    gap = '',
+    hour,
+    second,
+    point = '',
+    fraction = '',
+    half,
+    halfGap = '',
+    offsetGap = '',
+    offset,
+    colon,
+  } = groups
   if (hour === undefined) return ''
   const hours = (half === undefined ? 'HH' : 'hh').slice(0, hour.length)
   const seconds = second === undefined ? '' : `:ss${point}${'S'.repeat(fraction.length)}`

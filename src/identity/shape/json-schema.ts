@@ -69,12 +69,12 @@ function resolved(schema: JsonObject, root: JsonObject): JsonObject {
   for (let steps = 0; steps < 20; steps++) {
     const { $ref } = at
     if (typeof $ref !== 'string' || !$ref.startsWith('#')) return at
-    const found = namesOf($ref.slice(1)).reduce<unknown>(
+    const target = namesOf($ref.slice(1)).reduce<unknown>(
       (parent, name) => (isContainer(parent) && Object.hasOwn(parent, name) ? Reflect.get(parent, name) : undefined),
       root,
     )
-    if (!isObject(found)) return at
-    at = found
+    if (!isObject(target)) return at
+    at = target
   }
   return at
 }
@@ -102,21 +102,21 @@ function percentDecoded(name: string): string {
 
 /** In what two schemas demand something else of records: one sentence for each place, the first ten of them. */
 export function schemaDifferences(ours: JsonObject, theirs: JsonObject): readonly string[] {
-  const found: string[] = []
-  compare(demands(ours), demands(theirs), '', found)
-  return found.length <= mostDifferences
-    ? found
-    : [...found.slice(0, mostDifferences), `${found.length - mostDifferences} more`]
+  const differences: string[] = []
+  compare(demands(ours), demands(theirs), '', differences)
+  return differences.length <= mostDifferences
+    ? differences
+    : [...differences.slice(0, mostDifferences), `${differences.length - mostDifferences} more`]
 }
 
-function compare(ours: unknown, theirs: unknown, at: string, found: string[]): void {
+function compare(ours: unknown, theirs: unknown, at: string, differences: string[]): void {
   if (isDeepStrictEqual(ours, theirs)) return
   if (isObject(ours) && isObject(theirs)) {
     for (const name of new Set([...Object.keys(ours), ...Object.keys(theirs)]))
-      compare(ours[name], theirs[name], `${at}/${name}`, found)
+      compare(ours[name], theirs[name], `${at}/${name}`, differences)
     return
   }
-  found.push(`${at || '/'} is ${worded(ours)} in the configuration and ${worded(theirs)} on the platform`)
+  differences.push(`${at || '/'} is ${worded(ours)} in the configuration and ${worded(theirs)} on the platform`)
 }
 
 function worded(value: unknown): string {

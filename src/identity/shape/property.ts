@@ -10,12 +10,12 @@ export type Property = { readonly type: PropertyType; readonly isList: boolean; 
 
 /** What the schema says of a property; null where it allows none of the name, a text where it is nothing that a cell can hold. */
 export function propertyAt(schema: JsonObject, field: OwnField): Property | string | null {
-  const found = schemaAt(schema, pathOf(field))
-  if (found === null) return null
-  const { type, mayBeNull } = typesOf(found)
+  const propertySchema = schemaAt(schema, pathOf(field))
+  if (propertySchema === null) return null
+  const { type, mayBeNull } = typesOf(propertySchema)
   if (type === 'object') return 'is an object: map its properties by dotted names'
-  if (type !== 'array') return typeof type === 'string' ? scalar(found, type, mayBeNull) : 'has several types'
-  const items = isObject(found?.items) ? found.items : undefined
+  if (type !== 'array') return typeof type === 'string' ? scalar(propertySchema, type, mayBeNull) : 'has several types'
+  const items = isObject(propertySchema?.items) ? propertySchema.items : undefined
   const { type: itemType } = typesOf(items)
   if (itemType === 'object' || itemType === 'array') return 'is a list of lists or objects, which no cell can hold'
   if (typeof itemType !== 'string') return 'is a list of several types'

@@ -43,7 +43,7 @@ export function compileShape(schema: JsonObject, fields: ReadonlyMap<OwnField, P
     for (const { field, property, path } of known) {
       const value = record[field]
       if (value === undefined || (value === null && !property.mayBeNull)) continue
-      place(attributes, path, value === null ? null : ofText(value, property))
+      setAt(attributes, path, value === null ? null : ofText(value, property))
     }
     return attributes
   }
@@ -102,20 +102,20 @@ function unescaped(name: string): string {
   return name.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
-function place(into: Record<string, unknown>, path: readonly string[], value: unknown): void {
+function setAt(into: Record<string, unknown>, path: readonly string[], value: unknown): void {
   const [last = '', ...above] = path.toReversed()
   let parent = into
   for (const name of above.toReversed()) {
     const known = Object.hasOwn(parent, name) ? parent[name] : undefined
     const next: Record<string, unknown> = isObject(known) ? (known as Record<string, unknown>) : {}
-    put(parent, name, next)
+    setProperty(parent, name, next)
     parent = next
   }
-  put(parent, last, value)
+  setProperty(parent, last, value)
 }
 
 /** Every name is one like any other, also that of the prototype. */
-function put(into: Record<string, unknown>, name: string, value: unknown): void {
+function setProperty(into: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') into[name] = value
   else Object.defineProperty(into, name, { value, enumerable: true, writable: true, configurable: true })
 }

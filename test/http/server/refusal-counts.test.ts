@@ -4,7 +4,7 @@ import { countRefusals, type Refused } from '../../../src/http/server/refusal-co
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-const unsigned = { what: 'acme', reason: 'not signed' }
+const unsigned = { subject: 'acme', reason: 'not signed' }
 
 test('the first refusal is told at once, and the others of its minute with their number', () => {
   const told: Refused[] = []
@@ -31,7 +31,7 @@ test('a flood from everywhere, for ever new reasons, is told in a bounded number
   using refusals = countRefusals((refused) => told.push(refused))
 
   for (let times = 0; times < 30_000; times++)
-    refusals.count({ what: 'acme', reason: `at byte ${times % 7}`, sender: `2001:db8::${times.toString(16)}` })
+    refusals.count({ subject: 'acme', reason: `at byte ${times % 7}`, sender: `2001:db8::${times.toString(16)}` })
   vi.advanceTimersByTime(60_000)
 
   expect(told.length).toBeLessThanOrEqual(102)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Done, undo } from '../../../src/identity/decide/revert.ts'
+import { type RunEffect, undo } from '../../../src/identity/decide/revert.ts'
 import { changeTo } from '../../../src/identity/difference.ts'
 import type { IdentityRecord, RosterEntry } from '../../../src/identity/record.ts'
 import { entry, record } from '../../helpers/records.ts'
@@ -11,15 +11,15 @@ const earlier = '2026-10-10T00:00:00.000Z'
 function done(
   before: IdentityRecord | null,
   after: IdentityRecord,
-  said: Partial<Done> & { inferred?: boolean } = {},
-): Done {
+  said: Partial<RunEffect> & { inferred?: boolean } = {},
+): RunEffect {
   const { inferred = false, ...others } = said
   const change = changeTo(after, { confirmed: before, inferred, carried: false })
   if (change === null) throw new Error('nothing was done')
   return { change, isDelivered: true, wasInferred: false, changedBy: null, ...others }
 }
 
-const undone = (known: RosterEntry | undefined, what: Done, repairs = false) => undo(known, what, { repairs })
+const undone = (known: RosterEntry | undefined, what: RunEffect, repairs = false) => undo(known, what, { repairs })
 
 test('a leaver is employed again, with no absence counted, and the times of all facts stay', () => {
   const after = record('ana', { separatedAt: left })
@@ -73,7 +73,7 @@ test('a changed field goes back, and what is known of employment stays', () => {
   })
 })
 
-test.each<[string, RosterEntry | undefined, Done, boolean, string]>([
+test.each<[string, RosterEntry | undefined, RunEffect, boolean, string]>([
   [
     'of whom nothing is known',
     undefined,
@@ -110,11 +110,11 @@ test.each<[string, RosterEntry | undefined, Done, boolean, string]>([
     'HR has stated their leaving date since',
   ],
 ])('a person %s is left as they are', (_who, known, what, repairs, reason) => {
-  expect(undone(known, what, repairs)).toMatchObject({ kind: 'left', reason: expect.stringContaining(reason) })
+  expect(undone(known, what, repairs)).toMatchObject({ kind: 'skipped', reason: expect.stringContaining(reason) })
 })
 
 test('a joiner is left to a retraction, and a retraction to a restoration, if it still stands', () => {
-  const retraction: Done = {
+  const retraction: RunEffect = {
     change: { kind: 'retract', identityId: 'ana', reason: 'x', carried: false },
     isDelivered: true,
     wasInferred: false,
@@ -123,18 +123,18 @@ test('a joiner is left to a retraction, and a retraction to a restoration, if it
 
   expect(undone(entry('ana'), done(null, record('ana')))).toEqual({ kind: 'retract' })
   expect(undone(entry('ana', { retracted: { reason: 'x', at: left } }), retraction)).toEqual({ kind: 'restore' })
-  expect(undone(entry('ana'), retraction)).toMatchObject({ kind: 'left' })
+  expect(undone(entry('ana'), retraction)).toMatchObject({ kind: 'skipped' })
 })
 
 test('what was sent again without a difference, or to repair the platform, is nothing to take back', () => {
-  const again: Done = done(record('ana'), record('ana', { jobTitle: 'Lead' }))
-  const resent = { ...again, change: { ...again.change, fields: {}, carried: true } as Done['change'] }
-  const repaired = { ...again, change: { ...again.change, carried: true } as Done['change'] }
+  const again: RunEffect = done(record('ana'), record('ana', { jobTitle: 'Lead' }))
+  const resent = { ...again, change: { ...again.change, fields: {}, carried: true } as RunEffect['change'] }
+  const repaired = { ...again, change: { ...again.change, carried: true } as RunEffect['change'] }
   const known = entry('ana', { desired: record('ana', { jobTitle: 'Lead' }) })
 
   expect(undone(known, resent)).toEqual({ kind: 'nothing' })
   expect(undone(known, repaired, true)).toMatchObject({
-    kind: 'left',
+    kind: 'skipped',
     reason: expect.stringContaining('lost or changed'),
   })
 })
@@ -145,7 +145,7 @@ describe('what an earlier run had accepted, and this one delivered', () => {
     ({
       ...done(confirmed, after),
       change: changeTo(after, { confirmed, inferred: false, carried: desired === after, desiredBefore: desired }),
-    }) as Done
+    }) as RunEffect
 
   test('stays, and what the run itself changed goes back', () => {
     const after = { ...gone, jobTitle: 'Wrong' }
@@ -167,7 +167,7 @@ describe('what an earlier run had accepted, and this one delivered', () => {
 
   test('stays where the run did nothing else', () => {
     expect(undone(entry('ana', { desired: gone }), refused(gone, gone))).toMatchObject({
-      kind: 'left',
+      kind: 'skipped',
       reason: 'the run sent again what an earlier one had accepted',
     })
   })

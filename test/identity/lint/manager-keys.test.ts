@@ -11,8 +11,8 @@ function found(managers: readonly string[], keyOf = (number: number) => String(n
     identityId: keyOf(5001 + at),
     fields: { managerId: managers[at % managers.length] ?? '' },
   }))
-  for (const one of told) watch.see(one)
-  return watch.found()
+  for (const one of told) watch.addRow(one)
+  return watch.finding()
 }
 
 describe('managers who are the key of nobody', () => {
@@ -32,11 +32,11 @@ describe('managers who are the key of nobody', () => {
 
   test('are none where the managers are listed, later in the export or as a row that is rejected', () => {
     const watch = watchManagerKeys(about)
-    for (const one of people(2, () => ({ identityId: '1', fields: { managerId: '2' } }))) watch.see(one)
-    watch.see({ identityId: '2' })
-    watch.see({ identityId: null })
+    for (const one of people(2, () => ({ identityId: '1', fields: { managerId: '2' } }))) watch.addRow(one)
+    watch.addRow({ identityId: '2' })
+    watch.addRow({ identityId: null })
 
-    expect(watch.found()).toBeNull()
+    expect(watch.finding()).toBeNull()
     expect(found(['5012', '5001'])).toBeNull()
   })
 

@@ -8,15 +8,15 @@ import type { Decided } from './decisions.ts'
  * Whether nothing more follows from the same row, or from the same silence, once the plan with this decision is accepted and delivered: on
  * no later day, and in no later export, as long as nothing else is learned of the person. It answers no where it is not certain.
  */
-export function isSettled({ entry, decision, input }: Decided, context: PlanContext): boolean {
-  const side = decision.entry ?? entry
-  if (side === undefined || decision.change?.kind === 'retract') return false
+export function isUnchanging({ entry, decision, input }: Decided, context: PlanContext): boolean {
+  const state = decision.entry ?? entry
+  if (state === undefined || decision.change?.kind === 'retract') return false
   if (entry !== undefined && !isOrdinary(entry)) return false
-  if (side.desired === null || side.deferredTo !== null || side.clearedDate !== null || side.heldDeparture !== null)
+  if (state.desired === null || state.deferredTo !== null || state.clearedDate !== null || state.heldDeparture !== null)
     return false
-  if (side.exportIsSilent) return false
-  if (typeof input === 'string') return isGone(side, context)
-  return entry?.forgotten === undefined && isSettledBy(input, side, context)
+  if (state.exportIsSilent) return false
+  if (typeof input === 'string') return isGone(state, context)
+  return entry?.forgotten === undefined && isUnchangingRow(input, state, context)
 }
 
 function isOrdinary({ retracted, heldBackUntil }: RosterEntry): boolean {
@@ -28,13 +28,13 @@ function isGone({ desired, inferred }: DesiredState, { today }: PlanContext): bo
   return isLeaver({ separatedAt: desired?.separatedAt ?? null, inferred }, today)
 }
 
-function isSettledBy(observation: Observation, side: DesiredState, context: PlanContext): boolean {
+function isUnchangingRow(observation: Observation, state: DesiredState, context: PlanContext): boolean {
   return (
     isPlain(observation) &&
-    side.absences === 0 &&
-    isNoNewer(side, context) &&
-    statesEmploymentOf(observation, side, context) &&
-    statesFieldsOf(observation, side, context)
+    state.absences === 0 &&
+    isNoNewer(state, context) &&
+    statesEmploymentOf(observation, state, context) &&
+    statesFieldsOf(observation, state, context)
   )
 }
 

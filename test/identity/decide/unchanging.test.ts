@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Decision, decide, type PlanContext, type PersonInput } from '../../../src/identity/decide/decide.ts'
-import { isSettled } from '../../../src/identity/decide/settled.ts'
+import { isUnchanging } from '../../../src/identity/decide/unchanging.ts'
 import type { RosterEntry, Observation } from '../../../src/identity/record.ts'
 
 const dayMs = 86_400_000
@@ -73,7 +73,7 @@ test('nothing follows any more from what is settled, on whatever day it is said 
           const known: RosterEntry | undefined = entry && isHeldBack ? { ...entry, heldBackUntil: dayOf(3) } : entry
           const decision = decide(known, each.seen, context)
           const isDone =
-            !each.isEvent && isSettled({ identityId: 'E1', entry: known, decision, input: each.seen }, context)
+            !each.isEvent && isUnchanging({ identityId: 'E1', entry: known, decision, input: each.seen }, context)
           entry = after(known, decision)
           if (!isDone || entry === undefined) continue
 
