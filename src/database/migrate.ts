@@ -56,7 +56,7 @@ async function hasLedger(client: PoolClient, { schema }: Target): Promise<boolea
   return rows[0].isThere
 }
 
-/** Makes schema and table if they are missing. It asks first, because "if not exists" needs the right to create even if nothing is to be made. */
+/** Creates schema and table if they are missing. It checks first, because "if not exists" needs the right to create even if both exist. */
 async function createLedger(client: PoolClient, { schema }: Target): Promise<void> {
   const { rows } = await client.query(
     'SELECT to_regnamespace($1) IS NULL AS "noSchema", to_regclass($2) IS NULL AS "noLedger"',
@@ -120,7 +120,7 @@ async function apply(client: PoolClient, migration: Migration, { schema, locatio
   }
 }
 
-/** By which the ledger knows the text of a migration. */
+/** The digest of a migration in the ledger. */
 export function migrationDigest({ sql }: Migration): string {
   return createHash('sha256').update(sql).digest('hex')
 }

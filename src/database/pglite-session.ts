@@ -45,7 +45,7 @@ export class PgliteSession implements AsyncDisposable {
     }
   }
 
-  /** Ends all that this participant has open: its place in the queue, its transaction and its subscriptions. */
+  /** Ends everything of this participant: its position in the queue, its transaction and its subscriptions. */
   async leave(who: Participant): Promise<void> {
     for (const listeners of this.#listeners.values()) listeners.delete(who)
     const index = this.#waiting.findIndex((waiting) => waiting.who === who)

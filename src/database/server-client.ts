@@ -60,9 +60,7 @@ export function createServerClient(
       const answer = query.apply(
         this,
         parameters.map((argument) =>
-          isCallback(argument)
-            ? translating(argument, { location, answered: this.#watch.expectAnswer() })
-            : argument,
+          isCallback(argument) ? translating(argument, { location, answered: this.#watch.expectAnswer() }) : argument,
         ),
       )
       if (!(answer instanceof Promise)) return answer as never

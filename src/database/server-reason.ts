@@ -1,7 +1,7 @@
 import { errorCode, Failure } from '../errors.ts'
 import { tlsReason } from './tls-reason.ts'
 
-/** What helps, by what a server or node-postgres says. */
+/** Advice by the message of the server or of node-postgres. */
 const help: readonly (readonly [says: RegExp, help: string])[] = [
   [/server does not support SSL/i, 'turn TLS on there (ssl = on)'],
   [/, no encryption$/, 'it may ask for TLS: add sslmode=verify-full to the address'],

@@ -16,7 +16,7 @@ export function lazyQueue(location: string, open: () => Promise<Queue>): Queue {
     held: async () => await (await opened()).held(),
     clear: async () => await (await opened()).clear(),
     async [Symbol.asyncDispose]() {
-      // Whoever used it got the error of opening it.
+      // Its user has already received the error of opening.
       const queue = await opening?.catch(() => null)
       await queue?.[Symbol.asyncDispose]()
     },

@@ -15,8 +15,8 @@ const connectWithinMs = 5000
 const probeSeconds = 60
 const slowestReconnectMs = 2000
 
-// A producer's caller waits for the answer, so a command that Redis cannot take soon fails. A consumer's commands wait
-// until Redis is back, as BullMQ demands.
+// The caller of a producer waits for the response, so a command fails soon if Redis is away. Commands of a consumer wait until Redis is
+// back, as BullMQ requires.
 const producing = { lazyConnect: true, maxRetriesPerRequest: 1, commandTimeout: 5000 }
 const consuming = { maxRetriesPerRequest: null }
 
@@ -99,7 +99,7 @@ function contentOf(path: string): string {
 }
 
 async function connect(client: Redis, location: string): Promise<void> {
-  // The promise only says that the connection closed; an event says why.
+  // The promise only reports that the connection closed. An event has the reason.
   let reason: Error | undefined
   client.on('error', (error) => {
     reason = error
@@ -130,7 +130,7 @@ function refusalOf(reason: Error | undefined, location: string): Failure {
   )
 }
 
-// INFO tells the same as CONFIG, which a managed Redis may have disabled; BullMQ needs it anyway.
+// INFO contains what we need from CONFIG, which a managed Redis may have disabled. BullMQ needs INFO anyway.
 async function checkSettings(client: Redis, location: string, events: Events): Promise<void> {
   const info = await client.info().catch(() => {
     throw new Failure('config_invalid', `${location} does not let this user run INFO: allow it`)

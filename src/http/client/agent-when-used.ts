@@ -1,6 +1,6 @@
 import type { Agent } from 'undici'
 
-/** An agent that is made with the first request. A command that finds everything in the store sends none, and loading undici takes a while. */
+/** An agent that is created with the first request. Many commands send none, and loading undici takes a while. */
 export type AgentWhenUsed = { readonly dispatcher: () => Promise<Agent>; destroy(): Promise<void> }
 
 export function agentWhenUsed(options: Agent.Options): AgentWhenUsed {

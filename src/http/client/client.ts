@@ -8,7 +8,7 @@ import { readAnswer } from './read-answer.ts'
 import { provenServers } from './tls.ts'
 import { type Ending, noticeSending, type Progress, stoppedReading, unreachable } from './unreachable.ts'
 
-/** A function for each operation of a table. None of them throws for anything that the network or the server does. */
+/** A function for each operation of a table. None throws because of the network or the server. */
 export type Client<T extends OperationTable> = {
   readonly [K in keyof T]: (input: ArgumentsOf<T[K]>, options?: CallOptions) => Promise<Answer<T[K]>>
 }
@@ -16,24 +16,24 @@ export type Client<T extends OperationTable> = {
 /** Options of one call. */
 export type CallOptions = {
   readonly signal?: AbortSignal
-  /** The body as JSON, where the caller has it: it is sent as it is. */
+  /** The body as JSON, sent as it is. */
   readonly bodyJson?: string | Uint8Array
 }
 
-/** Asked for before each request. */
+/** Called before each request. */
 type DispatcherWhenUsed = () => Promise<Dispatcher>
 
 /** Options of a client. */
 export type ClientOptions = {
-  /** With the prefix below which the operations are served. */
+  /** The address with the prefix below which the operations are served. */
   readonly baseUrl: string
-  /** The key, or a function that is asked for it before every request. What that function throws reaches the caller. */
+  /** The key, or a function that returns it before every request. Its errors reach the caller. */
   readonly bearer?: string | (() => Promise<string>)
   readonly dispatcher?: Dispatcher | DispatcherWhenUsed
-  /** From the call to the last byte of the answer. */
+  /** The time from the call to the last byte of the response. */
   readonly timeoutMs?: number
   readonly maxResponseBytes?: number
-  /** Makes each request by `send`, and may look at what became of it. Default: makes it. */
+  /** Sends each request by `send`, and may examine the answer. Default: only sends it. */
   readonly around?: Around
 }
 
@@ -90,7 +90,7 @@ function caller(operation: Operation, dispatcher: DispatcherWhenUsed, options: C
   }
 }
 
-// A request that waits for a connection does not hear its signal; once it is its turn, it is dropped without being sent.
+// A request that waits for a connection ignores its signal. Once it is its turn, it is dropped without being sent.
 async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const abort = () => reject(signal.reason)

@@ -1,6 +1,6 @@
 import type { AnyAnswer } from './answer.ts'
 
-/** A page as every list of the platform answers it. */
+/** A page of a list of the platform. */
 type Page<Entry> = {
   readonly status: 200
   readonly body: {
@@ -11,7 +11,7 @@ type Page<Entry> = {
 
 type ListInput = { readonly query?: { readonly cursor?: string } | undefined }
 
-/** A walk met an answer that is no page. The walk ends; what it yielded until then is not the whole list. */
+/** Thrown if a page request did not return 200. The entries yielded so far are not the whole list. */
 export class WalkInterrupted extends Error {
   override readonly name = 'WalkInterrupted'
   readonly answer: AnyAnswer
@@ -23,8 +23,8 @@ export class WalkInterrupted extends Error {
 }
 
 /**
- * Every entry of a list, page by page. Throws a `WalkInterrupted` for an answer that is no page, and an error where the
- * server repeats a cursor, because such a walk would never end.
+ * Every entry of a list, page by page. Throws `WalkInterrupted` if a response is not a page, and an error if the server repeats a cursor,
+ * because the list would never end.
  */
 export async function* walk<Entry, Input extends ListInput>(
   list: (input: Input) => Promise<Page<Entry> | AnyAnswer>,

@@ -1,6 +1,6 @@
 type Loaded = Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>
 
-/** Functions that are loaded once one of them is called. What `load` answers for a name has the function of that name. */
+/** Functions that are loaded with the first call of one of them. `load` returns an object with the function of that name. */
 export function whenUsed<T extends object>(load: (name: string) => Promise<Partial<T>>): T {
   const later =
     (name: string) =>
@@ -9,9 +9,9 @@ export function whenUsed<T extends object>(load: (name: string) => Promise<Parti
       if (called === undefined) throw new TypeError(`there is nothing called ${name}`)
       return await called(...args)
     }
-  // Whoever wants to know whether an object is a promise asks for `then`.
+  // `await` reads `then` to find out whether an object is a promise.
   const get = (_: object, name: string | symbol) =>
     typeof name === 'symbol' || name === 'then' ? undefined : later(name)
-  // A member for every name that is asked for: which there are is known once they are loaded.
+  // There is a member for every name. The real names are known only after loading.
   return new Proxy({}, { get }) as T
 }

@@ -1,4 +1,4 @@
-/** Requests that were refused for one reason, of one sender, as the log tells of them. */
+/** Requests of one sender that were refused for one reason, as the log reports them. */
 export type Refused = {
   readonly subject: string
   readonly reason: string
@@ -8,16 +8,16 @@ export type Refused = {
 
 /** Counts refusals by kind and minute. */
 export type RefusalCounts = Disposable & {
-  /** Counts one. The first one of its kind is told at once, the others together at the end of their minute. */
+  /** Counts one refusal. The first one of its kind is reported at once, the others together at the end of the minute. */
   count(refused: Omit<Refused, 'times'>): void
 }
 
 const minuteMs = 60_000
-/** What is told apart in one minute. A flood from more senders is told as one of `otherSenders`. */
+/** Maximum number of kinds per minute. All others are reported together as `otherSenders`. */
 const mostKinds = 100
 const otherSenders = '(others)'
 
-/** Tells of refused requests in a bounded number of lines, however many are sent and from wherever. Disposing tells what is left. */
+/** Reports refused requests in a limited number of lines. Disposing reports the remaining ones. */
 export function countRefusals(report: (refused: Refused) => void): RefusalCounts {
   const kinds = new Map<string, Omit<Refused, 'times'> & { unreported: number }>()
   let minute: NodeJS.Timeout | undefined

@@ -4,16 +4,16 @@ import { isBefore } from '../field-times.ts'
 import type { RosterEntry, Observation } from '../record.ts'
 import type { PlanContext, PersonInput, DesiredState } from './decide.ts'
 
-/** What was decided about one person, and from what. */
+/** A decision about one person and its input. */
 export type ExplainedDecision = {
-  /** What was known before; undefined: nothing. */
+  /** The entry before the run; undefined for an unknown person. */
   readonly entry: RosterEntry | undefined
   readonly input: PersonInput
   readonly desiredState: DesiredState | null
   readonly change: Change | null
 }
 
-/** Why a decision about one person is as it is, in sentences. They hold days of employment and no other value. */
+/** The reasons for a decision about one person, as sentences. They contain days of employment and no other value. */
 export function explain(decided: ExplainedDecision, ctx: PlanContext): string[] {
   return [...evidenceOf(decided, ctx), ...heldBackOf(decided), outcomeOf(decided)]
 }

@@ -4,27 +4,27 @@ import { utcMidnight } from '../employment.ts'
 import type { FieldName, IdentityRecord, RosterEntry } from '../record.ts'
 import type { DesiredState } from './decide.ts'
 
-/** What a run did to one person, and what is known of the time before and after it. */
+/** What a run changed about one person, and what happened before and after it. */
 export type RunEffect = {
   readonly change: Change
-  /** The platform acknowledged it. What it refused, or never got, is accepted all the same and would be sent by a later run. */
+  /** The platform acknowledged the change. An accepted change that it refused or never got is sent by a later run. */
   readonly isDelivered: boolean
-  /** The leaving date that the person had before was inferred. */
+  /** The previous leaving date of the person was inferred. */
   readonly wasInferred: boolean
-  /** A newer run that accepted something about the person. */
+  /** A newer run that accepted a change of the person; null if there is none. */
   readonly changedBy: string | null
 }
 
-/** What becomes of it: the person goes back to the former facts, is left to another act that names them, or is left as they are. */
+/** How a change is undone: the former state returns, another command is needed, nothing is needed, or the person is skipped. */
 export type UndoResult =
   | { readonly kind: 'back'; readonly state: DesiredState }
   | { readonly kind: 'retract' | 'restore' | 'nothing' }
   | { readonly kind: 'skipped'; readonly reason: string }
 
 /**
- * Takes back what a run itself changed about one person. What an earlier run had accepted, and this one delivered, stays. The times of the
- * facts stay as they were: what is newer than the reverted facts still wins over them, and the next export speaks as it would have. `repairs`: the run read the platform's list, so that what it carried was
- * sent because it was missing there.
+ * Undoes what a run itself changed about one person. Changes that an earlier run accepted and this one delivered stay. The times of the
+ * facts stay too: newer facts still win over the reverted ones, and the next export applies as usual. `repairs`: the run read the
+ * platform's list, so its carried changes were sent because the platform lacked them.
  */
 export function undo(entry: RosterEntry | undefined, done: RunEffect, { repairs }: { repairs: boolean }): UndoResult {
   const { change, isDelivered, changedBy } = done
@@ -32,7 +32,7 @@ export function undo(entry: RosterEntry | undefined, done: RunEffect, { repairs 
     if (!isDelivered) return { kind: 'nothing' }
     return entry?.retracted ? { kind: 'restore' } : skipped('the retraction was taken back since')
   }
-  // Of a run that ended long ago the values are removed, and with them what the people were before.
+  // The values of old runs are removed, and with them the former values.
   if (!hasValues(change)) return skipped('the values of the run were removed, as their time was over')
   if (Object.keys(change.fields).length === 0) return { kind: 'nothing' }
   if (entry === undefined) return skipped('nothing is known of them any more')
@@ -51,7 +51,7 @@ export function undo(entry: RosterEntry | undefined, done: RunEffect, { repairs 
 /** The values of fields, without the key of their person. */
 type Values = Omit<IdentityRecord, 'identityId'>
 
-/** What the fields that the run itself changed held before: what was desired then, whether the platform had it or not. */
+/** The values desired before the run in the fields that it changed, whether the platform had them or not. */
 function formerValues({ carried, fields }: Pick<Sent, 'carried' | 'fields'>): Values {
   if (carried) return {}
   const changes = Object.entries(fields) as [FieldName, FieldChange][]
@@ -91,7 +91,7 @@ function formerState(
     const { inferred, deferredTo, deferredZone, clearedDate, heldDeparture, absences } = entry
     return { desired, inferred, deferredTo, deferredZone, clearedDate, heldDeparture, ...times, absences }
   }
-  // A date that counts again is no longer one that a later start has cleared.
+  // The date applies again, so it is no longer cleared by a later start.
   const isCleared = entry.clearedDate !== null && utcMidnight(entry.clearedDate) === separatedAt
   return {
     desired,

@@ -5,8 +5,8 @@ import type { PlanContext, DesiredState } from './decide.ts'
 import type { Decided } from './decisions.ts'
 
 /**
- * Whether nothing more follows from the same row, or from the same silence, once the plan with this decision is accepted and delivered: on
- * no later day, and in no later export, as long as nothing else is learned of the person. It answers no where it is not certain.
+ * Whether the same row, or the same absence, would change nothing once the plan with this decision is accepted and delivered: on any later
+ * day and in any later export, until something else is learned about the person. Returns false if that is not certain.
  */
 export function isUnchanging({ entry, decision, input }: Decided, context: PlanContext): boolean {
   const state = decision.entry ?? entry
@@ -23,7 +23,7 @@ function isOrdinary({ retracted, heldBackUntil }: RosterEntry): boolean {
   return retracted === null && heldBackUntil === null
 }
 
-/** No export makes someone leave who has left. */
+/** An absence changes nothing about a leaver. */
 function isGone({ desired, inferred }: DesiredState, { today }: PlanContext): boolean {
   return isLeaver({ separatedAt: desired?.separatedAt ?? null, inferred }, today)
 }
@@ -38,7 +38,7 @@ function isUnchangingRow(observation: Observation, state: DesiredState, context:
   )
 }
 
-/** The row says no more than fields, a leaving date and a status, each of which can be read. */
+/** Whether the row states only fields, a leaving date and a status, and all of them are readable. */
 function isPlain({
   action,
   asOf,
@@ -53,7 +53,7 @@ function isPlain({
   return !isUncertain && others.every((other) => other === undefined)
 }
 
-/** Nothing is known of the person that is newer than the export, so that every later one counts. */
+/** Whether no known fact is newer than the export, so that every later export applies. */
 function isNoNewer({ asOf, employmentAsOf, fieldTimes }: DesiredState, context: PlanContext): boolean {
   const times = [asOf, ...(employmentAsOf === null ? [] : [employmentAsOf]), ...Object.values(fieldTimes ?? {})]
   return times.every((time) => !isBefore(context.asOf, time))
@@ -67,7 +67,7 @@ function statesEmploymentOf(
   const { leavingDate, statesDeparture } = observation
   const separatedAt = desired?.separatedAt ?? null
   if (typeof leavingDate === 'string') {
-    // A date that lies ahead comes, and one that a start follows is read anew on the day of that start.
+    // A future date will come, and a date before a start is decided again on the day of that start.
     if (leavingDate >= today || startsAfterLeaving(observation)) return false
     return separatedAt === utcMidnight(leavingDate) && !inferred
   }

@@ -3,7 +3,7 @@ import type { GuardFacts, SameDate } from './facts.ts'
 import { limited } from './limited.ts'
 import { type Guards, limitRows } from './limits.ts'
 
-/** What is odd about a plan of which nothing was known before. There is nothing to compare it with but itself. */
+/** The guards of the first plan of a connection, which can only be compared with itself. */
 export function firstPlan(facts: GuardFacts, limits: Guards): Verdict[] {
   if (!facts.isFirst) return []
   const { joiners, leftJoiners, unnamedJoiners, sameStart, sameLeaving } = facts

@@ -1,7 +1,7 @@
 import type { Verdict } from '../change.ts'
 import type { Limit } from './limits.ts'
 
-/** The most that a limit lets pass. */
+/** The maximum that a limit allows. */
 export function mostOf({ count, share }: Limit, base: number): number {
   return Math.max(count, Math.floor(share * base))
 }

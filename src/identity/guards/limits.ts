@@ -1,18 +1,18 @@
 import { z } from 'zod'
 import { type FieldName, fieldsOf } from '../record.ts'
 
-/** What one limit counts: how the settings, the verdicts and the pages say it, and how far a plan may go by default. */
+/** One limit: its texts in settings, verdicts and pages, and its default. */
 type Row = {
-  /** What is counted, for the settings. */
+  /** The description of what is counted, for the settings. */
   readonly counts: string
-  /** What stands behind "17 of 40" in a verdict. */
+  /** The text after "17 of 40" in a verdict. */
   readonly verdictText: string
   readonly against: string
   readonly count: number
   readonly share: number
 }
 
-/** Every limit. The schema of the settings, the verdicts, their pages and the trip points of their tests follow from it. */
+/** Every limit. The schema of the settings, the verdicts, their pages and their tests are derived from it. */
 export const limitRows = {
   leavers: {
     counts: 'People who would be separated, and those who join as left already',
@@ -115,18 +115,18 @@ export const limitRows = {
   },
 } as const satisfies Readonly<Record<string, Row>>
 
-/** The name of a limit, as the settings have it. */
+/** The name of a limit in the settings. */
 export type LimitName = keyof typeof limitRows
 
-/** The fields that a limit of their own counts. */
+/** The fields with a limit of their own. */
 const ownLimits: readonly string[] = ['email', 'isContractor', 'separatedAt'] satisfies FieldName[]
 
-/** Whether no limit of its own counts changes of this field. */
+/** Whether a field has no limit of its own. */
 export function isOtherField(field: string): boolean {
   return !ownLimits.includes(field)
 }
 
-/** The fields of any of these that no limit of their own counts. */
+/** The fields of these records without a limit of their own. */
 export function otherFieldsOf(...records: readonly (object | null | undefined)[]): readonly FieldName[] {
   return fieldsOf(...records).filter(isOtherField)
 }

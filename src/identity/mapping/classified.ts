@@ -3,7 +3,7 @@ import { yesAndNo } from './cells.ts'
 import { foldValue } from './fold-value.ts'
 import type { Mapping } from './mapping.ts'
 
-/** What a person may say that a value of a closed list means, and of which field. */
+/** The meanings that a person can give to a value of a closed list, with their field. */
 export const meanings = {
   employed: 'status',
   left: 'status',
@@ -14,10 +14,10 @@ export const meanings = {
 /** One of `meanings`. */
 export type Meaning = keyof typeof meanings
 
-/** A value that a person has classed; `value` is folded, so that case and blanks around it do not matter. */
+/** A value that a person has classified. `value` is folded: case and surrounding blanks do not matter. */
 export type ClassifiedValue = { readonly field: ListedField; readonly value: string; readonly meaning: Meaning }
 
-/** Adds what people have classed to the lists of a mapping. A value that the configuration lists itself means what that says. */
+/** Adds the classified values to the lists of a mapping. For a value that the configuration lists, the configuration decides. */
 export function withClassified(mapping: Mapping, classified: readonly ClassifiedValue[]): Mapping {
   const { status, fields } = mapping
   const ofField = (desired: ListedField) => classified.filter(({ field }) => field === desired)

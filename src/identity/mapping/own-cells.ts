@@ -21,7 +21,7 @@ type ItemReader = (text: string, timeZone: string) => string | boolean | CellFau
 
 const controlCharacter = /[\p{Cc}--[\n\t]]/v
 
-/** Reads a cell as its property wants it. A list is the text of its JSON, and a number as JavaScript writes it. */
+/** Reads a cell by the type of its property. A list becomes its JSON text, and a number the text that JavaScript writes. */
 export function ownReader(options: OwnOptions): CellReader<string | boolean> {
   const { property, onBlank, map, separator } = options
   const ofBlank = blankReader(onBlank)
@@ -49,7 +49,7 @@ function isNumber(type: PropertyType): boolean {
   return type === 'number' || type === 'integer'
 }
 
-/** Stands for "no value" among the values of a map; no cell holds a control character. */
+/** Stands for "no value" among the values of a map. No cell contains a control character. */
 const nothing = '\u0000'
 
 function mappedItem(map: Readonly<Record<string, string | number | boolean | null>>, type: PropertyType): ItemReader {
@@ -107,7 +107,7 @@ function ownText(text: string, lowercase: boolean): string | CellFault {
   return lowercase ? composed.toLowerCase() : composed
 }
 
-/** Reads digits with one sign between whole and part, and perhaps the other one between groups of three. */
+/** Reads a number with `decimal` as its point, and optionally the other sign between groups of three digits. */
 function numberReader(type: 'number' | 'integer', decimal: '.' | ','): ItemReader {
   const [point, group] = decimal === '.' ? ['\\.', ','] : [',', '\\.']
   const pattern = new RegExp(`^[+-]?(\\d+|\\d{1,3}(${group}\\d{3})+)(${point}\\d+)?$`)
@@ -122,7 +122,7 @@ function numberReader(type: 'number' | 'integer', decimal: '.' | ','): ItemReade
   }
 }
 
-/** Why a cell is no date as declared. It is not quoted: a property of one's own may be anything about the person. */
+/** Why a cell is not a date as declared. The cell is not quoted: an own property may be anything about the person. */
 function dateFaults(formats: readonly string[], words: DateWords): (text: string) => CellFault {
   const declared = { formats, ...words, isField: true }
   const explain = dateExplainer(declared)

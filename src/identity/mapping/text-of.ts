@@ -3,32 +3,32 @@ import type { ColumnFinder, MatchedColumn } from './headers.ts'
 import { type TemplatePart, templateParts } from './template.ts'
 import type { TextRule } from './text-rules.ts'
 
-/** The cells of a row in the order of the header; undefined where the row does not have the column. */
+/** The cells of a row in the order of the header; undefined if the row lacks the column. */
 export type RowValues = readonly (string | undefined)[]
 
-/** Where the text of a field stands in the rows of one source. */
+/** How the text of a field is made from the rows of one source. */
 export type BoundText = {
   /** The columns that it is made of. */
   readonly indexes: readonly number[]
-  /** What the place is called in refusals. */
+  /** The name of the text in messages. */
   readonly header: string
-  /** Makes the text; undefined where the row does not say enough for it. null: the only column's cell is the text as it stands. */
+  /** Makes the text; undefined if the row states too little for it. null: the cell of the only column is the text. */
   readonly textOf: ((values: RowValues) => string | undefined) | null
 }
 
-/** What binding a rule needs to know of the source. */
+/** The source to which a rule is bound. */
 type BindContext = {
   readonly find: ColumnFinder
   readonly sparse: boolean
   /** A column that a sparse source lacks is blank. */
   readonly missingIsBlank: boolean
-  /** Where the result of the field's expression stands in a row. */
+  /** The index of the result of the field's expression in a row. */
   readonly derivedIndex: number
-  /** The key of a person: a part of it that is blank, or of which the row does not speak, leaves no key. */
+  /** Whether the field is the key of a person: without any of its parts there is no key. */
   readonly isKey: boolean
 }
 
-/** A place; nothing where the source may lack it; or what is missing, one sentence for each column. */
+/** A bound text; `unmapped` if the source may lack it; or one sentence for each missing column. */
 type Binding = BoundText | 'unmapped' | { readonly missing: readonly string[] }
 
 /** Binds the rule of one field to the columns of a source. */
@@ -49,7 +49,7 @@ export function bindText(name: string, rule: TextRule, context: BindContext): Bi
   if (context.isKey && existing.length < entries.length) return 'unmapped'
   const [first, ...others] = existing
   if (first === undefined) return 'unmapped'
-  // Of a sparse source a column that no row has is one of which no row speaks, and not one that the source lacks.
+  // In a sparse source, a column that no row has is not stated, but it is not missing either.
   const silent = context.sparse && !context.missingIsBlank && existing.length < entries.length
   if (others.length === 0 && rule.blankWhen === undefined && !silent) {
     return { indexes: [first.index], header: first.header, textOf: null }
@@ -66,7 +66,7 @@ function blankTest(words: readonly string[] = []): BlankTest {
   return (text) => text.trim() === '' || blank.has(foldValue(text))
 }
 
-/** The columns that are there, in their order, and a sentence for each that is missing and must not be. */
+/** The existing columns in order, and a sentence for each missing column that is required. */
 function lookUp(
   name: string,
   entries: readonly (readonly string[])[],
@@ -92,7 +92,7 @@ function derivedText(name: string, isBlank: BlankTest, { derivedIndex }: BindCon
   return { indexes: [derivedIndex], header: `the expression of ${name}`, textOf }
 }
 
-/** The first cell that is not blank. A blank one counts as such only where every cell was spoken of. */
+/** The first cell that is not blank. The text is blank only if the row states every cell. */
 function firstOfText(
   existing: readonly ExistingColumn[],
   { isBlank, isKey, silent }: { readonly isBlank: BlankTest; readonly isKey: boolean; readonly silent: boolean },
@@ -111,7 +111,7 @@ function firstOfText(
   return { indexes, header: headersOf(existing), textOf }
 }
 
-/** The cells between the literals of a template. A blank one takes the gap beside it along; where all are blank, so is the text. */
+/** The cells between the literals of a template. A blank cell also removes the gap beside it. If all are blank, so is the text. */
 function templateText(
   parts: readonly TemplatePart[],
   existing: readonly ExistingColumn[],

@@ -27,7 +27,7 @@ test('a leaver is employed again, with no absence counted, and the times of all 
 
   expect(undone(known, done(record('ana'), after, { inferred: true }))).toEqual({
     kind: 'back',
-    side: {
+    state: {
       desired: record('ana'),
       inferred: false,
       deferredTo: null,
@@ -49,7 +49,7 @@ test('a person who came back is separated on the former day, which no start clea
 
   expect(undone(known, done(before, record('ana'), { wasInferred: true }))).toMatchObject({
     kind: 'back',
-    side: { desired: before, inferred: true, deferredTo: null, deferredZone: null, clearedDate: null },
+    state: { desired: before, inferred: true, deferredTo: null, deferredZone: null, clearedDate: null },
   })
 })
 
@@ -59,7 +59,7 @@ test('a corrected date goes back, and a date that a start has cleared stays so w
 
   expect(undone(known, done(record('ana', { separatedAt: left }), after))).toMatchObject({
     kind: 'back',
-    side: { desired: { separatedAt: left }, clearedDate: '2020-01-01', inferred: false },
+    state: { desired: { separatedAt: left }, clearedDate: '2020-01-01', inferred: false },
   })
 })
 
@@ -69,7 +69,7 @@ test('a changed field goes back, and what is known of employment stays', () => {
 
   expect(undone(known, done(record('ana', { separatedAt: left }), after))).toMatchObject({
     kind: 'back',
-    side: { desired: { jobTitle: 'Engineer', separatedAt: left }, inferred: true, absences: 3 },
+    state: { desired: { jobTitle: 'Engineer', separatedAt: left }, inferred: true, absences: 3 },
   })
 })
 
@@ -152,7 +152,7 @@ describe('what an earlier run had accepted, and this one delivered', () => {
 
     expect(undone(entry('ana', { desired: after }), refused(gone, after))).toMatchObject({
       kind: 'back',
-      side: { desired: { separatedAt: left, jobTitle: 'Engineer' } },
+      state: { desired: { separatedAt: left, jobTitle: 'Engineer' } },
     })
   })
 
@@ -161,7 +161,7 @@ describe('what an earlier run had accepted, and this one delivered', () => {
 
     expect(undone(entry('ana', { desired: after }), refused(gone, after))).toMatchObject({
       kind: 'back',
-      side: { desired: { separatedAt: left } },
+      state: { desired: { separatedAt: left } },
     })
   })
 
@@ -177,6 +177,6 @@ describe('what an earlier run had accepted, and this one delivered', () => {
 
     expect(
       undone(entry('ana', { desired: after, confirmed: after }), refused(record('ana'), after, null)),
-    ).toMatchObject({ kind: 'back', side: { desired: { jobTitle: 'Engineer' } } })
+    ).toMatchObject({ kind: 'back', state: { desired: { jobTitle: 'Engineer' } } })
   })
 })
