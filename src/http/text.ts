@@ -3,7 +3,7 @@ import { z } from 'zod'
 // Only the usual spelling of a number, so that `0x10`, `1e3`, ` 7` and `007` are not further names of an ID.
 const decimal = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 
-/** Converts the texts of an address into the values that a schema expects; blank or `null` is null. Any other text stays as it is, for the schema to refuse. */
+/** Converts the text of an address into the value that a schema expects; blank or `null` is null. Other texts are left to the schema. */
 export function readText(schema: z.core.$ZodType, text: string | readonly string[]): unknown {
   if (takesNull(schema) && (text === '' || text === 'null')) return null
   const inner = unwrap(schema)

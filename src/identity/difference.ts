@@ -32,18 +32,15 @@ function isGone({ separatedAt = null }: IdentityRecord): boolean {
   return separatedAt !== null
 }
 
-/** The fields of a stored change. The fields of a joiner that follow from the record are not stored. */
-export function storedFields({
-  kind,
-  record,
-  fields,
-  inferred,
-}: {
+type StoredChange = {
   readonly kind: string
   readonly record: IdentityRecord | null
   readonly fields: unknown
   readonly inferred: boolean
-}): unknown {
+}
+
+/** The fields of a stored change. The fields of a joiner that follow from the record are not stored. */
+export function storedFields({ kind, record, fields, inferred }: StoredChange): unknown {
   return kind === 'join' && fields === null && record !== null ? differingFields(null, record, inferred) : fields
 }
 

@@ -53,9 +53,9 @@ export type AnyAnswer =
   | Unreadable
   | Unreachable
 
-/** The kind of result of a request. */
 type AnswerKind = 'taken' | 'refused' | 'limited' | 'failing' | 'unreadable' | 'unreachable'
 
+/** The kind of result of a request. */
 export function kindOf(answer: AnyAnswer): AnswerKind {
   if (answer.status === 'unreadable' || answer.status === 'unreachable') return answer.status
   const status = statusOf(answer)

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { type ArgumentsOf, bytesType, type Operation, type OperationTable } from '../../contract/operation.ts'
 import { requestPath } from './address.ts'
-import { agentWhenUsed } from './agent-when-used.ts'
+import { lazyAgent } from './lazy-agent.ts'
 import type { Answer, AnyAnswer } from './answer.ts'
 import { readAnswer } from './read-answer.ts'
 import { provenServers } from './tls.ts'
@@ -21,7 +21,7 @@ export type CallOptions = {
 }
 
 /** Called before each request. */
-type DispatcherWhenUsed = () => Promise<Dispatcher>
+type LazyDispatcher = () => Promise<Dispatcher>
 
 /** Options of a client. */
 export type ClientOptions = {
@@ -29,7 +29,7 @@ export type ClientOptions = {
   readonly baseUrl: string
   /** The key, or a function that returns it before every request. Its errors reach the caller. */
   readonly bearer?: string | (() => Promise<string>)
-  readonly dispatcher?: Dispatcher | DispatcherWhenUsed
+  readonly dispatcher?: Dispatcher | LazyDispatcher
   /** The time from the call to the last byte of the response. */
   readonly timeoutMs?: number
   readonly maxResponseBytes?: number
@@ -54,21 +54,21 @@ const defaultMaxResponseBytes = 32 * 1024 * 1024
 /** The typed client of a table. It follows no redirects and repeats nothing by itself. */
 export function createClient<T extends OperationTable>(table: T, options: ClientOptions): Client<T> {
   const { dispatcher: configured } = options
-  const own = agentWhenUsed({ connect: { timeout: connectTimeoutMs, ...provenServers } })
+  const own = lazyAgent({ connect: { timeout: connectTimeoutMs, ...provenServers } })
   const dispatcher =
     typeof configured === 'function' ? configured : configured ? async () => configured : own.dispatcher
   const calls = Object.entries(table).map(([name, operation]) => [name, watched(name, operation, dispatcher, options)])
   return Object.fromEntries(calls) as Client<T>
 }
 
-function watched(name: string, operation: Operation, dispatcher: DispatcherWhenUsed, options: ClientOptions): Call {
+function watched(name: string, operation: Operation, dispatcher: LazyDispatcher, options: ClientOptions): Call {
   const call = caller(operation, dispatcher, options)
   const { around } = options
   if (around === undefined) return call
   return (input, how) => around({ operation: name, method: operation.method }, () => call(input, how))
 }
 
-function caller(operation: Operation, dispatcher: DispatcherWhenUsed, options: ClientOptions): Call {
+function caller(operation: Operation, dispatcher: LazyDispatcher, options: ClientOptions): Call {
   const { timeoutMs = defaultTimeoutMs, maxResponseBytes: maxBytes = defaultMaxResponseBytes } = options
   const base = new URL(options.baseUrl)
   return async (input, { signal, bodyJson } = {}) => {

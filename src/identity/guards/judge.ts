@@ -92,10 +92,12 @@ function people(name: PeopleLimit, facts: GuardFacts, limits: Guards, ofWhom = '
   }
 }
 
+type Baseline = { readonly usual: Usual | null; readonly most: number; readonly limits: Guards }
+
 /** The limit and the reason if a number is far above those of all accepted runs; otherwise null. */
 function unusualOf(
   now: number,
-  { usual, most, limits: { unusual } }: { usual: Usual | null; most: number; limits: Guards },
+  { usual, most, limits: { unusual } }: Baseline,
 ): { limit: number; reason: string } | null {
   if (!unusual.enabled || usual === null || usual.runs < unusual.runs) return null
   const limit = Math.max(unusual.count, Math.floor(unusual.times * most))

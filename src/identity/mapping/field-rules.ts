@@ -234,8 +234,8 @@ function checkMap({ map = {}, property }: MapRule, context: z.RefinementCtx): vo
 }
 
 function statusProblem({ leftWhen, employedWhen }: { leftWhen: readonly string[]; employedWhen: readonly string[] }) {
-  const left = new Set(leftWhen.map(foldValue))
-  return employedWhen.some((value) => left.has(foldValue(value)))
+  const leaverValues = new Set(leftWhen.map(foldValue))
+  return employedWhen.some((value) => leaverValues.has(foldValue(value)))
     ? 'a value is listed in leftWhen and in employedWhen: it can mean one thing only'
     : null
 }

@@ -50,11 +50,11 @@ export function bindText(name: string, rule: TextRule, context: BindContext): Bi
   const [first, ...others] = existing
   if (first === undefined) return 'unmapped'
   // In a sparse source, a column that no row has is not stated, but it is not missing either.
-  const silent = context.sparse && !context.missingIsBlank && existing.length < entries.length
-  if (others.length === 0 && rule.blankWhen === undefined && !silent) {
+  const isSilent = context.sparse && !context.missingIsBlank && existing.length < entries.length
+  if (others.length === 0 && rule.blankWhen === undefined && !isSilent) {
     return { indexes: [first.index], header: first.header, textOf: null }
   }
-  return firstOfText(existing, { isBlank, isKey: context.isKey, silent })
+  return firstOfText(existing, { isBlank, isKey: context.isKey, isSilent })
 }
 
 type ExistingColumn = Extract<MatchedColumn, { kind: 'one' }>
@@ -92,14 +92,14 @@ function derivedText(name: string, isBlank: BlankTest, { derivedIndex }: BindCon
   return { indexes: [derivedIndex], header: `the expression of ${name}`, textOf }
 }
 
+/** `isSilent`: a column of a sparse source is missing, so that no row states it. */
+type FirstOfOptions = { readonly isBlank: BlankTest; readonly isKey: boolean; readonly isSilent: boolean }
+
 /** The first cell that is not blank. The text is blank only if the row states every cell. */
-function firstOfText(
-  existing: readonly ExistingColumn[],
-  { isBlank, isKey, silent }: { readonly isBlank: BlankTest; readonly isKey: boolean; readonly silent: boolean },
-): BoundText {
+function firstOfText(existing: readonly ExistingColumn[], { isBlank, isKey, isSilent }: FirstOfOptions): BoundText {
   const indexes = existing.map(({ index }) => index)
   const textOf = (values: RowValues) => {
-    let blank: string | undefined = silent ? undefined : ''
+    let blank: string | undefined = isSilent ? undefined : ''
     for (const index of indexes) {
       const text = values[index]
       if (text !== undefined && !isBlank(text)) return text
