@@ -5,7 +5,7 @@ import { type Database, openDatabase } from '../../src/database/database.ts'
 import { copyMark, copyMessages, queryMessage, takeBatches } from '../../src/database/wire.ts'
 import { emptyDatabases, emptyTables } from '../helpers/servers/databases.ts'
 
-type Tables = { note: { id: number; text: string | null; said: unknown } }
+type Tables = { note: { id: number; text: string | null; extra: unknown } }
 
 const migrations = [{ name: '0001-note', sql: 'CREATE TABLE note (id int PRIMARY KEY, text text, said json)' }]
 const columns = ['id', 'text', 'said']
@@ -45,7 +45,7 @@ describe.each(emptyDatabases)('COPY on $name', ({ place }) => {
     await copyRows(database.db, {
       table: 'note',
       columns,
-      rows: rows.map(({ id, text, said }) => [id, text, JSON.stringify(said)]),
+      rows: rows.map(({ id, text, said: extra }) => [id, text, JSON.stringify(extra)]),
     })
 
     expect(await notes()).toEqual(rows)

@@ -36,9 +36,9 @@ const readRoster = "set enable_seqscan = off; select * from rollcall.roster wher
 async function turnBit(): Promise<void> {
   await using handle = await openFile(file, 'r+')
   const byte = Buffer.alloc(1)
-  const place = 5000
-  await handle.read(byte, 0, 1, place)
-  await handle.write(Buffer.from([byte.readUInt8() ^ 1]), 0, 1, place)
+  const offset = 5000
+  await handle.read(byte, 0, 1, offset)
+  await handle.write(Buffer.from([byte.readUInt8() ^ 1]), 0, 1, offset)
 }
 
 test('a database that is gone is not begun again in silence', async () => {

@@ -37,7 +37,7 @@ test('whatever was acknowledged before a kill -9 is there afterwards, time and a
 
   for (const rows of [40, 90]) {
     await using child = startChild(insertRows, folder.path)
-    for (let seen = 0; seen < rows; seen++) acknowledged = Number(await nextLine(child))
+    for (let received = 0; received < rows; received++) acknowledged = Number(await nextLine(child))
     await child.kill()
     for await (const line of child.lines) acknowledged = Number(line)
   }

@@ -62,8 +62,8 @@ test('a folder whose holder was killed is free at once', async () => {
 
 test('what a killed holder has left does not matter, even when its pid lives again', async () => {
   await using folder = await temporaryFolder()
-  const left = { pid: process.ppid, host: hostname(), startedAt: '2026-01-01T00:00:00.000Z' }
-  await writeFile(join(folder.path, 'lock'), JSON.stringify(left))
+  const holder = { pid: process.ppid, host: hostname(), startedAt: '2026-01-01T00:00:00.000Z' }
+  await writeFile(join(folder.path, 'lock'), JSON.stringify(holder))
 
   await using _claim = await lockFolder(folder.path)
 

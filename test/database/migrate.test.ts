@@ -54,11 +54,11 @@ describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
 
   test('a database that lacks none is only read, however many there are', async () => {
     await bring(first, second)
-    const asked = vi.spyOn(pg.Client.prototype, 'query')
+    const queries = vi.spyOn(pg.Client.prototype, 'query')
 
     await bring(first, second)
 
-    expect(asked.mock.calls.map(([text]) => String(text).slice(0, 6))).toEqual(['SELECT', 'SELECT'])
+    expect(queries.mock.calls.map(([text]) => String(text).slice(0, 6))).toEqual(['SELECT', 'SELECT'])
   })
 
   test('one that fails leaves nothing of itself, keeps those before it, and is named', async () => {
@@ -122,11 +122,11 @@ describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
 })
 
 test('daemons that start together on an empty server all find it ready', async () => {
-  await using place = await emptyPostgresPlace()
+  await using server = await emptyPostgresPlace()
 
   const opened = await Promise.all(
     Array.from({ length: 4 }, () =>
-      openDatabase<object>({ at: place.at, schemas: ['rollcall'], migrations: [first, second] }),
+      openDatabase<object>({ at: server.at, schemas: ['rollcall'], migrations: [first, second] }),
     ),
   )
 
@@ -145,14 +145,14 @@ describe('a user who may create nothing', () => {
 
   beforeEach(async () => {
     lifetime = new AsyncDisposableStack()
-    const place = lifetime.use(await emptyPostgresPlace())
-    owner = lifetime.use(await openDatabase<object>({ at: place.at, schemas: ['rollcall'], migrations: [first] }))
+    const server = lifetime.use(await emptyPostgresPlace())
+    owner = lifetime.use(await openDatabase<object>({ at: server.at, schemas: ['rollcall'], migrations: [first] }))
     await owner.pool.query(`CREATE ROLE ${name} LOGIN PASSWORD 'reader'`)
     lifetime.defer(async () => {
       await owner.pool.query(`DROP OWNED BY ${name}`)
       await owner.pool.query(`DROP ROLE ${name}`)
     })
-    const url = new URL(place.at)
+    const url = new URL(server.at)
     url.username = name
     url.password = 'reader'
     at = url.href

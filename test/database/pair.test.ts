@@ -68,12 +68,12 @@ describe('TLS', () => {
       'localhost',
       /its certificate is for another name/,
     ],
-  ])('is refused for %s', async (_, { sslrootcert, ...mode }: Readonly<Record<string, string>>, host, says) => {
+  ])('is refused for %s', async (_, { sslrootcert, ...mode }: Readonly<Record<string, string>>, host, message) => {
     const at = addressWith({ ...mode, ...(sslrootcert && { sslrootcert: join(folder, sslrootcert) }) }, host)
 
     await expect(open(at)).rejects.toMatchObject({
       code: 'database_unreachable',
-      message: expect.stringMatching(says),
+      message: expect.stringMatching(message),
     })
   })
 })

@@ -17,11 +17,11 @@ type Role = AsyncDisposable & {
 
 async function openRole(): Promise<Role> {
   await using opening = new AsyncDisposableStack()
-  const place: Place = opening.use(await emptyPostgresPlace())
+  const server: Place = opening.use(await emptyPostgresPlace())
   const name = `role_${randomBytes(6).toString('hex')}`
-  const url = new URL(place.at)
+  const url = new URL(server.at)
   const database = url.pathname.slice(1)
-  const owner = new pg.Client(place.at)
+  const owner = new pg.Client(server.at)
   await owner.connect()
   await owner.query(`CREATE ROLE ${name} LOGIN PASSWORD 'only-here'`)
   await owner.query(`REVOKE ALL ON DATABASE ${database} FROM PUBLIC; REVOKE ALL ON SCHEMA public FROM PUBLIC`)
@@ -122,14 +122,14 @@ describe('what an administrator has set for the role', () => {
   })
   afterAll(() => role[Symbol.asyncDispose]())
 
-  const asked = `SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
+  const query = `SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
     current_setting('idle_in_transaction_session_timeout') AS idle, '2026-11-20'::date AS day,
     current_setting('transaction_isolation') AS isolation, current_setting('search_path') AS path`
 
   test('changes no value that is read, and cuts off no statement', async () => {
     await using database = await openDatabase({ at: role.at, schemas: ['rollcall'], migrations: [] })
 
-    const { rows } = await database.pool.query(asked)
+    const { rows } = await database.pool.query(query)
 
     expect(rows).toEqual([
       { statement: '0', lock: '0', idle: '30s', day: '2026-11-20', isolation: 'read committed', path: 'rollcall' },
@@ -142,14 +142,14 @@ describe('what an administrator has set for the role', () => {
 
     await using database = await openDatabase({ at: url.href, schemas: ['rollcall'], migrations: [] })
 
-    const { rows } = await database.pool.query(asked)
+    const { rows } = await database.pool.query(query)
     expect(rows).toMatchObject([{ statement: '7s', lock: '2s', idle: '30s' }])
   })
 
   test.each([
     ['statement_timeout', 'SELECT pg_sleep(60)', /has cancelled a statement.*statement_timeout/],
     ['lock_timeout', 'LOCK TABLE locked', /wait too long for a lock.*lock_timeout/],
-  ])('says which limit of the address a statement has met (%s)', async (limit, statement, says) => {
+  ])('says which limit of the address a statement has met (%s)', async (limit, statement, message) => {
     const url = new URL(role.at)
     // Longer than what opens a session takes on a busy machine.
     url.searchParams.set('options', `-c ${limit}=500ms`)
@@ -166,7 +166,7 @@ describe('what an administrator has set for the role', () => {
     const cutOfPool = await database.pool.query(`BEGIN; ${statement}`).catch((error: unknown) => error)
     held.release()
 
-    const refused = { code: 'database_unreachable', retry: true, message: expect.stringMatching(says) }
+    const refused = { code: 'database_unreachable', retry: true, message: expect.stringMatching(message) }
     expect([cut, cutOfPool]).toMatchObject([refused, refused])
     // The connection goes on.
     await expect(database.pool.query('SELECT 1 AS one')).resolves.toMatchObject({ rows: [{ one: 1 }] })

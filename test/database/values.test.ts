@@ -95,7 +95,7 @@ describe.each(emptyDatabases)('values through $name', ({ place }) => {
     const { rows } = await database.pool.query(`
       SELECT CASE WHEN n = 3 THEN 'infinity' ELSE timestamptz '2026-03-29 00:59:59.123Z' + (n / 4) * interval '1 ms' END AS seen
       FROM generate_series(1, 800) n`)
-    const times: unknown[] = rows.map(({ seen }) => seen)
+    const times: unknown[] = rows.map(({ seen: read }) => read)
 
     expect(times[2]).toBe(Number.POSITIVE_INFINITY)
     expect(times.toSpliced(2, 1)).toEqual(

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Failure } from '../../src/errors.ts'
 import { Postponed } from '../../src/queue/jobs.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { places, startQueue, type Where } from './queues.ts'
+import { backends, startQueue, type Where } from './queues.ts'
 import { noting, runId, upsert, workers } from './samples.ts'
 
-describe.each(places)('a queue in $name', ({ open }) => {
+describe.each(backends)('a queue in $name', ({ open }) => {
   const shared = new AsyncDisposableStack()
   let where: Where
   beforeAll(async () => {
@@ -16,27 +16,27 @@ describe.each(places)('a queue in $name', ({ open }) => {
   describe('enqueueing', () => {
     test('every one of 500 jobs enqueued at once is worked on once', async () => {
       await using queue = await startQueue(where)
-      const noted = noting(500)
+      const recorder = noting(500)
 
       await queue.enqueue(Array.from({ length: 500 }, (_, batch) => upsert(batch)))
-      await using _working = await queue.work(noted.workers, { concurrency: 8 })
-      await noted.enough
+      await using _working = await queue.work(recorder.workers, { concurrency: 8 })
+      await recorder.enough
 
-      expect(new Set(noted.batches).size).toBe(500)
+      expect(new Set(recorder.batches).size).toBe(500)
     })
 
     test('a later round goes behind what comes after it, and counts among those that wait', async () => {
       await using queue = await startQueue(where)
-      const noted = noting(4)
+      const recorder = noting(4)
 
       await queue.enqueue([{ ...upsert(12), round: 2 }, { ...upsert(11), round: 1 }, upsert(1)])
       await queue.enqueue([upsert(2)])
       const waiting = await queue.waiting()
-      await using _working = await queue.work(noted.workers, { concurrency: 1 })
-      await noted.enough
+      await using _working = await queue.work(recorder.workers, { concurrency: 1 })
+      await recorder.enough
 
       expect(waiting).toBe(4)
-      expect(noted.batches).toEqual([1, 2, 11, 12])
+      expect(recorder.batches).toEqual([1, 2, 11, 12])
     })
 
     test('each line has workers of its own: a job waits for none of another line', async () => {
@@ -61,14 +61,14 @@ describe.each(places)('a queue in $name', ({ open }) => {
 
     test('a job whose id is there and unfinished is not added again', async () => {
       await using queue = await startQueue(where)
-      const noted = noting(2)
+      const recorder = noting(2)
 
       await queue.enqueue([upsert(1), upsert(1)])
       await queue.enqueue([upsert(1), upsert(2)])
-      await using _working = await queue.work(noted.workers, { concurrency: 1 })
-      await noted.enough
+      await using _working = await queue.work(recorder.workers, { concurrency: 1 })
+      await recorder.enough
 
-      expect(noted.batches).toEqual([1, 2])
+      expect(recorder.batches).toEqual([1, 2])
     })
 
     test('a job is not added again while it is worked on', async () => {
@@ -110,25 +110,25 @@ describe.each(places)('a queue in $name', ({ open }) => {
 
     test('a job with a delay waits', async () => {
       await using queue = await startQueue(where)
-      const noted = noting(1)
+      const recorder = noting(1)
 
       await queue.enqueue([upsert(1, { delayMs: 3_600_000 }), upsert(2)])
-      await using working = await queue.work(noted.workers, { concurrency: 1 })
-      await noted.enough
+      await using working = await queue.work(recorder.workers, { concurrency: 1 })
+      await recorder.enough
       await working.stop({ withinMs: 10_000 })
 
-      expect(noted.batches).toEqual([2])
+      expect(recorder.batches).toEqual([2])
     })
 
     test('a job with a delay that is over is worked on', async () => {
       await using queue = await startQueue(where)
-      const noted = noting(1)
-      await using _working = await queue.work(noted.workers, { concurrency: 1 })
+      const recorder = noting(1)
+      await using _working = await queue.work(recorder.workers, { concurrency: 1 })
 
       await queue.enqueue([upsert(1, { delayMs: 50 })])
-      await noted.enough
+      await recorder.enough
 
-      expect(noted.batches).toEqual([1])
+      expect(recorder.batches).toEqual([1])
     })
 
     test('jobs that a worker has, or whose time has not come, are told from those that wait', async () => {
@@ -156,42 +156,42 @@ describe.each(places)('a queue in $name', ({ open }) => {
 
     test('a payload that is none is refused, and so are the jobs beside it', async () => {
       await using queue = await startQueue(where)
-      const noted = noting(1)
+      const recorder = noting(1)
       const junk = { name: 'upsert', payload: { runId: 'none', batch: 2 }, id: 'junk' } as const
 
       const refused = queue.enqueue([upsert(1), junk])
 
       await expect(refused).rejects.toThrow(/runId/)
       await queue.enqueue([upsert(3)])
-      await using _working = await queue.work(noted.workers, { concurrency: 1 })
-      await noted.enough
-      expect(noted.batches).toEqual([3])
+      await using _working = await queue.work(recorder.workers, { concurrency: 1 })
+      await recorder.enough
+      expect(recorder.batches).toEqual([3])
     })
 
     test('queues of different names do not share jobs', async () => {
       await using one = await startQueue(where)
       await using other = await startQueue(where)
-      const noted = noting(1)
+      const recorder = noting(1)
 
       await one.enqueue([upsert(1)])
       await other.enqueue([upsert(2)])
-      await using _working = await other.work(noted.workers, { concurrency: 1 })
-      await noted.enough
+      await using _working = await other.work(recorder.workers, { concurrency: 1 })
+      await recorder.enough
 
-      expect(noted.batches).toEqual([2])
+      expect(recorder.batches).toEqual([2])
     })
 
     test('a waiting worker takes up a job that another queue of the name enqueues', async () => {
       const name = 'shared by two'
       await using consuming = await startQueue(where, { name })
       await using producing = await startQueue(where, { name })
-      const noted = noting(1)
-      await using _working = await consuming.work(noted.workers, { concurrency: 1 })
+      const recorder = noting(1)
+      await using _working = await consuming.work(recorder.workers, { concurrency: 1 })
 
       await producing.enqueue([upsert(1)])
-      await noted.enough
+      await recorder.enough
 
-      expect(noted.batches).toEqual([1])
+      expect(recorder.batches).toEqual([1])
     })
   })
 
@@ -248,11 +248,11 @@ describe.each(places)('a queue in $name', ({ open }) => {
     })
 
     test('a postponed job comes back later and has as many attempts as before', async () => {
-      const heard: string[] = []
+      const received: string[] = []
       const over = Promise.withResolvers<void>()
       const events = silentEvents((event) => {
-        if (event.event === 'job.postponed') heard.push(`postponed by ${event.delayMs}`)
-        if (event.event === 'job.failed') heard.push(`attempt ${event.attempt} failed`)
+        if (event.event === 'job.postponed') received.push(`postponed by ${event.delayMs}`)
+        if (event.event === 'job.failed') received.push(`attempt ${event.attempt} failed`)
         if (event.event === 'job.finished') over.resolve()
       })
       await using queue = await startQueue(where, { events, retry: { attempts: 2 } })
@@ -271,7 +271,7 @@ describe.each(places)('a queue in $name', ({ open }) => {
       await queue.enqueue([upsert(1)])
       await over.promise
 
-      expect(heard).toEqual(['postponed by 1', 'postponed by 2', 'postponed by 3', 'attempt 1 failed'])
+      expect(received).toEqual(['postponed by 1', 'postponed by 2', 'postponed by 3', 'attempt 1 failed'])
     })
   })
 
@@ -324,9 +324,9 @@ describe.each(places)('a queue in $name', ({ open }) => {
 
       await working.stop({ withinMs: 10 })
 
-      const noted = noting(1)
-      await using _next = await queue.work(noted.workers, { concurrency: 1 })
-      await noted.enough
+      const recorder = noting(1)
+      await using _next = await queue.work(recorder.workers, { concurrency: 1 })
+      await recorder.enough
       expect(returned).toEqual(['upsert-1'])
     })
 
@@ -347,10 +347,10 @@ describe.each(places)('a queue in $name', ({ open }) => {
 
       await working.stop({ withinMs: 10 })
 
-      const noted = noting(1)
-      await using _next = await queue.work(noted.workers, { concurrency: 1 })
-      await noted.enough
-      expect(noted.batches).toEqual([1])
+      const recorder = noting(1)
+      await using _next = await queue.work(recorder.workers, { concurrency: 1 })
+      await recorder.enough
+      expect(recorder.batches).toEqual([1])
     })
 
     test('a queue that is disposed stops those that still work for it', async () => {
@@ -398,11 +398,11 @@ describe.each(places)('a queue in $name', ({ open }) => {
     await queue.clear()
 
     await working.stop({ withinMs: 0 })
-    const noted = noting(1)
+    const recorder = noting(1)
     await queue.enqueue([upsert(4)])
-    await using _next = await queue.work(noted.workers, { concurrency: 1 })
-    await noted.enough
-    expect(noted.batches).toEqual([4])
+    await using _next = await queue.work(recorder.workers, { concurrency: 1 })
+    await recorder.enough
+    expect(recorder.batches).toEqual([4])
   })
 
   test('a queue that is there passes its check', async () => {
@@ -429,12 +429,12 @@ describe.each(places)('a queue in $name', ({ open }) => {
 
   test('a job carries its ids and nothing else', async () => {
     await using queue = await startQueue(where)
-    const given: unknown[] = []
+    const payloads: unknown[] = []
     const over = Promise.withResolvers<void>()
     await using _working = await queue.work(
       workers({
         async run(payload) {
-          given.push(payload)
+          payloads.push(payload)
           over.resolve()
         },
       }),
@@ -444,6 +444,6 @@ describe.each(places)('a queue in $name', ({ open }) => {
     await queue.enqueue([{ name: 'run', payload: { runId }, id: 'run-1' }])
     await over.promise
 
-    expect(given).toEqual([{ runId }])
+    expect(payloads).toEqual([{ runId }])
   })
 })

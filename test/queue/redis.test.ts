@@ -65,21 +65,21 @@ describe('at start', () => {
   })
 
   test('a Redis without an append-only file is warned about', async () => {
-    const told: string[] = []
+    const messages: string[] = []
     await using server = await ownRedis({ appendonly: 'no' })
 
-    await using _queue = await openAt(server.url, ({ event }) => told.push(event))
+    await using _queue = await openAt(server.url, ({ event }) => messages.push(event))
 
-    expect(told).toEqual(['queue.append_only_off'])
+    expect(messages).toEqual(['queue.append_only_off'])
   })
 
   test('a Redis with an append-only file is not', async () => {
-    const told: string[] = []
+    const messages: string[] = []
     await using server = await ownRedis({ appendonly: 'yes' })
 
-    await using _queue = await openAt(server.url, ({ event }) => told.push(event))
+    await using _queue = await openAt(server.url, ({ event }) => messages.push(event))
 
-    expect(told).toEqual([])
+    expect(messages).toEqual([])
   })
 
   test('a Redis that has CONFIG disabled is read all the same', async () => {
@@ -213,14 +213,14 @@ describe('while Redis is away', () => {
   })
 
   test('the outage is told once, and work goes on when it is over', async () => {
-    const told: string[] = []
+    const messages: string[] = []
     const isBack = Promise.withResolvers<void>()
     await using link = await openLink(await redisUrl())
     await using queue = await startQueue(
       { backend: { kind: 'redis', url: link.url } },
       {
         events: silentEvents(({ event }) => {
-          if (event.startsWith('queue.') || event === 'unexpected') told.push(event)
+          if (event.startsWith('queue.') || event === 'unexpected') messages.push(event)
           if (event === 'queue.reachable') isBack.resolve()
         }),
       },
@@ -246,7 +246,10 @@ describe('while Redis is away', () => {
     await second.promise
 
     expect(batches).toEqual([1, 2])
-    expect(told.filter((event) => event !== 'queue.append_only_off')).toEqual(['queue.unreachable', 'queue.reachable'])
+    expect(messages.filter((event) => event !== 'queue.append_only_off')).toEqual([
+      'queue.unreachable',
+      'queue.reachable',
+    ])
   })
 
   test('a worker stops all the same, with a job in flight', async () => {

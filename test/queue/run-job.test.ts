@@ -26,17 +26,17 @@ function failing(error: unknown): BoundWorkers {
 const context = { signal: new AbortController().signal, events: silentEvents() }
 
 test('a worker gets the parsed payload of its job', async () => {
-  const given: unknown[] = []
+  const payloads: unknown[] = []
   const noting = workers({
     async upsert(payload) {
-      given.push(payload)
+      payloads.push(payload)
     },
   })
 
   const outcome = await runJob(job(), noting, context)
 
   expect(outcome).toEqual({ kind: 'finished' })
-  expect(given).toEqual([{ runId, batch: 1 }])
+  expect(payloads).toEqual([{ runId, batch: 1 }])
 })
 
 describe('what is no job fails for good before a worker sees it', () => {
@@ -71,12 +71,12 @@ describe('whether a failure is final', () => {
 })
 
 test('a failure is told with its code, its reason and the attempt', async () => {
-  const told: Event[] = []
-  const events = silentEvents((event) => told.push(event))
+  const reported: Event[] = []
+  const events = silentEvents((event) => reported.push(event))
 
   await runJob(job({ attempt: 2 }), failing(new Failure('platform_unreachable', 'no answer')), { ...context, events })
 
-  expect(told).toEqual([
+  expect(reported).toEqual([
     {
       event: 'job.failed',
       job: 'upsert',
@@ -90,15 +90,15 @@ test('a failure is told with its code, its reason and the attempt', async () => 
 })
 
 test('a bug is told with its error, and its message stays out of the outcome', async () => {
-  const told: unknown[] = []
+  const reported: unknown[] = []
   const events = silentEvents((event) => {
-    if (event.event === 'unexpected') told.push(event.error)
+    if (event.event === 'unexpected') reported.push(event.error)
   })
   const bug = new TypeError('cannot read Ana Ruiz')
 
   const outcome = await runJob(job(), failing(bug), { ...context, events })
 
-  expect(told).toEqual([bug])
+  expect(reported).toEqual([bug])
   expect(JSON.stringify(outcome)).not.toContain('Ana')
 })
 

@@ -71,9 +71,9 @@ describe('when an export was true', () => {
     const asOf = AsOf.parse({ from: 'fileName', pattern: `(a+)+$|${byDay}` })
     const startedAt = performance.now()
 
-    const found = timeOfFile({ name } as ExportFile, { asOf, timeZone: 'UTC' })
+    const time = timeOfFile({ name } as ExportFile, { asOf, timeZone: 'UTC' })
 
-    expect(found).toBeNull()
+    expect(time).toBeNull()
     expect(performance.now() - startedAt).toBeLessThan(2000)
   })
 

@@ -45,18 +45,18 @@ describe('the quiet period', () => {
     await using folder = await exportFolder()
     const path = await folder.write('people.csv', header)
     let looks = 0
-    const told: string[] = []
+    const messages: string[] = []
     const find = async () => {
       looks += 1
       if (looks <= 3) await appendFile(path, `${looks},x\n`)
       return { file: await exportFileAt(path) }
     }
 
-    const found = await waitUntilQuiet(find, { quietSeconds: 0.2, signal, onWait: (reason) => told.push(reason) })
+    const file = await waitUntilQuiet(find, { quietSeconds: 0.2, signal, onWait: (reason) => messages.push(reason) })
 
-    expect(found.file.bytes).toBe(header.length + 12)
+    expect(file.file.bytes).toBe(header.length + 12)
     expect(looks).toBeGreaterThanOrEqual(4)
-    expect(told[0]).toBe('waiting 1 s: the export was written just now')
+    expect(messages[0]).toBe('waiting 1 s: the export was written just now')
   })
 
   test('takes in what a writer adds while the opening waits', async () => {

@@ -300,12 +300,12 @@ function watchedLooks({ path }: ExportFolder, nowMs: () => number) {
   })
   return async () => {
     read = []
-    let found: readonly string[] = []
+    let names: readonly string[] = []
     const taken = async (versions: readonly string[]): Promise<ReadonlySet<string>> => {
-      found = versions.toSorted()
+      names = versions.toSorted()
       return new Set()
     }
     await findNextExport(folder, taken, findVersions)
-    return { read, versions: found }
+    return { read, versions: names }
   }
 }

@@ -8,10 +8,10 @@ import { watchFolder } from '../../../src/connectors/folder/watch.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 import { asNobody, type FolderSettings, connectorFor, refusalOf } from '../../helpers/sources/folder-source.ts'
 
-const ways = ['events', 'polling'] as const
+const methods = ['events', 'polling'] as const
 const header = 'id,name\n'
 
-describe.for(ways)('a folder that is watched by %s', (watch) => {
+describe.for(methods)('a folder that is watched by %s', (watch) => {
   test('tells of an export that arrives, that changes, and that takes the place of another', async () => {
     await using folder = await exportFolder()
     await using watched = await watchIn(folder, { watch })
@@ -184,17 +184,17 @@ test('a connector watches its folder only where that is configured', async () =>
 async function watchIn(folder: ExportFolder, settings: FolderSettings = {}, quietMs = 100) {
   const source = FolderSource.parse({ type: 'csv', path: '*.csv', mode: 'snapshot', watch: 'events', ...settings })
   const by = source.watch === 'polling' ? 'polling' : 'events'
-  const told = new EventTarget()
+  const arrivals = new EventTarget()
   const failures: unknown[] = []
   let count = 0
-  let seen = 0
+  let awaited = 0
   const watch = await watchFolder(
     resolveFolder(source, folder.path),
     { by, pollSeconds: 0.1, quietMs },
     {
       onArrival: () => {
         count += 1
-        told.dispatchEvent(new Event('arrived'))
+        arrivals.dispatchEvent(new Event('arrived'))
       },
       onError: (error) => failures.push(error),
     },
@@ -204,8 +204,8 @@ async function watchIn(folder: ExportFolder, settings: FolderSettings = {}, quie
     count: () => count,
     /** Waits for the next arrival that was not waited for before. */
     async arrival() {
-      if (count === seen) await once(told, 'arrived', { signal: AbortSignal.timeout(20_000) })
-      seen = count
+      if (count === awaited) await once(arrivals, 'arrived', { signal: AbortSignal.timeout(20_000) })
+      awaited = count
     },
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   }

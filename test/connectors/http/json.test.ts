@@ -176,9 +176,9 @@ describe('a JSON list over HTTP', () => {
     const during = await readdir(spool)
     const rows = await rowsOf(whole)
     const afterwards = await readdir(spool)
-    const given = await openHttp({ url: server.url }, { folder: folder.path })
-    for await (const _slice of given.rows) break
-    await given.close?.()
+    const reading = await openHttp({ url: server.url }, { folder: folder.path })
+    for await (const _slice of reading.rows) break
+    await reading.close?.()
 
     expect(during).toHaveLength(1)
     expect(rows).toHaveLength(5000)

@@ -145,12 +145,15 @@ const firstPages: readonly Shape[] = [
 ]
 
 describe('a first page never passes for the list', () => {
-  test.each(firstPages)('where %s says that there is more', async (_shape, answer, { url = '', ...settings }, said) => {
-    const { failure, left } = await failureOf(answer, settings, url)
+  test.each(firstPages)(
+    'where %s says that there is more',
+    async (_shape, answer, { url = '', ...settings }, statement) => {
+      const { failure, left: remaining } = await failureOf(answer, settings, url)
 
-    expect(failure).toMatchObject({ code: 'source_unreadable', message: expect.stringContaining(said) })
-    expect(left).toEqual([])
-  })
+      expect(failure).toMatchObject({ code: 'source_unreadable', message: expect.stringContaining(statement) })
+      expect(remaining).toEqual([])
+    },
+  )
 
   test('where the configured next page is missing, and nothing says that the list is at its end', async () => {
     const { failure } = await failureOf(json({ items: two }), { records: '/items', next: '/links/nxt' })
@@ -196,13 +199,13 @@ describe('what the first page alone counts', () => {
   const settings: HttpSettings = { records: '/items', next: '/next' }
 
   test('refuses a list with fewer records', async () => {
-    const { failure, left } = await failureOf(paged(5), settings)
+    const { failure, left: remaining } = await failureOf(paged(5), settings)
 
     expect(failure).toMatchObject({
       code: 'source_unreadable',
       message: expect.stringContaining('/total counts 5 records, and 3 were read'),
     })
-    expect(left).toEqual([])
+    expect(remaining).toEqual([])
   })
 
   test.each<[string, Answer, HttpSettings]>([

@@ -46,16 +46,16 @@ describe('a download', () => {
     server.faults.cutAfterBytes = 2 * mebibyte
 
     const failure = await failureOf(fetch(server, spool))
-    const left = await readdir(spool.path)
-    const leftBytes = (await stat(join(spool.path, left[0] ?? ''))).size
+    const parts = await readdir(spool.path)
+    const partBytes = (await stat(join(spool.path, parts[0] ?? ''))).size
     server.seen.fileBytes = 0
     server.faults.cutAfterBytes = Number.POSITIVE_INFINITY
     const file = await fetch(server, spool)
 
     expect(failure).toMatchObject({ code: 'source_unreachable' })
-    expect(left).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.part$/)])
-    expect(leftBytes).toBeGreaterThan(mebibyte)
-    expect(server.seen.fileBytes).toBe(content.length - leftBytes + overlapBytes)
+    expect(parts).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.part$/)])
+    expect(partBytes).toBeGreaterThan(mebibyte)
+    expect(server.seen.fileBytes).toBe(content.length - partBytes + overlapBytes)
     expect((await readFile(file.path)).equals(content)).toBe(true)
     expect(await readdir(spool.path)).toEqual([expect.stringMatching(/\.export$/)])
   })
@@ -74,13 +74,13 @@ describe('a download', () => {
       if (name === 'READ' && ++reads === 8) controller.abort(new Error('stop'))
       return false
     }
-    const given = await failureOf(fetch(server, spool, { signal: controller.signal }))
+    const failure = await failureOf(fetch(server, spool, { signal: controller.signal }))
     server.faults.answer = undefined
     server.seen.fileBytes = 0
     const file = await fetch(server, spool)
 
     expect(silent.message).toMatch(/has not answered for 200 ms/)
-    expect(given.message).toBe('stop')
+    expect(failure.message).toBe('stop')
     expect((await readFile(file.path)).equals(content)).toBe(true)
     expect(server.seen.fileBytes).toBeLessThan(content.length - 200_000 + overlapBytes)
   })
@@ -128,10 +128,10 @@ describe('a download', () => {
     await using server = await serving(content)
     await using spool = await exportFolder()
     await breakOff(server, spool, mebibyte / 2)
-    const [left = ''] = await readdir(spool.path)
-    const killed = join(spool.path, left.replace('.part', '.0b7c1d52-0000-4000-8000-000000000000.fetching'))
-    await rename(join(spool.path, left), killed)
-    const leftBytes = (await stat(killed)).size
+    const [part = ''] = await readdir(spool.path)
+    const killed = join(spool.path, part.replace('.part', '.0b7c1d52-0000-4000-8000-000000000000.fetching'))
+    await rename(join(spool.path, part), killed)
+    const partBytes = (await stat(killed)).size
 
     server.seen.fileBytes = 0
     await fetch(server, spool)
@@ -141,7 +141,7 @@ describe('a download', () => {
     await fetch(server, spool, { idleTimeoutMs: 30_000 })
 
     expect(whileItMayLive).toBe(content.length)
-    expect(server.seen.fileBytes).toBe(content.length - leftBytes + overlapBytes)
+    expect(server.seen.fileBytes).toBe(content.length - partBytes + overlapBytes)
   })
 })
 

@@ -147,12 +147,12 @@ describe('a request', () => {
 
   test('ends at once when it is given up, and so does the connection', async () => {
     const controller = new AbortController()
-    const asked = Promise.withResolvers<void>()
-    await using server = await silentOn('LSTAT', asked.resolve)
+    const requested = Promise.withResolvers<void>()
+    await using server = await silentOn('LSTAT', requested.resolve)
     await using session = await sessionOn(server, { signal: controller.signal })
 
     const failing = failureOf(session.stats('people.csv'))
-    await asked.promise
+    await requested.promise
     controller.abort(new Error('stop'))
 
     expect((await failing).message).toBe('stop')
@@ -199,10 +199,10 @@ function listing(names: readonly string[]): SshServer['faults']['answer'] {
   }
 }
 
-async function silentOn(request: string, asked: () => void = () => {}): Promise<SshServer> {
+async function silentOn(request: string, onRequest: () => void = () => {}): Promise<SshServer> {
   const server = await sshServer()
   server.faults.answer = ({ name }) => {
-    if (name === request) asked()
+    if (name === request) onRequest()
     return name === request
   }
   return server

@@ -236,8 +236,8 @@ test('whatever the bodies are, each event is at least one row or an empty list',
     fc.asyncProperty(fc.array(body, { maxLength: 5 }), async (bodies) => {
       const { rows, headers } = await read(bodies.map((each, index) => ({ id: String(index), body: each })))
 
-      const told = new Set(rows.map(({ origin }) => ('event' in origin ? origin.event : '')))
-      const silent = bodies.filter((_, index) => !told.has(String(index)))
+      const events = new Set(rows.map(({ origin }) => ('event' in origin ? origin.event : '')))
+      const silent = bodies.filter((_, index) => !events.has(String(index)))
       expect(silent.every((each) => each.toString('utf8').trim() === '[]')).toBe(true)
       expect(rows.every(({ values }) => values.length === headers.length)).toBe(true)
     }),
@@ -258,14 +258,14 @@ describe('events that are too much for one run', () => {
     ['items', [two, [{ id: 'c' }], two, [{ id: 'd' }]], ['3', '4'], 3],
     ['items in the first of them, which goes on by itself', [[...two, ...two], two], ['2'], 4],
     ['paths', [wide('a'), wide('b'), { a1: 'x' }], ['2', '3'], 1],
-  ])('by their %s are left to the next one, whole and in their order', async ([, bodies, left, rows]) => {
+  ])('by their %s are left to the next one, whole and in their order', async ([, bodies, deferred, rows]) => {
     const reading = readEvents(stored(bodies), settings, { now, mayDefer: true, maxItems: 3 })
 
     const readRows = (await Array.fromAsync(reading.rows)).flat()
 
-    expect(reading.deferred).toEqual(left)
+    expect(reading.deferred).toEqual(deferred)
     expect(readRows).toHaveLength(rows)
-    expect(reading.source?.name).toBe(bodies.length - left.length === 1 ? '1 event' : '2 events')
+    expect(reading.source?.name).toBe(bodies.length - deferred.length === 1 ? '1 event' : '2 events')
   })
 
   test('are all read where none may be left, with a fault for each item beyond', async () => {

@@ -25,16 +25,16 @@ describe('requests', () => {
 
   test('ask for the key anew each time', async () => {
     const keys = ['old', 'new']
-    const seen: unknown[] = []
+    const requests: unknown[] = []
     await using server = await serveNotes({
-      mount: { authorize: async (request) => seen.push(request.headers.authorization) },
+      mount: { authorize: async (request) => requests.push(request.headers.authorization) },
       client: { bearer: async () => keys.shift() ?? 'none' },
     })
 
     await server.client.deleteNote({ params: { noteId: 1 } })
     await server.client.deleteNote({ params: { noteId: 1 } })
 
-    expect(seen).toEqual(['Bearer old', 'Bearer new'])
+    expect(requests).toEqual(['Bearer old', 'Bearer new'])
   })
 
   test('find the operations below any base address', async () => {
@@ -97,11 +97,11 @@ describe('requests', () => {
   })
 
   test('bring any query through', async () => {
-    let seen: unknown
+    let received: unknown
     await using server = await serveNotes({
       handlers: {
         listNotes: async (_, { query }) => {
-          seen = query
+          received = query
           return { status: 200, body: { data: [], pagination: {} } }
         },
       },
@@ -118,7 +118,7 @@ describe('requests', () => {
       fc.asyncProperty(queries, async (query) => {
         await server.client.listNotes({ query })
 
-        expect(seen).toEqual(query)
+        expect(received).toEqual(query)
       }),
     )
   })

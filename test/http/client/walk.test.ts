@@ -9,9 +9,9 @@ const note = (id: number) => ({ id, text: '', pinned: false })
 /** A list that gives one note a page; the last page carries this end in place of a cursor. */
 function listOf(pages: number, end: { cursor?: string | null } = {}): ListNotes {
   return async (_, { query }) => {
-    const place = Number(query.cursor ?? 1)
-    const pagination = place < pages ? { cursor: String(place + 1) } : end
-    return { status: 200, body: { data: [note(place)], pagination } }
+    const position = Number(query.cursor ?? 1)
+    const pagination = position < pages ? { cursor: String(position + 1) } : end
+    return { status: 200, body: { data: [note(position)], pagination } }
   }
 }
 
@@ -23,9 +23,9 @@ describe('walking a list', () => {
   ])('ends where the cursor is %s', async (_, end) => {
     await using server = await serveNotes({ handlers: { listNotes: listOf(3, end) } })
 
-    const found = await Array.fromAsync(walk(server.client.listNotes, {}))
+    const entries = await Array.fromAsync(walk(server.client.listNotes, {}))
 
-    expect(found.map(({ id }) => id)).toEqual([1, 2, 3])
+    expect(entries.map(({ id }) => id)).toEqual([1, 2, 3])
   })
 
   test('repeats the other parameters on every page', async () => {
@@ -48,9 +48,9 @@ describe('walking a list', () => {
   test('starts where the input says', async () => {
     await using server = await serveNotes({ handlers: { listNotes: listOf(3) } })
 
-    const found = await Array.fromAsync(walk(server.client.listNotes, { query: { cursor: '2' } }))
+    const entries = await Array.fromAsync(walk(server.client.listNotes, { query: { cursor: '2' } }))
 
-    expect(found.map(({ id }) => id)).toEqual([2, 3])
+    expect(entries.map(({ id }) => id)).toEqual([2, 3])
   })
 
   test('asks for no page beyond the one that is read', async () => {

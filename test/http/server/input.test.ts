@@ -58,17 +58,17 @@ describe('path parameters', () => {
 
 describe('the query', () => {
   async function read(query: string): Promise<{ status: number; query: unknown; message: string | undefined }> {
-    let seen: unknown
+    let received: unknown
     await using server = await serveNotes({
       handlers: {
         listNotes: async (_, input) => {
-          seen = input.query
+          received = input.query
           return { status: 200, body: { data: [], pagination: {} } }
         },
       },
     })
     const { status, body } = await ask(`${server.baseUrl}/notes${query}`)
-    return { status, query: seen, message: body.message }
+    return { status, query: received, message: body.message }
   }
 
   test('gets the defaults of the table', async () => {
@@ -98,17 +98,17 @@ describe('the query', () => {
     'expand[0]=author&expand[1]=history',
     'expand%5B0%5D=author&expand=history',
   ])('reads the list %s', async (query) => {
-    const { query: seen } = await read(`?${query}`)
+    const { query: received } = await read(`?${query}`)
 
-    expect(seen).toMatchObject({ 'expand[]': ['author', 'history'] })
+    expect(received).toMatchObject({ 'expand[]': ['author', 'history'] })
   })
 
   test.each(['ids=1&ids=2', 'ids[]=1&ids[]=2', 'ids[0]=1&ids[7]=2'])(
     'reads the list %s, which has no brackets in the table',
     async (query) => {
-      const { query: seen } = await read(`?${query}`)
+      const { query: received } = await read(`?${query}`)
 
-      expect(seen).toMatchObject({ ids: [1, 2] })
+      expect(received).toMatchObject({ ids: [1, 2] })
     },
   )
 

@@ -30,23 +30,23 @@ describe('the order of checks', () => {
   })
 
   test('authorize is told which operation is asked for', async () => {
-    const asked: unknown[] = []
+    const calls: unknown[] = []
     await using server = await serveNotes({
-      mount: { authorize: async (_, { permission, entitlement }) => asked.push({ permission, entitlement }) },
+      mount: { authorize: async (_, { permission, entitlement }) => calls.push({ permission, entitlement }) },
     })
 
     await server.client.createNote({ body: { text: 'hello' } })
 
-    expect(asked).toEqual([{ permission: ['notes-post', 'notes-admin'], entitlement: 'NOTES' }])
+    expect(calls).toEqual([{ permission: ['notes-post', 'notes-admin'], entitlement: 'NOTES' }])
   })
 
   test('what authorize returns reaches the handler', async () => {
-    const seen: unknown[] = []
+    const received: unknown[] = []
     await using server = await serveNotes({
       mount: { authorize: async () => ({ account: 7 }) },
       handlers: {
         deleteNote: async (ctx) => {
-          seen.push(ctx)
+          received.push(ctx)
           return { status: 204 }
         },
       },
@@ -54,7 +54,7 @@ describe('the order of checks', () => {
 
     await server.client.deleteNote({ params: { noteId: 1 } })
 
-    expect(seen).toEqual([{ account: 7 }])
+    expect(received).toEqual([{ account: 7 }])
   })
 
   test('a bad path is refused before a bad query', async () => {
@@ -252,10 +252,10 @@ describe('headers of answers', () => {
 
   test.each(['short', 'x'.repeat(129), 'ana@example.com', 'two words here'])(
     'an id such as %s is replaced',
-    async (given) => {
+    async (cause) => {
       await using server = await serveNotes()
 
-      const answer = await ask(`${server.baseUrl}/notes`, { headers: { 'x-request-id': given } })
+      const answer = await ask(`${server.baseUrl}/notes`, { headers: { 'x-request-id': cause } })
 
       expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
     },
