@@ -52,7 +52,7 @@ describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
     expect((await database.pool.query('SELECT * FROM city')).rows).toEqual([{ name: 'Bonn', size: 0 }])
   })
 
-  test('a database that lacks none is only read, however many there are', async () => {
+  test('a current database is only read, however many there are', async () => {
     await bring(first, second)
     const queries = vi.spyOn(pg.Client.prototype, 'query')
 
@@ -86,7 +86,7 @@ describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
     })
   })
 
-  test('one that begins otherwise is refused as of a development version, however many it has', async () => {
+  test('a history that begins differently is refused as that of a development version', async () => {
     await bring(first, second)
 
     const attempt = bring({ name: '0001-all', sql: 'CREATE TABLE city (name text)' })
@@ -169,7 +169,7 @@ describe('a user who may create nothing', () => {
     expect((await reader.pool.query('SELECT name FROM city')).rows).toEqual([{ name: 'Bonn' }])
   })
 
-  test('is told what to grant on any other', async () => {
+  test('learns which rights to grant on any other', async () => {
     const attempt = openDatabase<object>({ at, schemas: ['elsewhere'], migrations: [first] })
 
     await expect(attempt).rejects.toMatchObject({

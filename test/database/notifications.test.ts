@@ -50,7 +50,7 @@ describe.each(emptyDatabases)('notifications through $name', ({ place }) => {
     }
   }
 
-  test('who listens hears what another client says, without asking', async () => {
+  test('a listener receives notifications of another client without polling', async () => {
     await using ear = await listener('LISTEN news')
 
     const arrival = once(ear.client, 'notification')
@@ -59,7 +59,7 @@ describe.each(emptyDatabases)('notifications through $name', ({ place }) => {
     expect(await arrival).toMatchObject([{ channel: 'news', payload: 'hello' }])
   })
 
-  test('each channel reaches only those who listen to it', async () => {
+  test('a channel reaches only its listeners', async () => {
     await using sports = await listener('LISTEN sports')
     await using weather = await listener('-- a comment before the word\nLISTEN "weather"')
 
@@ -70,7 +70,7 @@ describe.each(emptyDatabases)('notifications through $name', ({ place }) => {
     expect(await waitForNotifications(weather)).toEqual(['rain'])
   })
 
-  test('one who stops listening does not silence the others', async () => {
+  test('UNLISTEN of one client does not affect the others', async () => {
     await using stays = await listener('LISTEN news')
     await using leaves = await listener('LISTEN news')
 
@@ -81,7 +81,7 @@ describe.each(emptyDatabases)('notifications through $name', ({ place }) => {
     expect(await waitForNotifications(leaves)).toEqual([])
   })
 
-  test('one who stops listening to everything does not silence the others', async () => {
+  test('UNLISTEN * of one client does not affect the others', async () => {
     await using stays = await listener('LISTEN news')
     await using leaves = await listener('LISTEN news', 'UNLISTEN *')
 
@@ -91,7 +91,7 @@ describe.each(emptyDatabases)('notifications through $name', ({ place }) => {
     expect(await waitForNotifications(leaves)).toEqual([])
   })
 
-  test('a closed listener does not silence the others', async () => {
+  test('a closed listener does not affect the others', async () => {
     await using stays = await listener('LISTEN news')
     const leaves = await listener('LISTEN news')
 
@@ -101,7 +101,7 @@ describe.each(emptyDatabases)('notifications through $name', ({ place }) => {
     expect(await waitForNotifications(stays)).toEqual(['still here'])
   })
 
-  test('what a transaction says is heard when it commits, and never when it is rolled back', async () => {
+  test('notifications of a transaction arrive when it commits, and never when it is rolled back', async () => {
     await using ear = await listener('LISTEN news')
     const speaker = await database.pool.connect()
 
@@ -118,7 +118,7 @@ describe.each(emptyDatabases)('notifications through $name', ({ place }) => {
     expect(await waitForNotifications(ear)).toEqual(['said'])
   })
 
-  test('who listens hears its own words too', async () => {
+  test('a listener also receives its own notifications', async () => {
     await using ear = await listener('LISTEN news')
 
     await ear.client.query(`NOTIFY news, 'echo'`)

@@ -22,7 +22,7 @@ describe('a PgBouncer', () => {
     ['transaction', 'its connections in turn', { server_round_robin: 1, min_pool_size: 3 }],
     ['transaction', 'a single connection', { default_pool_size: 1 }],
     ['statement', 'the connection used last', {}],
-  ] as const)('that pools by %s and lends %s is refused with what is needed', async (mode, _, settings) => {
+  ] as const)('that pools by %s and lends %s is refused with advice', async (mode, _, settings) => {
     await using pooler = await startPgBouncer(server.at, mode, settings)
 
     await expect(open(pooler.at)).rejects.toMatchObject({
@@ -62,7 +62,7 @@ describe('a PgBouncer', () => {
     expect(rows).toEqual([{ rows: 10_000 }])
   })
 
-  test('that has too few connections is refused with how many are needed', async () => {
+  test('that has too few connections is refused with the required number', async () => {
     await using pooler = await startPgBouncer(server.at, 'session', { default_pool_size: 1, query_wait_timeout: 1 })
 
     await expect(open(pooler.at)).rejects.toMatchObject({

@@ -27,7 +27,7 @@ describe('a PostgreSQL server', () => {
     expect(database.location).not.toContain(password)
   })
 
-  test('that is sent a wrong password is refused without repeating it', async () => {
+  test('that gets a wrong password is refused without repeating the password', async () => {
     const url = new URL(server.at)
     url.password = secret
 
@@ -48,7 +48,7 @@ describe('a PostgreSQL server', () => {
     })
   })
 
-  test('that closes connections, idle or lent, costs those and nothing else', async () => {
+  test('that closes connections, idle or lent, loses only these', async () => {
     await using database = await open(server.at)
     await using observer = await open(server.at)
     const lent = await database.pool.connect()
@@ -67,7 +67,7 @@ describe('a PostgreSQL server', () => {
     expect((await database.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
   })
 
-  test('keeps what the address asks for in options', async () => {
+  test('keeps the options of the address', async () => {
     const url = new URL(server.at)
     url.searchParams.set('options', '-c work_mem=5MB')
 

@@ -78,7 +78,7 @@ test('a statement that the server never got, or whose answer is lost on the way,
   ])
 })
 
-test('a statement that takes long is left alone while its server works on it', async () => {
+test('a long statement is not interrupted while its server works on it', async () => {
   await using linked = await open()
   const { database } = linked
   const looked = database.pool.query('SELECT pg_sleep(0.8) AS slow')
@@ -86,7 +86,7 @@ test('a statement that takes long is left alone while its server works on it', a
   await expect(looked).resolves.toMatchObject({ rowCount: 1 })
 })
 
-test('a server that cannot be reached any more, behind connections that stay open, fails what waits for it', async () => {
+test('statements fail if their server is unreachable behind connections that stay open', async () => {
   await using linked = await open()
   const { database, link } = linked
   const waiting = database.pool.query('SELECT pg_sleep(600) AS away').catch((error: unknown) => error)
@@ -98,8 +98,8 @@ test('a server that cannot be reached any more, behind connections that stay ope
   expect(await waiting).toMatchObject({ code: 'ETIMEDOUT' })
 })
 
-/** A session of its own, which is looked at by asking the server at `askedAt`. */
-async function watched(at: string, { askedAt: checkAt = at, server }: { askedAt?: string; server?: string }) {
+/** A session of its own, which is checked through the server at `checkAt`. */
+async function watched(at: string, { checkAt = at, server }: { checkAt?: string; server?: string }) {
   const client = new pg.Client(at)
   client.on('error', () => {})
   const watch = new SessionWatch(client, { config: { connectionString: checkAt }, lookMs })
@@ -115,22 +115,22 @@ async function watched(at: string, { askedAt: checkAt = at, server }: { askedAt?
   }
 }
 
-test('a statement fails whose server was started anew, although another session has its number now', async () => {
+test('a statement fails after its server restarted, even if another session has its number now', async () => {
   await using server = await emptyPostgresPlace()
   await using session = await watched(server.at, { server: '1' })
 
   await expect(session.query('SELECT pg_sleep(600) AS before')).rejects.toMatchObject({ code: 'ETIMEDOUT' })
 })
 
-test('a statement is left alone while the name of its server cannot be resolved', async () => {
+test('a statement is not interrupted while the name of its server cannot be resolved', async () => {
   await using server = await emptyPostgresPlace()
   const checkAt = Object.assign(new URL(server.at), { hostname: `${'x'.repeat(64)}.invalid` }).href
-  await using session = await watched(server.at, { askedAt: checkAt })
+  await using session = await watched(server.at, { checkAt })
 
   await expect(session.query('SELECT pg_sleep(0.8) AS unnamed')).resolves.toMatchObject({ rowCount: 1 })
 })
 
-test('a session that listens for jobs is taken anew once its server has ended behind an open connection', async () => {
+test('a session that listens for jobs is replaced once its server has ended behind an open connection', async () => {
   await using linked = await open()
   const { database, direct, link } = linked
   await using queue = await openQueue({ backend: { kind: 'database', database }, events: silentEvents() })

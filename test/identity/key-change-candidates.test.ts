@@ -198,15 +198,15 @@ describe('a row with an alias names the person of the alias', () => {
   const line = { origin: { file: 'people.csv', line: 3 } }
 
   test.each([
-    { what: 'stays where the former key alone has left', said: {}, change: undefined, rejected: 0 },
+    { what: 'stays if only the former key has left', facts: {}, change: undefined, rejected: 0 },
     {
-      what: 'leaves on the date of the newer key where both have left',
-      said: { leavingDate: '2026-11-19' },
+      what: 'leaves on the date of the newer key if both have left',
+      facts: { leavingDate: '2026-11-19' },
       change: '2026-11-19T00:00:00.000Z',
       rejected: 0,
     },
-  ])('who $what', ({ said, change, rejected }) => {
-    const rows = [old, resolveAlias(row('N1', ana, { ...said, ...line }), aliases)]
+  ])('who $what', ({ facts, change, rejected }) => {
+    const rows = [old, resolveAlias(row('N1', ana, { ...facts, ...line }), aliases)]
 
     const plans = [rows, rows.toReversed()].flatMap((order) =>
       [1, 1000].map((slice) => planRows(order, roster({ 1001: ana }), nightly(), { slice })),

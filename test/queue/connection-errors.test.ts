@@ -34,7 +34,7 @@ describe('no error of a connection', () => {
   })
 })
 
-test('an outage is told once when it begins and once when it ends', () => {
+test('an outage is reported once when it begins and once when it ends', () => {
   const events: Event[] = []
   const location = 'Redis at localhost:6379'
   const report = createConnectionReport(
@@ -54,7 +54,7 @@ test('an outage is told once when it begins and once when it ends', () => {
   ])
 })
 
-test('a lost job and a mistake are told apart from an outage', () => {
+test('a lost job and a bug are reported differently from an outage', () => {
   const events: string[] = []
   const report = createConnectionReport(
     'Redis at localhost:6379',

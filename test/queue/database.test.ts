@@ -27,7 +27,7 @@ describe.each(emptyDatabases)('a queue in $name', ({ place }) => {
     expect(unexpected).toEqual([])
   })
 
-  test('keeps nothing of what a failure says but its code', async () => {
+  test('stores only the code of a failure', async () => {
     const failed = Promise.withResolvers<void>()
     const events = silentEvents(({ event }) => {
       if (event === 'job.failed') failed.resolve()

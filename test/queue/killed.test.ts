@@ -31,7 +31,7 @@ const locks = { lockSeconds: 1, checkSeconds: 0.3 }
 const deaths = 3
 
 describe.each(backends)('in $name', ({ place }) => {
-  test('a job whose workers are killed again and again is taken up by the next one', async () => {
+  test('the next worker takes over a job whose workers are killed again and again', async () => {
     await using address = await place()
     const name = `killed-${process.pid}`
     for (let death = 0; death < deaths; death += 1) await takeUpAndDie(address.at, name)

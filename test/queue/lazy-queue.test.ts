@@ -33,7 +33,7 @@ test('a queue that nobody uses is neither opened nor closed', async () => {
   expect(open).not.toHaveBeenCalled()
 })
 
-test('a queue is opened once, passes everything on, and is closed', async () => {
+test('a queue is opened once, forwards every call, and is closed', async () => {
   const { queue: real, calls } = recordingQueue()
   const open = vi.fn(async () => real)
 
@@ -49,7 +49,7 @@ test('a queue is opened once, passes everything on, and is closed', async () => 
   expect(calls).toEqual(['enqueue', 'check', 'clear', 'waiting', 'held', 'work', 'closed'])
 })
 
-test('what keeps a queue from opening is told to who uses it, and the end goes on', async () => {
+test('an error of opening reaches the caller, and closing still works', async () => {
   const queue = lazyQueue('nowhere', () => Promise.reject(new Error('it is away')))
 
   const used = queue.enqueue([])

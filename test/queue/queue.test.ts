@@ -25,7 +25,7 @@ describe.each(backends)('a queue in $name', ({ open }) => {
       expect(new Set(recorder.batches).size).toBe(500)
     })
 
-    test('a later round goes behind what comes after it, and counts among those that wait', async () => {
+    test('a job of a later round is queued after newer jobs, and counts as waiting', async () => {
       await using queue = await startQueue(where)
       const recorder = noting(4)
 
@@ -39,7 +39,7 @@ describe.each(backends)('a queue in $name', ({ open }) => {
       expect(recorder.batches).toEqual([1, 2, 11, 12])
     })
 
-    test('each line has workers of its own: a job waits for none of another line', async () => {
+    test('each line has its own workers: a job never waits for another line', async () => {
       await using queue = await startQueue(where)
       const [short, long] = [noting(1), noting(1)]
       const end = Promise.withResolvers<void>()
@@ -59,7 +59,7 @@ describe.each(backends)('a queue in $name', ({ open }) => {
       expect([short.batches, long.batches]).toEqual([[3], [4]])
     })
 
-    test('a job whose id is there and unfinished is not added again', async () => {
+    test('a job with the ID of an unfinished job is not added again', async () => {
       await using queue = await startQueue(where)
       const recorder = noting(2)
 
@@ -131,7 +131,7 @@ describe.each(backends)('a queue in $name', ({ open }) => {
       expect(recorder.batches).toEqual([1])
     })
 
-    test('jobs that a worker has, or whose time has not come, are told from those that wait', async () => {
+    test('active and delayed jobs are listed separately from waiting ones', async () => {
       await using queue = await startQueue(where)
       const taken = Promise.withResolvers<void>()
       const goOn = Promise.withResolvers<void>()
@@ -154,7 +154,7 @@ describe.each(backends)('a queue in $name', ({ open }) => {
       expect(held).toEqual(new Set(['upsert-1', 'upsert-3']))
     })
 
-    test('a payload that is none is refused, and so are the jobs beside it', async () => {
+    test('an invalid payload is refused, with all jobs of its call', async () => {
       await using queue = await startQueue(where)
       const recorder = noting(1)
       const junk = { name: 'upsert', payload: { runId: 'none', batch: 2 }, id: 'junk' } as const
@@ -224,7 +224,7 @@ describe.each(backends)('a queue in $name', ({ open }) => {
       ])
     })
 
-    test('a failure that trying again cannot help ends the job at once', async () => {
+    test('a failure that a retry cannot fix ends the job at once', async () => {
       const attempts: number[] = []
       const fence = Promise.withResolvers<void>()
       const events = silentEvents((event) => {
@@ -301,7 +301,7 @@ describe.each(backends)('a queue in $name', ({ open }) => {
       expect(ended).toEqual([1])
     })
 
-    test('aborts what outlives the bound and hands it back to the next worker', async () => {
+    test('aborts jobs beyond the bound and returns them to the next worker', async () => {
       const returned: string[] = []
       const events = silentEvents((event) => {
         if (event.event === 'job.returned') returned.push(event.id)
@@ -353,7 +353,7 @@ describe.each(backends)('a queue in $name', ({ open }) => {
       expect(recorder.batches).toEqual([1])
     })
 
-    test('a queue that is disposed stops those that still work for it', async () => {
+    test('disposing a queue stops its workers', async () => {
       const returned = Promise.withResolvers<string>()
       const events = silentEvents((event) => {
         if (event.event === 'job.returned') returned.resolve(event.id)
@@ -380,7 +380,7 @@ describe.each(backends)('a queue in $name', ({ open }) => {
     })
   })
 
-  test('clearing removes every job, and the queue goes on', async () => {
+  test('clearing removes every job, and the queue stays usable', async () => {
     await using queue = await startQueue(where)
     const begun = Promise.withResolvers<void>()
     await using working = await queue.work(
@@ -405,7 +405,7 @@ describe.each(backends)('a queue in $name', ({ open }) => {
     expect(recorder.batches).toEqual([4])
   })
 
-  test('a queue that is there passes its check', async () => {
+  test('a reachable queue passes its check', async () => {
     await using queue = await startQueue(where)
 
     const checked = queue.check()
@@ -413,7 +413,7 @@ describe.each(backends)('a queue in $name', ({ open }) => {
     await expect(checked).resolves.toBeUndefined()
   })
 
-  test('a queue opened and closed at once leaves nothing to complain about', async () => {
+  test('a queue that is opened and closed at once causes no errors', async () => {
     const unexpected: unknown[] = []
     const events = silentEvents((event) => {
       if (event.event === 'unexpected') unexpected.push(event.error)
@@ -427,7 +427,7 @@ describe.each(backends)('a queue in $name', ({ open }) => {
     expect(unexpected).toEqual([])
   })
 
-  test('a job carries its ids and nothing else', async () => {
+  test('a job contains only its IDs', async () => {
     await using queue = await startQueue(where)
     const payloads: unknown[] = []
     const over = Promise.withResolvers<void>()

@@ -39,7 +39,7 @@ test('a worker gets the parsed payload of its job', async () => {
   expect(payloads).toEqual([{ runId, batch: 1 }])
 })
 
-describe('what is no job fails for good before a worker sees it', () => {
+describe('an invalid job fails finally before a worker sees it', () => {
   test.each([
     ['no payload', { data: undefined }],
     ['a payload that lacks the batch', { data: { runId } }],
@@ -70,7 +70,7 @@ describe('whether a failure is final', () => {
   })
 })
 
-test('a failure is told with its code, its reason and the attempt', async () => {
+test('a failure is reported with its code, its reason and the attempt', async () => {
   const reported: Event[] = []
   const events = silentEvents((event) => reported.push(event))
 
@@ -89,7 +89,7 @@ test('a failure is told with its code, its reason and the attempt', async () => 
   ])
 })
 
-test('a bug is told with its error, and its message stays out of the outcome', async () => {
+test('a bug is reported with its error, and the outcome lacks its message', async () => {
   const reported: unknown[] = []
   const events = silentEvents((event) => {
     if (event.event === 'unexpected') reported.push(event.error)
@@ -115,7 +115,7 @@ describe('when the work is aborted', () => {
     expect(outcome).toEqual({ kind: 'returned' })
   })
 
-  test('a worker that breaks off has its job returned', async () => {
+  test('the job of a worker that breaks off is returned', async () => {
     const stopping = new AbortController()
     const obedient = workers({
       async upsert(_payload, signal) {
@@ -129,7 +129,7 @@ describe('when the work is aborted', () => {
     expect(outcome).toEqual({ kind: 'returned' })
   })
 
-  test('a worker that finishes all the same has finished', async () => {
+  test('a worker that finishes nevertheless has finished', async () => {
     const stopping = new AbortController()
     const quick = workers({
       async upsert() {
@@ -142,7 +142,7 @@ describe('when the work is aborted', () => {
     expect(outcome).toEqual({ kind: 'finished' })
   })
 
-  test('a worker that never ends has its job returned', async () => {
+  test('the job of a worker that never ends is returned', async () => {
     const stopping = new AbortController()
     const deaf = workers({
       upsert() {

@@ -48,7 +48,7 @@ test('a full disk is a failure that names the file', async () => {
   expect(await readdir(folder.path)).toEqual([])
 })
 
-test('what stood there stays if writing fails, and no draft is left', async () => {
+test('the old file stays if writing fails, and no draft remains', async () => {
   await using folder = await newFolder()
   const path = join(folder.path, 'key')
   await writeFile(path, 'old')

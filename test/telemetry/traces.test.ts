@@ -129,7 +129,7 @@ test('a run is one trace from its trigger to each request, over two processes, a
   expect(collector.bodies.join()).not.toMatch(/canary|acme\.example|Keeper|"W\d/i)
 }, 120_000)
 
-test('a collector that is away is told once, and costs the delivery and the end of the process next to nothing', async () => {
+test('an unreachable collector is reported once, and hardly delays delivery and shutdown', async () => {
   await using stack = new AsyncDisposableStack()
   const hanging = Promise.withResolvers<number>()
   const collector = stack.use(await startCollector({ answer: () => hanging.promise }))
@@ -151,7 +151,7 @@ test('a collector that is away is told once, and costs the delivery and the end 
 }, 120_000)
 
 // The interface alone is loaded by the library of the metrics as well.
-test('without an endpoint no package of OpenTelemetry is loaded, and with one that is not installed the start says so', async () => {
+test('without an endpoint no OpenTelemetry package is loaded; with an endpoint, a missing package stops the start', async () => {
   await using stack = new AsyncDisposableStack()
   const work = await openTraced(stack, '')
   const record = join(work.folder, 'loaded')

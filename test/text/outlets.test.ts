@@ -99,7 +99,7 @@ const outlets: Readonly<Record<string, (text: string) => string | Promise<string
 }
 
 describe.each(Object.entries(outlets))('%s', (_name, outlet) => {
-  test.each(Object.entries(nasty))('shows %s and is not moved by it', async (_what, text) => {
+  test.each(Object.entries(nasty))('shows %s as an escape', async (_what, text) => {
     const output = await outlet(text)
 
     expect(output).toContain('begin')

@@ -167,7 +167,7 @@ describe('a JSON list over HTTP', () => {
     expect(await readdir(join(folder.path, 'spool'))).toEqual([])
   })
 
-  test('leaves nothing on the disk once it has been read, or given up half-way', async () => {
+  test('leaves nothing on the disk once it was read or abandoned', async () => {
     await using server = await startHrServer(json(Array.from({ length: 5000 }, (_, id) => ({ id }))))
     await using folder = await temporaryFolder()
     const spool = join(folder.path, 'spool')

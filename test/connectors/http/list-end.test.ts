@@ -146,7 +146,7 @@ const firstPages: readonly Shape[] = [
 
 describe('a first page never passes for the list', () => {
   test.each(firstPages)(
-    'where %s says that there is more',
+    'if %s states that there is more',
     async (_shape, answer, { url = '', ...settings }, statement) => {
       const { failure, left: remaining } = await failureOf(answer, settings, url)
 
@@ -212,7 +212,7 @@ describe('what the first page alone counts', () => {
     ['is reached', paged(3), {}],
     ['is counted anew by the last page', paged(5, { total: 3 }), {}],
     ['is about something else', paged(5), { ignoredStatements: ['/total'] }],
-  ])('says no more where it %s', async (_which, answer, more) => {
+  ])('has no effect if it %s', async (_which, answer, more) => {
     await using server = await startHrServer(answer)
     await using folder = await temporaryFolder()
 
@@ -358,7 +358,7 @@ test('a header that is about something else says nothing about a CSV export', as
   expect(await rowsOf(await openHttp(settings, { folder: folder.path }))).toHaveLength(1)
 })
 
-test('a refusal says how to go on where the statement is about something else', async () => {
+test('a refusal states how to proceed if the statement is about something else', async () => {
   const { failure } = await failureOf(json({ items: two, _shards: { total: 5 } }), { records: '/items' })
 
   expect(failure).toMatchObject({

@@ -40,7 +40,7 @@ describe('an answer that is no success', () => {
     expect(failure).toMatchObject({ message: expect.stringContaining('knows nothing under this address') })
   })
 
-  test('is asked for again when the server says when', async () => {
+  test('is requested again when the server states a wait', async () => {
     const answers: Answer[] = [
       (_request, response) => response.writeHead(429, { 'retry-after': '0' }).end(),
       (_request, response) => response.writeHead(503, { 'retry-after': new Date(0).toUTCString() }).end('busy'),
@@ -55,7 +55,7 @@ describe('an answer that is no success', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  test('is given up when the server never stops asking for patience', async () => {
+  test('is given up if the server keeps requesting waits', async () => {
     const { failure, requests } = await failureOf((_request, response) =>
       response.writeHead(429, { 'retry-after': '0' }).end(),
     )
@@ -64,7 +64,7 @@ describe('an answer that is no success', () => {
     expect(requests).toBe(4)
   })
 
-  test('is left to the next run when the server wants to be left alone for long', async () => {
+  test('is left to the next run if the server requests a long wait', async () => {
     const { failure, requests } = await failureOf((_request, response) =>
       response.writeHead(429, { 'retry-after': '3600' }).end(),
     )

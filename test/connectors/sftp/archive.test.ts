@@ -9,8 +9,8 @@ import { type SshServer, sshServer } from '../../helpers/sources/ssh-server.ts'
 const now = new Date('2025-05-02T03:04:05Z')
 const archived = '2025-05-02T030405Z-people.csv'
 
-describe('an export that is settled', () => {
-  test('moves into a folder that is made for it, with what stands beside it', async () => {
+describe('an export that is archived', () => {
+  test('moves into a new folder, with its companions', async () => {
     await using server = await filled('people.csv', 'people.csv.done', 'people.sha256', 'other.csv')
 
     await archive(server, { suffixes: ['.done', '.sha256'] })
@@ -33,7 +33,7 @@ describe('an export that is settled', () => {
     expect(await namesIn(server, 'archive/2025/05')).toEqual([archived])
   })
 
-  test('takes along what stands beside it, though the server refused to move one of them at first', async () => {
+  test('moves with its companions, even if the server refused one of them at first', async () => {
     await using server = await filled('people.csv', 'people.csv.done')
     const source = await identityOf(server)
     let renames = 0
@@ -62,7 +62,7 @@ describe('an export that is settled', () => {
     expect(await readFile(join(server.folder, 'archive', archived), 'utf8')).toBe('earlier')
   })
 
-  test('is deleted where that is asked for', async () => {
+  test('is deleted if configured', async () => {
     await using server = await filled('people.csv', 'people.done', 'other.csv')
 
     await archive(server, { target: null, suffixes: ['.done'] })
@@ -70,7 +70,7 @@ describe('an export that is settled', () => {
     expect(await namesIn(server)).toEqual(['other.csv'])
   })
 
-  test('twice, or after it has gone, does no harm', async () => {
+  test('twice, or after it was removed, does no harm', async () => {
     await using server = await filled('people.csv')
     const source = await identityOf(server)
 
@@ -80,7 +80,7 @@ describe('an export that is settled', () => {
     expect(await namesIn(server, 'archive')).toEqual([archived])
   })
 
-  test('stays where it changed since it was read', async () => {
+  test('stays if it changed since it was read', async () => {
     await using server = await filled('people.csv', 'people.done')
     const source = await identityOf(server)
     await writeFile(join(server.folder, 'people.csv'), 'something newer')
@@ -90,7 +90,7 @@ describe('an export that is settled', () => {
     expect(await namesIn(server)).toEqual(['people.csv', 'people.done'])
   })
 
-  test('stays where a symbolic link took its place', async () => {
+  test('stays if a symbolic link replaced it', async () => {
     await using server = await filled('other.csv')
     const source = { name: 'people.csv', bytes: 3, version: (await identityOf(server, 'other.csv')).version }
     await symlink('other.csv', join(server.folder, 'people.csv'))
@@ -103,7 +103,7 @@ describe('an export that is settled', () => {
   test.each([
     ['archive', '*.csv'],
     [null, '*.csv'],
-  ])('goes back where another replaced it in the last moment, on its way to %s', async (target, path) => {
+  ])('is moved back if another file replaced it in the last moment, on its way to %s', async (target, path) => {
     await using server = await filled('people.csv')
     const source = await identityOf(server)
     let replaced = false
@@ -134,7 +134,7 @@ describe('an export that is settled', () => {
     expect(await namesIn(server)).toContain('people.csv')
   })
 
-  test('stays where the account may not move it, and the refusal says what helps', async () => {
+  test('stays if the account may not move it, and the refusal contains advice', async () => {
     await using server = await filled('people.csv')
     server.faults.answer = ({ name, id, sftp }) => {
       if (name === 'RENAME') sftp.status(id, 3)

@@ -10,7 +10,7 @@ const sums: Sums = {
   },
 }
 
-test('functions are loaded once one of them is called, and are passed everything on', async () => {
+test('functions are loaded with the first call, and receive all arguments', async () => {
   const load = vi.fn(async () => sums)
 
   const later = lazyFunctions<Sums>(load)
@@ -22,14 +22,14 @@ test('functions are loaded once one of them is called, and are passed everything
   expect(load.mock.calls).toEqual([['add']])
 })
 
-test('what a function throws, and what keeps it from being loaded, reaches who calls it', async () => {
+test('errors of a function, and of loading it, reach the caller', async () => {
   const away = lazyFunctions<Sums>(() => Promise.reject(new Error('it is away')))
 
   await expect(lazyFunctions<Sums>(async () => sums).fail()).rejects.toThrow('no sum')
   await expect(away.add(1, 2)).rejects.toThrow('it is away')
 })
 
-test('functions that wait to be loaded can be awaited themselves, which loads nothing', async () => {
+test('awaiting the object of lazy functions loads nothing', async () => {
   const load = vi.fn(async () => sums)
 
   const later = await lazyFunctions<Sums>(load)

@@ -6,7 +6,7 @@ afterEach(() => void vi.useRealTimers())
 
 const unsigned = { subject: 'acme', reason: 'not signed' }
 
-test('the first refusal is told at once, and the others of its minute with their number', () => {
+test('the first refusal is reported at once, and the others of its minute with their number', () => {
   const reports: Refused[] = []
   using refusals = countRefusals((refused) => reports.push(refused))
 
@@ -26,7 +26,7 @@ test('the first refusal is told at once, and the others of its minute with their
   ])
 })
 
-test('a flood from everywhere, for ever new reasons, is told in a bounded number of lines, and none is left uncounted', () => {
+test('a flood from many senders for many reasons takes a limited number of lines, and every refusal is counted', () => {
   const reports: Refused[] = []
   using refusals = countRefusals((refused) => reports.push(refused))
 
@@ -39,7 +39,7 @@ test('a flood from everywhere, for ever new reasons, is told in a bounded number
   expect(reports.at(-1)).toMatchObject({ sender: '(others)', times: 29_899 })
 })
 
-test('what is left is told at the end', () => {
+test('the remaining refusals are reported at the end', () => {
   const reports: Refused[] = []
   {
     using refusals = countRefusals((refused) => reports.push(refused))

@@ -112,14 +112,14 @@ test('the newest statement decides whether a person has left or will leave', () 
       const all = [exportOf(kind, context), ...stated.map((event) => deliveryOf(event.kind, event.hour, context))]
       const speaks = states(kind, ruled.graceRuns)
       const facts = [
-        ...(speaks ? [{ at: exportAt, says: kind === 'employed' ? 'is hired' : 'leaves' }] : []),
-        ...stated.map((event) => ({ at: deliveryOf(event.kind, event.hour, context).at, says: event.kind })),
-      ].filter(({ says }) => says !== 'is promoted')
+        ...(speaks ? [{ at: exportAt, event: kind === 'employed' ? 'is hired' : 'leaves' }] : []),
+        ...stated.map((event) => ({ at: deliveryOf(event.kind, event.hour, context).at, event: event.kind })),
+      ].filter(({ event }) => event !== 'is promoted')
 
       const { isGone, ahead } = endOf(all)
 
       const newest = facts.toSorted((a, b) => (a.at < b.at ? -1 : 1)).at(-1)
-      expect([isGone, ahead]).toEqual(ends[newest?.says ?? ''] ?? [false, null])
+      expect([isGone, ahead]).toEqual(ends[newest?.event ?? ''] ?? [false, null])
     }),
     { numRuns: 3000 },
   )

@@ -135,9 +135,9 @@ describe('evidence of leaving', () => {
   })
 
   test.each(rows)('in a $feed, $past: $date and the status $status', ({ feed, past, date, status, outcome }) => {
-    const { outcome: found, rejects, verdicts } = decided(feed, past, rowOf(date, status))
+    const { outcome: actual, rejects, verdicts } = decided(feed, past, rowOf(date, status))
 
-    expect(found).toBe(outcome)
+    expect(actual).toBe(outcome)
     expect(rejects.length > 0).toBe(isListed(date, status))
     for (const reject of rejects) expect(reject).toMatchObject({ identityId: 'ana', cellOnly: true, mayLeave: true })
     const unlisted = verdicts.find(({ name }) => name === 'unlistedValues')

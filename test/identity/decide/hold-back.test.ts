@@ -19,20 +19,20 @@ const held = (day: string, inferred = false) => ({
 })
 
 test.each([
-  { what: 'a date that has come', seen: observation('ada', { leavingDate: '2026-11-19' }), kept: held('2026-11-19') },
-  { what: 'a status', seen: observation('ada', { statesDeparture: true }), kept: held('2026-11-20', true) },
-  { what: 'absence', seen: 'absent' as const, kept: held('2026-11-20', true) },
+  { what: 'a date that has come', input: observation('ada', { leavingDate: '2026-11-19' }), kept: held('2026-11-19') },
+  { what: 'a status', input: observation('ada', { statesDeparture: true }), kept: held('2026-11-20', true) },
+  { what: 'absence', input: 'absent' as const, kept: held('2026-11-20', true) },
   {
     what: 'a date ahead that is sent at once',
-    seen: observation('ada', { leavingDate: '2026-11-25' }),
+    input: observation('ada', { leavingDate: '2026-11-25' }),
     kept: held('2026-11-25'),
     rules: { future: 'send' } as const,
   },
-])('$what is stored and not sent', ({ seen, kept, rules = {} }) => {
-  const { change, entry: side, news } = decide(ada, seen, nightly(rules))
+])('$what is stored and not sent', ({ input, kept, rules = {} }) => {
+  const { change, entry: state, news } = decide(ada, input, nightly(rules))
 
   expect([change, news.kinds]).toEqual([null, []])
-  expect(side).toMatchObject({ desired: { separatedAt: null }, inferred: false, heldDeparture: kept })
+  expect(state).toMatchObject({ desired: { separatedAt: null }, inferred: false, heldDeparture: kept })
 })
 
 test('the same export again changes nothing', () => {
@@ -58,10 +58,10 @@ describe('on the day', () => {
   test('the held departure is sent with the date of HR, even without a row', () => {
     const known = next(ada, observation('ada', { leavingDate: '2026-11-19' }))
 
-    const { change, entry: side, news } = decide(known, 'untouched', onTheDay)
+    const { change, entry: state, news } = decide(known, 'untouched', onTheDay)
 
     expect(change).toMatchObject({ kind: 'leave', record: { separatedAt: '2026-11-19T00:00:00.000Z' } })
-    expect(side).toMatchObject({ heldDeparture: null })
+    expect(state).toMatchObject({ heldDeparture: null })
     expect(news.kinds).toEqual(['leavers'])
   })
 
@@ -76,16 +76,16 @@ describe('on the day', () => {
 })
 
 test.each([
-  { what: 'missing from the export', seen: 'absent' as const, context: nightly() },
-  { what: 'listed as left', seen: observation('ada', { leavingDate: '2026-11-10' }), context: nightly() },
-  { what: 'not spoken of', seen: 'untouched' as const, context: nightly({ mode: 'delta' }) },
-])('a separated person comes back with the former record, though $what', ({ seen, context }) => {
+  { what: 'missing from the export', input: 'absent' as const, context: nightly() },
+  { what: 'listed as left', input: observation('ada', { leavingDate: '2026-11-10' }), context: nightly() },
+  { what: 'not spoken of', input: 'untouched' as const, context: nightly({ mode: 'delta' }) },
+])('a separated person comes back with the former record, though $what', ({ input, context }) => {
   const gone = entry('ada', { desired: separated, confirmed: separated, heldBackUntil })
 
-  const { change, entry: side, news } = decide(gone, seen, context)
+  const { change, entry: state, news } = decide(gone, input, context)
 
   expect(change).toMatchObject({ kind: 'return', record: record('ada') })
-  expect(side).toMatchObject({ heldDeparture: held('2026-11-10') })
+  expect(state).toMatchObject({ heldDeparture: held('2026-11-10') })
   expect(news.kinds).toEqual(['returns'])
 })
 

@@ -104,11 +104,11 @@ describe('several-rows', () => {
   })
 
   test.each([
-    ['the mapping says which row counts', { scope: {}, told: positions.map((one) => ({ ...one, rank: '1' })) }],
-    ['one row is there twice', { scope: {}, told: people(30, (index) => ({ identityId: `W${index % 29}` })) }],
-    ['few rows of many are', { scope: {}, told: people(400, (index) => ({ identityId: `W${index % 395}` })) }],
-    ['the source is a delta', { scope: { mode: 'delta' as const }, told: positions }],
-  ])('is quiet where %s', (_case, { scope, told }) => {
-    expect(lintOf(told, scope).map(({ check }) => check)).not.toContain('several-rows')
+    ['the mapping decides which row applies', { scope: {}, rows: positions.map((one) => ({ ...one, rank: '1' })) }],
+    ['one row is there twice', { scope: {}, rows: people(30, (index) => ({ identityId: `W${index % 29}` })) }],
+    ['few rows of many are', { scope: {}, rows: people(400, (index) => ({ identityId: `W${index % 395}` })) }],
+    ['the source is a delta', { scope: { mode: 'delta' as const }, rows: positions }],
+  ])('is quiet where %s', (_case, { scope, rows }) => {
+    expect(lintOf(rows, scope).map(({ check }) => check)).not.toContain('several-rows')
   })
 })
