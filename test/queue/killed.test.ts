@@ -14,10 +14,10 @@ import { noting } from './samples.ts'
 
 type Address = AsyncDisposable & { readonly at: string }
 
-const backends: readonly { readonly name: string; readonly place: () => Promise<Address> }[] = [
-  { name: 'Redis', place: async () => ({ at: await redisUrl(), async [Symbol.asyncDispose]() {} }) },
-  { name: 'PostgreSQL', place: emptyPostgresPlace },
-  { name: 'PGlite', place: folder },
+const backends: readonly { readonly name: string; readonly openStore: () => Promise<Address> }[] = [
+  { name: 'Redis', openStore: async () => ({ at: await redisUrl(), async [Symbol.asyncDispose]() {} }) },
+  { name: 'PostgreSQL', openStore: emptyPostgresPlace },
+  { name: 'PGlite', openStore: folder },
 ]
 
 async function folder(): Promise<Address> {
@@ -30,9 +30,9 @@ const locks = { lockSeconds: 1, checkSeconds: 0.3 }
 // BullMQ by itself gives a job up the second time its worker dies.
 const deaths = 3
 
-describe.each(backends)('in $name', ({ place }) => {
+describe.each(backends)('in $name', ({ openStore }) => {
   test('the next worker takes over a job whose workers are killed again and again', async () => {
-    await using address = await place()
+    await using address = await openStore()
     const name = `killed-${process.pid}`
     for (let death = 0; death < deaths; death += 1) await takeUpAndDie(address.at, name)
     const recorder = noting(1)
