@@ -86,11 +86,11 @@ async function* checkState(workspace: CheckWorkspace, { opened, events }: CheckO
   if (opened) {
     yield await tested('database', async () => {
       await sql`select 1`.execute(opened.store.db)
-      return opened.store.place
+      return opened.store.location
     })
     yield await tested('queue', async () => {
       await opened.queue.check()
-      return opened.queue.place
+      return opened.queue.location
     })
     return
   }
@@ -99,10 +99,10 @@ async function* checkState(workspace: CheckWorkspace, { opened, events }: CheckO
   try {
     const store = opening.use(await openStore(config))
     const isMissing = isTemporary && store.kind === 'pglite'
-    yield passed('database', isMissing ? `the first run will make ${withRealPath(store.place)}` : store.place)
+    yield passed('database', isMissing ? `the first run will make ${withRealPath(store.location)}` : store.location)
     const queue = opening.use(await openConfiguredQueue(config, { store, events }))
     await queue.check()
-    yield passed('queue', withRealPath(queue.place))
+    yield passed('queue', withRealPath(queue.location))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     if (error.code === 'already_active') yield passed('database', `${error.message} (not tested further)`)

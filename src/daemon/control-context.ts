@@ -26,8 +26,8 @@ export function controlContext(assembly: Assembly, options: ControlOptions): Con
     version,
     daemon,
     configuration: config.file,
-    database: sync.store.place,
-    queue: queue.place,
+    database: sync.store.location,
+    queue: queue.location,
     platform: config.platform.baseUrl,
   }
   return {

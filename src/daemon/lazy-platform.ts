@@ -1,4 +1,4 @@
-import { whenUsed } from '../http/client/when-used.ts'
+import { lazyFunctions } from '../http/client/lazy-functions.ts'
 import type { Platform } from '../sync/context/context.ts'
 import type { RateLimiter } from '../sync/rate-limit/rate-limiter.ts'
 import type { Config } from './config/config.ts'
@@ -24,7 +24,7 @@ export function lazyPlatform(
     },
   })
   return {
-    client: whenUsed(async () => (await opened()).client),
+    client: lazyFunctions(async () => (await opened()).client),
     baseUrl,
     rateLimiter: lazyRateLimiter((platform) => platform.rateLimiter),
     inFlight,

@@ -23,6 +23,6 @@ export async function openConfiguredQueue(config: Config, { store, events }: Que
 }
 
 /** The address of the configured queue as people read it, without a password. */
-export async function queueAddress({ queue }: Config, store: Pick<Database<StoreSchema>, 'place'>): Promise<string> {
-  return queue ? redisName(await queue.read()) : store.place
+export async function queueAddress({ queue }: Config, store: Pick<Database<StoreSchema>, 'location'>): Promise<string> {
+  return queue ? redisName(await queue.read()) : store.location
 }

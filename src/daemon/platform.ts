@@ -1,6 +1,6 @@
 import { deliveryOperations } from '../contract/platform/delivery-operations.ts'
 import type { Database } from '../database/database.ts'
-import { agentWhenUsed } from '../http/client/agent-when-used.ts'
+import { lazyAgent } from '../http/client/lazy-agent.ts'
 import { type AnyAnswer, kindOf, statusOf } from '../http/client/answer.ts'
 import { type Around, createClient } from '../http/client/client.ts'
 import { provenServers } from '../http/client/tls.ts'
@@ -25,7 +25,7 @@ export function openPlatform(
   store: Pick<Database<StoreSchema>, 'pool'> | null,
   { events }: PlatformOptions = {},
 ): Platform & AsyncDisposable {
-  const agent = agentWhenUsed({
+  const agent = lazyAgent({
     connect: { timeout: connectTimeoutMs, ...provenServers, ca: platform.ca ?? undefined },
   })
   const client = createClient(deliveryOperations, {

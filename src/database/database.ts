@@ -46,15 +46,15 @@ export async function openDatabase<S>({
   const settings = sessionSettings(schemas)
   await using opening = new AsyncDisposableStack()
   const open = /^postgres(ql)?:/.test(at) ? openServer : (await loadEmbedded()).openEmbedded
-  const { kind, pool, place } = opening.use(await open({ at, settings, poolSize, existing, lookMs }))
+  const { kind, pool, location } = opening.use(await open({ at, settings, poolSize, existing, lookMs }))
   try {
-    await migrate(pool, migrations, { schema: schemas[0], place })
+    await migrate(pool, migrations, { schema: schemas[0], location })
   } catch (error) {
     throw databaseFailure(error) ?? error
   }
   const db = new Kysely<S>({ dialect: new PostgresDialect({ pool }) })
   const opened = opening.move()
-  return { kind, pool, db, place, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { kind, pool, db, location, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 const loadEmbedded = () =>

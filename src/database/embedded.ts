@@ -31,7 +31,7 @@ export async function openEmbedded(options: {
 }): Promise<Engine> {
   const { at, settings, poolSize, existing = 'known' } = options
   const image = at.startsWith(memory) ? at.slice(memory.length) : undefined
-  const place = image === undefined ? `the embedded database in ${at}` : 'a database in memory'
+  const location = image === undefined ? `the embedded database in ${at}` : 'a database in memory'
   await using opening = new AsyncDisposableStack()
   try {
     if (image === undefined) await claimFolder(at, opening)
@@ -41,16 +41,16 @@ export async function openEmbedded(options: {
         : await openPglite({ image: image || null }, settings)
     // Runs after the database is closed. A full disk must not prevent that.
     if (image === undefined) opening.defer(() => recordFileSizes(at, dataIn(at)).catch(() => undefined))
-    const session = opening.use(new PgliteSession(pglite, place))
+    const session = opening.use(new PgliteSession(pglite, location))
     const pool = createPglitePool(session, poolSize)
     opening.defer(() => pool.end())
     if (image === undefined) opening.use(await keepMarker(at, pool))
     const opened = opening.move()
-    return { kind: 'pglite', pool, place, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+    return { kind: 'pglite', pool, location, [Symbol.asyncDispose]: () => opened.disposeAsync() }
   } catch (error) {
     if (error instanceof Failure) throw error
     const reason = error instanceof Error ? error.message : String(error)
-    throw new Failure('database_unreachable', `cannot open ${place}: ${reason}`, { cause: error })
+    throw new Failure('database_unreachable', `cannot open ${location}: ${reason}`, { cause: error })
   }
 }
 

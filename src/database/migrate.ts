@@ -9,7 +9,7 @@ export type Migration = { readonly name: string; readonly sql: string }
 /** A migration as a ledger or a file lists it. `sha256` is left out where only names are listed. */
 type AppliedMigration = { readonly name: string; readonly sha256?: string }
 
-type Target = { readonly schema: string; readonly place: string }
+type Target = { readonly schema: string; readonly location: string }
 
 /** The first half of the key of our advisory locks: a number that no other user of the server takes. The second half is the name of the schema. */
 const lockSpace = 0x726f_6c6c
@@ -56,7 +56,7 @@ async function hasLedger(client: PoolClient, { schema }: Target): Promise<boolea
   return rows[0].isThere
 }
 
-/** Makes schema and table if they are missing. It asks first, because "if not exists" needs the right to create even if nothing is to be made. */
+/** Creates schema and table if they are missing. It checks first, because "if not exists" needs the right to create even if both exist. */
 async function createLedger(client: PoolClient, { schema }: Target): Promise<void> {
   const { rows } = await client.query(
     'SELECT to_regnamespace($1) IS NULL AS "noSchema", to_regclass($2) IS NULL AS "noLedger"',
@@ -81,11 +81,11 @@ async function readLedger(client: PoolClient, { schema }: Target): Promise<Map<s
 function refuseOtherHistory(
   applied: ReadonlyMap<string, string>,
   migrations: readonly Migration[],
-  { schema, place }: Target,
+  { schema, location }: Target,
 ): void {
   const history = [...applied].map(([name, sha256]) => ({ name, sha256 }))
   const foreign = foreignHistory(history, migrations)
-  if (foreign) throw new Failure('config_invalid', `the schema "${schema}" of ${place} ${foreign}`)
+  if (foreign) throw new Failure('config_invalid', `the schema "${schema}" of ${location} ${foreign}`)
 }
 
 /**
@@ -105,7 +105,7 @@ export function foreignHistory(applied: readonly AppliedMigration[], migrations:
     : `was written by a development version of Rollcall from before the first release (migration "${example}"), and no upgrade leads from there: begin with an empty database or folder, or use the version that wrote it`
 }
 
-async function apply(client: PoolClient, migration: Migration, { schema, place }: Target): Promise<void> {
+async function apply(client: PoolClient, migration: Migration, { schema, location }: Target): Promise<void> {
   try {
     await client.query(migration.sql)
     await client.query(`INSERT INTO ${schema}.migrations (name, sha256) VALUES ($1, $2)`, [
@@ -114,13 +114,13 @@ async function apply(client: PoolClient, migration: Migration, { schema, place }
     ])
   } catch (error) {
     if (lacksRight(error)) throw error
-    throw new Error(`migration "${migration.name}" of schema "${schema}" failed on ${place}: ${reasonOf(error)}`, {
+    throw new Error(`migration "${migration.name}" of schema "${schema}" failed on ${location}: ${reasonOf(error)}`, {
       cause: error,
     })
   }
 }
 
-/** By which the ledger knows the text of a migration. */
+/** The digest of a migration in the ledger. */
 export function migrationDigest({ sql }: Migration): string {
   return createHash('sha256').update(sql).digest('hex')
 }

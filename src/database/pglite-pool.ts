@@ -62,7 +62,7 @@ function lastWords(log: readonly string[]): string | null {
 
 /** A pool of connections over the one session of an embedded database. Ending the pool does not close the database. */
 export function createPglitePool(session: PgliteSession, poolSize: number = defaultPoolSize): Pool {
-  const Client = createEmbeddedClient(session.place)
+  const Client = createEmbeddedClient(session.location)
   return createPool({ Client, stream: () => new PgliteSocket(session), ssl: false, max: poolSize })
 }
 
@@ -70,12 +70,12 @@ export function createPglitePool(session: PgliteSession, poolSize: number = defa
 type Inner = { readonly connection: EventEmitter<{ errorMessage: [error: Error] }> }
 
 /** A client whose errors name this database. */
-function createEmbeddedClient(place: string) {
+function createEmbeddedClient(location: string) {
   return class EmbeddedClient extends CopyingClient {
     constructor(options: ClientConfig = {}) {
       super(options)
       const { connection } = this as unknown as Inner
-      connection.prependListener('errorMessage', (error) => rememberDatabaseName(error, place))
+      connection.prependListener('errorMessage', (error) => rememberDatabaseName(error, location))
     }
   }
 }

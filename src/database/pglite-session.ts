@@ -19,15 +19,15 @@ type Waiting = { readonly who: Participant; readonly enter: () => void; readonly
 export class PgliteSession implements AsyncDisposable {
   readonly #pglite: PGlite
   /** What is open, for messages. */
-  readonly place: string
+  readonly location: string
   readonly #waiting: Waiting[] = []
   readonly #listeners = new Map<string, Set<Participant>>()
   #holder: Participant | null = null
   #failure: Failure | null = null
 
-  constructor(pglite: PGlite, place = 'the embedded database') {
+  constructor(pglite: PGlite, location = 'the embedded database') {
     this.#pglite = pglite
-    this.place = place
+    this.location = location
   }
 
   /** Sends a batch when it is this participant's turn. Returns the answer of the server. */
@@ -45,7 +45,7 @@ export class PgliteSession implements AsyncDisposable {
     }
   }
 
-  /** Ends all that this participant has open: its place in the queue, its transaction and its subscriptions. */
+  /** Ends everything of this participant: its position in the queue, its transaction and its subscriptions. */
   async leave(who: Participant): Promise<void> {
     for (const listeners of this.#listeners.values()) listeners.delete(who)
     const index = this.#waiting.findIndex((waiting) => waiting.who === who)
@@ -94,7 +94,7 @@ export class PgliteSession implements AsyncDisposable {
     if (lastWords !== null) this.#fail(lastWords)
     // Working with a damaged page could act on incomplete data.
     if (damage !== null) {
-      this.#failure = new Failure('store_damaged', `${this.place} is damaged: ${damage}`)
+      this.#failure = new Failure('store_damaged', `${this.location} is damaged: ${damage}`)
       throw this.#failure
     }
     for (const { channel, frame } of notifications) {
@@ -107,7 +107,7 @@ export class PgliteSession implements AsyncDisposable {
   #fail(lastWords: string): void {
     this.#failure = new Failure(
       'database_unreachable',
-      `${this.place} has failed: ${lastWords}; remove the cause and start again`,
+      `${this.location} has failed: ${lastWords}; remove the cause and start again`,
     )
   }
 

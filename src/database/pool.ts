@@ -26,7 +26,7 @@ export type Engine = AsyncDisposable & {
   /** Serves Kysely, BullMQ's Postgres backend and plain SQL alike. */
   readonly pool: Pool
   /** What is open, for messages; it never holds a password. */
-  readonly place: string
+  readonly location: string
 }
 
 /** A node-postgres pool that rolls back forgotten transactions. A lost connection never ends the process. */

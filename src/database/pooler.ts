@@ -15,11 +15,11 @@ const protocolViolation = '08P01'
  * Refuses a pooler, such as PgBouncer, that gives each transaction another session of the server. Rollcall holds locks and listens in its
  * sessions. Without them, two processes would take up the same work, and jobs would wait for the next sweep.
  */
-export async function refuseSharedSessions(pool: Pool, place: string): Promise<void> {
+export async function refuseSharedSessions(pool: Pool, location: string): Promise<void> {
   const first = await pool.connect()
   try {
     if (!(await isPooled(first))) return
-    const second = await connectSecond(pool, place)
+    const second = await connectSecond(pool, location)
     try {
       if (!(await shareSessions(first, second))) return
     } finally {
@@ -30,7 +30,7 @@ export async function refuseSharedSessions(pool: Pool, place: string): Promise<v
   }
   throw new Failure(
     'config_invalid',
-    `${place} is a pooler that lends a connection for one transaction only; Rollcall keeps locks and listens in its sessions, so give it a pool ` +
+    `${location} is a pooler that lends a connection for one transaction only; Rollcall keeps locks and listens in its sessions, so give it a pool ` +
       'in session mode (PgBouncer: pool_mode = session for this database or user), or the address of the server itself',
   )
 }
@@ -41,19 +41,19 @@ async function isPooled(client: PoolClient & { readonly processID?: number | nul
   return client.processID !== rows[0]?.pid
 }
 
-async function connectSecond(pool: Pool, place: string): Promise<PoolClient> {
+async function connectSecond(pool: Pool, location: string): Promise<PoolClient> {
   try {
     return await pool.connect()
   } catch (error) {
     throw new Failure(
       'database_unreachable',
-      `${place} is a pooler that gives no second connection (${serverReason(error)}); let it open at least ${pool.options.max} connections for each process of Rollcall`,
+      `${location} is a pooler that gives no second connection (${serverReason(error)}); let it open at least ${pool.options.max} connections for each process of Rollcall`,
       { cause: error },
     )
   }
 }
 
-type Seen = { readonly mark: string | null; readonly pid: number }
+type SessionMark = { readonly mark: string | null; readonly pid: number }
 
 async function shareSessions(first: PoolClient, second: PoolClient): Promise<boolean> {
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -63,8 +63,8 @@ async function shareSessions(first: PoolClient, second: PoolClient): Promise<boo
       await second.query('BEGIN')
       if ((await look(second)).mark === mark) return true
       // While the second one holds a connection of the server, the first one may be given another.
-      for (const seen of [await look(first), await look(first)]) {
-        if (seen.mark !== mark || seen.pid !== marked.pid) return true
+      for (const observed of [await look(first), await look(first)]) {
+        if (observed.mark !== mark || observed.pid !== marked.pid) return true
       }
       await second.query('ROLLBACK')
     } catch (error) {
@@ -75,7 +75,7 @@ async function shareSessions(first: PoolClient, second: PoolClient): Promise<boo
   return false
 }
 
-async function look(client: PoolClient, mark = `current_setting('rollcall.session', true)`): Promise<Seen> {
-  const { rows } = await client.query<Seen>(`SELECT ${mark} AS mark, pg_backend_pid() AS pid`)
-  return rows[0] as Seen
+async function look(client: PoolClient, mark = `current_setting('rollcall.session', true)`): Promise<SessionMark> {
+  const { rows } = await client.query<SessionMark>(`SELECT ${mark} AS mark, pg_backend_pid() AS pid`)
+  return rows[0] as SessionMark
 }

@@ -3,7 +3,7 @@ import type { Queryable } from './pool.ts'
 
 const insufficientPrivilege = '42501'
 
-type SchemaOfDatabase = { readonly schema: string; readonly place: string }
+type SchemaOfDatabase = { readonly schema: string; readonly location: string }
 
 /** Whether the user lacks a right. */
 export function lacksRight(error: unknown): boolean {
@@ -13,7 +13,7 @@ export function lacksRight(error: unknown): boolean {
 /** A failure with the statements that an administrator has to run. The connection must not be in a failed transaction. */
 export async function missingRight(
   database: Queryable,
-  { schema, place }: SchemaOfDatabase,
+  { schema, location }: SchemaOfDatabase,
   cause: unknown,
 ): Promise<Failure> {
   const { rows } = await database.query<{ user: string; isThere: boolean; isOpen: boolean }>(
@@ -23,7 +23,9 @@ export async function missingRight(
     [schema],
   )
   const { user = '', isThere = false, isOpen = false } = rows[0] ?? {}
-  return new Failure('config_invalid', `the user of ${place} ${sentence({ schema, user, isThere, isOpen })}`, { cause })
+  return new Failure('config_invalid', `the user of ${location} ${sentence({ schema, user, isThere, isOpen })}`, {
+    cause,
+  })
 }
 
 type SchemaRights = {

@@ -6,17 +6,17 @@ import { readProblem, readRegularSync } from '../system/regular-file.ts'
 export type ServerHost = {
   /** Host and port, for messages. */
   readonly name: string
-  /** The address with this host alone, without what is said of TLS. */
+  /** The address with only this host and without TLS parameters. */
   readonly url: string
 }
 
-/** What an address of PostgreSQL says. */
+/** A parsed address of PostgreSQL. */
 export type ServerAddress = {
   /** At least one. With several, the one that takes writes is used. */
   readonly hosts: readonly ServerHost[]
   /** Hosts, ports and database, for messages. It never holds user or password. */
-  readonly place: string
-  /** What the address wants to be sent when a connection starts. */
+  readonly location: string
+  /** The startup options in the address. */
   readonly options: string
   /** The names of the parameters that the address sets by itself. */
   readonly sets: ReadonlySet<string>
@@ -45,7 +45,7 @@ export function parseServerAddress(at: string): ServerAddress {
     url.searchParams.delete(name)
   return {
     hosts: hosts.map(({ host, port }) => ({ name: `${host}:${port}`, url: withHost(url, { host, port }) })),
-    place: `PostgreSQL at ${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}${url.pathname}`,
+    location: `PostgreSQL at ${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}${url.pathname}`,
     options,
     sets,
     ssl,
@@ -79,7 +79,7 @@ function hostsOf(at: string, { searchParams }: URL): Host[] {
   })
 }
 
-/** Null for what is not percent-encoded correctly. */
+/** Null for incorrect percent-encoding. */
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text)
@@ -92,7 +92,7 @@ function withHost(url: URL, { host, port }: Host): string {
   const own = new URL(url)
   if (host.startsWith('/')) own.searchParams.set('host', host)
   else own.hostname = host
-  // A host that cannot stand in a URL is left out in silence.
+  // A URL silently ignores an invalid host.
   if (own.hostname === 'localhost' && host !== 'localhost' && !host.startsWith('/')) throw unreadable()
   own.port = port
   return own.href

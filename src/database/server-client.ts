@@ -12,7 +12,7 @@ const hostTimeoutMs = 10_000
  * for at its start. Each client connects to the host that was reached last; when that one refuses, the next client tries the next host.
  */
 export function createServerClient(
-  { hosts, place }: ServerAddress,
+  { hosts, location }: ServerAddress,
   { settings, lookMs }: { settings: Readonly<Record<string, string>>; lookMs: number },
 ) {
   let current = 0
@@ -59,13 +59,13 @@ export function createServerClient(
       const query = super.query as (...passed: readonly unknown[]) => unknown
       const answer = query.apply(
         this,
-        parameters.map((word) =>
-          isCallback(word) ? translating(word, { place, answered: this.#watch.expectAnswer() }) : word,
+        parameters.map((argument) =>
+          isCallback(argument) ? translating(argument, { location, answered: this.#watch.expectAnswer() }) : argument,
         ),
       )
       if (!(answer instanceof Promise)) return answer as never
       const answered = this.#watch.expectAnswer()
-      const translated = answer.catch((error: unknown) => Promise.reject(inWords(error, place)))
+      const translated = answer.catch((error: unknown) => Promise.reject(inWords(error, location)))
       return translated.finally(answered) as never
     }
 
@@ -96,23 +96,23 @@ const cutOff: Readonly<Record<string, string>> = {
 
 type Callback = (error: unknown, ...answer: unknown[]) => void
 
-function isCallback(word: unknown): word is Callback {
-  return typeof word === 'function'
+function isCallback(value: unknown): value is Callback {
+  return typeof value === 'function'
 }
 
 function translating(
   callback: Callback,
-  { place, answered }: { readonly place: string; readonly answered: () => void },
+  { location, answered }: { readonly location: string; readonly answered: () => void },
 ): Callback {
   return (error, ...answer) => {
     answered()
-    callback(inWords(error, place), ...answer)
+    callback(inWords(error, location), ...answer)
   }
 }
 
-function inWords(error: unknown, place: string): unknown {
+function inWords(error: unknown, location: string): unknown {
   const words = cutOff[errorCode(error) ?? '']
-  return words === undefined ? error : new Failure('database_unreachable', `${place} ${words}`, { cause: error })
+  return words === undefined ? error : new Failure('database_unreachable', `${location} ${words}`, { cause: error })
 }
 
 /** Settings that a server does not know, because it is older, are left out. */

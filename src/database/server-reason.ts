@@ -1,7 +1,7 @@
 import { errorCode, Failure } from '../errors.ts'
 import { tlsReason } from './tls-reason.ts'
 
-/** What helps, by what a server or node-postgres says. */
+/** Advice by the message of the server or of node-postgres. */
 const help: readonly (readonly [says: RegExp, help: string])[] = [
   [/server does not support SSL/i, 'turn TLS on there (ssl = on)'],
   [/, no encryption$/, 'it may ask for TLS: add sslmode=verify-full to the address'],
@@ -25,6 +25,6 @@ export function serverReason(error: unknown): string {
   // The timeout of the pool hides what it interrupted.
   const cause =
     error.cause instanceof Error && errorCode(error.cause) !== undefined ? ` (${errorCode(error.cause)})` : ''
-  const [, helps] = help.find(([says]) => says.test(error.message)) ?? []
+  const [, helps] = help.find(([pattern]) => pattern.test(error.message)) ?? []
   return `${error.message}${cause}${helps === undefined ? '' : `; ${helps}`}`
 }

@@ -28,12 +28,12 @@ export async function openServer(options: {
   const pool = createServerPool(address, options)
   try {
     await reach(pool, address)
-    await refuseSharedSessions(pool, address.place)
+    await refuseSharedSessions(pool, address.location)
   } catch (error) {
     await pool.end()
     throw error
   }
-  return { kind: 'postgres', pool, place: address.place, [Symbol.asyncDispose]: () => pool.end() }
+  return { kind: 'postgres', pool, location: address.location, [Symbol.asyncDispose]: () => pool.end() }
 }
 
 type ServerPoolOptions = {
@@ -59,7 +59,7 @@ function createServerPool(
 }
 
 /** Tries each host once. A refusal of one leads the next connection to the next one. */
-async function reach(pool: Pool, { hosts, place }: ServerAddress): Promise<void> {
+async function reach(pool: Pool, { hosts, location }: ServerAddress): Promise<void> {
   const refusals: unknown[] = []
   for (const _ of hosts) {
     const refusal = await pool.query('SELECT 1').then(
@@ -71,7 +71,7 @@ async function reach(pool: Pool, { hosts, place }: ServerAddress): Promise<void>
   }
   throw new Failure(
     'database_unreachable',
-    `cannot use ${place}: ${[...new Set(refusals.map(serverReason))].join('; ')}`,
+    `cannot use ${location}: ${[...new Set(refusals.map(serverReason))].join('; ')}`,
     {
       cause: refusals.at(-1),
     },

@@ -24,14 +24,14 @@ const formats: Readonly<Record<string, string>> = {
   url: 'the address of a page, such as https://example.com/page',
 }
 
-/** What is wrong with an input, by field and without its values: `size: must be at most 500`. */
+/** The problems of an input, by field and without values: `size: must be at most 500`. */
 export function describeIssues(error: z.core.$ZodError, root = ''): string {
   const shown = error.issues.slice(0, shownIssues).map((issue) => describeIssue(issue, root))
   const hidden = error.issues.length - shown.length
   return hidden > 0 ? `${shown.join('; ')}; and ${hidden} more` : shown.join('; ')
 }
 
-/** Says in plain words what a value must be. Give it as `error` to what parses; a schema's own words go before it. */
+/** Describes in plain words what a value must be. Pass it as `error` when parsing; a schema's own messages take precedence. */
 export function inPlainWords(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -62,7 +62,7 @@ export function inPlainWords(issue: z.core.$ZodRawIssue): string {
 function wrongType({ input, expected, inst }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidType>): string {
   if (input === undefined) return 'is missing'
   if (typeof input === 'number' && !Number.isFinite(input)) return 'must be a number that is not so large'
-  // A whole number is asked for as a number of a format, which the issue itself does not say.
+  // Zod reports an integer as a number with a format. The issue itself does not say so.
   const isWhole = inst !== undefined && 'format' in inst._zod.def && inst._zod.def.format === 'safeint'
   return `must be ${kinds[isWhole ? 'int' : expected] ?? 'of another type'}`
 }
@@ -74,12 +74,12 @@ function choices(values: readonly z.core.util.Primitive[]): string {
 }
 
 function limit(origin: string, bound: string, count: number | bigint): string {
-  if (origin === 'string') return `must have ${bound} ${counted(count, 'character')}`
-  if (origin === 'array') return `must have ${bound} ${counted(count, 'entry')}`
+  if (origin === 'string') return `must have ${bound} ${countWithUnit(count, 'character')}`
+  if (origin === 'array') return `must have ${bound} ${countWithUnit(count, 'entry')}`
   return `must be ${bound} ${count}`
 }
 
-function counted(count: number | bigint, unit: 'character' | 'entry'): string {
+function countWithUnit(count: number | bigint, unit: 'character' | 'entry'): string {
   const units = { character: 'characters', entry: 'entries' }
   return Number(count) === 1 ? `1 ${unit}` : `${count} ${units[unit]}`
 }

@@ -4,7 +4,7 @@ import { bytesType, type Example, type FirstOf, type Operation, type OperationTa
 import { ExceptionResponse, NamedExceptionResponse } from '../contract/platform/common.ts'
 import { isNamedStatus } from './refusal.ts'
 
-/** A chapter of the document with its operations. */
+/** A section of the document with its operations. */
 export type Area = { readonly tag: string; readonly description?: string; readonly operations: OperationTable }
 
 type DocumentInfo = {
@@ -13,18 +13,18 @@ type DocumentInfo = {
   readonly description?: string
   /** Base addresses, each with the prefix below which the operations are served. */
   readonly servers?: readonly string[]
-  /** Whether requests are limited, so that each of them can be answered with 429. */
+  /** Whether requests are limited, so that each can be answered with 429. */
   readonly isLimited?: boolean
-  /** What of a caller the permission of an operation names. */
+  /** The property of a caller to which permissions refer. */
   readonly callersHave?: 'permission' | 'role'
-  /** Requests to show, by the name of their operation. */
+  /** Example requests, by the name of their operation. */
   readonly examples?: Examples
 }
 
 type Examples = Readonly<Record<string, Example>>
 
 type Json = Readonly<Record<string, unknown>>
-/** Turns a schema into what stands in the document in its place, and keeps the named schemas that it refers to. */
+/** Converts a schema for the document, and collects the named schemas that it refers to. */
 type Describe = (schema: z.ZodType) => Described
 type Describing = {
   readonly describe: Describe
@@ -62,7 +62,7 @@ const statusTexts: Readonly<Record<number, string>> = {
   503: 'The server cannot answer now.',
 }
 
-/** The OpenAPI 3.1 document of some areas. Throws where two different schemas claim one name. */
+/** The OpenAPI 3.1 document of some areas. Throws if two different schemas have one name. */
 export function openapi(
   areas: readonly Area[],
   { servers = [], isLimited = false, callersHave = 'permission', examples = {}, ...info }: DocumentInfo,
@@ -120,7 +120,7 @@ function describeOperation(name: string, tag: string, operation: Operation, desc
   }
 }
 
-// Readers of a rendered document see no extensions, so what a caller needs is said in words as well.
+// A rendered document shows no extensions, so the text also states what a caller needs.
 function describeNeeds(
   { description, permission = [], entitlement }: Operation,
   callersHave: Describing['callersHave'],
@@ -137,7 +137,7 @@ function describeNeeds(
 
 function describeParameters(
   schema: z.ZodObject | undefined,
-  place: 'path' | 'query',
+  location: 'path' | 'query',
   describe: Describe,
   shown: NonNullable<Example['params' | 'query']>,
 ): Json[] {
@@ -145,7 +145,7 @@ function describeParameters(
   const { properties = {}, required = [] } = describe(schema)
   return Object.entries(properties).map(([name, { description, ...field }]) => ({
     name,
-    in: place,
+    in: location,
     required: required.includes(name),
     ...(description !== undefined && { description }),
     ...(field.type === 'array' && { style: 'form', explode: true }),
@@ -189,7 +189,7 @@ function describeResponses(name: string, operation: Operation, { describe, isLim
   return Object.fromEntries([...successes, ...refusals])
 }
 
-/** Where the ids go that a list answers: to the operations of which an example takes the first one. */
+/** Links from a list to the operations whose example uses the ID of its first entry. */
 function linksFrom(list: string, examples: Examples): Json | null {
   const links = Object.entries(examples).flatMap(([operationId, { params = {} }]) => {
     const [taken] = Object.entries(params).filter(([, value]) => isFirstOf(value) && value.firstOf === list)
@@ -204,7 +204,7 @@ function isFirstOf(value: unknown): value is FirstOf {
   return typeof value === 'object' && value !== null && 'firstOf' in value
 }
 
-/** What the server itself answers before an operation is asked. Only a body can be too large or of another kind. */
+/** The responses of the server itself, before an operation runs. Only a body can be too large or of another type. */
 function serverStatuses({ method }: Operation): number[] {
   return method === 'GET' ? [408, 431] : [408, 413, 415, 431]
 }
@@ -224,14 +224,14 @@ function jsonContent(schema: Json, bodies: NonNullable<Example['bodies']> = {}):
 }
 
 function describeSchema(schema: z.ZodType, components: Map<string, Json>): Described {
-  // `input` shows a field with a default as one that may be left out; no schema of a table changes a value otherwise.
+  // `input` describes a field with a default as optional. No schema of a table changes values otherwise.
   const document = z.toJSONSchema(schema, { io: 'input', override: dropRedundantLimits })
   const { $schema: _, $defs = {}, ...root } = pointToComponents(document)
   for (const [id, definition] of Object.entries($defs)) addComponent(components, id, definition)
   return root
 }
 
-// Whole numbers are safe integers and formats are checked by patterns; the document would only repeat both.
+// Integers are safe integers and formats have patterns. The document would only repeat both.
 function dropRedundantLimits({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum

@@ -1,6 +1,6 @@
 import type { ExceptionResponse, NamedExceptionResponse } from '../contract/platform/common.ts'
 
-/** Every kind of refusal a body can name, with its status and its stable number. Numbers are never given to another kind. */
+/** Every kind of refusal with its status and its stable number. Numbers are never reused. */
 export const refusalKinds = {
   BadRequest: { status: 400, code: 14000 },
   MalformedBody: { status: 400, code: 14001 },
@@ -33,20 +33,20 @@ export const refusalKinds = {
   Unavailable: { status: 503, code: 15030 },
 } as const satisfies Readonly<Record<string, { status: number; code: number }>>
 
-/** A kind of refusal, which fixes its status and name. */
+/** A kind of refusal. It determines status and name. */
 export type RefusalKind = keyof typeof refusalKinds
 
-// Statuses about the caller or the server itself; the others are about the request and carry a name as well.
+// Statuses about the caller or the server. The others are about the request and also have a name.
 const namelessStatuses: ReadonlySet<number> = new Set([401, 402, 403, 412, 429, 500])
 
-/** What a handler throws to answer with an error status. The message is for the caller: no secrets, no personal values. */
+/** Thrown by a handler to answer with an error status. The message is for the caller: no secrets, no personal data. */
 export class Refusal extends Error {
   readonly status: number
   readonly code: number
   readonly kind: string
   readonly headers: Readonly<Record<string, string>>
 
-  /** Without `code` and `name` the refusal is of the first kind that has this status. */
+  /** Without `code` and `name`, the refusal is of the first kind with this status. */
   constructor(
     status: number,
     message: string,
@@ -74,13 +74,13 @@ export function refuse(kind: RefusalKind, message: string, status: number = refu
   return new Refusal(status, message, { code: refusalKinds[kind].code, name: kind })
 }
 
-/** The body of a refusal in the shape that the contract has for its status. */
+/** The body of a refusal in the form of the contract for its status. */
 export function refusalBody({ status, message, code, kind }: Refusal): ExceptionResponse | NamedExceptionResponse {
   if (namelessStatuses.has(status)) return { statusCode: status, message, code }
   return { statusCode: status, message, code, name: kind }
 }
 
-/** Whether the contract's error body of a status carries the kind's name. */
+/** Whether the contract's error body of a status contains the kind's name. */
 export function isNamedStatus(status: number): boolean {
   return !namelessStatuses.has(status)
 }

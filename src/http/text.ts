@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-// Only the usual spelling of a number, so that `0x10`, `1e3`, ` 7` and `007` are no other names of a known id.
+// Only the usual spelling of a number, so that `0x10`, `1e3`, ` 7` and `007` are not further names of an ID.
 const decimal = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 
-/** Gives the values that a schema expects to the texts of an address; null is blank or `null`. What fits no value stays a text, for the schema to refuse. */
+/** Converts the text of an address into the value that a schema expects; blank or `null` is null. Other texts are left to the schema. */
 export function readText(schema: z.core.$ZodType, text: string | readonly string[]): unknown {
   if (takesNull(schema) && (text === '' || text === 'null')) return null
   const inner = unwrap(schema)
@@ -15,7 +15,7 @@ export function readText(schema: z.core.$ZodType, text: string | readonly string
   return text
 }
 
-/** The texts by which a value travels in an address; a list travels as several. */
+/** The texts of a value in an address; several for a list. */
 export function writeText(value: unknown): string[] {
   if (value === undefined) return []
   return Array.isArray(value) ? value.flatMap(writeText) : [String(value)]

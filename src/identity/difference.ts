@@ -2,19 +2,19 @@ import type { Change, FieldChanges, FieldValue } from './change.ts'
 import { isLeaver } from './employment.ts'
 import { type FieldName, fieldsOf, type IdentityRecord } from './record.ts'
 
-/** What a change starts from. `removes`: who has left is taken off the platform, which then holds nothing of them. */
+/** The state before a change. `removes`: leavers are removed from the platform. */
 type Start = {
   readonly confirmed: IdentityRecord | null
   readonly inferred: boolean
   readonly carried: boolean
   readonly removes?: boolean
-  /** The day on which the run happens; left out where no leaving date differs. */
+  /** The day of the run; left out if no leaving date differs. */
   readonly today?: string
-  /** What was desired before. Of a carried change it is the same, and left out. */
+  /** The previous desired record. Left out for a carried change, whose desired record did not change. */
   readonly desiredBefore?: IdentityRecord | null
 }
 
-/** The change that brings the platform from `confirmed` to `desired`; null where nothing differs. */
+/** The change from `confirmed` to `desired`; null if nothing differs. */
 export function changeTo(
   desired: IdentityRecord,
   { confirmed, inferred, carried, removes = false, today, desiredBefore = null }: Start,
@@ -32,22 +32,19 @@ function isGone({ separatedAt = null }: IdentityRecord): boolean {
   return separatedAt !== null
 }
 
-/** The fields of a stored change. Those of a joiner that follow from the record are not stored. */
-export function storedFields({
-  kind,
-  record,
-  fields,
-  inferred,
-}: {
+type StoredChange = {
   readonly kind: string
   readonly record: IdentityRecord | null
   readonly fields: unknown
   readonly inferred: boolean
-}): unknown {
+}
+
+/** The fields of a stored change. The fields of a joiner that follow from the record are not stored. */
+export function storedFields({ kind, record, fields, inferred }: StoredChange): unknown {
   return kind === 'join' && fields === null && record !== null ? differingFields(null, record, inferred) : fields
 }
 
-/** Whether the fields of a change are those that follow from its record. */
+/** Whether the fields of a change follow from its record. */
 export function isJoinedByRecord({ kind, record, fields, inferred }: Exclude<Change, { kind: 'retract' }>): boolean {
   if (kind !== 'join') return false
   return fieldsOf(fields, record).every((field) => {
@@ -63,7 +60,7 @@ export function isJoinedByRecord({ kind, record, fields, inferred }: Exclude<Cha
   })
 }
 
-/** True where both say the same in every field; a field that is absent differs from one that is null. */
+/** Whether both are equal in every field. An absent field differs from null. */
 export function sameRecord(a: IdentityRecord, b: IdentityRecord): boolean {
   if (a === b) return true
   for (const field of fieldsOf(a, b)) if (a[field] !== b[field]) return false
@@ -92,7 +89,7 @@ function differingFields(
   return fields
 }
 
-/** A field that is not desired is not mapped: whatever the platform holds there is none of our business. */
+/** A field without a desired value is not mapped, so its value on the platform is ignored. */
 function differs(from: FieldValue, to: FieldValue | undefined): to is FieldValue {
   return to !== undefined && to !== from
 }
@@ -101,7 +98,7 @@ function isInferred(field: FieldName, to: FieldValue, inferred: boolean): boolea
   return field === 'separatedAt' && inferred && to !== null
 }
 
-/** A leaving date that lies ahead on the platform, and becomes one that has come, makes a leaver, as the guards count them. */
+/** The kind of a change, as the guards count it: a future leaving date on the platform that becomes one that has come is a departure. */
 function kindOf(fields: FieldChanges, today?: string): 'leave' | 'return' | 'correct' | 'update' | null {
   const { separatedAt } = fields
   if (separatedAt === undefined) return Object.keys(fields).length > 0 ? 'update' : null

@@ -2,24 +2,24 @@ import { createHash, hash } from 'node:crypto'
 import type { Change } from './change.ts'
 import { fieldNames, fieldsOf, type IdentityRecord, isOwnField } from './record.ts'
 
-// Stands for "not mapped", which is another statement than null. No field holds a number, so it cannot be mistaken.
+// Stands for "not mapped", which differs from null. No field holds a number, so there is no ambiguity.
 const notMapped = 0
 
-// 132 bits: no two of them are ever the same by chance.
+// 132 bits: no accidental collisions.
 const fingerprintLength = 22
 
 type PlanHasher = {
-  /** Takes the plan's changes in the order of `compareKeys`, each person at most once; anything else is a bug and throws. */
+  /** Adds the plan's changes in the order of `compareKeys`, each person at most once. Throws otherwise. */
   add(change: Change): void
-  /** Takes what `changeDigest` made of further changes, one after the other in the same order. */
+  /** Adds the `changeDigest` of further changes in the same order. */
   addDigests(digests: string): void
   /** The digest of everything added; ends the hasher. */
   digest(): string
 }
 
 /**
- * Digests a plan while it streams by. Equal plans have equal digests: what happens to which person counts,
- * not whether an earlier run had already tried to deliver it.
+ * Digests a plan while it streams by. Equal plans have equal digests, whether or not an earlier run had already tried to deliver their
+ * changes.
  */
 export function planHasher(): PlanHasher {
   const sha256 = createHash('sha256')
@@ -40,19 +40,19 @@ export function planHasher(): PlanHasher {
   }
 }
 
-/** What one change adds to the digest of its plan. */
+/** The part of one change in the digest of its plan. */
 export function changeDigest(change: Change): string {
   return hash('sha256', JSON.stringify(changeValues(change)), 'base64url').slice(0, fingerprintLength)
 }
 
-/** The digest of a whole plan in key order, as an approval names it. */
+/** The digest of a plan in key order, as an approval names it. */
 export function planDigest(changes: Iterable<Change>): string {
   const hasher = planHasher()
   for (const change of changes) hasher.add(change)
   return hasher.digest()
 }
 
-/** A short digest of texts, by which the same thing is known again while nothing of it is shown. */
+/** A short digest that identifies texts without revealing them. */
 export function fingerprint(...texts: readonly unknown[]): string {
   return hash('sha256', JSON.stringify(texts), 'base64url').slice(0, fingerprintLength)
 }
@@ -61,9 +61,9 @@ export function fingerprint(...texts: readonly unknown[]): string {
 export function compareKeys(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i++) {
-    const left = a.charCodeAt(i)
-    const right = b.charCodeAt(i)
-    if (left !== right) return utf8Rank(left) - utf8Rank(right)
+    const unitA = a.charCodeAt(i)
+    const unitB = b.charCodeAt(i)
+    if (unitA !== unitB) return utf8Rank(unitA) - utf8Rank(unitB)
   }
   return a.length - b.length
 }

@@ -1,19 +1,19 @@
 import type { HeldDeparture, RosterEntry, Observation } from './record.ts'
 
-/** What decides about a person's employment besides the facts themselves. Days are calendar dates (`YYYY-MM-DD`) in the source's time zone. */
+/** The rules for decisions about employment. Days are calendar dates (`YYYY-MM-DD`) in the source's time zone. */
 export type EmploymentRules = {
   readonly mode: 'snapshot' | 'delta'
-  /** The snapshots in a row that must lack a person before the absence counts as leaving. */
+  /** The number of consecutive snapshots without a person that count as a departure. */
   readonly graceRuns: number
   /** The day on which the facts were true; an inferred leaving date. */
   readonly exportDate: string
-  /** The day on which the run happens; what is still ahead is measured from it. */
+  /** The day of the run. Later days are in the future. */
   readonly today: string
-  /** Whether a leaving date that lies ahead is sent at once or waits for its day. */
+  /** Whether a future leaving date is sent at once or waits for its day. */
   readonly future: 'send' | 'defer'
 }
 
-/** The last day of employment as it is desired on the platform, and what is known of it beyond the date. */
+/** The desired last day of employment, and how it was determined. */
 export type Employment = {
   readonly separatedAt: string | null
   readonly inferred: boolean
@@ -23,36 +23,36 @@ export type Employment = {
 
 const employed: Employment = { separatedAt: null, inferred: false, deferredTo: null, clearedDate: null }
 
-/** What is known of a person's employment before this run. */
+/** The employment of a person before this run. */
 export function storedEmployment(entry: RosterEntry | undefined): Employment {
   if (entry === undefined) return employed
   const { inferred, deferredTo, clearedDate, heldDeparture } = entry
-  // What HR says goes on by itself while it is held back.
+  // A held departure is still what HR states.
   if (heldDeparture !== null)
     return { separatedAt: heldDeparture.separatedAt, inferred: heldDeparture.inferred, deferredTo, clearedDate }
   return { separatedAt: (entry.desired ?? entry.confirmed)?.separatedAt ?? null, inferred, deferredTo, clearedDate }
 }
 
-/** What is desired of an employment: no leaving for as long as an operator holds it back, which then is kept beside it. */
-export function servedOf(
+/** Takes a departure out of an employment while an operator holds it back, and returns it separately. */
+export function applyHold(
   employment: Employment,
   { heldBackUntil }: Pick<RosterEntry, 'heldBackUntil'>,
   { today, timeZone }: { readonly today: string; readonly timeZone: string },
-): { readonly served: Employment; readonly heldDeparture: HeldDeparture | null } {
+): { readonly effective: Employment; readonly heldDeparture: HeldDeparture | null } {
   const { separatedAt, inferred } = employment
   if (heldBackUntil === null || today >= heldBackUntil || separatedAt === null)
-    return { served: employment, heldDeparture: null }
+    return { effective: employment, heldDeparture: null }
   const heldDeparture = { separatedAt, inferred, until: heldBackUntil, timeZone }
-  return { served: { ...employment, separatedAt: null, inferred: false }, heldDeparture }
+  return { effective: { ...employment, separatedAt: null, inferred: false }, heldDeparture }
 }
 
-/** Whether accepted facts say that the person is employed, if only until a day that lies ahead. */
+/** Whether the person is employed according to accepted facts, if only until a future day. */
 export function isEmployed(entry: RosterEntry | undefined, today: string): boolean {
   const known = employmentUntouched(storedEmployment(entry), { today })
   return (entry?.desired ?? null) !== null && !isLeaver(known, today)
 }
 
-/** Whether a leaving date has come. One that lies ahead may have been sent under `future: send`; an inferred one never does. */
+/** Whether a leaving date has come. A future date may have been sent under `future: send`; an inferred date is never in the future. */
 export function isLeaver(
   { separatedAt, inferred = false }: { readonly separatedAt?: string | null; readonly inferred?: boolean },
   today: string,
@@ -60,7 +60,7 @@ export function isLeaver(
   return typeof separatedAt === 'string' && (inferred || dayOf(separatedAt) <= today)
 }
 
-/** Whether a row says anything of employment. To be spoken of is not to be employed; to stand in a snapshot is. */
+/** Whether a row states employment. Every row of a snapshot does; a row of a delta needs evidence. */
 export function isAboutEmployment(observation: Observation, { mode }: Pick<EmploymentRules, 'mode'>): boolean {
   return (
     mode === 'snapshot' ||
@@ -71,8 +71,8 @@ export function isAboutEmployment(observation: Observation, { mode }: Pick<Emplo
 }
 
 /**
- * Whether facts about employment that are older than the row no longer count. They do where a cell that may say that the person has left
- * cannot be read, and nothing else of the row says so.
+ * Whether a row replaces older facts about employment. It does not if a cell that could state a departure is unreadable and nothing else
+ * in the row states one.
  */
 export function datesEmployment(observation: Observation, rules: Pick<EmploymentRules, 'mode'>): boolean {
   const { isUncertain, statesDeparture, leavingDate } = observation
@@ -80,10 +80,10 @@ export function datesEmployment(observation: Observation, rules: Pick<Employment
 }
 
 /**
- * Employment after a row that names the person. Evidence of leaving counts as soon as one piece of it does: a date that has come, or
- * a status. A person who has left comes back by positive evidence alone.
+ * Employment after a row that names the person. One piece of evidence is enough for a departure: a date that has come, or a status. A
+ * leaver comes back only by positive evidence.
  */
-export function employmentSeen(before: Employment, observation: Observation, rules: EmploymentRules): Employment {
+export function employmentObserved(before: Employment, observation: Observation, rules: EmploymentRules): Employment {
   const known = employmentUntouched(before, rules)
   const clearedDate = dateThatStartClears(known, observation, rules)
   const stated = observation.leavingDate === clearedDate ? null : observation.leavingDate
@@ -99,8 +99,7 @@ export function employmentSeen(before: Employment, observation: Observation, rul
 }
 
 /**
- * Whether a date that lies ahead is over, by a cell that says so or by a hire. A row that says nothing of dates leaves it, and so does a
- * cell that cannot be read.
+ * Whether a row withdraws a future date: by a blank cell, or by a hire. A row without dates does not, and neither does an unreadable cell.
  */
 function withdrawsAhead({ action, badCells = [] }: Observation, stated: string | null | undefined): boolean {
   return stated === null || (action === 'join' && !badCells.some(({ mayLeave }) => mayLeave))
@@ -108,7 +107,7 @@ function withdrawsAhead({ action, badCells = [] }: Observation, stated: string |
 
 type Dates = Pick<Observation, 'leavingDate' | 'isFirstDayGone' | 'fields'>
 
-/** Whether a row's start lies on or after its leaving date: the person was hired again, or not in the end, or HR swapped the dates. */
+/** Whether a row's start is on or after its leaving date: the person was hired again, never started, or HR swapped the dates. */
 export function startsAfterLeaving(observation: Dates): boolean {
   const { leavingDate, isFirstDayGone } = observation
   const start = startOf(observation)
@@ -116,7 +115,7 @@ export function startsAfterLeaving(observation: Dates): boolean {
   return isFirstDayGone ? start > leavingDate : start >= leavingDate
 }
 
-/** Whether a row's start lies after the leaving date, as the row states both: on the first day gone, the person never came. */
+/** Whether a row's start is after the stated leaving date. A start on the first day gone means that the person never started. */
 function startsLater({ leavingDate, isFirstDayGone, fields }: Dates): boolean {
   const start = startOf({ fields })
   if (typeof leavingDate !== 'string' || start === null || start <= leavingDate) return false
@@ -127,18 +126,18 @@ function startOf({ fields }: Pick<Observation, 'fields'>): string | null {
   return typeof fields.startedAt === 'string' ? dayOf(fields.startedAt) : null
 }
 
-/** Whether a row says that the person was hired again after its leaving date, and is employed by now. */
+/** Whether a row states that the person was hired again after its leaving date and is now employed. */
 export function isHiredAgain(observation: Observation, today: string): boolean {
   const start = startOf(observation)
   return observation.statesEmployed && startsLater(observation) && start !== null && start <= today
 }
 
-/** Employment after a run in which nothing was said about the person: as it was, except that a deferred day may have come. */
+/** Employment after a run without facts about the person: unchanged, unless a deferred day has come. */
 export function employmentUntouched(known: Employment, { today }: Pick<EmploymentRules, 'today'>): Employment {
   return known.deferredTo === null || today < known.deferredTo ? known : onDate(known.deferredTo, known)
 }
 
-/** Employment after a snapshot that lacks the person for the `absences`-th time in a row. A date that lies ahead does not outvote it. */
+/** Employment after a snapshot without the person, the `absences`-th in a row. A future date does not prevent the departure. */
 export function employmentAbsent(before: Employment, absences: number, rules: EmploymentRules): Employment {
   const known = employmentUntouched(before, rules)
   return isLeaver(known, rules.today) || absences < rules.graceRuns ? known : inferredDate(known, rules)
@@ -154,9 +153,9 @@ function dayOf(instant: string): string {
 }
 
 /**
- * The row's leaving date, where a later start says that it is over: HR systems keep the date of a person who was hired again. That
- * takes a status that says employed, or a person who had left before the start. For everyone else such a start is a mistake that must
- * not hide the date.
+ * The row's leaving date if a later start clears it, because HR systems keep the date of a person who was hired again. This takes a status
+ * that means employed, or a person who had left before the start. For everybody else such a start is a mistake and must not hide the
+ * date.
  */
 function dateThatStartClears(known: Employment, observation: Observation, { today }: EmploymentRules): string | null {
   const { leavingDate, statesDeparture, statesEmployed, isUncertain } = observation
@@ -169,8 +168,8 @@ function dateThatStartClears(known: Employment, observation: Observation, { toda
 }
 
 /**
- * Whether a row without evidence of leaving brings a person back who has left. A leaving date that HR stated is withdrawn by a cell
- * that says so, by a status or by a later start; to be there again is enough where the date was inferred.
+ * Whether a row without evidence of a departure brings a leaver back. A stated leaving date is withdrawn by a blank cell, a status or a
+ * later start. If the date was inferred, being present again is enough.
  */
 function bringsBack(known: Employment, { leavingDate, statesEmployed, isUncertain, fields }: Observation): boolean {
   if (isUncertain) return false
@@ -179,7 +178,7 @@ function bringsBack(known: Employment, { leavingDate, statesEmployed, isUncertai
 }
 
 function ahead(date: string, known: Employment, { future }: EmploymentRules): Employment {
-  // A future date that is desired already was accepted under `future: send`; taking it back would bring the person back for nothing.
+  // A future date that is already desired was accepted under `future: send`. Deferring it now would bring the person back.
   if (future === 'send' || known.separatedAt === utcMidnight(date)) return onDate(date, known)
   return { ...employed, deferredTo: date, clearedDate: known.clearedDate }
 }

@@ -1,19 +1,19 @@
 import { type FieldTimes, type RosterEntry, type Observation, type TimedField, timedFieldsOf } from './record.ts'
 
-/** When facts were true (ISO instant), and whether they speak of every field (`snapshot`) or of those alone that they hold. */
+/** When facts were true (ISO instant), and whether they state every field (`snapshot`) or only the fields that they contain. */
 type Source = { readonly mode: 'snapshot' | 'delta'; readonly asOf: string }
 
 type Fields = Observation['fields']
 type Known = Pick<RosterEntry, 'desired' | 'asOf' | 'fieldTimes'>
 
-/** The fields of a row about which nothing newer is known. */
+/** The fields of a row without newer known values. */
 export function newerFields({ desired, asOf, fieldTimes }: Known, fields: Fields, { asOf: ownAsOf }: Source): Fields {
   if (desired === null || !isBefore(ownAsOf, asOf)) return fields
   const isNewer = (field: TimedField) => desired[field] === undefined || !isBefore(ownAsOf, fieldTimes?.[field] ?? asOf)
   return Object.fromEntries(Object.entries(fields).filter(([field]) => isNewer(field as TimedField)))
 }
 
-/** The times of the record and of its fields after a row, or the silence of a snapshot, from which these fields were taken. */
+/** The times of the record and its fields after a row, or an absence, from which these fields were taken. */
 export function timesAfter(
   { desired, asOf: known, fieldTimes }: Known,
   taken: Fields,
@@ -34,7 +34,7 @@ export function timesAfter(
   return { asOf, fieldTimes: Object.keys(times).length === 0 ? null : times }
 }
 
-/** The times once an accepted snapshot has spoken of every field: none of them is older than it. */
+/** The times after an accepted snapshot that states every field: none is older than the snapshot. */
 export function timesSpokenOf(
   { asOf: known, fieldTimes }: Pick<Known, 'asOf' | 'fieldTimes'>,
   spoken: string | null,
@@ -51,10 +51,10 @@ export function sameTimes(a: FieldTimes | null, b: FieldTimes | null): boolean {
   return a === b || timedFieldsOf(a, b).every((field) => a?.[field] === b?.[field])
 }
 
-/** The form of our own times. Two texts of it sort as their times do, and reading them as times would be a third of each decision. */
+/** The format of our own times. Texts in it sort like their times. Parsing them would take a third of each decision. */
 const ownForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** Of two ISO instants. */
+/** Whether an ISO instant is before another. */
 export function isBefore(a: string, b: string): boolean {
   if (a === b) return false
   return ownForm.test(a) && ownForm.test(b) ? a < b : Temporal.Instant.compare(a, b) < 0

@@ -5,27 +5,27 @@ import type { IdentityRecord, Reject, Observation } from './record.ts'
 export type KeyChangeCandidate = {
   readonly former: string
   readonly identityId: string
-  /** What both have in common: the e-mail address, the full name with the start date, or all of it. */
+  /** What both have in common: the e-mail address, the full name with the start date, or both. */
   readonly by: 'email' | 'name' | 'both'
   /** Neither of the two keys is in another candidate. */
   readonly clear: boolean
 }
 
-/** The person whom a key of HR names: the key that the platform has them under. */
+/** The person behind a key of HR, by the key that the platform has. */
 export type Alias = {
   readonly identityId: string
-  /** The keys of a person in the order in which they came. The first alias has 1. */
+  /** The position of the key among the keys of the person, in the order of issue. The first alias has 1. */
   readonly order: number
 }
 
-/** What operators answered about keys: which of them name a person who is known under another key, and which pairs are two people. */
+/** The answers of operators about keys: aliases of people, and pairs of keys that are two people. */
 export type KeyAnswers = {
   readonly aliases: ReadonlyMap<string, Alias>
   /** Pairs of keys, by `candidateName`. */
   readonly differentPeople: ReadonlySet<string>
 }
 
-/** Nobody has answered anything yet. */
+/** No answers. */
 export const noAnswers: KeyAnswers = { aliases: new Map(), differentPeople: new Set() }
 
 /** Identifies a pair of keys in a set. It is JSON, as a key may hold any character. */
@@ -33,7 +33,7 @@ export function candidateName({ former, identityId }: Pick<KeyChangeCandidate, '
   return JSON.stringify([former, identityId])
 }
 
-/** A row with the keys that the platform knows, for its person and for the manager. */
+/** Replaces aliases in a row, for its person and for the manager. Rejects have only the former. */
 export function resolveAlias(row: Observation, aliases: KeyAnswers['aliases']): Observation
 export function resolveAlias(row: Observation | Reject, aliases: KeyAnswers['aliases']): Observation | Reject
 export function resolveAlias(row: Observation | Reject, aliases: KeyAnswers['aliases']): Observation | Reject {
@@ -51,14 +51,14 @@ export function resolveAlias(row: Observation | Reject, aliases: KeyAnswers['ali
   return resolved
 }
 
-/** Digests by which a person can be recognised under another key; null where too little is known. */
+/** Digests that identify a person under another key; null if too little is known. */
 type Traits = { readonly email: string | null; readonly name: string | null }
 
 type People = ReadonlyMap<string, Traits>
 type Match = Omit<KeyChangeCandidate, 'by'>
 
 /**
- * Matches people who are gone with people who are new. Only two digests of each of them are kept; people who stay cost nothing.
+ * Matches people who are gone with people who are new. Keeps two digests of each of them, and nothing of people who stay.
  * `differentPeople`: pairs that are two people, by `candidateName`.
  */
 export function matchKeys(differentPeople: ReadonlySet<string>) {
@@ -76,7 +76,7 @@ export function matchKeys(differentPeople: ReadonlySet<string>) {
     addLeaver(identityId: string, record: IdentityRecord): void {
       gone.set(identityId, traitsOf(record))
     },
-    /** Adds one of the many people whom no row names, once there are no more rows. Only those who match a joiner are kept. */
+    /** Adds a person without a row, after the last row. There may be many, so only those who match a joiner are kept. */
     addAbsent(identityId: string, record: IdentityRecord): void {
       if (joiners.size === 0) return
       traitsOfJoiners ??= new Set([...joiners.values()].flatMap(present))
@@ -106,7 +106,7 @@ function combined(gone: People, joiners: People, differentPeople: ReadonlySet<st
       byName.set(name, { former, identityId, by: before ? 'both' : by, clear: clear || (before?.clear ?? false) })
     }
   }
-  // A mailbox that several people of both sides share belongs to none of them. A name with its start date is a person's own.
+  // A mailbox that several people of both sides share identifies nobody. A name with its start date does.
   add('email', matches(gone, joiners, { trait: 'email', severalOnBoth: false }))
   add('name', matches(gone, joiners, { trait: 'name', severalOnBoth: true }))
   return [...byName.values()]
@@ -126,8 +126,8 @@ function clearIfOnly(candidates: readonly KeyChangeCandidate[]): KeyChangeCandid
 type MatchRules = { readonly trait: keyof Traits; readonly severalOnBoth: boolean }
 
 /**
- * The people of both sides who share a trait. One of one side matches each of the other. Of several on both sides, with `severalOnBoth`,
- * each new person matches one who is gone, so that there are never more candidates than people.
+ * Pairs of people of both sides who share a trait. A single person of one side matches everybody of the other side. If both sides have
+ * several and `severalOnBoth` is set, each new person matches one who is gone, so that there are never more candidates than people.
  */
 function* matches(gone: People, joiners: People, { trait, severalOnBoth }: MatchRules): Generator<Match> {
   const goneByTrait = byTrait(gone, trait)
@@ -168,7 +168,7 @@ function traitsOf({ email, firstName, lastName, startedAt }: IdentityRecord): Tr
   }
 }
 
-/** Whether a record has another name and another e-mail address than before, as if HR had given the key of a leaver to somebody else. */
+/** Whether name and e-mail address differ from before, as if HR had reused the key of a leaver for somebody else. */
 export function isAnotherPerson(before: IdentityRecord, now: IdentityRecord): boolean {
   const differs = (field: 'email' | 'firstName' | 'lastName') => {
     const [from, to] = [before[field], now[field]]
@@ -181,7 +181,7 @@ function isText(value: string | null | undefined): value is string {
   return typeof value === 'string' && value.trim() !== ''
 }
 
-/** Ignores case, accents and the width of blanks, in which two HR systems differ. */
+/** The text without case, accents and repeated blanks, in which HR systems differ. */
 function folded(text: string): string {
   return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').trim().replaceAll(/\s+/g, ' ').toLowerCase()
 }

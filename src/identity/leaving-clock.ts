@@ -1,8 +1,8 @@
-/** The moments of one departure, as ISO instants; null: not yet, or not known. */
+/** The times of one departure, as ISO instants; null: not yet, or not known. */
 export type ClockTimes = {
   /** The end of the last day of employment in the time zone of the source. */
   readonly effectiveAt: string
-  /** When HR said so: the time of the export or event. */
+  /** When HR stated the departure: the time of the export or event. */
   readonly statedAt: string
   readonly firstSeenAt: string
   readonly acknowledgedAt: string | null
@@ -11,13 +11,13 @@ export type ClockTimes = {
   readonly joinedLeft: boolean
 }
 
-/** Who took how long, in seconds; null: that part has not ended yet, or is not to be blamed on anybody. */
+/** The delays in seconds; null: that part has not ended yet, or nobody caused it. */
 type Delays = {
-  /** HR: from the end of the last day to the export or event that says so. */
+  /** HR: from the end of the last day to the export or event that states it. */
   readonly hrSeconds: number | null
-  /** Rollcall: from when the departure was both over and known here to the platform's acknowledgement. Holds and refusals are within it. */
+  /** Rollcall: from the time when the last day was over and known here to the acknowledgement. Includes holds and refusals. */
   readonly ourSeconds: number | null
-  /** The platform: from the acknowledgement, or the end of the last day if that is later, to its personnel. */
+  /** The platform: from the acknowledgement, or the later end of the last day, until its personnel shows the departure. */
   readonly platformSeconds: number | null
 }
 
@@ -25,15 +25,15 @@ type Delays = {
 export const legs = ['hrSeconds', 'ourSeconds', 'platformSeconds'] as const satisfies readonly (keyof Delays)[]
 
 type Clock = Delays & {
-  /** Until when the platform is to have acknowledged the departure. */
+  /** The time by which the platform should have acknowledged the departure. */
   readonly dueAt: string
-  /** It did so later than that, or has not done so by now. */
+  /** The acknowledgement came later, or has not come by now. */
   readonly late: boolean
 }
 
 const hourMs = 60 * 60_000
 
-/** Judges the times of one departure by a bound. What happens before the last day is over takes no time. */
+/** Measures the delays of one departure against a bound. Time before the end of the last day does not count. */
 export function clockOf(times: ClockTimes, { boundHours, now }: { boundHours: number; now: Date }): Clock {
   const { effectiveAt, statedAt, firstSeenAt, acknowledgedAt, visibleAt, joinedLeft } = times
   const owedAt = later(effectiveAt, firstSeenAt)
@@ -50,10 +50,10 @@ export function clockOf(times: ClockTimes, { boundHours, now }: { boundHours: nu
   }
 }
 
-/** Of some durations: how many they are, half of them, nineteen of twenty, and all take no longer than these seconds. */
+/** The number of durations, and their median, 95th percentile and maximum in seconds. */
 type Figures = { readonly people: number; readonly p50: number; readonly p95: number; readonly max: number }
 
-/** Null where there is none. Each figure is one of the durations (the nearest rank), so that it can be found in the list. */
+/** Null without durations. Each figure is one of the durations (nearest rank), so that it can be found in the list. */
 export function figuresOf(durations: readonly (number | null)[]): Figures | null {
   const sorted = durations.filter((each): each is number => each !== null).sort((a, b) => a - b)
   const rank = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0

@@ -13,14 +13,14 @@ export type IdentityFields = {
 }
 
 /**
- * A field of a record of one's own shape: its dotted path behind a dot, as in `.laptop.returned`, so that none is taken for a field that
- * the platform knows. Its value is a text, as the record's shape writes it, or a boolean.
+ * A field of a custom record: its dotted path after a dot, as in `.laptop.returned`, so that it cannot be confused with a field that the
+ * platform knows. Its value is a boolean, or a text in the form of the record's shape.
  */
 export type OwnField = `.${string}`
 /** Own fields by name. */
 export type OwnFields<V> = { readonly [F in OwnField]: V }
 
-/** One person as the platform wants it, normalised and valid. A field that is absent is not mapped and is never sent. */
+/** One person in the form of the platform, normalised and valid. An absent field is not mapped and never sent. */
 export type IdentityRecord = { readonly identityId: string } & Readonly<Partial<IdentityFields>> &
   OwnFields<string | boolean | null>
 
@@ -43,7 +43,7 @@ export type KnownField = (typeof fieldNames)[number]
 /** A field of a record: one that the platform knows, or an own field. */
 export type FieldName = KnownField | OwnField
 
-/** A field with a time of its own. That of employment is `employmentAsOf`. */
+/** A field with a time of its own. The time of employment is `employmentAsOf`. */
 export type TimedField = Exclude<FieldName, 'separatedAt'>
 const timedFields: readonly TimedField[] = fieldNames.filter((field) => field !== 'separatedAt')
 
@@ -59,7 +59,7 @@ export function isTimedField(name: string): name is TimedField {
   return isOwnField(name) || timedFields.some((field) => field === name)
 }
 
-/** The fields that any of these may hold: those that the platform knows, in their order, and then their own. */
+/** The fields that any of these records may have: those that the platform knows, in order, and then own fields. */
 export function fieldsOf(...records: readonly (object | null | undefined)[]): readonly FieldName[] {
   return withOwn(fieldNames, records)
 }
@@ -70,7 +70,7 @@ export function timedFieldsOf(...records: readonly (object | null | undefined)[]
 }
 
 function withOwn<F extends FieldName>(known: readonly F[], records: readonly (object | null | undefined)[]) {
-  // Nearly no record has any.
+  // Hardly any record has own fields.
   let own: Set<OwnField> | null = null
   for (const record of records) {
     for (const name in record) if (isOwnField(name)) own = (own ?? new Set()).add(name)
@@ -78,19 +78,19 @@ function withOwn<F extends FieldName>(known: readonly F[], records: readonly (ob
   return own === null ? known : [...known, ...[...own].toSorted()]
 }
 
-/** When fields were true, as far as that is before the newest fact of their record (ISO instants). */
+/** The times (ISO instants) of fields that are older than the newest fact of their record. */
 export type FieldTimes = { readonly [F in Exclude<KnownField, 'separatedAt'>]?: string } & OwnFields<string>
 
-/** Where a fact came from: a row of a file (line counted from 1, the header included), or one of the items that an event holds (from 1). */
+/** The origin of a fact: a row of a file (lines counted from 1, with the header), or an item of an event (counted from 1). */
 export type Origin =
   | { readonly file: string; readonly line: number }
   | { readonly event: string; readonly line: number }
 
-/** An event as the inbox keeps it and a run reads it. */
+/** An event in the inbox, as a run reads it. */
 export type StoredEvent = {
-  /** The inbox's own name for it. */
+  /** The ID in the inbox. */
   readonly id: string
-  /** The sender's. */
+  /** The ID of the sender. */
   readonly eventId: string | null
   readonly body: Uint8Array
   readonly receivedAt: string
@@ -98,130 +98,129 @@ export type StoredEvent = {
   readonly signedAt: string | null
 }
 
-/** What a row of a delta may say that it is about. */
+/** What a row of a delta can be about. */
 export const actions = ['join', 'change', 'leave', 'retract'] as const
 /** One of `actions`. */
 export type Action = (typeof actions)[number]
 
-/** What a row says of the fields with a time of their own. */
+/** The values in a row of the fields with a time of their own. */
 export type ObservedFields = Readonly<Partial<Omit<IdentityFields, 'separatedAt'>>> & OwnFields<string | boolean | null>
 
-/** What one accepted source row says about a person, before what is known of that person is consulted. */
+/** What one usable row of a source states about a person, independent of what is already known. */
 export type Observation = {
   readonly identityId: string
-  /** Mapped fields; an absent key means: keep what is known (a blank with `onBlank: keep`). Never holds `separatedAt`. */
+  /** The mapped fields. An absent field keeps its known value (a blank with `onBlank: keep`). Never contains `separatedAt`. */
   readonly fields: ObservedFields
   /**
-   * The last day of employment as a calendar date (`YYYY-MM-DD`), already shifted for `means: firstDayGone`. null: the row says that
-   * there is none. undefined: the row says nothing of one.
+   * The last day of employment as a calendar date (`YYYY-MM-DD`), already shifted for `means: firstDayGone`. null: the row states that
+   * there is none. undefined: the row does not state one.
    */
   readonly leavingDate: string | null | undefined
-  /** The row states the day after as the first day gone; left out where it states the last day of employment. */
+  /** The row states the first day gone; left out if it states the last day of employment. */
   readonly isFirstDayGone?: true
-  /** True where a status, or an action, says that the person has left, with or without a date. */
+  /** True if a status or an action states that the person has left, with or without a date. */
   readonly statesDeparture: boolean
-  /** True where a status, or an action, says that the person is employed. */
+  /** True if a status or an action states that the person is employed. */
   readonly statesEmployed: boolean
-  /** True where a cell that could say that the person has left cannot be read, or speaks of a day ahead. Such a row brings no one back. */
+  /** True if a cell that could state a departure is unreadable or about a future day. Such a row brings nobody back. */
   readonly isUncertain: boolean
-  /** True where the row holds the cell of a leaving date or of a status, so that a blank there means "employed". */
+  /** True if the row has a cell for a leaving date or a status: a blank there means "employed". */
   readonly hasEmploymentCell: boolean
-  /** What the row says that it is about; left out where the source has no column for it. */
+  /** What the row is about; left out if the source has no column for it. */
   readonly action?: Action
-  /** When the row was true (ISO instant), where it is known better than for the source as a whole. */
+  /** When the row was true (ISO instant), if that differs from the whole source. */
   readonly asOf?: string
-  /** The IANA time zone of this person's dates, where the row names one. */
+  /** The IANA time zone of this person's dates, if the row names one. */
   readonly timeZone?: string
-  /** Which of the person's keys the row names: left out for the first one, and higher for each that HR has issued since. */
+  /** Which of the person's keys the row names: left out for the first one, and higher for each key that HR has issued since. */
   readonly keyOrder?: number
-  /** Of several rows of a person the one with the greatest rank counts (compared as text); left out where no column decides. */
+  /** The row with the greatest rank of a person applies (compared as text); left out if no column decides. */
   readonly rank?: string
-  /** The day (`YYYY-MM-DD`) on which the row takes effect, where `rank` is made of days. */
+  /** The day (`YYYY-MM-DD`) on which the row takes effect, if `rank` is a day or a moment. */
   readonly effectiveOn?: string
-  /** Cells that could not be read: what is known of their fields stays. Left out where every cell could be read. */
+  /** Unreadable cells, whose fields keep their known values. Left out if there are none. */
   readonly badCells?: readonly Reject[]
-  /** The reason why the row is too little for a person who is not known yet; left out where it is enough. */
+  /** Why the row is too little for a person who is not known yet; left out if it is enough. */
   readonly tooLittleToJoin?: string
   readonly origin: Origin
 }
 
 /**
- * A source row that could not become a record, or a cell that cost a record one field. `identityId` where the key could be read; no
- * personal values in the reason.
+ * A row that cannot be used, or a cell that cannot. `identityId`: null if the key is unreadable. The reason contains no personal values.
  */
 export type Reject = {
-  /** Of the file, or of the event's items; counted from 1. */
+  /** The line of the file, or the item of the event; counted from 1. */
   readonly line: number
-  /** The event that the row came in; left out for files. */
+  /** The event of the row; left out for files. */
   readonly event?: string
   readonly column: string | null
   /**
-   * The field that the cell was to fill; left out where it is none of those with a time of their own. `employment`: nothing is lost, and
-   * what the row says of employment contradicts itself.
+   * The field of the cell; left out if it has no time of its own. `employment`: the row contradicts itself about employment, and the whole
+   * row is used.
    */
   readonly field?: TimedField | 'employment'
   readonly reason: string
   readonly identityId: string | null
-  /** True: what is lost is the cell's field, and the rest of the row counts. False: the whole row is lost. */
+  /** True: only the field of the cell is lost. False: the whole row is lost. */
   readonly cellOnly: boolean
-  /** True where the row says that the person has left, or holds a cell that could say so and cannot be read. */
+  /** True if the row states a departure, or has an unreadable cell that could state one. */
   readonly mayLeave: boolean
-  /** When the row takes effect and its event is read again (ISO instant); left out where time alone helps nothing. */
+  /** When the row takes effect and its event is read again (ISO instant); left out if waiting does not help. */
   readonly retryAt?: string
-  /** Tells this fault of this person from every other, in whatever line the row stands. A digest: it shows nothing of the cell. */
+  /** A digest that identifies this fault of this person in any line, and reveals nothing of the cell. */
   readonly fingerprint: string
-  /** A value of a closed list that the list lacks; left out for every other fault. */
+  /** A value that is missing from its closed list; left out for every other fault. */
   readonly unlisted?: UnlistedValue
 }
 
-/** The fields whose values are a closed list: each has to be classed by a person before it counts. */
+/** The fields with a closed list of values. A person has to classify each value before it applies. */
 export const listedFields = ['status', 'isContractor'] as const
 /** One of `listedFields`. */
 export type ListedField = (typeof listedFields)[number]
 
-/** A value of a closed list as the source writes it, cut off where it is long. */
+/** A value of a closed list in the spelling of the source, shortened if it is long. */
 export type UnlistedValue = { readonly field: ListedField; readonly value: string }
 
-/** A leaving that HR states, or that absence says, and that an operator holds back. */
+/** A departure, stated by HR or inferred from absence, that an operator holds back. */
 export type HeldDeparture = {
   readonly separatedAt: string
   readonly inferred: boolean
-  /** The day (`YYYY-MM-DD`) on which it counts, and the IANA time zone in which that day begins. */
+  /** The day (`YYYY-MM-DD`) on which it takes effect, and the IANA time zone in which that day begins. */
   readonly until: string
   readonly timeZone: string
 }
 
-/** What is stored about a person of a connection. */
+/** The stored state of a person of a connection. */
 export type RosterEntry = {
   readonly identityId: string
   /** The newest accepted record from HR; null for a person known only from the platform. */
   readonly desired: IdentityRecord | null
   /** The desired leaving date was inferred (absence, or a left status without a date). */
   readonly inferred: boolean
-  /** A stated leaving date (`YYYY-MM-DD`) that lies ahead and waits for its day under `future: defer`. */
+  /** A stated future leaving date (`YYYY-MM-DD`) that waits for its day under `future: defer`. */
   readonly deferredTo: string | null
-  /** A stated leaving date (`YYYY-MM-DD`) that a later start has cleared. HR systems go on stating it, and it counts no more. */
+  /** A stated leaving date (`YYYY-MM-DD`) that a later start has cleared. HR systems keep stating it, and it no longer applies. */
   readonly clearedDate: string | null
-  /** The IANA time zone in which that day begins: the row's own, else its source's. null where no date waits. */
+  /** The IANA time zone in which the deferred day begins: that of the row or of its source. null if no date waits. */
   readonly deferredZone: string | null
-  /** What an operator holds back: the desired record says nothing of it. null where nothing is held back. */
+  /** The departure that an operator holds back. The desired record does not contain it. null if there is none. */
   readonly heldDeparture: HeldDeparture | null
-  /** The day (`YYYY-MM-DD`) until which an operator holds leavings of this person back; null where none does. */
+  /** The day (`YYYY-MM-DD`) until which an operator holds departures of this person back; null if nobody does. */
   readonly heldBackUntil: string | null
   /** When the newest of the desired facts was true (ISO instant). */
   readonly asOf: string
-  /** When HR last said whether the person is employed, never later than `asOf`; null if it never has. */
+  /** When HR last stated whether the person is employed, never later than `asOf`; null if it never did. */
   readonly employmentAsOf: string | null
-  /** The newest accepted export does not say whether the person is employed, so that older facts still count. */
+  /** The newest accepted export does not state whether the person is employed, so older facts still apply. */
   readonly exportIsSilent: boolean
-  /** The times of fields of which events since have not spoken; null where all are as of `asOf`. */
+  /** The times of fields that are older than `asOf`; null if there are none. */
   readonly fieldTimes: FieldTimes | null
-  /** Accepted snapshots in a row that did not hold this person. */
+  /** The number of consecutive accepted snapshots without this person. */
   readonly absences: number
   /** The last record that the platform acknowledged; null before the first delivery and after a retraction. */
   readonly confirmed: IdentityRecord | null
-  /** Set while the person is withheld as data sent in error. */
+  /** Set while the person is withheld as data sent by mistake. */
   readonly retracted: { readonly reason: string; readonly at: string } | null
-  /** A person had the values of someone who has left removed: only key and leaving date are kept until they come back. */
+  /** The values of the leaver were removed on request: only key and leaving date are stored until the person comes back. */
   readonly forgotten?: true
 }

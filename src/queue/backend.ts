@@ -1,9 +1,9 @@
 import type { Job } from 'bullmq'
 import { backoffMs, type Retry } from './backoff.ts'
 
-/** How soon another worker takes up a job whose worker died. */
+/** How soon another worker takes over a job whose worker died. */
 export type Locks = {
-  /** For how long a job belongs to a worker that shows no sign of life. */
+  /** How long a job belongs to an unresponsive worker. */
   readonly lockSeconds: number
   readonly checkSeconds: number
 }
@@ -11,7 +11,7 @@ export type Locks = {
 /** Settings of the workers of a queue. */
 export type Settings = { readonly retry: Retry; readonly locks: Locks; readonly concurrency: number }
 
-/** Zero goes first, then the lower number. */
+/** `priority`: zero goes first, then lower numbers. */
 type JobOptions = { jobId: string; delay: number; priority: number }
 
 /** The part of BullMQ's Queue that we use, the same for each backend. */
@@ -22,9 +22,9 @@ export type Producer = {
   addBulk(jobs: { name: string; data: object; opts: JobOptions }[]): Promise<unknown>
   obliterate(options: { force: boolean }): Promise<void>
   getWaitingCount(): Promise<number>
-  /** Those that wait and have a priority, which the other number leaves out. */
+  /** The number of waiting jobs with a priority, which `getWaitingCount` does not include. */
   getPrioritizedCount(): Promise<number>
-  /** The ids of the jobs in these states, from the first to the last one; -1: to the very last. */
+  /** The IDs of the jobs in these states, by position; `to` -1: to the last one. */
   getRanges(states: ('active' | 'delayed')[], from: number, to: number): Promise<string[]>
   close(): Promise<void>
 }
@@ -38,12 +38,12 @@ type Consumer = {
 
 type Processor = (job: Job, token: string | undefined) => Promise<void>
 
-/** Where jobs are kept. It makes the queue's two ends there, and closes what it opened when it is disposed. */
+/** Stores jobs. It creates producers and consumers, and closes what it opened when it is disposed. */
 export type Backend = {
   /** For messages; never holds a password. */
-  readonly place: string
+  readonly location: string
   createProducer(name: string, retry: Retry): Producer
-  /** Writes what is of no use to anyone, and reads it. Throws what the server says. */
+  /** Tests a write and a read. Throws the error of the server. */
   probe(): Promise<void>
   /** The consumer with its own connection, which is dropped on disposal, also while its server is away. */
   createConsumer(
@@ -54,10 +54,10 @@ export type Backend = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-// No code of ours reads BullMQ's stream of events; it would otherwise keep ten thousand of them.
+// Our code does not read BullMQ's event stream, which would otherwise keep ten thousand events.
 const streams = { events: { maxLen: 100 } }
 
-/** How BullMQ keeps jobs: no longer than they are needed, and without messages and stacks of what went wrong. */
+/** Options for producers: jobs are removed when they end, and errors are stored without messages and stacks. */
 export function producerOptions(retry: Retry) {
   return {
     streams,
@@ -71,13 +71,13 @@ export function producerOptions(retry: Retry) {
   }
 }
 
-/** How BullMQ works on jobs. */
+/** Options for consumers. */
 export function consumerOptions({ retry, locks, concurrency }: Settings) {
   return {
     concurrency,
     lockDuration: locks.lockSeconds * 1000,
     stalledInterval: locks.checkSeconds * 1000,
-    // A process that is killed says nothing about its jobs, however often it happens.
+    // A killed process is not the fault of its jobs, however often it happens.
     maxStalledCount: 1_000_000,
     // Also bounds how long a pause waits for a consumer that is waiting for its server.
     runRetryDelay: 1000,

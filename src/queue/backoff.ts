@@ -1,4 +1,4 @@
-/** How often a job is tried, and how long it waits between two attempts. */
+/** The number of attempts of a job, and the wait between two attempts. */
 export type Retry = {
   readonly attempts: number
   /** The longest wait before the second attempt; it doubles with each further one. */
@@ -10,8 +10,8 @@ export type Retry = {
 export const defaultRetry: Retry = { attempts: 5, firstSeconds: 2, mostSeconds: 120 }
 
 /**
- * How long to wait after a failed attempt: anything up to the doubled bound, so that jobs which failed together
- * (full jitter) do not come back together. Never zero, which a queue could take for "at once, and first".
+ * How long to wait after a failed attempt: a random time up to the doubled bound (full jitter), so that jobs that failed together do not
+ * come back together. Never zero, which a queue could take for "at once, and first".
  */
 export function backoffMs(attemptsMade: number, retry: Retry, random: () => number = Math.random): number {
   const boundSeconds = Math.min(retry.mostSeconds, retry.firstSeconds * 2 ** (attemptsMade - 1))

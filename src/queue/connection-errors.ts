@@ -1,7 +1,7 @@
 import { errorCode } from '../errors.ts'
 import type { Events } from '../telemetry/events.ts'
 
-// Errors that ioredis, node-postgres and pg-pool tell by their message only, and those of a Redis that is there but refuses us.
+// Errors of ioredis, node-postgres and pg-pool without a code, and those of a reachable Redis that refuses us.
 const awayMessages = [
   /^connection (is closed|terminated|ended)/i,
   /^(command timed out|socket timeout)/i,
@@ -12,40 +12,40 @@ const awayMessages = [
   /^(NOAUTH|WRONGPASS|LOADING|READONLY|MASTERDOWN|OOM|MISCONF|NOREPLICAS) /,
 ]
 
-// BullMQ's way of saying that a job's lock or the job itself is gone: flushed, or taken over after a stall.
+// BullMQ's messages for a lost job or lock: flushed, or taken over after a stall.
 const lostJob =
   /^(could not renew lock for job|missing (key|lock) for job|lock mismatch for job|job \S+ is not in the)/i
 
-/** Whether an error of a queue's client means that its server is away, and not a mistake of ours. */
+/** Whether an error of a queue's client means that its server is away, rather than a bug. */
 export function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return awayMessages.some((pattern) => pattern.test(error.message)) || isAwayCode(errorCode(error))
 }
 
 /** Reports the background errors of a queue's clients: each outage once when it begins and once when it ends. */
-export function createConnectionReport(place: string, events: Events) {
+export function createConnectionReport(location: string, events: Events) {
   let isAway = false
 
   function away(error: Error): void {
-    if (!isAway) events.queueUnreachable({ place, code: errorCode(error) ?? error.name })
+    if (!isAway) events.queueUnreachable({ place: location, code: errorCode(error) ?? error.name })
     isAway = true
   }
 
   return {
     failed(error: Error): void {
       if (isConnectionError(error)) away(error)
-      else if (lostJob.test(error.message)) events.queueLostJob({ place })
-      else events.unexpected({ during: `talking to ${place}`, error })
+      else if (lostJob.test(error.message)) events.queueLostJob({ place: location })
+      else events.unexpected({ during: `talking to ${location}`, error })
     },
     connected(): void {
-      if (isAway) events.queueReachable({ place })
+      if (isAway) events.queueReachable({ place: location })
       isAway = false
     },
   }
 }
 
-// System calls (ECONNREFUSED), our own word for a host that takes no writes, and of SQLSTATE the classes of connections (08), of the
-// operator's intervention (57P), of exhausted connections (53300), of a full disk (53100) and of a server that has become a replica (25006).
+// Codes of system calls (ECONNREFUSED), our own code for a host that takes no writes, and SQLSTATEs for connections (08), operator
+// intervention (57P), too many connections (53300), a full disk (53100) and a server that has become a replica (25006).
 function isAwayCode(code: string | undefined): boolean {
   return code !== undefined && /^(E[A-Z]{3,}|08...|57P..|53300|53100|25006|database_unreachable)$/.test(code)
 }

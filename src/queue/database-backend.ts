@@ -10,21 +10,21 @@ import { jobsSchema } from './tables.ts'
 const { Queue: BullQueue, Worker: BullWorker } = withBackend(createPostgresBackend)
 
 /**
- * Jobs kept in the schema `bullmq` of a database, over its pool, whose sessions have that schema in their search path.
- * Each consumer borrows one session for as long as it works.
+ * Stores jobs in the schema `bullmq` of a database, over its pool, whose sessions have that schema in their search path. Each consumer
+ * borrows one session while it works.
  */
 export async function openDatabaseBackend(
-  database: { readonly pool: Pool; readonly place: string },
+  database: { readonly pool: Pool; readonly location: string },
   events: Events,
 ): Promise<Backend> {
-  const { place } = database
-  const report = createConnectionReport(place, events)
+  const { location } = database
+  const report = createConnectionReport(location, events)
   const pool = lendPool(database.pool)
   const insistent = lendPool(database.pool, insisting(report.failed))
-  await prepareTables(database.pool, place)
+  await prepareTables(database.pool, location)
 
   return {
-    place,
+    location,
     createProducer(name, retry) {
       return new BullQueue(name, { ...producerOptions(retry), connection: pool }).on('error', report.failed)
     },
@@ -34,7 +34,7 @@ export async function openDatabaseBackend(
       return { worker, [Symbol.dispose]: () => {} }
     },
     async probe() {
-      // Changes nothing, and is refused by a server that takes no writes.
+      // Changes nothing, but fails on a server that takes no writes.
       await pool.query('update bullmq.meta set value = value where false')
     },
     async [Symbol.asyncDispose]() {},
@@ -44,8 +44,8 @@ export async function openDatabaseBackend(
 type Asking = <T>(answer: Promise<T>) => Promise<T>
 
 /**
- * A pool as BullMQ may use it. BullMQ adds listeners to a pool and never removes them, so this one takes none: BullMQ learns of a
- * lost connection where it uses that connection, and the pool's owner listens to the rest.
+ * Wraps a pool for BullMQ. BullMQ adds listeners to a pool and never removes them, so the wrapper ignores them: BullMQ notices a lost
+ * connection when it uses it, and the owner of the pool listens to errors.
  */
 function lendPool(pool: Pool, ask: Asking = (answer) => answer): PgPool {
   const lent: PgPool = {
@@ -89,28 +89,28 @@ function insisting(failed: (error: Error) => void): Asking {
   }
 }
 
-async function prepareTables(pool: Pool, place: string): Promise<void> {
+async function prepareTables(pool: Pool, location: string): Promise<void> {
   try {
     const client = await pool.connect()
     try {
       await runMigrations(await withoutNeedlessSchema(client))
     } catch (error) {
-      throw lacksRight(error) ? await missingRight(client, { schema: jobsSchema, place }, error) : error
+      throw lacksRight(error) ? await missingRight(client, { schema: jobsSchema, location }, error) : error
     } finally {
       client.release()
     }
   } catch (error) {
     if (error instanceof Failure) throw error
     const reason = error instanceof Error ? error.message : String(error)
-    throw new Failure('queue_unreachable', `Cannot prepare the tables of the queue in ${place}: ${reason}`, {
+    throw new Failure('queue_unreachable', `Cannot prepare the tables of the queue in ${location}: ${reason}`, {
       cause: error,
     })
   }
 }
 
 /**
- * BullMQ makes its schema if it does not exist. PostgreSQL wants the right to create schemas for that even if there is nothing to make, so
- * a schema that an administrator has prepared is not asked for.
+ * BullMQ creates its schema if it does not exist. PostgreSQL requires the right to create schemas for that statement even if the schema
+ * exists, so the statement is skipped for an existing schema.
  */
 async function withoutNeedlessSchema(client: PoolClient): Promise<PgPoolClient> {
   const { rows } = await client.query('SELECT to_regnamespace($1) IS NOT NULL AS "isThere"', [jobsSchema])

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Every job by name with its payload: ids only. A worker reads the present state from the store when it runs. */
+/** Every job by name with its payload: only IDs. A worker reads the current state from the store when it runs. */
 export const jobs = {
   run: z.strictObject({ runId: z.uuid() }),
   upsert: z.strictObject({ runId: z.uuid(), batch: z.int().nonnegative() }),
@@ -12,7 +12,7 @@ export const jobs = {
 /** The name of a job. */
 export type JobName = keyof typeof jobs
 
-/** Where jobs wait. Each line has workers of its own, so that no job waits for those of another line. */
+/** The lines in which jobs wait. Each line has its own workers, so that no job waits for jobs of another line. */
 export const lines = ['short', 'long runs', 'long batches'] as const
 /** The line that a job waits in. */
 export type Line = (typeof lines)[number]
@@ -21,12 +21,12 @@ type Payloads = { readonly [N in JobName]: z.infer<(typeof jobs)[N]> }
 /** The payload of a job. */
 export type Payload<N extends JobName> = Payloads[N]
 
-/** The function behind each job. Running one twice gives the same end as running it once. */
+/** The function of each job. Running it twice has the same effect as running it once. */
 export type Workers<Ctx> = {
   readonly [N in JobName]: (ctx: Ctx, payload: Payloads[N], signal: AbortSignal) => Promise<void>
 }
 
-/** Workers that have their context already, as a queue runs them. */
+/** Workers with their context, as a queue runs them. */
 export type BoundWorkers = {
   readonly [N in JobName]: (payload: Payloads[N], signal: AbortSignal) => Promise<void>
 }
@@ -36,28 +36,28 @@ export type Enqueued = {
   readonly [N in JobName]: {
     readonly name: N
     readonly payload: Payloads[N]
-    /** Unique in the queue; holds no colon and is not just a number. */
+    /** Unique in the queue. Contains no colon and is not just a number. */
     readonly id: string
     readonly delayMs?: number
-    /** How many rounds of other jobs of its line go first; without any, it is behind none that comes later. */
+    /** The priority among the jobs of its line: higher rounds wait for lower ones, and 0 goes first. */
     readonly round?: number
-    /** `short` where it is left out. */
+    /** Default: `short`. */
     readonly line?: Line
   }
 }[JobName]
 
-/** Whether a name that a queue hands out is one of our jobs. */
+/** Whether a name from a queue is one of our jobs. */
 export function isJobName(name: string): name is JobName {
   return Object.hasOwn(jobs, name)
 }
 
-/** The payload of the named job, or a ZodError for anything that is not one. */
+/** The parsed payload of a job. Throws a ZodError for anything else. */
 export function parsePayload<N extends JobName>(name: N, data: unknown): Payloads[N] {
   const schemas: { readonly [K in JobName]: z.ZodType<Payloads[K]> } = jobs
   return schemas[name].parse(data)
 }
 
-/** Thrown by a worker whose job has to wait without having failed, as when a platform asks for patience. It uses up no attempt. */
+/** Thrown by a worker whose job has to wait without having failed, for example for a rate limit. It uses up no attempt. */
 export class Postponed extends Error {
   override readonly name = 'Postponed'
   readonly delayMs: number

@@ -1,14 +1,14 @@
 import type { Queue } from './queue.ts'
 
 /** A queue that is opened at its first use. Read-only commands never use it, and loading the backend takes longer than most of them. */
-export function lazyQueue(place: string, open: () => Promise<Queue>): Queue {
+export function lazyQueue(location: string, open: () => Promise<Queue>): Queue {
   let opening: Promise<Queue> | null = null
   const opened = () => {
     opening ??= open()
     return opening
   }
   return {
-    place,
+    location,
     enqueue: async (jobs) => await (await opened()).enqueue(jobs),
     work: async (workers, options) => await (await opened()).work(workers, options),
     check: async () => await (await opened()).check(),
@@ -16,7 +16,7 @@ export function lazyQueue(place: string, open: () => Promise<Queue>): Queue {
     held: async () => await (await opened()).held(),
     clear: async () => await (await opened()).clear(),
     async [Symbol.asyncDispose]() {
-      // Whoever used it got the error of opening it.
+      // Its user has already received the error of opening.
       const queue = await opening?.catch(() => null)
       await queue?.[Symbol.asyncDispose]()
     },

@@ -8,35 +8,35 @@ import { openRedisBackend } from './redis-backend.ts'
 import { orUnreachable, orUnreachableWithin } from './unreachable.ts'
 import { startWorking, type Working } from './working.ts'
 
-/** Where the queue is, and its settings. */
+/** The backend of the queue, and its settings. */
 export type QueueOptions = {
   readonly backend:
     | { readonly kind: 'redis'; readonly url: string }
-    | { readonly kind: 'database'; readonly database: { readonly pool: Pool; readonly place: string } }
-  /** Tells queues apart that share one Redis or one database. Holds no colon. */
+    | { readonly kind: 'database'; readonly database: { readonly pool: Pool; readonly location: string } }
+  /** Distinguishes queues that share one Redis or one database. Contains no colon. */
   readonly name?: string
   readonly events: Events
   readonly retry?: Partial<Retry>
   readonly locks?: Partial<Locks>
 }
 
-/** The queue of jobs. It may lose them: the store knows what has to be done, and the sweep enqueues it again. */
+/** The queue of jobs. Jobs may be lost: the store knows the work that remains, and the sweep enqueues it again. */
 export type Queue = {
   /** For messages; never holds a password. */
-  readonly place: string
-  /** Adds jobs in bulk. A job whose id is already there and unfinished is left as it is. */
+  readonly location: string
+  /** Adds jobs in bulk. A job whose ID is already in the queue and unfinished stays as it is. */
   enqueue(jobs: readonly Enqueued[]): Promise<void>
-  /** Starts working on the jobs of a line, `short` where none is named, several at a time. */
+  /** Starts working on the jobs of a line, several at a time. Default: `short`. */
   work(workers: BoundWorkers, options: { readonly concurrency: number; readonly line?: Line }): Promise<Working>
-  /** Resolves when the queue soon takes a write and a read; a `queue_unreachable` failure otherwise. */
+  /** Writes and reads within a few seconds. Fails with `queue_unreachable` otherwise. */
   check(): Promise<void>
   /** How many jobs wait for a worker, in all lines. */
   waiting(): Promise<number>
-  /** The ids of the jobs that no worker could take now: one has them already, perhaps in a process that has ended, or their time has not come. */
+  /** The IDs of jobs that no worker can take now: they are delayed, or belong to a worker, perhaps of a process that has ended. */
   held(): Promise<ReadonlySet<string>>
-  /** Removes every job, also those being worked on. Only for a caller that knows that no other process works. */
+  /** Removes every job, also those in progress. The caller must know that no other process works. */
   clear(): Promise<void>
-  /** Stops what still works at once, and closes the queue's own connections. A database it was given stays open. */
+  /** Stops all workers at once, and closes the queue's own connections. A passed database stays open. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -51,7 +51,7 @@ const defaultLocks: Locks = { lockSeconds: 30, checkSeconds: 15 }
 const checkWithinMs = 5000
 
 /**
- * Opens the queue in Redis or in a database. Fails with `queue_unreachable` if it is not there, and with `config_invalid` if a Redis
+ * Opens the queue in Redis or in a database. Fails with `queue_unreachable` if the server is away, and with `config_invalid` if a Redis
  * would lose jobs or refuses the credentials.
  */
 export async function openQueue({
@@ -68,8 +68,8 @@ export async function openQueue({
   opening.defer(async () => {
     await Promise.all([...producers.values()].map((producer) => producer.close()))
   })
-  // A producer that is made while its server is away would never work.
-  for (const line of lines) await orUnreachable(producerOf(line).getVersion(), backend.place)
+  // A producer that is created while its server is away would never work.
+  for (const line of lines) await orUnreachable(producerOf(line).getVersion(), backend.location)
   const workings = new Set<Working>()
   opening.defer(async () => {
     await Promise.all([...workings].map((working) => working.stop({ withinMs: 0 })))
@@ -81,10 +81,10 @@ export async function openQueue({
   }
 
   return {
-    place: backend.place,
+    location: backend.location,
     async enqueue(jobs) {
       for (const [line, group] of Map.groupBy(jobs, (job) => job.line ?? 'short')) {
-        await orUnreachable(add(producerOf(line), group.map(bulkEntry)), backend.place)
+        await orUnreachable(add(producerOf(line), group.map(bulkEntry)), backend.location)
       }
     },
     async work(workers, { concurrency, line = 'short' }) {
@@ -100,19 +100,19 @@ export async function openQueue({
     },
     async check() {
       const answers = Promise.all([producerOf('short').getWaitingCount(), backend.probe()])
-      await orUnreachableWithin(checkWithinMs, answers, backend.place)
+      await orUnreachableWithin(checkWithinMs, answers, backend.location)
     },
     async waiting() {
       const counts = lines.map(producerOf).flatMap((line) => [line.getWaitingCount(), line.getPrioritizedCount()])
-      const waiting = await orUnreachableWithin(checkWithinMs, Promise.all(counts), backend.place)
+      const waiting = await orUnreachableWithin(checkWithinMs, Promise.all(counts), backend.location)
       return waiting.reduce((sum, count) => sum + count, 0)
     },
     async held() {
       const held = lines.map((line) => producerOf(line).getRanges(['active', 'delayed'], 0, -1))
-      return new Set((await orUnreachableWithin(checkWithinMs, Promise.all(held), backend.place)).flat())
+      return new Set((await orUnreachableWithin(checkWithinMs, Promise.all(held), backend.location)).flat())
     },
     async clear() {
-      for (const line of lines) await orUnreachable(producerOf(line).obliterate({ force: true }), backend.place)
+      for (const line of lines) await orUnreachable(producerOf(line).obliterate({ force: true }), backend.location)
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }

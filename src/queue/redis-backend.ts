@@ -15,8 +15,8 @@ const connectWithinMs = 5000
 const probeSeconds = 60
 const slowestReconnectMs = 2000
 
-// A producer's caller waits for the answer, so a command that Redis cannot take soon fails. A consumer's commands wait
-// until Redis is back, as BullMQ demands.
+// The caller of a producer waits for the response, so a command fails soon if Redis is away. Commands of a consumer wait until Redis is
+// back, as BullMQ requires.
 const producing = { lazyConnect: true, maxRetriesPerRequest: 1, commandTimeout: 5000 }
 const consuming = { maxRetriesPerRequest: null }
 
@@ -32,12 +32,12 @@ export async function openRedisBackend(
   events: Events,
   { socketTimeout = silenceMs }: { readonly socketTimeout?: number } = {},
 ): Promise<Backend> {
-  const place = redisName(url)
-  const report = createConnectionReport(place, events)
+  const location = redisName(url)
+  const report = createConnectionReport(location, events)
   const client = connectionTo(url, { ...producing, socketTimeout })
   try {
-    await connect(client, place)
-    await checkSettings(client, place, events)
+    await connect(client, location)
+    await checkSettings(client, location, events)
   } catch (error) {
     client.disconnect()
     throw error
@@ -45,7 +45,7 @@ export async function openRedisBackend(
   client.on('error', report.failed).on('ready', report.connected)
 
   return {
-    place,
+    location,
     createProducer(name, retry) {
       return new BullQueue(name, { ...producerOptions(retry), prefix, connection: client }).on('error', report.failed)
     },
@@ -62,7 +62,7 @@ export async function openRedisBackend(
       const written = randomUUID()
       await client.set(key, written, 'EX', probeSeconds)
       if ((await client.get(key)) === written) return
-      throw new Failure('queue_unreachable', `${place} does not give back what was written to it`)
+      throw new Failure('queue_unreachable', `${location} does not give back what was written to it`)
     },
     async [Symbol.asyncDispose]() {
       client.disconnect()
@@ -98,44 +98,47 @@ function contentOf(path: string): string {
   }
 }
 
-async function connect(client: Redis, place: string): Promise<void> {
-  // The promise only says that the connection closed; an event says why.
+async function connect(client: Redis, location: string): Promise<void> {
+  // The promise only reports that the connection closed. An event has the reason.
   let reason: Error | undefined
   client.on('error', (error) => {
     reason = error
   })
   const connected = client.connect()
   if (!(await settlesWithin(connectWithinMs, connected))) {
-    throw new Failure('queue_unreachable', `${place} does not answer: check its address and that it runs`)
+    throw new Failure('queue_unreachable', `${location} does not answer: check its address and that it runs`)
   }
   await connected.catch(() => {
-    throw refusalOf(reason, place)
+    throw refusalOf(reason, location)
   })
 }
 
 // The reason is not kept as a cause: ioredis attaches the command that failed, and for AUTH that is the password.
-function refusalOf(reason: Error | undefined, place: string): Failure {
+function refusalOf(reason: Error | undefined, location: string): Failure {
   if (reason !== undefined && /^(NOAUTH|WRONGPASS|ERR invalid password)/.test(reason.message)) {
-    return new Failure('config_invalid', `${place} refuses the credentials: set user name and password in its address`)
+    return new Failure(
+      'config_invalid',
+      `${location} refuses the credentials: set user name and password in its address`,
+    )
   }
   const tls = reason === undefined ? null : tlsReason(reason, 'ca in the address (?ca=…)')
-  if (tls !== null) return new Failure('queue_unreachable', `Cannot connect to ${place}: ${tls}`)
+  if (tls !== null) return new Failure('queue_unreachable', `Cannot connect to ${location}: ${tls}`)
   const code = errorCode(reason)
   return new Failure(
     'queue_unreachable',
-    `Cannot connect to ${place}${code === undefined ? '' : ` (${code})`}: check its address and that it runs`,
+    `Cannot connect to ${location}${code === undefined ? '' : ` (${code})`}: check its address and that it runs`,
   )
 }
 
-// INFO tells the same as CONFIG, which a managed Redis may have disabled; BullMQ needs it anyway.
-async function checkSettings(client: Redis, place: string, events: Events): Promise<void> {
+// INFO contains what we need from CONFIG, which a managed Redis may have disabled. BullMQ needs INFO anyway.
+async function checkSettings(client: Redis, location: string, events: Events): Promise<void> {
   const info = await client.info().catch(() => {
-    throw new Failure('config_invalid', `${place} does not let this user run INFO: allow it`)
+    throw new Failure('config_invalid', `${location} does not let this user run INFO: allow it`)
   })
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
-  if (policy === undefined) events.queuePolicyUnknown({ place })
+  if (policy === undefined) events.queuePolicyUnknown({ place: location })
   else if (policy !== 'noeviction') {
-    throw new Failure('config_invalid', `${place} evicts keys (maxmemory-policy ${policy}): set noeviction`)
+    throw new Failure('config_invalid', `${location} evicts keys (maxmemory-policy ${policy}): set noeviction`)
   }
-  if (/^aof_enabled:0/m.test(info)) events.queueAppendOnlyOff({ place })
+  if (/^aof_enabled:0/m.test(info)) events.queueAppendOnlyOff({ place: location })
 }

@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
 
-/** A Redis by its address, for messages: without user name and password. */
+/** The name of a Redis for messages: its address without user name and password. */
 export function redisName(url: string): string {
   const address = URL.parse(url)
   if (address === null || !['redis:', 'rediss:'].includes(address.protocol) || address.hostname === '') {

@@ -4,7 +4,7 @@ import { Failure } from '../errors.ts'
 import type { Events } from '../telemetry/events.ts'
 import { type BoundWorkers, isJobName, type JobName, Postponed, parsePayload } from './jobs.ts'
 
-/** A job as a queue hands it out, not yet checked. */
+/** A job from a queue, not yet validated. */
 export type HandedOut = {
   readonly id: string
   readonly name: string
@@ -14,7 +14,7 @@ export type HandedOut = {
   readonly attempts: number
 }
 
-/** How a job ended, which says what the queue has to do with it. */
+/** How a job ended. It determines what the queue does with the job. */
 export type JobOutcome =
   | { readonly kind: 'finished' }
   | { readonly kind: 'postponed'; readonly delayMs: number }
@@ -27,7 +27,7 @@ type Context = { readonly signal: AbortSignal; readonly events: Events }
 const lastWordsMs = 1000
 
 /**
- * Runs a job's worker and says how it ended; never throws. A failure is final on the last attempt, if the payload does not fit, or if
+ * Runs a job's worker and returns how it ended; never throws. A failure is final on the last attempt, if the payload does not fit, or if
  * trying again cannot help. A job that has not ended well when `signal` is aborted is returned.
  */
 export async function runJob(job: HandedOut, workers: BoundWorkers, context: Context): Promise<JobOutcome> {

@@ -1,6 +1,6 @@
 import type { Queryable } from '../database/pool.ts'
 
-/** Where a database keeps its jobs. */
+/** The schema with the jobs in a database. */
 export const jobsSchema = 'bullmq'
 
 /** Whether a database has the tables of jobs. Opening the queue creates them. Needs no rights. */

@@ -18,16 +18,16 @@ export async function settlesWithin(limitMs: number, promise: Promise<unknown>):
 }
 
 /** The answer of a queue. Fails with `queue_unreachable` if its server is unreachable. */
-export function orUnreachable<T>(answer: Promise<T>, place: string): Promise<T> {
+export function orUnreachable<T>(answer: Promise<T>, location: string): Promise<T> {
   return answer.catch((error: unknown) => {
-    throw isConnectionError(error) ? unreachable(place, error) : error
+    throw isConnectionError(error) ? unreachable(location, error) : error
   })
 }
 
 /** The same with a time limit. */
-export async function orUnreachableWithin<T>(limitMs: number, answer: Promise<T>, place: string): Promise<T> {
-  if (!(await settlesWithin(limitMs, answer))) throw unreachable(place)
-  return orUnreachable(answer, place)
+export async function orUnreachableWithin<T>(limitMs: number, answer: Promise<T>, location: string): Promise<T> {
+  if (!(await settlesWithin(limitMs, answer))) throw unreachable(location)
+  return orUnreachable(answer, location)
 }
 
 const refusals: readonly (readonly [RegExp, string])[] = [
@@ -39,9 +39,9 @@ const refusals: readonly (readonly [RegExp, string])[] = [
   [/^(?:NOAUTH|WRONGPASS) /, 'refuses the credentials: set user name and password in its address'],
 ]
 
-function unreachable(place: string, cause?: unknown): Failure {
+function unreachable(location: string, cause?: unknown): Failure {
   const messages = [cause instanceof Error ? cause.message : '', errorCode(cause) ?? '']
   const why = refusals.find(([pattern]) => messages.some((text) => pattern.test(text)))?.[1]
   const problem = why ?? 'does not answer: check that it runs'
-  return new Failure('queue_unreachable', `The queue in ${place} ${problem}`, { cause })
+  return new Failure('queue_unreachable', `The queue in ${location} ${problem}`, { cause })
 }

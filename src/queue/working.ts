@@ -5,11 +5,11 @@ import type { BoundWorkers } from './jobs.ts'
 import { type HandedOut, type JobOutcome, runJob } from './run-job.ts'
 import { orUnreachableWithin, settlesWithin } from './unreachable.ts'
 
-/** A worker at work. */
+/** A running worker. */
 export type Working = {
   /**
-   * Takes no further jobs and lets those in flight finish within the bound; then aborts them and hands them back.
-   * Takes at most a few seconds longer than the bound, also while the queue is unreachable.
+   * Takes no further jobs and lets those in flight finish within the bound; then aborts them and returns them to the queue. Takes at most
+   * a few seconds longer than the bound, also while the queue is unreachable.
    */
   stop(options: { readonly withinMs: number }): Promise<void>
   /** Stops at once. */
@@ -49,7 +49,7 @@ export async function startWorking(options: {
 
   const started: Started = { consumer: backend.createConsumer(name, process, settings), inFlight, stopping }
   try {
-    await orUnreachableWithin(readyWithinMs, started.consumer.worker.waitUntilReady(), backend.place)
+    await orUnreachableWithin(readyWithinMs, started.consumer.worker.waitUntilReady(), backend.location)
   } catch (error) {
     await stopWorking(started, 0)
     throw error
@@ -66,7 +66,7 @@ function handedOut({ id = '', name, data, attemptsMade, opts }: Job): HandedOut 
   return { id, name, data, attempt: attemptsMade + 1, attempts: opts.attempts ?? 1 }
 }
 
-/** Has the queue do what the outcome asks for. Only the code of a failure reaches it, never a message. */
+/** Applies the outcome of a job to the queue. Only the code of a failure is passed on, never a message. */
 async function obey(outcome: JobOutcome, job: Job, token: string | undefined): Promise<void> {
   switch (outcome.kind) {
     case 'finished':
@@ -84,7 +84,7 @@ async function obey(outcome: JobOutcome, job: Job, token: string | undefined): P
   }
 }
 
-// Every step is bounded, because each of them waits for ever while Redis is away.
+// Every step is bounded, because each one would wait for ever while Redis is away.
 async function stopWorking({ consumer, inFlight, stopping }: Started, withinMs: number): Promise<void> {
   const paused = consumer.worker.pause()
   await settlesWithin(withinMs, Promise.all(inFlight))

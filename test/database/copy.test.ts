@@ -5,7 +5,7 @@ import { type Database, openDatabase } from '../../src/database/database.ts'
 import { copyMark, copyMessages, queryMessage, takeBatches } from '../../src/database/wire.ts'
 import { emptyDatabases, emptyTables } from '../helpers/servers/databases.ts'
 
-type Tables = { note: { id: number; text: string | null; said: unknown } }
+type Tables = { note: { id: number; text: string | null; extra: unknown } }
 
 const migrations = [{ name: '0001-note', sql: 'CREATE TABLE note (id int PRIMARY KEY, text text, said json)' }]
 const columns = ['id', 'text', 'said']
@@ -45,19 +45,19 @@ describe.each(emptyDatabases)('COPY on $name', ({ place }) => {
     await copyRows(database.db, {
       table: 'note',
       columns,
-      rows: rows.map(({ id, text, said }) => [id, text, JSON.stringify(said)]),
+      rows: rows.map(({ id, text, said: extra }) => [id, text, JSON.stringify(extra)]),
     })
 
     expect(await notes()).toEqual(rows)
   })
 
-  test('no rows are written where there are none', async () => {
+  test('writes nothing without rows', async () => {
     await copyRows(database.db, { table: 'note', columns, rows: [] })
 
     expect(await notes()).toEqual([])
   })
 
-  test('bytes are read as they stand there, whatever they hold, and however many', async () => {
+  test('bytes are read unchanged, whatever they are and however many', async () => {
     const large = Buffer.from(Array.from({ length: 300_000 }, (_, at) => (at * 7919) % 256))
     const bytes = [Buffer.from([0, 255, 10, 92, 46, 0]), Buffer.alloc(0), large, Buffer.from('\\x00')]
     const values = bytes.map((each, at) => `(${at}, '\\x${each.toString('hex')}'::bytea)`)
@@ -71,7 +71,7 @@ describe.each(emptyDatabases)('COPY on $name', ({ place }) => {
     expect(none).toEqual([])
   })
 
-  test('bytes are written as they are, whatever they hold, with the numbers and ids beside them', async () => {
+  test('bytes are written unchanged, with the numbers and IDs beside them', async () => {
     const id = 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6'
     const bytes = [Buffer.from([0, 255, 10, 92, 46, 0]), Buffer.alloc(0), Buffer.alloc(300_000, 7)]
 
@@ -96,7 +96,7 @@ describe.each(emptyDatabases)('COPY on $name', ({ place }) => {
     expect(within.map(String)).toEqual(['a'])
   })
 
-  test('what the reader of bytes fails with is told, and leaves the connection usable', async () => {
+  test('an error of the reader of bytes is passed on, and leaves the connection usable', async () => {
     const values = `select data from (values ('\\x01'::bytea), ('\\x02'::bytea)) as v(data)`
 
     const within = await database.db.transaction().execute(async (tx) => {

@@ -36,12 +36,12 @@ const readRoster = "set enable_seqscan = off; select * from rollcall.roster wher
 async function turnBit(): Promise<void> {
   await using handle = await openFile(file, 'r+')
   const byte = Buffer.alloc(1)
-  const place = 5000
-  await handle.read(byte, 0, 1, place)
-  await handle.write(Buffer.from([byte.readUInt8() ^ 1]), 0, 1, place)
+  const offset = 5000
+  await handle.read(byte, 0, 1, offset)
+  await handle.write(Buffer.from([byte.readUInt8() ^ 1]), 0, 1, offset)
 }
 
-test('a database that is gone is not begun again in silence', async () => {
+test('a missing database is not silently created again', async () => {
   await rename(join(at, 'pgdata'), join(folder.path, 'elsewhere'))
   try {
     await expect(open()).rejects.toMatchObject({ code: 'store_lost', message: expect.stringContaining('is gone') })
@@ -51,7 +51,7 @@ test('a database that is gone is not begun again in silence', async () => {
   }
 })
 
-test('another database and an older copy in the place of the known one are refused, and taken when that is said', async () => {
+test('another database or an older copy in place of the known one is refused, unless it is allowed', async () => {
   const marker = join(at, 'database.json')
   const known = JSON.parse(await readFile(marker, 'utf8'))
 

@@ -18,7 +18,7 @@ function open(at: string) {
   return openDatabase<{ number: { id: number; filler: string | null } }>({ at, schemas: ['rollcall'], migrations })
 }
 
-test('what was committed in a folder is there when it is opened again', async () => {
+test('committed data is there when the folder is opened again', async () => {
   await using folder = await temporaryFolder()
   const at = join(folder.path, 'not', 'there', 'yet')
   {
@@ -31,13 +31,13 @@ test('what was committed in a folder is there when it is opened again', async ()
   expect(await again.db.selectFrom('number').select('id').execute()).toEqual([{ id: 7 }])
 })
 
-test('whatever was acknowledged before a kill -9 is there afterwards, time and again', async () => {
+test('everything acknowledged before a kill -9 is there afterwards, every time', async () => {
   await using folder = await temporaryFolder()
   let acknowledged = 0
 
   for (const rows of [40, 90]) {
     await using child = startChild(insertRows, folder.path)
-    for (let seen = 0; seen < rows; seen++) acknowledged = Number(await nextLine(child))
+    for (let received = 0; received < rows; received++) acknowledged = Number(await nextLine(child))
     await child.kill()
     for await (const line of child.lines) acknowledged = Number(line)
   }
@@ -49,7 +49,7 @@ test('whatever was acknowledged before a kill -9 is there afterwards, time and a
   expect(rows[0].count).toBe(rows[0].last)
 })
 
-test('answers that have been read are not kept', async () => {
+test('responses are not kept in memory after they were read', async () => {
   await using database = await open('memory:')
   const read = async () => {
     for (let times = 0; times < 20; times++)
@@ -79,7 +79,7 @@ test('a folder that another process has is refused with its pid', async () => {
   })
 })
 
-test('a first start that was cut short is begun again', async () => {
+test('an interrupted first start begins again', async () => {
   await using folder = await temporaryFolder()
   await mkdir(join(folder.path, 'pgdata'))
   await writeFile(join(folder.path, 'pgdata', 'PG_VERSION'), '18')
@@ -91,7 +91,7 @@ test('a first start that was cut short is begun again', async () => {
   expect(await readdir(folder.path)).not.toContain('beginning')
 })
 
-test('a folder that holds something else is refused and left as it is', async () => {
+test('a folder with other content is refused and stays unchanged', async () => {
   await using folder = await temporaryFolder()
   await mkdir(join(folder.path, 'pgdata'))
   await writeFile(join(folder.path, 'pgdata', 'holiday.jpg'), '')
@@ -115,7 +115,7 @@ test('a file in place of a folder is refused', async () => {
   await expect(refused).rejects.toMatchObject({ code: 'database_unreachable', message: expect.stringContaining(at) })
 })
 
-test('a damaged database is refused, and the folder is given back', async () => {
+test('a damaged database is refused, and the folder is released', async () => {
   await using folder = await temporaryFolder()
   await (await open(folder.path))[Symbol.asyncDispose]()
   await truncate(join(folder.path, 'pgdata', 'global', 'pg_control'), 100)
@@ -145,7 +145,7 @@ test('an error of the database names its folder', async () => {
   )
 })
 
-test('a disk that fails ends the database with a reason, instead of acknowledging what it did not keep', async () => {
+test('a failing disk ends the database with a reason, instead of acknowledging lost data', async () => {
   await using folder = await temporaryFolder()
   const pglite = await openPglite({ folder: folder.path }, {})
   await using session = new PgliteSession(pglite)

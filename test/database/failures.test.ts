@@ -20,7 +20,7 @@ test.each([
   ['08006', /^the database does not answer/],
   ['ECONNREFUSED', /^the database does not answer/],
   ['53300', /^the database takes no more connections/],
-])('an error of the database with %s is said with what helps, and without what it quotes', (code, expected) => {
+])('a database error with %s is reported with advice and without quoted values', (code, expected) => {
   const failure = databaseFailure(thrown(code))
 
   expect(failure).toMatchObject({ code: 'database_unreachable', message: expect.stringMatching(expected) })
@@ -31,7 +31,7 @@ test.each([
   'Connection terminated unexpectedly',
   'timeout exceeded when trying to connect',
   'Client has encountered a connection error and is not queryable',
-])('so is "%s", which has no code', (message) => {
+])('"%s", which has no code, is reported in the same way', (message) => {
   expect(databaseFailure(thrown(undefined, message))?.message).toMatch(/^the database does not answer/)
 })
 

@@ -13,7 +13,7 @@ async function outcome(child: Child) {
   return { held, code, message }
 }
 
-test('a folder says who has it, and stops saying so when it is given back', async () => {
+test('a folder names its holder until it is released', async () => {
   await using folder = await temporaryFolder()
 
   const claim = await lockFolder(folder.path)
@@ -60,10 +60,10 @@ test('a folder whose holder was killed is free at once', async () => {
   expect(JSON.parse(await readFile(join(folder.path, 'lock'), 'utf8'))).toMatchObject({ pid: process.pid })
 })
 
-test('what a killed holder has left does not matter, even when its pid lives again', async () => {
+test('the file of a killed holder does not matter, even if its pid is reused', async () => {
   await using folder = await temporaryFolder()
-  const left = { pid: process.ppid, host: hostname(), startedAt: '2026-01-01T00:00:00.000Z' }
-  await writeFile(join(folder.path, 'lock'), JSON.stringify(left))
+  const holder = { pid: process.ppid, host: hostname(), startedAt: '2026-01-01T00:00:00.000Z' }
+  await writeFile(join(folder.path, 'lock'), JSON.stringify(holder))
 
   await using _claim = await lockFolder(folder.path)
 

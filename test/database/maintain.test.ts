@@ -7,8 +7,8 @@ import { silentEvents } from '../../src/telemetry/events.ts'
 import { pglitePlace } from '../helpers/servers/databases.ts'
 
 test('dead rows of tables and of the catalogue are removed, so that an embedded database stops growing', async () => {
-  await using place = await pglitePlace()
-  await using database = await openDatabase({ at: place.at, schemas: ['rollcall', 'bullmq'], migrations })
+  await using server = await pglitePlace()
+  await using database = await openDatabase({ at: server.at, schemas: ['rollcall', 'bullmq'], migrations })
   const { pool } = database
   const deadIn = async (table: string) => {
     // What was counted in a session is known to all after a second, or at once if it is asked for.
@@ -35,8 +35,8 @@ test('dead rows of tables and of the catalogue are removed, so that an embedded 
 })
 
 test('a single job leaves nothing dead in the catalogue', async () => {
-  await using place = await pglitePlace()
-  await using database = await openDatabase({ at: place.at, schemas: ['rollcall', 'bullmq'], migrations })
+  await using server = await pglitePlace()
+  await using database = await openDatabase({ at: server.at, schemas: ['rollcall', 'bullmq'], migrations })
   await using queue = await openQueue({ backend: { kind: 'database', database }, events: silentEvents() })
   const job = { name: 'run', payload: { runId: '5f0c1a52-9b4e-4e0c-8a53-0d0a6c7f1b11' } } as const
   const columns = async () => {

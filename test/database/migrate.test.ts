@@ -28,7 +28,7 @@ describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
   })
 
   async function bring(...migrations: Migration[]): Promise<void> {
-    await migrate(database.pool, migrations, { schema: 'rollcall', place: database.place })
+    await migrate(database.pool, migrations, { schema: 'rollcall', location: database.location })
   }
 
   async function applied(): Promise<string[]> {
@@ -52,13 +52,13 @@ describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
     expect((await database.pool.query('SELECT * FROM city')).rows).toEqual([{ name: 'Bonn', size: 0 }])
   })
 
-  test('a database that lacks none is only read, however many there are', async () => {
+  test('a current database is only read, however many there are', async () => {
     await bring(first, second)
-    const asked = vi.spyOn(pg.Client.prototype, 'query')
+    const queries = vi.spyOn(pg.Client.prototype, 'query')
 
     await bring(first, second)
 
-    expect(asked.mock.calls.map(([text]) => String(text).slice(0, 6))).toEqual(['SELECT', 'SELECT'])
+    expect(queries.mock.calls.map(([text]) => String(text).slice(0, 6))).toEqual(['SELECT', 'SELECT'])
   })
 
   test('one that fails leaves nothing of itself, keeps those before it, and is named', async () => {
@@ -86,7 +86,7 @@ describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
     })
   })
 
-  test('one that begins otherwise is refused as of a development version, however many it has', async () => {
+  test('a history that begins differently is refused as that of a development version', async () => {
     await bring(first, second)
 
     const attempt = bring({ name: '0001-all', sql: 'CREATE TABLE city (name text)' })
@@ -122,11 +122,11 @@ describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
 })
 
 test('daemons that start together on an empty server all find it ready', async () => {
-  await using place = await emptyPostgresPlace()
+  await using server = await emptyPostgresPlace()
 
   const opened = await Promise.all(
     Array.from({ length: 4 }, () =>
-      openDatabase<object>({ at: place.at, schemas: ['rollcall'], migrations: [first, second] }),
+      openDatabase<object>({ at: server.at, schemas: ['rollcall'], migrations: [first, second] }),
     ),
   )
 
@@ -145,14 +145,14 @@ describe('a user who may create nothing', () => {
 
   beforeEach(async () => {
     lifetime = new AsyncDisposableStack()
-    const place = lifetime.use(await emptyPostgresPlace())
-    owner = lifetime.use(await openDatabase<object>({ at: place.at, schemas: ['rollcall'], migrations: [first] }))
+    const server = lifetime.use(await emptyPostgresPlace())
+    owner = lifetime.use(await openDatabase<object>({ at: server.at, schemas: ['rollcall'], migrations: [first] }))
     await owner.pool.query(`CREATE ROLE ${name} LOGIN PASSWORD 'reader'`)
     lifetime.defer(async () => {
       await owner.pool.query(`DROP OWNED BY ${name}`)
       await owner.pool.query(`DROP ROLE ${name}`)
     })
-    const url = new URL(place.at)
+    const url = new URL(server.at)
     url.username = name
     url.password = 'reader'
     at = url.href
@@ -169,7 +169,7 @@ describe('a user who may create nothing', () => {
     expect((await reader.pool.query('SELECT name FROM city')).rows).toEqual([{ name: 'Bonn' }])
   })
 
-  test('is told what to grant on any other', async () => {
+  test('learns which rights to grant on any other', async () => {
     const attempt = openDatabase<object>({ at, schemas: ['elsewhere'], migrations: [first] })
 
     await expect(attempt).rejects.toMatchObject({

@@ -18,10 +18,10 @@ describe.each(emptyDatabases)('notifications through $name', ({ place }) => {
 
   async function listener(...statements: string[]) {
     const client = await database.pool.connect()
-    const heard: (string | undefined)[] = []
-    client.on('notification', ({ payload }) => heard.push(payload))
+    const notifications: (string | undefined)[] = []
+    client.on('notification', ({ payload }) => notifications.push(payload))
     for (const statement of statements) await client.query(statement)
-    return { client, heard, [Symbol.asyncDispose]: async () => client.release(true) }
+    return { client, notifications, [Symbol.asyncDispose]: async () => client.release(true) }
   }
 
   async function notify(channel: string, payload: string): Promise<void> {
@@ -29,28 +29,28 @@ describe.each(emptyDatabases)('notifications through $name', ({ place }) => {
   }
 
   /** Notifications keep their order: once this one has come, all before it have. */
-  async function settle({
+  async function waitForNotifications({
     client,
-    heard,
+    notifications,
   }: {
     client: PoolClient
-    heard: (string | undefined)[]
+    notifications: (string | undefined)[]
   }): Promise<(string | undefined)[]> {
     await client.query('LISTEN settled')
-    const arrival = heardWord(client, 'end')
+    const arrival = waitForPayload(client, 'end')
     await notify('settled', 'end')
     await arrival
-    return heard.filter((payload) => payload !== 'end')
+    return notifications.filter((payload) => payload !== 'end')
   }
 
-  async function heardWord(client: PoolClient, word: string): Promise<void> {
+  async function waitForPayload(client: PoolClient, expected: string): Promise<void> {
     for (;;) {
       const [{ payload }] = await once(client, 'notification')
-      if (payload === word) return
+      if (payload === expected) return
     }
   }
 
-  test('who listens hears what another client says, without asking', async () => {
+  test('a listener receives notifications of another client without polling', async () => {
     await using ear = await listener('LISTEN news')
 
     const arrival = once(ear.client, 'notification')
@@ -59,70 +59,70 @@ describe.each(emptyDatabases)('notifications through $name', ({ place }) => {
     expect(await arrival).toMatchObject([{ channel: 'news', payload: 'hello' }])
   })
 
-  test('each channel reaches only those who listen to it', async () => {
+  test('a channel reaches only its listeners', async () => {
     await using sports = await listener('LISTEN sports')
     await using weather = await listener('-- a comment before the word\nLISTEN "weather"')
 
     await notify('sports', '2:1')
     await notify('weather', 'rain')
 
-    expect(await settle(sports)).toEqual(['2:1'])
-    expect(await settle(weather)).toEqual(['rain'])
+    expect(await waitForNotifications(sports)).toEqual(['2:1'])
+    expect(await waitForNotifications(weather)).toEqual(['rain'])
   })
 
-  test('one who stops listening does not silence the others', async () => {
+  test('UNLISTEN of one client does not affect the others', async () => {
     await using stays = await listener('LISTEN news')
     await using leaves = await listener('LISTEN news')
 
     await leaves.client.query('UNLISTEN news')
     await notify('news', 'still here')
 
-    expect(await settle(stays)).toEqual(['still here'])
-    expect(await settle(leaves)).toEqual([])
+    expect(await waitForNotifications(stays)).toEqual(['still here'])
+    expect(await waitForNotifications(leaves)).toEqual([])
   })
 
-  test('one who stops listening to everything does not silence the others', async () => {
+  test('UNLISTEN * of one client does not affect the others', async () => {
     await using stays = await listener('LISTEN news')
     await using leaves = await listener('LISTEN news', 'UNLISTEN *')
 
     await notify('news', 'still here')
 
-    expect(await settle(stays)).toEqual(['still here'])
-    expect(await settle(leaves)).toEqual([])
+    expect(await waitForNotifications(stays)).toEqual(['still here'])
+    expect(await waitForNotifications(leaves)).toEqual([])
   })
 
-  test('a closed listener does not silence the others', async () => {
+  test('a closed listener does not affect the others', async () => {
     await using stays = await listener('LISTEN news')
     const leaves = await listener('LISTEN news')
 
     await leaves[Symbol.asyncDispose]()
     await notify('news', 'still here')
 
-    expect(await settle(stays)).toEqual(['still here'])
+    expect(await waitForNotifications(stays)).toEqual(['still here'])
   })
 
-  test('what a transaction says is heard when it commits, and never when it is rolled back', async () => {
+  test('notifications of a transaction arrive when it commits, and never when it is rolled back', async () => {
     await using ear = await listener('LISTEN news')
     const speaker = await database.pool.connect()
 
-    for (const [word, end] of [
+    for (const [payload, end] of [
       ['unsaid', 'ROLLBACK'],
       ['said', 'COMMIT'],
     ] as const) {
       await speaker.query('BEGIN')
-      await speaker.query(`SELECT pg_notify('news', $1)`, [word])
+      await speaker.query(`SELECT pg_notify('news', $1)`, [payload])
       await speaker.query(end)
     }
     speaker.release()
 
-    expect(await settle(ear)).toEqual(['said'])
+    expect(await waitForNotifications(ear)).toEqual(['said'])
   })
 
-  test('who listens hears its own words too', async () => {
+  test('a listener also receives its own notifications', async () => {
     await using ear = await listener('LISTEN news')
 
     await ear.client.query(`NOTIFY news, 'echo'`)
 
-    expect(await settle(ear)).toEqual(['echo'])
+    expect(await waitForNotifications(ear)).toEqual(['echo'])
   })
 })

@@ -51,7 +51,7 @@ describe('TLS', () => {
     expect(await isEncrypted(at)).toBe(expected)
   })
 
-  test('without a check is what no-verify says and nothing else', async () => {
+  test('without a check is possible only with no-verify', async () => {
     expect(await isEncrypted(addressWith({ sslmode: 'no-verify' }, 'localhost'))).toBe(true)
   })
 
@@ -68,12 +68,12 @@ describe('TLS', () => {
       'localhost',
       /its certificate is for another name/,
     ],
-  ])('is refused for %s', async (_, { sslrootcert, ...mode }: Readonly<Record<string, string>>, host, says) => {
+  ])('is refused for %s', async (_, { sslrootcert, ...mode }: Readonly<Record<string, string>>, host, message) => {
     const at = addressWith({ ...mode, ...(sslrootcert && { sslrootcert: join(folder, sslrootcert) }) }, host)
 
     await expect(open(at)).rejects.toMatchObject({
       code: 'database_unreachable',
-      message: expect.stringMatching(says),
+      message: expect.stringMatching(message),
     })
   })
 })
@@ -87,7 +87,7 @@ test('a replica is refused, and says what to name instead', async () => {
   })
 })
 
-test('of several hosts the one that takes writes is used, wherever it stands', async () => {
+test('of several hosts, the one that takes writes is used, at any position', async () => {
   const primaryLast = pair.at.replace(/@(.+),(.+)\/postgres/, '@$2,$1/postgres')
 
   await using database = await open(primaryLast)
@@ -106,7 +106,7 @@ test('several hosts of which none can be used are refused with the reason of eac
 })
 
 // The last one: afterwards there is no pair any more.
-test('a pool goes on at the replica that was made the primary, with what was committed', async () => {
+test('a pool continues at the promoted replica with all committed data', async () => {
   await using database = await open(pair.at)
   await database.pool.query('CREATE TABLE people AS SELECT generate_series(1, 1000) AS id')
   await pair.caughtUp()

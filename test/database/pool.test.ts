@@ -52,7 +52,7 @@ describe.each(emptyDatabases)('a pool over $name', ({ place }) => {
     expect(rows).toEqual(database.kind === 'postgres' ? [{ statement: `${prepared}SELECT $1::int AS id` }] : [])
   })
 
-  test('a result tells the command and the number of rows it touched', async () => {
+  test('a result has the command and the number of affected rows', async () => {
     await using lent = await lend()
 
     const inserted = await lent.client.query('INSERT INTO note SELECT generate_series(1, 3)')
@@ -64,7 +64,7 @@ describe.each(emptyDatabases)('a pool over $name', ({ place }) => {
     expect([selected.command, selected.rowCount, selected.rows]).toEqual(['SELECT', 1, [{ id: 1 }]])
   })
 
-  test('what a transaction wrote is there once it has committed', async () => {
+  test('the writes of a transaction are visible once it has committed', async () => {
     await emptyTables(database, 'rollcall')
 
     await database.db.transaction().execute(async (tx) => {
@@ -75,7 +75,7 @@ describe.each(emptyDatabases)('a pool over $name', ({ place }) => {
     expect(await ids()).toEqual([1, 2])
   })
 
-  test('a transaction whose function throws leaves nothing', async () => {
+  test('a transaction whose function throws writes nothing', async () => {
     await emptyTables(database, 'rollcall')
 
     const outcome = database.db.transaction().execute(async (tx) => {
@@ -87,7 +87,7 @@ describe.each(emptyDatabases)('a pool over $name', ({ place }) => {
     expect(await ids()).toEqual([])
   })
 
-  test('a refused statement carries the code of PostgreSQL, and the pool goes on', async () => {
+  test('a refused statement has the code of PostgreSQL, and the pool stays usable', async () => {
     await emptyTables(database, 'rollcall')
     await database.pool.query('INSERT INTO note VALUES (1)')
 
@@ -124,7 +124,7 @@ describe.each(emptyDatabases)('a pool over $name', ({ place }) => {
     expect(await ids()).toEqual([1, 2])
   })
 
-  test('others never see what a transaction has not committed', async () => {
+  test('uncommitted writes are never visible to others', async () => {
     await using lent = await lend()
     await lent.client.query('BEGIN')
     await lent.client.query('INSERT INTO note VALUES (1)')

@@ -5,13 +5,13 @@ import { emptyPostgresPlace, type Place } from '../helpers/servers/databases.ts'
 import { startPgBouncer } from '../helpers/servers/pgbouncer.ts'
 
 describe('a PgBouncer', () => {
-  let place: Place
+  let server: Place
 
   beforeAll(async () => {
-    place = await emptyPostgresPlace()
+    server = await emptyPostgresPlace()
   })
 
-  afterAll(() => place[Symbol.asyncDispose]())
+  afterAll(() => server[Symbol.asyncDispose]())
 
   function open(at: string) {
     return openDatabase<object>({ at, schemas: ['rollcall', 'bullmq'], migrations: [], poolSize: 3 })
@@ -22,8 +22,8 @@ describe('a PgBouncer', () => {
     ['transaction', 'its connections in turn', { server_round_robin: 1, min_pool_size: 3 }],
     ['transaction', 'a single connection', { default_pool_size: 1 }],
     ['statement', 'the connection used last', {}],
-  ] as const)('that pools by %s and lends %s is refused with what is needed', async (mode, _, settings) => {
-    await using pooler = await startPgBouncer(place.at, mode, settings)
+  ] as const)('that pools by %s and lends %s is refused with advice', async (mode, _, settings) => {
+    await using pooler = await startPgBouncer(server.at, mode, settings)
 
     await expect(open(pooler.at)).rejects.toMatchObject({
       code: 'config_invalid',
@@ -32,7 +32,7 @@ describe('a PgBouncer', () => {
   })
 
   test('that pools by session gives each session what it needs', async () => {
-    await using pooler = await startPgBouncer(place.at, 'session')
+    await using pooler = await startPgBouncer(server.at, 'session')
 
     await using database = await open(pooler.at)
 
@@ -43,7 +43,7 @@ describe('a PgBouncer', () => {
   })
 
   test('passes a COPY on with its rows, also one that the server refuses', async () => {
-    await using pooler = await startPgBouncer(place.at, 'session')
+    await using pooler = await startPgBouncer(server.at, 'session')
     await using database = await open(pooler.at)
     await database.pool.query('create table copied (id int primary key, text text)')
     const add = (from: number) =>
@@ -62,8 +62,8 @@ describe('a PgBouncer', () => {
     expect(rows).toEqual([{ rows: 10_000 }])
   })
 
-  test('that has too few connections is refused with how many are needed', async () => {
-    await using pooler = await startPgBouncer(place.at, 'session', { default_pool_size: 1, query_wait_timeout: 1 })
+  test('that has too few connections is refused with the required number', async () => {
+    await using pooler = await startPgBouncer(server.at, 'session', { default_pool_size: 1, query_wait_timeout: 1 })
 
     await expect(open(pooler.at)).rejects.toMatchObject({
       code: 'database_unreachable',

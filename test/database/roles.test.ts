@@ -17,11 +17,11 @@ type Role = AsyncDisposable & {
 
 async function openRole(): Promise<Role> {
   await using opening = new AsyncDisposableStack()
-  const place: Place = opening.use(await emptyPostgresPlace())
+  const server: Place = opening.use(await emptyPostgresPlace())
   const name = `role_${randomBytes(6).toString('hex')}`
-  const url = new URL(place.at)
+  const url = new URL(server.at)
   const database = url.pathname.slice(1)
-  const owner = new pg.Client(place.at)
+  const owner = new pg.Client(server.at)
   await owner.connect()
   await owner.query(`CREATE ROLE ${name} LOGIN PASSWORD 'only-here'`)
   await owner.query(`REVOKE ALL ON DATABASE ${database} FROM PUBLIC; REVOKE ALL ON SCHEMA public FROM PUBLIC`)
@@ -58,7 +58,7 @@ describe('a role without rights', () => {
   })
   afterAll(() => role[Symbol.asyncDispose]())
 
-  test('is told which schemas to make for it, one after the other, and needs nothing more than these', async () => {
+  test('learns which schemas to create, one after the other, and needs nothing else', async () => {
     await expect(openStore(role.at)).rejects.toMatchObject({
       code: 'config_invalid',
       message: expect.stringContaining(`CREATE SCHEMA rollcall AUTHORIZATION ${role.name}`),
@@ -76,7 +76,7 @@ describe('a role without rights', () => {
   })
 })
 
-test('a role that may not create in its schema is told what to grant', async () => {
+test('a role that may not create in its schema learns which right to grant', async () => {
   await using role = await openRole()
   await role.owner(`CREATE SCHEMA rollcall; GRANT USAGE ON SCHEMA rollcall TO ${role.name}`)
 
@@ -86,7 +86,7 @@ test('a role that may not create in its schema is told what to grant', async () 
   })
 })
 
-test('a role that may not use its schema is told what to grant', async () => {
+test('a role that may not use its schema learns which right to grant', async () => {
   await using role = await openRole()
   await role.owner('CREATE SCHEMA rollcall')
 
@@ -96,7 +96,7 @@ test('a role that may not use its schema is told what to grant', async () => {
   })
 })
 
-test('a role that may not use the tables of another one is told so', async () => {
+test('a role that may not use the tables of another role gets the reason', async () => {
   await using role = await openRole()
   await role.owner(`CREATE SCHEMA rollcall; CREATE TABLE rollcall.migrations (name text, sha256 text);
     GRANT USAGE, CREATE ON SCHEMA rollcall TO ${role.name}`)
@@ -107,7 +107,7 @@ test('a role that may not use the tables of another one is told so', async () =>
   })
 })
 
-describe('what an administrator has set for the role', () => {
+describe('settings of an administrator for the role', () => {
   let role: Role
   beforeAll(async () => {
     role = await openRole()
@@ -122,34 +122,34 @@ describe('what an administrator has set for the role', () => {
   })
   afterAll(() => role[Symbol.asyncDispose]())
 
-  const asked = `SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
+  const query = `SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
     current_setting('idle_in_transaction_session_timeout') AS idle, '2026-11-20'::date AS day,
     current_setting('transaction_isolation') AS isolation, current_setting('search_path') AS path`
 
-  test('changes no value that is read, and cuts off no statement', async () => {
+  test('change no value and cancel no statement', async () => {
     await using database = await openDatabase({ at: role.at, schemas: ['rollcall'], migrations: [] })
 
-    const { rows } = await database.pool.query(asked)
+    const { rows } = await database.pool.query(query)
 
     expect(rows).toEqual([
       { statement: '0', lock: '0', idle: '30s', day: '2026-11-20', isolation: 'read committed', path: 'rollcall' },
     ])
   })
 
-  test('gives way to limits that the address names', async () => {
+  test('are overridden by limits in the address', async () => {
     const url = new URL(role.at)
     url.searchParams.set('options', '-c statement_timeout=7s --lock-timeout=2s')
 
     await using database = await openDatabase({ at: url.href, schemas: ['rollcall'], migrations: [] })
 
-    const { rows } = await database.pool.query(asked)
+    const { rows } = await database.pool.query(query)
     expect(rows).toMatchObject([{ statement: '7s', lock: '2s', idle: '30s' }])
   })
 
   test.each([
     ['statement_timeout', 'SELECT pg_sleep(60)', /has cancelled a statement.*statement_timeout/],
     ['lock_timeout', 'LOCK TABLE locked', /wait too long for a lock.*lock_timeout/],
-  ])('says which limit of the address a statement has met (%s)', async (limit, statement, says) => {
+  ])('include the limit of the address that cancelled a statement (%s)', async (limit, statement, message) => {
     const url = new URL(role.at)
     // Longer than what opens a session takes on a busy machine.
     url.searchParams.set('options', `-c ${limit}=500ms`)
@@ -166,7 +166,7 @@ describe('what an administrator has set for the role', () => {
     const cutOfPool = await database.pool.query(`BEGIN; ${statement}`).catch((error: unknown) => error)
     held.release()
 
-    const refused = { code: 'database_unreachable', retry: true, message: expect.stringMatching(says) }
+    const refused = { code: 'database_unreachable', retry: true, message: expect.stringMatching(message) }
     expect([cut, cutOfPool]).toMatchObject([refused, refused])
     // The connection goes on.
     await expect(database.pool.query('SELECT 1 AS one')).resolves.toMatchObject({ rows: [{ one: 1 }] })

@@ -49,7 +49,7 @@ describe.each(emptyDatabases)('rows by size on $name', ({ place }) => {
     { maxRows: 4, maxBytes: 10 },
     { maxRows: 1, maxBytes: 1 },
     {},
-  ])('come in their order and whole, in pieces that hold no more than asked or one row: %j', async (limits) => {
+  ])('arrive complete and in order, in pieces within the limits or of one row: %j', async (limits) => {
     const { maxRows = 1000, maxBytes = 1_000_000 } = limits
 
     const pieces = await piecesOf(limits)
@@ -61,7 +61,7 @@ describe.each(emptyDatabases)('rows by size on $name', ({ place }) => {
     }
   })
 
-  test('no answer of the database holds more text than a piece may, also where long rows follow short ones', async () => {
+  test('no response of the database exceeds the size of a piece, even if long rows follow short ones', async () => {
     const answers: number[] = []
     const watch: KyselyPlugin = {
       transformQuery: ({ node }) => node,
@@ -85,7 +85,7 @@ describe.each(emptyDatabases)('rows by size on $name', ({ place }) => {
     expect(answers.toSorted((a, b) => a - b)).toEqual([0, 0, 0, 3, 40, 80, 80, 80, 80])
   })
 
-  test('are those that are asked for', async () => {
+  test('are the requested ones', async () => {
     expect(await piecesOf({ maxRows: 2, maxBytes: 30 }, sql`id in (3, 8)`)).toEqual([[expected[4]], [expected[9]]])
   })
 

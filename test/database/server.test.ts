@@ -11,24 +11,24 @@ function open(at: string, poolSize = 10) {
 }
 
 describe('a PostgreSQL server', () => {
-  let place: Place
+  let server: Place
 
   beforeAll(async () => {
-    place = await emptyPostgresPlace()
+    server = await emptyPostgresPlace()
   })
 
-  afterAll(() => place[Symbol.asyncDispose]())
+  afterAll(() => server[Symbol.asyncDispose]())
 
   test('is named by host, port and database, never with its password', async () => {
-    await using database = await open(place.at)
+    await using database = await open(server.at)
 
-    const { host, pathname, password } = new URL(place.at)
-    expect(database.place).toBe(`PostgreSQL at ${host}${pathname}`)
-    expect(database.place).not.toContain(password)
+    const { host, pathname, password } = new URL(server.at)
+    expect(database.location).toBe(`PostgreSQL at ${host}${pathname}`)
+    expect(database.location).not.toContain(password)
   })
 
-  test('that is sent a wrong password is refused without repeating it', async () => {
-    const url = new URL(place.at)
+  test('that gets a wrong password is refused without repeating the password', async () => {
+    const url = new URL(server.at)
     url.password = secret
 
     const refused = open(url.href)
@@ -39,7 +39,7 @@ describe('a PostgreSQL server', () => {
   })
 
   test('that does not have the database is refused with its name', async () => {
-    const url = new URL(place.at)
+    const url = new URL(server.at)
     url.pathname = '/nowhere'
 
     await expect(open(url.href)).rejects.toMatchObject({
@@ -48,9 +48,9 @@ describe('a PostgreSQL server', () => {
     })
   })
 
-  test('that closes connections, idle or lent, costs those and nothing else', async () => {
-    await using database = await open(place.at)
-    await using observer = await open(place.at)
+  test('that closes connections, idle or lent, loses only these', async () => {
+    await using database = await open(server.at)
+    await using observer = await open(server.at)
     const lent = await database.pool.connect()
     const closed = [new Promise((resolve) => lent.once('end', resolve))]
     database.pool.on('connect', (idle) => {
@@ -67,8 +67,8 @@ describe('a PostgreSQL server', () => {
     expect((await database.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
   })
 
-  test('keeps what the address asks for in options', async () => {
-    const url = new URL(place.at)
+  test('keeps the options of the address', async () => {
+    const url = new URL(server.at)
     url.searchParams.set('options', '-c work_mem=5MB')
 
     await using database = await open(url.href)
@@ -80,7 +80,7 @@ describe('a PostgreSQL server', () => {
   })
 
   test('lends no more connections than the pool has', async () => {
-    await using database = await open(place.at, 2)
+    await using database = await open(server.at, 2)
 
     const pids = await Promise.all(
       Array.from(

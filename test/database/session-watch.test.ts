@@ -78,7 +78,7 @@ test('a statement that the server never got, or whose answer is lost on the way,
   ])
 })
 
-test('a statement that takes long is left alone while its server works on it', async () => {
+test('a long statement is not interrupted while its server works on it', async () => {
   await using linked = await open()
   const { database } = linked
   const looked = database.pool.query('SELECT pg_sleep(0.8) AS slow')
@@ -86,7 +86,7 @@ test('a statement that takes long is left alone while its server works on it', a
   await expect(looked).resolves.toMatchObject({ rowCount: 1 })
 })
 
-test('a server that cannot be reached any more, behind connections that stay open, fails what waits for it', async () => {
+test('statements fail if their server is unreachable behind connections that stay open', async () => {
   await using linked = await open()
   const { database, link } = linked
   const waiting = database.pool.query('SELECT pg_sleep(600) AS away').catch((error: unknown) => error)
@@ -98,11 +98,11 @@ test('a server that cannot be reached any more, behind connections that stay ope
   expect(await waiting).toMatchObject({ code: 'ETIMEDOUT' })
 })
 
-/** A session of its own, which is looked at by asking the server at `askedAt`. */
-async function watched(at: string, { askedAt = at, server }: { askedAt?: string; server?: string }) {
+/** A session of its own, which is checked through the server at `checkAt`. */
+async function watched(at: string, { checkAt = at, server }: { checkAt?: string; server?: string }) {
   const client = new pg.Client(at)
   client.on('error', () => {})
-  const watch = new SessionWatch(client, { config: { connectionString: askedAt }, lookMs })
+  const watch = new SessionWatch(client, { config: { connectionString: checkAt }, lookMs })
   await client.connect()
   const { rows } = await client.query<Session>(`SELECT pg_backend_pid() AS pid, ${serverMark} AS server`)
   watch.begins({ ...(rows[0] as Session), ...(server && { server }) })
@@ -115,28 +115,28 @@ async function watched(at: string, { askedAt = at, server }: { askedAt?: string;
   }
 }
 
-test('a statement fails whose server was started anew, although another session has its number now', async () => {
-  await using place = await emptyPostgresPlace()
-  await using session = await watched(place.at, { server: '1' })
+test('a statement fails after its server restarted, even if another session has its number now', async () => {
+  await using server = await emptyPostgresPlace()
+  await using session = await watched(server.at, { server: '1' })
 
   await expect(session.query('SELECT pg_sleep(600) AS before')).rejects.toMatchObject({ code: 'ETIMEDOUT' })
 })
 
-test('a statement is left alone while the name of its server cannot be resolved', async () => {
-  await using place = await emptyPostgresPlace()
-  const askedAt = Object.assign(new URL(place.at), { hostname: `${'x'.repeat(64)}.invalid` }).href
-  await using session = await watched(place.at, { askedAt })
+test('a statement is not interrupted while the name of its server cannot be resolved', async () => {
+  await using server = await emptyPostgresPlace()
+  const checkAt = Object.assign(new URL(server.at), { hostname: `${'x'.repeat(64)}.invalid` }).href
+  await using session = await watched(server.at, { checkAt })
 
   await expect(session.query('SELECT pg_sleep(0.8) AS unnamed')).resolves.toMatchObject({ rowCount: 1 })
 })
 
-test('a session that listens for jobs is taken anew once its server has ended behind an open connection', async () => {
+test('a session that listens for jobs is replaced once its server has ended behind an open connection', async () => {
   await using linked = await open()
   const { database, direct, link } = linked
   await using queue = await openQueue({ backend: { kind: 'database', database }, events: silentEvents() })
   await using enqueuing = await openQueue({ backend: { kind: 'database', database: direct }, events: silentEvents() })
-  const noted = noting(2)
-  await using _working = await queue.work(noted.workers, { concurrency: 2 })
+  const recorder = noting(2)
+  await using _working = await queue.work(recorder.workers, { concurrency: 2 })
   const listening = async () =>
     (
       await direct.pool.query<{ pid: number }>(
@@ -144,7 +144,7 @@ test('a session that listens for jobs is taken anew once its server has ended be
       )
     ).rows.map(({ pid }) => pid)
   await enqueuing.enqueue([upsert(1)])
-  await expect.poll(() => noted.batches).toEqual([1])
+  await expect.poll(() => recorder.batches).toEqual([1])
   const before = await listening()
 
   link.freeze()
@@ -153,8 +153,8 @@ test('a session that listens for jobs is taken anew once its server has ended be
   await expect.poll(listening, { timeout: 30_000 }).toEqual([expect.any(Number)])
   expect(await listening()).not.toEqual(before)
   await enqueuing.enqueue([upsert(2)])
-  await noted.enough
-  expect(noted.batches).toEqual([1, 2])
+  await recorder.enough
+  expect(recorder.batches).toEqual([1, 2])
 })
 
 test('a pool whose server has gone behind open connections can be closed', async () => {

@@ -6,46 +6,46 @@ import { emptyDatabases } from '../helpers/servers/databases.ts'
 const instant = new Date('2026-03-29T00:59:59.123Z')
 
 /** What goes in as a parameter of a type, and what comes out. */
-const cases: readonly { readonly type: string; readonly given: unknown; readonly read: unknown }[] = [
-  { type: 'text', given: 'Zoë "O\'Neill" \\ {,} 😀', read: 'Zoë "O\'Neill" \\ {,} 😀' },
-  { type: 'text', given: '', read: '' },
-  { type: 'text', given: null, read: null },
-  { type: 'boolean', given: true, read: true },
-  { type: 'boolean', given: false, read: false },
-  { type: 'int', given: -7, read: -7 },
-  { type: 'int', given: '42', read: 42 },
-  { type: 'bigint', given: Number.MAX_SAFE_INTEGER, read: Number.MAX_SAFE_INTEGER },
-  { type: 'bigint', given: 5n, read: 5 },
-  { type: 'bigint', given: 9_223_372_036_854_775_807n, read: 9_223_372_036_854_775_807n },
-  { type: 'double precision', given: 0.1, read: 0.1 },
-  { type: 'numeric', given: '12345678901234567890.5', read: '12345678901234567890.5' },
-  { type: 'uuid', given: '6f9619ff-8b86-4d01-b42d-00cf4fc964ff', read: '6f9619ff-8b86-4d01-b42d-00cf4fc964ff' },
-  { type: 'bytea', given: Buffer.from([0, 1, 254, 255]), read: Buffer.from([0, 1, 254, 255]) },
-  { type: 'timestamptz', given: instant, read: instant },
-  { type: 'timestamptz', given: '2026-03-29T02:59:59.123+02:00', read: instant },
-  { type: 'timestamp', given: '2026-03-29 02:30:00', read: '2026-03-29 02:30:00' },
-  { type: 'date', given: '2026-03-29', read: '2026-03-29' },
+const cases: readonly { readonly type: string; readonly written: unknown; readonly read: unknown }[] = [
+  { type: 'text', written: 'Zoë "O\'Neill" \\ {,} 😀', read: 'Zoë "O\'Neill" \\ {,} 😀' },
+  { type: 'text', written: '', read: '' },
+  { type: 'text', written: null, read: null },
+  { type: 'boolean', written: true, read: true },
+  { type: 'boolean', written: false, read: false },
+  { type: 'int', written: -7, read: -7 },
+  { type: 'int', written: '42', read: 42 },
+  { type: 'bigint', written: Number.MAX_SAFE_INTEGER, read: Number.MAX_SAFE_INTEGER },
+  { type: 'bigint', written: 5n, read: 5 },
+  { type: 'bigint', written: 9_223_372_036_854_775_807n, read: 9_223_372_036_854_775_807n },
+  { type: 'double precision', written: 0.1, read: 0.1 },
+  { type: 'numeric', written: '12345678901234567890.5', read: '12345678901234567890.5' },
+  { type: 'uuid', written: '6f9619ff-8b86-4d01-b42d-00cf4fc964ff', read: '6f9619ff-8b86-4d01-b42d-00cf4fc964ff' },
+  { type: 'bytea', written: Buffer.from([0, 1, 254, 255]), read: Buffer.from([0, 1, 254, 255]) },
+  { type: 'timestamptz', written: instant, read: instant },
+  { type: 'timestamptz', written: '2026-03-29T02:59:59.123+02:00', read: instant },
+  { type: 'timestamp', written: '2026-03-29 02:30:00', read: '2026-03-29 02:30:00' },
+  { type: 'date', written: '2026-03-29', read: '2026-03-29' },
   {
     type: 'jsonb',
-    given: { name: 'a', list: [1, null, { deep: true }] },
+    written: { name: 'a', list: [1, null, { deep: true }] },
     read: { name: 'a', list: [1, null, { deep: true }] },
   },
-  { type: 'jsonb', given: '{"a": [1, "2"]}', read: { a: [1, '2'] } },
-  { type: 'jsonb', given: JSON.stringify([1, 'two']), read: [1, 'two'] },
-  { type: 'json', given: { z: 1, a: null }, read: { z: 1, a: null } },
+  { type: 'jsonb', written: '{"a": [1, "2"]}', read: { a: [1, '2'] } },
+  { type: 'jsonb', written: JSON.stringify([1, 'two']), read: [1, 'two'] },
+  { type: 'json', written: { z: 1, a: null }, read: { z: 1, a: null } },
   {
     type: 'text[]',
-    given: ['a', 'b,c', '"q"', '{}', '\\', '', null, 'NULL'],
+    written: ['a', 'b,c', '"q"', '{}', '\\', '', null, 'NULL'],
     read: ['a', 'b,c', '"q"', '{}', '\\', '', null, 'NULL'],
   },
-  { type: 'text[]', given: [], read: [] },
-  { type: 'int[]', given: [1, 2, null], read: [1, 2, null] },
-  { type: 'bigint[]', given: [1, Number.MAX_SAFE_INTEGER], read: [1, Number.MAX_SAFE_INTEGER] },
-  { type: 'boolean[]', given: [true, false], read: [true, false] },
-  { type: 'timestamptz[]', given: [instant, null], read: [instant, null] },
-  { type: 'date[]', given: ['2026-03-29'], read: ['2026-03-29'] },
-  { type: 'timestamp[]', given: ['2026-03-29 02:30:00'], read: ['2026-03-29 02:30:00'] },
-  { type: 'jsonb[]', given: [{ a: 1 }, { b: [2] }], read: [{ a: 1 }, { b: [2] }] },
+  { type: 'text[]', written: [], read: [] },
+  { type: 'int[]', written: [1, 2, null], read: [1, 2, null] },
+  { type: 'bigint[]', written: [1, Number.MAX_SAFE_INTEGER], read: [1, Number.MAX_SAFE_INTEGER] },
+  { type: 'boolean[]', written: [true, false], read: [true, false] },
+  { type: 'timestamptz[]', written: [instant, null], read: [instant, null] },
+  { type: 'date[]', written: ['2026-03-29'], read: ['2026-03-29'] },
+  { type: 'timestamp[]', written: ['2026-03-29 02:30:00'], read: ['2026-03-29 02:30:00'] },
+  { type: 'jsonb[]', written: [{ a: 1 }, { b: [2] }], read: [{ a: 1 }, { b: [2] }] },
 ]
 
 describe.each(emptyDatabases)('values through $name', ({ place }) => {
@@ -60,8 +60,8 @@ describe.each(emptyDatabases)('values through $name', ({ place }) => {
 
   afterAll(() => lifetime.disposeAsync())
 
-  test.each(cases)('$type takes $given', async ({ type, given, read }) => {
-    const { rows } = await database.pool.query(`SELECT $1::${type} AS value`, [given])
+  test.each(cases)('$type takes $written', async ({ type, written, read }) => {
+    const { rows } = await database.pool.query(`SELECT $1::${type} AS value`, [written])
 
     expect(rows).toEqual([{ value: read }])
   })
@@ -91,11 +91,11 @@ describe.each(emptyDatabases)('values through $name', ({ place }) => {
     expect(rows).toEqual([{ count: 0 }])
   })
 
-  test('a time that is read again is the same, and a value of its own', async () => {
+  test('a time that is read again is equal and a separate value', async () => {
     const { rows } = await database.pool.query(`
       SELECT CASE WHEN n = 3 THEN 'infinity' ELSE timestamptz '2026-03-29 00:59:59.123Z' + (n / 4) * interval '1 ms' END AS seen
       FROM generate_series(1, 800) n`)
-    const times: unknown[] = rows.map(({ seen }) => seen)
+    const times: unknown[] = rows.map(({ seen: read }) => read)
 
     expect(times[2]).toBe(Number.POSITIVE_INFINITY)
     expect(times.toSpliced(2, 1)).toEqual(
@@ -104,7 +104,7 @@ describe.each(emptyDatabases)('values through $name', ({ place }) => {
     expect(times[0]).not.toBe(times[1])
   })
 
-  test('any text and any JSON come back as they went in', async () => {
+  test('any text and any JSON survive a round trip', async () => {
     // A text of PostgreSQL holds every character but U+0000, and no half of a surrogate pair.
     const text = fc.string({ unit: 'grapheme' }).filter((value) => !value.includes('\0'))
     const json = fc.jsonValue({ stringUnit: 'grapheme' }).filter((value) => !JSON.stringify(value).includes('\\u0000'))

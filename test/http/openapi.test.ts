@@ -42,7 +42,7 @@ describe('the document', () => {
     })
   })
 
-  test('says that the entries of a list travel one by one under its name', () => {
+  test('states that the entries of a list are sent one by one under its name', () => {
     const document = openapi([{ tag: 'Notes', operations: notes }], info)
 
     expect(document).toMatchObject({
@@ -75,7 +75,7 @@ describe('the document', () => {
     })
   })
 
-  test('shows what an item of a batch should look like', () => {
+  test('shows the form of an item of a batch', () => {
     const document = openapi([{ tag: 'Notes', operations: notes }], info)
 
     expect(document).toMatchObject({

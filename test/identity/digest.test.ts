@@ -18,7 +18,7 @@ describe('the digest of a plan', () => {
     expect(planDigest([])).toMatch(/^sha256:[0-9a-f]{64}$/)
   })
 
-  test('does not see whether a change was tried before', () => {
+  test('does not depend on earlier attempts', () => {
     expect(planDigest([{ ...leave, carried: true }])).toBe(planDigest([leave]))
   })
 
@@ -51,7 +51,7 @@ describe('the digest of a plan', () => {
   })
 })
 
-test('keys are ordered as their UTF-8 bytes are', () => {
+test('keys are ordered by their UTF-8 bytes', () => {
   const codePoint = fc.oneof(fc.integer({ min: 0, max: 0xd7ff }), fc.integer({ min: 0xe000, max: 0x10ffff }))
   const key = fc.array(codePoint, { maxLength: 6 }).map((points) => String.fromCodePoint(...points))
   fc.assert(
@@ -64,8 +64,8 @@ test('keys are ordered as their UTF-8 bytes are', () => {
   )
 })
 
-function changeOf(identityId: string, said: Parameters<typeof observation>[1]): Change {
-  const { change } = decide(entry(identityId), observation(identityId, said), nightly())
+function changeOf(identityId: string, overrides: Parameters<typeof observation>[1]): Change {
+  const { change } = decide(entry(identityId), observation(identityId, overrides), nightly())
   if (change === null) throw new Error('the row makes no change')
   return change
 }

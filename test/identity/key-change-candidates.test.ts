@@ -11,11 +11,11 @@ const ana = { email: 'ana@acme.example', firstName: 'Ana', lastName: 'Núñez', 
 const ben = { email: 'ben@acme.example', firstName: 'Ben', lastName: 'Okafor', startedAt: start }
 
 function roster(people: Readonly<Record<string, Partial<IdentityRecord>>>) {
-  return new Map(Object.entries(people).map(([key, said]) => [key, entry(key, { desired: record(key, said) })]))
+  return new Map(Object.entries(people).map(([key, fields]) => [key, entry(key, { desired: record(key, fields) })]))
 }
 
-function row(key: string, fields: Observation['fields'], said: Partial<Observation> = {}): Observation {
-  return observation(key, { fields, ...said })
+function row(key: string, fields: Observation['fields'], overrides: Partial<Observation> = {}): Observation {
+  return observation(key, { fields, ...overrides })
 }
 
 const pair = (former: string, identityId: string, by: string, clear = true) => ({ former, identityId, by, clear })
@@ -46,7 +46,7 @@ describe('a key that is gone and one that is new are a pair', () => {
     expect(pairs).toEqual([])
   })
 
-  test('also where the old key is stated as left, or as leaving, in the same run', () => {
+  test('also if the same run states the old key as a leaver, now or later', () => {
     const known = roster({ 1001: ana, 1002: ben })
 
     const { pairs } = planRows(
@@ -73,13 +73,17 @@ describe('a key that is gone and one that is new are a pair', () => {
     expect(pairs).toEqual([pair('1001', '2001', 'both')])
   })
 
-  test('in a delta, if it says that the one has left', () => {
+  test('in a delta, if it states that one of them has left', () => {
     const delta = nightly({ mode: 'delta' })
 
-    const left = planRows([row('1001', {}, { statesDeparture: true }), row('2001', ana)], roster({ 1001: ana }), delta)
+    const afterDeparture = planRows(
+      [row('1001', {}, { statesDeparture: true }), row('2001', ana)],
+      roster({ 1001: ana }),
+      delta,
+    )
     const silent = planRows([row('2001', ana)], roster({ 1001: ana }), delta)
 
-    expect([left.pairs, silent.pairs]).toEqual([[pair('1001', '2001', 'both')], []])
+    expect([afterDeparture.pairs, silent.pairs]).toEqual([[pair('1001', '2001', 'both')], []])
   })
 })
 
@@ -120,15 +124,15 @@ describe('no pair is made', () => {
     expect(pairs).toEqual([pair('1001', '2002', 'both')])
   })
 
-  test('where no one was known before', () => {
+  test('if nobody was known before', () => {
     const { pairs } = planRows([row('2001', ana)], known, nightly(), { keyChanges: noKeyChanges })
 
     expect(pairs).toEqual([])
   })
 })
 
-describe('what could be several people', () => {
-  test('one key that is gone and two new ones are two pairs that are not clear', () => {
+describe('ambiguous pairs', () => {
+  test('one key that is gone and two new keys make two unclear pairs', () => {
     const { pairs } = planRows(
       [row('2001', ana), row('2002', ana), row('2003', ben)],
       roster({ 1001: ana, 1002: ben }),
@@ -142,7 +146,7 @@ describe('what could be several people', () => {
     ])
   })
 
-  test('a mailbox that several share on both sides pairs no one, and their names do', () => {
+  test('a mailbox that several people of both sides share makes no pair, but their names do', () => {
     const shared = { email: 'floor@acme.example' }
 
     const { pairs } = planRows(
@@ -154,7 +158,7 @@ describe('what could be several people', () => {
     expect(pairs).toEqual([pair('1001', '2001', 'name')])
   })
 
-  test('there are never more pairs than people, also where a column holds the same for all', () => {
+  test('there are never more pairs than people, even if a column has one value for everybody', () => {
     const keys = (first: number) => Array.from({ length: 300 }, (_, at) => String(first + at))
 
     const { pairs } = planRows(
@@ -168,21 +172,21 @@ describe('what could be several people', () => {
   })
 })
 
-describe('a row names the person whom its key is an alias of', () => {
+describe('a row with an alias names the person of the alias', () => {
   const aliases = new Map([
     ['N1', { identityId: '1001', order: 1 }],
     ['M1', { identityId: '1001', order: 2 }],
   ])
 
-  test('also as a manager, and also where it is rejected', () => {
-    const told = [
+  test('also as a manager, and also in a rejected row', () => {
+    const rows = [
       resolveAlias(row('M1', ana), aliases),
       resolveAlias(row('1002', { ...ben, managerId: 'N1' }), aliases),
       resolveAlias(reject('N1'), aliases),
       resolveAlias(reject(null), aliases),
     ]
 
-    expect(told).toMatchObject([
+    expect(rows).toMatchObject([
       { identityId: '1001', keyOrder: 2 },
       { identityId: '1002', fields: { managerId: '1001' } },
       { identityId: '1001' },
@@ -194,15 +198,15 @@ describe('a row names the person whom its key is an alias of', () => {
   const line = { origin: { file: 'people.csv', line: 3 } }
 
   test.each([
-    { what: 'stays where the former key alone has left', said: {}, change: undefined, rejected: 0 },
+    { what: 'stays if only the former key has left', facts: {}, change: undefined, rejected: 0 },
     {
-      what: 'leaves on the date of the newer key where both have left',
-      said: { leavingDate: '2026-11-19' },
+      what: 'leaves on the date of the newer key if both have left',
+      facts: { leavingDate: '2026-11-19' },
       change: '2026-11-19T00:00:00.000Z',
       rejected: 0,
     },
-  ])('who $what', ({ said, change, rejected }) => {
-    const rows = [old, resolveAlias(row('N1', ana, { ...said, ...line }), aliases)]
+  ])('who $what', ({ facts, change, rejected }) => {
+    const rows = [old, resolveAlias(row('N1', ana, { ...facts, ...line }), aliases)]
 
     const plans = [rows, rows.toReversed()].flatMap((order) =>
       [1, 1000].map((slice) => planRows(order, roster({ 1001: ana }), nightly(), { slice })),
@@ -217,7 +221,7 @@ describe('a row names the person whom its key is an alias of', () => {
   test.each([
     { what: 'are employed', former: {}, newer: {} },
     { what: 'say the opposite of each other', former: {}, newer: { statesDeparture: true } },
-  ])('and stays as known where rows of both keys $what', ({ former, newer }) => {
+  ])('and stays unchanged if rows of both keys $what', ({ former, newer }) => {
     const rows = [row('1001', ana, former), resolveAlias(row('N1', ana, { ...newer, ...line }), aliases)]
 
     const { changes, counts, rejects } = planRows(rows, roster({ 1001: ana }), nightly())
@@ -226,17 +230,17 @@ describe('a row names the person whom its key is an alias of', () => {
     expect(rejects[0]?.reason).toContain('stands in this file under two keys')
   })
 
-  test('among events, the departure of the former key goes under whenever it comes', () => {
+  test('the departure of the former key is dropped among events, whenever it arrives', () => {
     const hired = resolveAlias(row('N1', ana), aliases)
-    const left = row('1001', {}, { statesDeparture: true, leavingDate: undefined })
+    const leaver = row('1001', {}, { statesDeparture: true, leavingDate: undefined })
     const rules = { rows: eventRows }
     const delta = nightly({ mode: 'delta' })
 
     const plans = [
-      [hired, left],
-      [left, hired],
+      [hired, leaver],
+      [leaver, hired],
     ].map((rows) => planRows(rows, roster({ 1001: ana }), delta, rules))
-    const alone = planRows([left], roster({ 1001: ana }), delta, rules)
+    const alone = planRows([leaver], roster({ 1001: ana }), delta, rules)
 
     expect(plans.map(({ changes }) => changes)).toEqual([[], []])
     expect(alone.changes).toMatchObject([{ kind: 'leave', identityId: '1001' }])

@@ -11,7 +11,7 @@ const times = {
 }
 const bound = { boundHours: 24, now: new Date('2026-11-25T00:00:00.000Z') }
 
-test('the delay of HR, ours and that of the platform are told apart', () => {
+test('the delays of HR, Rollcall and the platform are separate', () => {
   expect(clockOf(times, bound)).toEqual({
     hrSeconds: 2 * 3600,
     ourSeconds: 300,
@@ -43,11 +43,11 @@ test.each([
     { ourSeconds: null, platformSeconds: null, late: true },
   ],
   ['HR is not blamed for people who had left before it named them', { joinedLeft: true }, { hrSeconds: null }],
-] as const)('%s', (_name, given, expected) => {
-  expect(clockOf({ ...times, ...given }, bound)).toMatchObject(expected)
+] as const)('%s', (_name, changed, expected) => {
+  expect(clockOf({ ...times, ...changed }, bound)).toMatchObject(expected)
 })
 
-test('what is not acknowledged is not late before the bound has passed', () => {
+test('a departure without acknowledgement is not late before the bound has passed', () => {
   const now = new Date('2026-11-21T02:59:59.000Z')
 
   expect(clockOf({ ...times, acknowledgedAt: null, visibleAt: null }, { boundHours: 24, now }).late).toBe(false)

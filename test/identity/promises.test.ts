@@ -12,21 +12,21 @@ import { applyPlan, type Roster } from '../helpers/model/roster.ts'
 const runs = { numRuns: 500 }
 
 /** What the platform's `separatedAt` must be for a person whom a snapshot names: a value, or any date at all. */
-function separationSaid(
+function statedSeparation(
   { leavingDate, statesDeparture, statesEmployed, isUncertain }: Observation,
   known: RosterEntry | undefined,
   { future, today }: PlanContext,
 ): string | null | 'some date' {
   if (typeof leavingDate === 'string' && leavingDate <= today) return utcMidnight(leavingDate)
   if (statesDeparture) return 'some date'
-  const gone = knownToHaveLeft(known, today)
+  const gone = isKnownLeaver(known, today)
   if (gone && (isUncertain || (gone.isStated && leavingDate === undefined && !statesEmployed))) return gone.date
   if (typeof leavingDate === 'string') return future === 'send' ? utcMidnight(leavingDate) : null
   // A row that says nothing of dates leaves one that was sent ahead of its day.
   return leavingDate === undefined && !gone ? (known?.desired?.separatedAt ?? null) : null
 }
 
-function knownToHaveLeft(known: RosterEntry | undefined, today: string) {
+function isKnownLeaver(known: RosterEntry | undefined, today: string) {
   const { deferredTo = null, inferred = false, desired = null, confirmed = null } = known ?? {}
   if (deferredTo !== null && deferredTo <= today) return { date: utcMidnight(deferredTo), isStated: true }
   const { separatedAt = null } = desired ?? confirmed ?? {}
@@ -50,8 +50,13 @@ const nothing = { email: null, jobTitle: null, isContractor: null }
 /** A row that leaves nothing to what was known before: an inferred date would depend on it. */
 function complete(row: Observation, { today }: PlanContext): Observation {
   const isLeaver = typeof row.leavingDate === 'string' && row.leavingDate <= today
-  const says = { statesDeparture: isLeaver, statesEmployed: !isLeaver, isUncertain: false, hasEmploymentCell: true }
-  return { ...row, ...says, leavingDate: row.leavingDate ?? null, fields: { ...nothing, ...row.fields } }
+  const employment = {
+    statesDeparture: isLeaver,
+    statesEmployed: !isLeaver,
+    isUncertain: false,
+    hasEmploymentCell: true,
+  }
+  return { ...row, ...employment, leavingDate: row.leavingDate ?? null, fields: { ...nothing, ...row.fields } }
 }
 
 function eventOf(rows: readonly Observation[], context: PlanContext): Event {
@@ -81,19 +86,19 @@ describe('no leaver is lost', () => {
 
         for (const row of rows) {
           const held = onPlatform(after, row.identityId)
-          const said = separationSaid(row, roster.get(row.identityId), context)
+          const separation = statedSeparation(row, roster.get(row.identityId), context)
           const kept = typeof row.leavingDate === 'string' && held?.separatedAt === utcMidnight(row.leavingDate)
           expect({ ...nothing, ...held }).toMatchObject(row.fields)
-          if (said === 'some date') expect(held?.separatedAt).toMatch(/^\d{4}-\d{2}-\d{2}T00:00:00\.000Z$/)
+          if (separation === 'some date') expect(held?.separatedAt).toMatch(/^\d{4}-\d{2}-\d{2}T00:00:00\.000Z$/)
           // A date ahead that was accepted under `future: send` stays, also under `defer`.
-          else if (!(said === null && kept)) expect(held?.separatedAt).toBe(said)
+          else if (!(separation === null && kept)) expect(held?.separatedAt).toBe(separation)
         }
       }),
       runs,
     )
   })
 
-  test('who vanishes from the snapshots has left when the grace is used up', () => {
+  test('a person who is missing from the snapshots leaves when the grace is used up', () => {
     fc.assert(
       fc.property(nextNight, ({ tonight, past, roster }) => {
         const empty: Night = {
@@ -115,7 +120,7 @@ describe('no leaver is lost', () => {
     )
   })
 
-  test('what was not delivered stays in every later plan, until it is', () => {
+  test('an undelivered change stays in every later plan until it is delivered', () => {
     fc.assert(
       fc.property(nextNight, ({ tonight, roster, context }) => {
         const first = planOf(tonight, roster, context)
@@ -147,7 +152,7 @@ describe('absence never deletes', () => {
     )
   })
 
-  test('absence that is to be ignored says nothing about anybody', () => {
+  test('an ignored absence changes nothing about anybody', () => {
     fc.assert(
       fc.property(nextNight, ({ roster, context }) => {
         const nobodyNamed = plan([], roster, { ...context, absence: 'ignore' })
@@ -186,7 +191,7 @@ describe('absence never deletes', () => {
 })
 
 describe('saying the same thing twice sends nothing', () => {
-  test('planning again after everything was delivered gives nothing', () => {
+  test('planning again after everything was delivered gives no changes', () => {
     fc.assert(
       fc.property(nextNight, ({ tonight, roster, context }) => {
         const after = applyPlan(roster, planOf(tonight, roster, context))
@@ -200,7 +205,7 @@ describe('saying the same thing twice sends nothing', () => {
     )
   })
 
-  test('the same export taken a day later sends nothing either, but for days that have come and grace that is used up', () => {
+  test('the same export a day later sends only deferred dates and used-up grace', () => {
     fc.assert(
       fc.property(nextNight, ({ tonight, past, roster }) => {
         const steady: Night = { ...tonight, rules: { ...tonight.rules, graceRuns: 1, future: 'send' } }
@@ -217,7 +222,7 @@ describe('saying the same thing twice sends nothing', () => {
 })
 
 describe('newer facts win', () => {
-  test('an older export processed late changes nothing that a newer one said', () => {
+  test('an older export processed late changes nothing that a newer one stated', () => {
     fc.assert(
       fc.property(nextNight, night, ({ tonight, past, roster, context }, older) => {
         const after = applyPlan(roster, planOf(tonight, roster, context))
@@ -232,10 +237,10 @@ describe('newer facts win', () => {
         const then = applyPlan(after, behind)
 
         for (const { identityId, fields } of known) {
-          const told = ['separatedAt', ...Object.keys(fields)] as FieldName[]
+          const statedFields = ['separatedAt', ...Object.keys(fields)] as FieldName[]
           const [before, now] = [after, then].map((people) => {
             const { desired, deferredTo } = people.get(identityId) ?? {}
-            return { deferredTo, told: told.map((field) => desired?.[field]) }
+            return { deferredTo, told: statedFields.map((field) => desired?.[field]) }
           })
           expect(now).toEqual(before)
           expect(behind.changes.find((change) => change.identityId === identityId)?.kind ?? 'update').toBe('update')
@@ -245,13 +250,13 @@ describe('newer facts win', () => {
     )
   })
 
-  test('two events end in what the newer one says, whichever comes first', () => {
+  test('of two events the newer one decides, whichever arrives first', () => {
     fc.assert(
       fc.property(nextNight, night, ({ past, roster }, { rows, rules }) => {
         const context = contextOf({ rules }, past.length + 1)
-        const said = rows.map((row) => complete(row, context))
-        const newer = eventOf(said, context)
-        const contradicted = said.map((row) => ({
+        const observations = rows.map((row) => complete(row, context))
+        const newer = eventOf(observations, context)
+        const contradicted = observations.map((row) => ({
           ...row,
           fields: { ...nothing, jobTitle: 'Intern' },
           statesDeparture: false,
@@ -293,6 +298,9 @@ describe('equal input, equal plan', () => {
 /** What a later run plans of a change that was not delivered: what was desired before its first run is of no account any more. */
 function carriedOn(change: Change): Change {
   if (change.kind === 'retract') return { ...change, carried: true }
-  const fields = Object.entries(change.fields).map(([name, { desiredBefore: _, ...told }]) => [name, told])
+  const fields = Object.entries(change.fields).map(([name, { desiredBefore: _, ...fieldChange }]) => [
+    name,
+    fieldChange,
+  ])
   return { ...change, fields: Object.fromEntries(fields), carried: true }
 }

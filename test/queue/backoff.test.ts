@@ -30,11 +30,11 @@ test('the wait is a whole number of milliseconds within the cap, whatever the se
   })
 
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 2_000 }), settings, (attempt, given) => {
-      const waitMs = backoffMs(attempt, given)
+    fc.property(fc.integer({ min: 1, max: 2_000 }), settings, (attempt, setting) => {
+      const waitMs = backoffMs(attempt, setting)
       expect(Number.isInteger(waitMs)).toBe(true)
       expect(waitMs).toBeGreaterThanOrEqual(1)
-      expect(waitMs).toBeLessThanOrEqual(Math.max(1, Math.round(given.mostSeconds * 1000)))
+      expect(waitMs).toBeLessThanOrEqual(Math.max(1, Math.round(setting.mostSeconds * 1000)))
     }),
   )
 })

@@ -34,12 +34,12 @@ describe('no error of a connection', () => {
   })
 })
 
-test('an outage is told once when it begins and once when it ends', () => {
-  const told: Event[] = []
-  const place = 'Redis at localhost:6379'
+test('an outage is reported once when it begins and once when it ends', () => {
+  const events: Event[] = []
+  const location = 'Redis at localhost:6379'
   const report = createConnectionReport(
-    place,
-    silentEvents((event) => told.push(event)),
+    location,
+    silentEvents((event) => events.push(event)),
   )
 
   report.connected()
@@ -48,21 +48,21 @@ test('an outage is told once when it begins and once when it ends', () => {
   report.connected()
   report.connected()
 
-  expect(told).toEqual([
-    { event: 'queue.unreachable', place, code: 'ECONNREFUSED' },
-    { event: 'queue.reachable', place },
+  expect(events).toEqual([
+    { event: 'queue.unreachable', place: location, code: 'ECONNREFUSED' },
+    { event: 'queue.reachable', place: location },
   ])
 })
 
-test('a lost job and a mistake are told apart from an outage', () => {
-  const told: string[] = []
+test('a lost job and a bug are reported differently from an outage', () => {
+  const events: string[] = []
   const report = createConnectionReport(
     'Redis at localhost:6379',
-    silentEvents(({ event }) => told.push(event)),
+    silentEvents(({ event }) => events.push(event)),
   )
 
   report.failed(new Error('Missing lock for job upsert-1. moveToFinished'))
   report.failed(new TypeError('this is not a function'))
 
-  expect(told).toEqual(['queue.lost_job', 'unexpected'])
+  expect(events).toEqual(['queue.lost_job', 'unexpected'])
 })

@@ -15,8 +15,8 @@ describe.each(emptyDatabases)('a queue in $name', ({ place }) => {
     const events = silentEvents((event) => {
       if (event.event === 'unexpected') unexpected.push(event.error)
     })
-    await using given = await place()
-    const database = await openDatabase({ at: given.at, schemas, migrations: [] })
+    await using address = await place()
+    const database = await openDatabase({ at: address.at, schemas, migrations: [] })
     const queue = await openQueue({ backend: { kind: 'database', database }, events })
     await queue.work(workers({}), { concurrency: 4 })
     await queue.enqueue([upsert(1, { delayMs: 3_600_000 })])
@@ -27,13 +27,13 @@ describe.each(emptyDatabases)('a queue in $name', ({ place }) => {
     expect(unexpected).toEqual([])
   })
 
-  test('keeps nothing of what a failure says but its code', async () => {
+  test('stores only the code of a failure', async () => {
     const failed = Promise.withResolvers<void>()
     const events = silentEvents(({ event }) => {
       if (event === 'job.failed') failed.resolve()
     })
-    await using given = await place()
-    await using database = await openDatabase({ at: given.at, schemas, migrations: [] })
+    await using address = await place()
+    await using database = await openDatabase({ at: address.at, schemas, migrations: [] })
     await using queue = await openQueue({ backend: { kind: 'database', database }, events })
     await using working = await queue.work(
       workers({
@@ -54,8 +54,8 @@ describe.each(emptyDatabases)('a queue in $name', ({ place }) => {
   })
 
   test('leaves no session of its worker and no listener of the pool behind', async () => {
-    await using given = await place()
-    await using database = await openDatabase({ at: given.at, schemas, migrations: [] })
+    await using address = await place()
+    await using database = await openDatabase({ at: address.at, schemas, migrations: [] })
     const before = database.pool.listenerCount('error')
 
     for (let time = 0; time < 3; time += 1) {
@@ -69,17 +69,17 @@ describe.each(emptyDatabases)('a queue in $name', ({ place }) => {
 })
 
 test('work goes on after the server has ended every session', async () => {
-  await using given = await emptyPostgresPlace()
-  await using database = await openDatabase({ at: given.at, schemas, migrations: [] })
+  await using address = await emptyPostgresPlace()
+  await using database = await openDatabase({ at: address.at, schemas, migrations: [] })
   await using queue = await openQueue({ backend: { kind: 'database', database }, events: silentEvents() })
-  const noted = noting(1)
-  await using _working = await queue.work(noted.workers, { concurrency: 2 })
+  const recorder = noting(1)
+  await using _working = await queue.work(recorder.workers, { concurrency: 2 })
 
-  await endOtherSessions(given.at)
+  await endOtherSessions(address.at)
   await queue.enqueue([upsert(1)])
-  await noted.enough
+  await recorder.enough
 
-  expect(noted.batches).toEqual([1])
+  expect(recorder.batches).toEqual([1])
 })
 
 async function endOtherSessions(at: string): Promise<void> {

@@ -14,10 +14,10 @@ import { noting } from './samples.ts'
 
 type Address = AsyncDisposable & { readonly at: string }
 
-const places: readonly { readonly name: string; readonly place: () => Promise<Address> }[] = [
-  { name: 'Redis', place: async () => ({ at: await redisUrl(), async [Symbol.asyncDispose]() {} }) },
-  { name: 'PostgreSQL', place: emptyPostgresPlace },
-  { name: 'PGlite', place: folder },
+const backends: readonly { readonly name: string; readonly openStore: () => Promise<Address> }[] = [
+  { name: 'Redis', openStore: async () => ({ at: await redisUrl(), async [Symbol.asyncDispose]() {} }) },
+  { name: 'PostgreSQL', openStore: emptyPostgresPlace },
+  { name: 'PGlite', openStore: folder },
 ]
 
 async function folder(): Promise<Address> {
@@ -30,18 +30,18 @@ const locks = { lockSeconds: 1, checkSeconds: 0.3 }
 // BullMQ by itself gives a job up the second time its worker dies.
 const deaths = 3
 
-describe.each(places)('in $name', ({ place }) => {
-  test('a job whose workers are killed again and again is taken up by the next one', async () => {
-    await using address = await place()
+describe.each(backends)('in $name', ({ openStore }) => {
+  test('the next worker takes over a job whose workers are killed again and again', async () => {
+    await using address = await openStore()
     const name = `killed-${process.pid}`
     for (let death = 0; death < deaths; death += 1) await takeUpAndDie(address.at, name)
-    const noted = noting(1)
+    const recorder = noting(1)
 
     await using opened = await openAt(address.at, name)
-    await using _working = await opened.queue.work(noted.workers, { concurrency: 1 })
-    await noted.enough
+    await using _working = await opened.queue.work(recorder.workers, { concurrency: 1 })
+    await recorder.enough
 
-    expect(noted.batches).toEqual([1])
+    expect(recorder.batches).toEqual([1])
   })
 })
 
@@ -50,8 +50,8 @@ async function takeUpAndDie(at: string, name: string): Promise<void> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = once(child, 'exit')
-  const said = await Promise.race([once(child.stdout, 'data'), exited])
-  expect(String(said[0])).toBe('begun\n')
+  const output = await Promise.race([once(child.stdout, 'data'), exited])
+  expect(String(output[0])).toBe('begun\n')
   child.kill('SIGKILL')
   await exited
 }

@@ -2,25 +2,25 @@ import { expect, test, vi } from 'vitest'
 import type { Queue } from '../../src/queue/queue.ts'
 import { lazyQueue } from '../../src/queue/lazy-queue.ts'
 
-function listening(): { readonly queue: Queue; readonly told: string[] } {
-  const told: string[] = []
-  const tells =
-    <T>(what: string, answer: T) =>
+function recordingQueue(): { readonly queue: Queue; readonly calls: string[] } {
+  const calls: string[] = []
+  const record =
+    <T>(call: string, answer: T) =>
     async () => {
-      told.push(what)
+      calls.push(call)
       return answer
     }
   const queue: Queue = {
-    place: 'nowhere',
-    enqueue: tells('enqueue', undefined),
-    work: tells('work', { stop: async () => {}, [Symbol.asyncDispose]: async () => {} }),
-    check: tells('check', undefined),
-    waiting: tells('waiting', 3),
-    held: tells('held', new Set<string>()),
-    clear: tells('clear', undefined),
-    [Symbol.asyncDispose]: tells('closed', undefined),
+    location: 'nowhere',
+    enqueue: record('enqueue', undefined),
+    work: record('work', { stop: async () => {}, [Symbol.asyncDispose]: async () => {} }),
+    check: record('check', undefined),
+    waiting: record('waiting', 3),
+    held: record('held', new Set<string>()),
+    clear: record('clear', undefined),
+    [Symbol.asyncDispose]: record('closed', undefined),
   }
-  return { queue, told }
+  return { queue, calls: calls }
 }
 
 test('a queue that nobody uses is neither opened nor closed', async () => {
@@ -29,12 +29,12 @@ test('a queue that nobody uses is neither opened nor closed', async () => {
   const queue = lazyQueue('Redis at here:6379', open)
   await queue[Symbol.asyncDispose]()
 
-  expect(queue.place).toBe('Redis at here:6379')
+  expect(queue.location).toBe('Redis at here:6379')
   expect(open).not.toHaveBeenCalled()
 })
 
-test('a queue is opened once, passes everything on, and is closed', async () => {
-  const { queue: real, told } = listening()
+test('a queue is opened once, forwards every call, and is closed', async () => {
+  const { queue: real, calls } = recordingQueue()
   const open = vi.fn(async () => real)
 
   const queue = lazyQueue('nowhere', open)
@@ -46,10 +46,10 @@ test('a queue is opened once, passes everything on, and is closed', async () => 
 
   expect(open).toHaveBeenCalledTimes(1)
   expect(waiting).toBe(3)
-  expect(told).toEqual(['enqueue', 'check', 'clear', 'waiting', 'held', 'work', 'closed'])
+  expect(calls).toEqual(['enqueue', 'check', 'clear', 'waiting', 'held', 'work', 'closed'])
 })
 
-test('what keeps a queue from opening is told to who uses it, and the end goes on', async () => {
+test('an error of opening reaches the caller, and closing still works', async () => {
   const queue = lazyQueue('nowhere', () => Promise.reject(new Error('it is away')))
 
   const used = queue.enqueue([])

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Failure } from '../../src/errors.ts'
 import { Postponed } from '../../src/queue/jobs.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { places, startQueue, type Where } from './queues.ts'
+import { backends, startQueue, type Where } from './queues.ts'
 import { noting, runId, upsert, workers } from './samples.ts'
 
-describe.each(places)('a queue in $name', ({ open }) => {
+describe.each(backends)('a queue in $name', ({ open }) => {
   const shared = new AsyncDisposableStack()
   let where: Where
   beforeAll(async () => {
@@ -16,30 +16,30 @@ describe.each(places)('a queue in $name', ({ open }) => {
   describe('enqueueing', () => {
     test('every one of 500 jobs enqueued at once is worked on once', async () => {
       await using queue = await startQueue(where)
-      const noted = noting(500)
+      const recorder = noting(500)
 
       await queue.enqueue(Array.from({ length: 500 }, (_, batch) => upsert(batch)))
-      await using _working = await queue.work(noted.workers, { concurrency: 8 })
-      await noted.enough
+      await using _working = await queue.work(recorder.workers, { concurrency: 8 })
+      await recorder.enough
 
-      expect(new Set(noted.batches).size).toBe(500)
+      expect(new Set(recorder.batches).size).toBe(500)
     })
 
-    test('a later round goes behind what comes after it, and counts among those that wait', async () => {
+    test('a job of a later round is queued after newer jobs, and counts as waiting', async () => {
       await using queue = await startQueue(where)
-      const noted = noting(4)
+      const recorder = noting(4)
 
       await queue.enqueue([{ ...upsert(12), round: 2 }, { ...upsert(11), round: 1 }, upsert(1)])
       await queue.enqueue([upsert(2)])
       const waiting = await queue.waiting()
-      await using _working = await queue.work(noted.workers, { concurrency: 1 })
-      await noted.enough
+      await using _working = await queue.work(recorder.workers, { concurrency: 1 })
+      await recorder.enough
 
       expect(waiting).toBe(4)
-      expect(noted.batches).toEqual([1, 2, 11, 12])
+      expect(recorder.batches).toEqual([1, 2, 11, 12])
     })
 
-    test('each line has workers of its own: a job waits for none of another line', async () => {
+    test('each line has its own workers: a job never waits for another line', async () => {
       await using queue = await startQueue(where)
       const [short, long] = [noting(1), noting(1)]
       const end = Promise.withResolvers<void>()
@@ -59,16 +59,16 @@ describe.each(places)('a queue in $name', ({ open }) => {
       expect([short.batches, long.batches]).toEqual([[3], [4]])
     })
 
-    test('a job whose id is there and unfinished is not added again', async () => {
+    test('a job with the ID of an unfinished job is not added again', async () => {
       await using queue = await startQueue(where)
-      const noted = noting(2)
+      const recorder = noting(2)
 
       await queue.enqueue([upsert(1), upsert(1)])
       await queue.enqueue([upsert(1), upsert(2)])
-      await using _working = await queue.work(noted.workers, { concurrency: 1 })
-      await noted.enough
+      await using _working = await queue.work(recorder.workers, { concurrency: 1 })
+      await recorder.enough
 
-      expect(noted.batches).toEqual([1, 2])
+      expect(recorder.batches).toEqual([1, 2])
     })
 
     test('a job is not added again while it is worked on', async () => {
@@ -110,28 +110,28 @@ describe.each(places)('a queue in $name', ({ open }) => {
 
     test('a job with a delay waits', async () => {
       await using queue = await startQueue(where)
-      const noted = noting(1)
+      const recorder = noting(1)
 
       await queue.enqueue([upsert(1, { delayMs: 3_600_000 }), upsert(2)])
-      await using working = await queue.work(noted.workers, { concurrency: 1 })
-      await noted.enough
+      await using working = await queue.work(recorder.workers, { concurrency: 1 })
+      await recorder.enough
       await working.stop({ withinMs: 10_000 })
 
-      expect(noted.batches).toEqual([2])
+      expect(recorder.batches).toEqual([2])
     })
 
     test('a job with a delay that is over is worked on', async () => {
       await using queue = await startQueue(where)
-      const noted = noting(1)
-      await using _working = await queue.work(noted.workers, { concurrency: 1 })
+      const recorder = noting(1)
+      await using _working = await queue.work(recorder.workers, { concurrency: 1 })
 
       await queue.enqueue([upsert(1, { delayMs: 50 })])
-      await noted.enough
+      await recorder.enough
 
-      expect(noted.batches).toEqual([1])
+      expect(recorder.batches).toEqual([1])
     })
 
-    test('jobs that a worker has, or whose time has not come, are told from those that wait', async () => {
+    test('active and delayed jobs are listed separately from waiting ones', async () => {
       await using queue = await startQueue(where)
       const taken = Promise.withResolvers<void>()
       const goOn = Promise.withResolvers<void>()
@@ -154,44 +154,44 @@ describe.each(places)('a queue in $name', ({ open }) => {
       expect(held).toEqual(new Set(['upsert-1', 'upsert-3']))
     })
 
-    test('a payload that is none is refused, and so are the jobs beside it', async () => {
+    test('an invalid payload is refused, with all jobs of its call', async () => {
       await using queue = await startQueue(where)
-      const noted = noting(1)
+      const recorder = noting(1)
       const junk = { name: 'upsert', payload: { runId: 'none', batch: 2 }, id: 'junk' } as const
 
       const refused = queue.enqueue([upsert(1), junk])
 
       await expect(refused).rejects.toThrow(/runId/)
       await queue.enqueue([upsert(3)])
-      await using _working = await queue.work(noted.workers, { concurrency: 1 })
-      await noted.enough
-      expect(noted.batches).toEqual([3])
+      await using _working = await queue.work(recorder.workers, { concurrency: 1 })
+      await recorder.enough
+      expect(recorder.batches).toEqual([3])
     })
 
     test('queues of different names do not share jobs', async () => {
       await using one = await startQueue(where)
       await using other = await startQueue(where)
-      const noted = noting(1)
+      const recorder = noting(1)
 
       await one.enqueue([upsert(1)])
       await other.enqueue([upsert(2)])
-      await using _working = await other.work(noted.workers, { concurrency: 1 })
-      await noted.enough
+      await using _working = await other.work(recorder.workers, { concurrency: 1 })
+      await recorder.enough
 
-      expect(noted.batches).toEqual([2])
+      expect(recorder.batches).toEqual([2])
     })
 
     test('a waiting worker takes up a job that another queue of the name enqueues', async () => {
       const name = 'shared by two'
       await using consuming = await startQueue(where, { name })
       await using producing = await startQueue(where, { name })
-      const noted = noting(1)
-      await using _working = await consuming.work(noted.workers, { concurrency: 1 })
+      const recorder = noting(1)
+      await using _working = await consuming.work(recorder.workers, { concurrency: 1 })
 
       await producing.enqueue([upsert(1)])
-      await noted.enough
+      await recorder.enough
 
-      expect(noted.batches).toEqual([1])
+      expect(recorder.batches).toEqual([1])
     })
   })
 
@@ -224,7 +224,7 @@ describe.each(places)('a queue in $name', ({ open }) => {
       ])
     })
 
-    test('a failure that trying again cannot help ends the job at once', async () => {
+    test('a failure that a retry cannot fix ends the job at once', async () => {
       const attempts: number[] = []
       const fence = Promise.withResolvers<void>()
       const events = silentEvents((event) => {
@@ -248,11 +248,11 @@ describe.each(places)('a queue in $name', ({ open }) => {
     })
 
     test('a postponed job comes back later and has as many attempts as before', async () => {
-      const heard: string[] = []
+      const received: string[] = []
       const over = Promise.withResolvers<void>()
       const events = silentEvents((event) => {
-        if (event.event === 'job.postponed') heard.push(`postponed by ${event.delayMs}`)
-        if (event.event === 'job.failed') heard.push(`attempt ${event.attempt} failed`)
+        if (event.event === 'job.postponed') received.push(`postponed by ${event.delayMs}`)
+        if (event.event === 'job.failed') received.push(`attempt ${event.attempt} failed`)
         if (event.event === 'job.finished') over.resolve()
       })
       await using queue = await startQueue(where, { events, retry: { attempts: 2 } })
@@ -271,7 +271,7 @@ describe.each(places)('a queue in $name', ({ open }) => {
       await queue.enqueue([upsert(1)])
       await over.promise
 
-      expect(heard).toEqual(['postponed by 1', 'postponed by 2', 'postponed by 3', 'attempt 1 failed'])
+      expect(received).toEqual(['postponed by 1', 'postponed by 2', 'postponed by 3', 'attempt 1 failed'])
     })
   })
 
@@ -301,7 +301,7 @@ describe.each(places)('a queue in $name', ({ open }) => {
       expect(ended).toEqual([1])
     })
 
-    test('aborts what outlives the bound and hands it back to the next worker', async () => {
+    test('aborts jobs beyond the bound and returns them to the next worker', async () => {
       const returned: string[] = []
       const events = silentEvents((event) => {
         if (event.event === 'job.returned') returned.push(event.id)
@@ -324,9 +324,9 @@ describe.each(places)('a queue in $name', ({ open }) => {
 
       await working.stop({ withinMs: 10 })
 
-      const noted = noting(1)
-      await using _next = await queue.work(noted.workers, { concurrency: 1 })
-      await noted.enough
+      const recorder = noting(1)
+      await using _next = await queue.work(recorder.workers, { concurrency: 1 })
+      await recorder.enough
       expect(returned).toEqual(['upsert-1'])
     })
 
@@ -347,13 +347,13 @@ describe.each(places)('a queue in $name', ({ open }) => {
 
       await working.stop({ withinMs: 10 })
 
-      const noted = noting(1)
-      await using _next = await queue.work(noted.workers, { concurrency: 1 })
-      await noted.enough
-      expect(noted.batches).toEqual([1])
+      const recorder = noting(1)
+      await using _next = await queue.work(recorder.workers, { concurrency: 1 })
+      await recorder.enough
+      expect(recorder.batches).toEqual([1])
     })
 
-    test('a queue that is disposed stops those that still work for it', async () => {
+    test('disposing a queue stops its workers', async () => {
       const returned = Promise.withResolvers<string>()
       const events = silentEvents((event) => {
         if (event.event === 'job.returned') returned.resolve(event.id)
@@ -380,7 +380,7 @@ describe.each(places)('a queue in $name', ({ open }) => {
     })
   })
 
-  test('clearing removes every job, and the queue goes on', async () => {
+  test('clearing removes every job, and the queue stays usable', async () => {
     await using queue = await startQueue(where)
     const begun = Promise.withResolvers<void>()
     await using working = await queue.work(
@@ -398,14 +398,14 @@ describe.each(places)('a queue in $name', ({ open }) => {
     await queue.clear()
 
     await working.stop({ withinMs: 0 })
-    const noted = noting(1)
+    const recorder = noting(1)
     await queue.enqueue([upsert(4)])
-    await using _next = await queue.work(noted.workers, { concurrency: 1 })
-    await noted.enough
-    expect(noted.batches).toEqual([4])
+    await using _next = await queue.work(recorder.workers, { concurrency: 1 })
+    await recorder.enough
+    expect(recorder.batches).toEqual([4])
   })
 
-  test('a queue that is there passes its check', async () => {
+  test('a reachable queue passes its check', async () => {
     await using queue = await startQueue(where)
 
     const checked = queue.check()
@@ -413,7 +413,7 @@ describe.each(places)('a queue in $name', ({ open }) => {
     await expect(checked).resolves.toBeUndefined()
   })
 
-  test('a queue opened and closed at once leaves nothing to complain about', async () => {
+  test('a queue that is opened and closed at once causes no errors', async () => {
     const unexpected: unknown[] = []
     const events = silentEvents((event) => {
       if (event.event === 'unexpected') unexpected.push(event.error)
@@ -427,14 +427,14 @@ describe.each(places)('a queue in $name', ({ open }) => {
     expect(unexpected).toEqual([])
   })
 
-  test('a job carries its ids and nothing else', async () => {
+  test('a job contains only its IDs', async () => {
     await using queue = await startQueue(where)
-    const given: unknown[] = []
+    const payloads: unknown[] = []
     const over = Promise.withResolvers<void>()
     await using _working = await queue.work(
       workers({
         async run(payload) {
-          given.push(payload)
+          payloads.push(payload)
           over.resolve()
         },
       }),
@@ -444,6 +444,6 @@ describe.each(places)('a queue in $name', ({ open }) => {
     await queue.enqueue([{ name: 'run', payload: { runId }, id: 'run-1' }])
     await over.promise
 
-    expect(given).toEqual([{ runId }])
+    expect(payloads).toEqual([{ runId }])
   })
 })

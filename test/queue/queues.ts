@@ -8,7 +8,7 @@ import { redisUrl } from '../helpers/servers/provided.ts'
 export type Where = AsyncDisposable & { readonly backend: QueueOptions['backend'] }
 
 /** Every place that can keep a queue, for `describe.each(places)('$name', ({ open }) => …)`. */
-export const places: readonly { readonly name: string; readonly open: () => Promise<Where> }[] = [
+export const backends: readonly { readonly name: string; readonly open: () => Promise<Where> }[] = [
   { name: 'Redis', open: openRedis },
   { name: 'PostgreSQL', open: async () => openOn(await emptyPostgresPlace()) },
   { name: 'PGlite', open: async () => openOn(await emptyPglitePlace()) },
@@ -18,10 +18,10 @@ async function openRedis(): Promise<Where> {
   return { backend: { kind: 'redis', url: await redisUrl() }, async [Symbol.asyncDispose]() {} }
 }
 
-async function openOn(place: AsyncDisposable & { readonly at: string }): Promise<Where> {
+async function openOn(server: AsyncDisposable & { readonly at: string }): Promise<Where> {
   await using opening = new AsyncDisposableStack()
-  opening.use(place)
-  const database = opening.use(await openDatabase({ at: place.at, schemas: ['rollcall', 'bullmq'], migrations: [] }))
+  opening.use(server)
+  const database = opening.use(await openDatabase({ at: server.at, schemas: ['rollcall', 'bullmq'], migrations: [] }))
   const opened = opening.move()
   return { backend: { kind: 'database', database }, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

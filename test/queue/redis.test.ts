@@ -52,7 +52,7 @@ async function installed(): Promise<Server | string> {
 }
 
 describe('at start', () => {
-  test('a Redis that evicts keys is refused with what helps', async () => {
+  test('a Redis that evicts keys is refused with advice', async () => {
     await using server = await ownRedis({ 'maxmemory-policy': 'allkeys-lru' })
     const { host } = new URL(server.url)
 
@@ -65,24 +65,24 @@ describe('at start', () => {
   })
 
   test('a Redis without an append-only file is warned about', async () => {
-    const told: string[] = []
+    const messages: string[] = []
     await using server = await ownRedis({ appendonly: 'no' })
 
-    await using _queue = await openAt(server.url, ({ event }) => told.push(event))
+    await using _queue = await openAt(server.url, ({ event }) => messages.push(event))
 
-    expect(told).toEqual(['queue.append_only_off'])
+    expect(messages).toEqual(['queue.append_only_off'])
   })
 
   test('a Redis with an append-only file is not', async () => {
-    const told: string[] = []
+    const messages: string[] = []
     await using server = await ownRedis({ appendonly: 'yes' })
 
-    await using _queue = await openAt(server.url, ({ event }) => told.push(event))
+    await using _queue = await openAt(server.url, ({ event }) => messages.push(event))
 
-    expect(told).toEqual([])
+    expect(messages).toEqual([])
   })
 
-  test('a Redis that has CONFIG disabled is read all the same', async () => {
+  test('a Redis without CONFIG is accepted', async () => {
     await using server = await ownRedis({ 'maxmemory-policy': 'volatile-ttl' }, guestWithout('config'))
 
     const opened = openAt(asGuest(server))
@@ -90,7 +90,7 @@ describe('at start', () => {
     await expect(opened).rejects.toMatchObject({ message: expect.stringContaining('maxmemory-policy volatile-ttl') })
   })
 
-  test('a Redis that has INFO disabled is refused with what helps', async () => {
+  test('a Redis without INFO is refused with advice', async () => {
     await using server = await ownRedis({}, guestWithout('info'))
     const { host } = new URL(server.url)
 
@@ -115,13 +115,13 @@ describe('at start', () => {
     },
   )
 
-  test('the right password opens it, and the place does not name it', async () => {
+  test('the right password works, and the location does not contain it', async () => {
     await using server = await ownRedis({ requirepass: 'right-secret' })
     const { host } = new URL(server.url)
 
     await using queue = await openAt(`redis://:right-secret@${host}`)
 
-    expect(queue.place).toBe(`Redis at ${host}`)
+    expect(queue.location).toBe(`Redis at ${host}`)
   })
 
   test('an address where nobody listens is unreachable', async () => {
@@ -166,7 +166,7 @@ describe('at start', () => {
   )
 })
 
-test('Redis keeps nothing of what a failure says but its code', async () => {
+test('Redis stores only the code of a failure', async () => {
   const failed = Promise.withResolvers<void>()
   const url = await redisUrl()
   // A server of yours may remember the job of an earlier run.
@@ -212,15 +212,15 @@ describe('while Redis is away', () => {
     await expect(queue.enqueue([upsert(1)])).rejects.toMatchObject({ code: 'queue_unreachable' })
   })
 
-  test('the outage is told once, and work goes on when it is over', async () => {
-    const told: string[] = []
+  test('the outage is reported once, and work continues afterwards', async () => {
+    const messages: string[] = []
     const isBack = Promise.withResolvers<void>()
     await using link = await openLink(await redisUrl())
     await using queue = await startQueue(
       { backend: { kind: 'redis', url: link.url } },
       {
         events: silentEvents(({ event }) => {
-          if (event.startsWith('queue.') || event === 'unexpected') told.push(event)
+          if (event.startsWith('queue.') || event === 'unexpected') messages.push(event)
           if (event === 'queue.reachable') isBack.resolve()
         }),
       },
@@ -246,10 +246,13 @@ describe('while Redis is away', () => {
     await second.promise
 
     expect(batches).toEqual([1, 2])
-    expect(told.filter((event) => event !== 'queue.append_only_off')).toEqual(['queue.unreachable', 'queue.reachable'])
+    expect(messages.filter((event) => event !== 'queue.append_only_off')).toEqual([
+      'queue.unreachable',
+      'queue.reachable',
+    ])
   })
 
-  test('a worker stops all the same, with a job in flight', async () => {
+  test('a worker can be stopped with a job in flight', async () => {
     await using link = await openLink(await redisUrl())
     await using queue = await startQueue({ backend: { kind: 'redis', url: link.url } })
     const begun = Promise.withResolvers<void>()
@@ -273,7 +276,7 @@ describe('while Redis is away', () => {
     await expect(aborted.promise).resolves.toBeUndefined()
   })
 
-  test('a worker that has nothing to do stops without waiting for its bound', async () => {
+  test('an idle worker stops without waiting for its bound', async () => {
     await using link = await openLink(await redisUrl())
     await using queue = await startQueue({ backend: { kind: 'redis', url: link.url } })
     await using working = await queue.work(workers({}), { concurrency: 1 })
@@ -326,7 +329,7 @@ describe('a Redis that answers and takes no jobs', () => {
   })
 })
 
-test('a connection whose server is gone though its socket is open is given up, and works again', async () => {
+test('a connection whose server is gone behind an open socket is replaced', async () => {
   await using link = await openLink(await redisUrl())
   await using backend = await openRedisBackend(link.url, silentEvents(), { socketTimeout: 300 })
   const probe = () =>

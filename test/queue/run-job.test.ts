@@ -26,20 +26,20 @@ function failing(error: unknown): BoundWorkers {
 const context = { signal: new AbortController().signal, events: silentEvents() }
 
 test('a worker gets the parsed payload of its job', async () => {
-  const given: unknown[] = []
+  const payloads: unknown[] = []
   const noting = workers({
     async upsert(payload) {
-      given.push(payload)
+      payloads.push(payload)
     },
   })
 
   const outcome = await runJob(job(), noting, context)
 
   expect(outcome).toEqual({ kind: 'finished' })
-  expect(given).toEqual([{ runId, batch: 1 }])
+  expect(payloads).toEqual([{ runId, batch: 1 }])
 })
 
-describe('what is no job fails for good before a worker sees it', () => {
+describe('an invalid job fails finally before a worker sees it', () => {
   test.each([
     ['no payload', { data: undefined }],
     ['a payload that lacks the batch', { data: { runId } }],
@@ -70,13 +70,13 @@ describe('whether a failure is final', () => {
   })
 })
 
-test('a failure is told with its code, its reason and the attempt', async () => {
-  const told: Event[] = []
-  const events = silentEvents((event) => told.push(event))
+test('a failure is reported with its code, its reason and the attempt', async () => {
+  const reported: Event[] = []
+  const events = silentEvents((event) => reported.push(event))
 
   await runJob(job({ attempt: 2 }), failing(new Failure('platform_unreachable', 'no answer')), { ...context, events })
 
-  expect(told).toEqual([
+  expect(reported).toEqual([
     {
       event: 'job.failed',
       job: 'upsert',
@@ -89,16 +89,16 @@ test('a failure is told with its code, its reason and the attempt', async () => 
   ])
 })
 
-test('a bug is told with its error, and its message stays out of the outcome', async () => {
-  const told: unknown[] = []
+test('a bug is reported with its error, and the outcome lacks its message', async () => {
+  const reported: unknown[] = []
   const events = silentEvents((event) => {
-    if (event.event === 'unexpected') told.push(event.error)
+    if (event.event === 'unexpected') reported.push(event.error)
   })
   const bug = new TypeError('cannot read Ana Ruiz')
 
   const outcome = await runJob(job(), failing(bug), { ...context, events })
 
-  expect(told).toEqual([bug])
+  expect(reported).toEqual([bug])
   expect(JSON.stringify(outcome)).not.toContain('Ana')
 })
 
@@ -115,7 +115,7 @@ describe('when the work is aborted', () => {
     expect(outcome).toEqual({ kind: 'returned' })
   })
 
-  test('a worker that breaks off has its job returned', async () => {
+  test('the job of a worker that breaks off is returned', async () => {
     const stopping = new AbortController()
     const obedient = workers({
       async upsert(_payload, signal) {
@@ -129,7 +129,7 @@ describe('when the work is aborted', () => {
     expect(outcome).toEqual({ kind: 'returned' })
   })
 
-  test('a worker that finishes all the same has finished', async () => {
+  test('a worker that finishes nevertheless has finished', async () => {
     const stopping = new AbortController()
     const quick = workers({
       async upsert() {
@@ -142,7 +142,7 @@ describe('when the work is aborted', () => {
     expect(outcome).toEqual({ kind: 'finished' })
   })
 
-  test('a worker that never ends has its job returned', async () => {
+  test('the job of a worker that never ends is returned', async () => {
     const stopping = new AbortController()
     const deaf = workers({
       upsert() {

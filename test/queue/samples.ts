@@ -1,9 +1,9 @@
 import type { BoundWorkers, Enqueued } from '../../src/queue/jobs.ts'
 
 /** Workers that do nothing but what a test gives. */
-export function workers(given: Partial<BoundWorkers>): BoundWorkers {
+export function workers(overrides: Partial<BoundWorkers>): BoundWorkers {
   const idle = async (): Promise<void> => {}
-  return { run: idle, upsert: idle, update: idle, delete: idle, session: idle, ...given }
+  return { run: idle, upsert: idle, update: idle, delete: idle, session: idle, ...overrides }
 }
 
 export const runId = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'

@@ -58,12 +58,12 @@ test.each([
     /comes from an authority that is not known here.*as ca in the address/,
   ],
   ['another name', 'localhost', true, /its certificate is for another name/],
-])('a Redis with TLS is refused for %s', async (_, host, isNamed, says) => {
+])('a Redis with TLS is refused for %s', async (_, host, isNamed, message) => {
   await using redis = await startTlsRedis()
 
   const opened = openAt(`rediss://${host}:${redis.port}${isNamed ? `?ca=${redis.authorityFile}` : ''}`)
 
-  await expect(opened).rejects.toMatchObject({ code: 'queue_unreachable', message: expect.stringMatching(says) })
+  await expect(opened).rejects.toMatchObject({ code: 'queue_unreachable', message: expect.stringMatching(message) })
 })
 
 test('a file of an authority that cannot be read is named', async () => {

@@ -3,7 +3,7 @@ import { withOptionalPackage } from '../../src/system/optional-package.ts'
 
 const load = (specifier: string) => () => import(specifier)
 
-test('a package that was left out is named, with what needs it and what helps', async () => {
+test('a missing optional package is named, with what needs it and advice', async () => {
   const loading = withOptionalPackage(load('left-out'), { name: 'left-out', use: 'an encrypted export' })
 
   await expect(loading).rejects.toMatchObject({
@@ -13,7 +13,7 @@ test('a package that was left out is named, with what needs it and what helps', 
   })
 })
 
-test('a package that is missing for another reason is no choice of who installed', async () => {
+test('a package that is missing for another reason is a bug', async () => {
   const loading = withOptionalPackage(load('not-ours'), { name: 'left-out', use: 'an encrypted export' })
 
   await expect(loading).rejects.toMatchObject({ code: 'ERR_MODULE_NOT_FOUND' })

@@ -19,7 +19,7 @@ test.each(both)('a file is %s, also behind a link', async (_how, read) => {
   expect(await read(join(folder.path, 'mounted'))).toBe('sesame ✓\n')
 })
 
-test.each(both)('what is no regular file, or too large, is refused when it is to be %s', async (_how, read) => {
+test.each(both)('a file that is not regular, or too large, is refused when it is %s', async (_how, read) => {
   await using folder = await newFolder()
   const pipe = join(folder.path, 'pipe')
   execFileSync('mkfifo', [pipe])

@@ -26,12 +26,12 @@ test('readers see the old content until the new one is complete', async () => {
   const path = join(folder.path, 'key')
   await writeFile(path, 'old')
 
-  const seen = await replaceFile(path, async (draft) => {
+  const result = await replaceFile(path, async (draft) => {
     await draft.writeFile('half of the new')
     return readFile(path, 'utf8')
   })
 
-  expect(seen).toBe('old')
+  expect(result).toBe('old')
   expect(await readFile(path, 'utf8')).toBe('half of the new')
 })
 
@@ -48,7 +48,7 @@ test('a full disk is a failure that names the file', async () => {
   expect(await readdir(folder.path)).toEqual([])
 })
 
-test('what stood there stays if writing fails, and no draft is left', async () => {
+test('the old file stays if writing fails, and no draft remains', async () => {
   await using folder = await newFolder()
   const path = join(folder.path, 'key')
   await writeFile(path, 'old')

@@ -26,7 +26,7 @@ describe('a thread for tasks', () => {
   test.each([
     ['throws', 'throw', 'the task is broken'],
     ['ends the thread', 'exit', 'the thread ended with 3'],
-  ])('tells of a task that %s, and the next task has a new thread', async (_case, step, message) => {
+  ])('reports a task that %s, and the next task has a new thread', async (_case, step, message) => {
     await using thread = openThread()
 
     await expect(thread.run([step])).rejects.toThrow(message)

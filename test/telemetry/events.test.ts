@@ -28,13 +28,13 @@ test('an event is one log line with its name, level and fields', () => {
 })
 
 test('a listener hears of every event with its fields', () => {
-  const heard: Event[] = []
-  const events = silentEvents((event) => heard.push(event))
+  const received: Event[] = []
+  const events = silentEvents((event) => received.push(event))
 
   events.sweepEnqueued({ jobs: 3 })
   events.connectionRecovered({ connection: 'acme' })
 
-  expect(heard).toEqual([
+  expect(received).toEqual([
     { event: 'sweep.enqueued', jobs: 3 },
     { event: 'connection.recovered', connection: 'acme' },
   ])

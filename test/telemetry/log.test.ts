@@ -24,7 +24,7 @@ test('every line is one JSON document with time, level, message and fields', () 
   })
 })
 
-test('what is below the level is not written', () => {
+test('messages below the level are not written', () => {
   const { log, written } = loggerTo({ level: 'warn' })
 
   createEvents(log).connectionRecovered({ connection: 'acme' })
@@ -79,7 +79,7 @@ test('errors that quote the data they failed on are written without it', () => {
   expect(text).toContain('"type":"SyntaxError"')
 })
 
-test('a chain of causes that leads back to itself is written as far as it helps', () => {
+test('a circular chain of causes is written once', () => {
   const { log, written } = loggerTo()
   const error = new Error('the snake')
   error.cause = error

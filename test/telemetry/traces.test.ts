@@ -43,10 +43,10 @@ async function stopped(daemon: ReturnType<Workplace['start']>): Promise<string> 
   return stdout + stderr
 }
 
-type RunSaid = { id: string; state: string; digest: string; sent: Record<string, { requests: number }> }
+type RunReport = { id: string; state: string; digest: string; sent: Record<string, { requests: number }> }
 
-async function newestRun(work: Workplace): Promise<RunSaid> {
-  const { document } = await work.json<RunSaid>('run', 'last')
+async function newestRun(work: Workplace): Promise<RunReport> {
+  const { document } = await work.json<RunReport>('run', 'last')
   return document
 }
 
@@ -114,7 +114,7 @@ test('a run is one trace from its trigger to each request, over two processes, a
     const processes = new Set(spans.map(({ process }) => process['rollcall.roles']))
     expect(processes).toEqual(new Set(['api,scheduler', 'worker']))
   }
-  const names = (run: RunSaid) =>
+  const names = (run: RunReport) =>
     new Set(tracesOf(collector, run.id).flatMap(({ kind, name }) => (kind === 3 ? [] : [name])))
   const reading = ['run requested', 'job run', 'plan', 'open source', 'read', 'store plan', 'guard']
   expect(names(delivered)).toEqual(new Set(['run', ...reading, 'enqueue', 'job upsert']))
@@ -129,7 +129,7 @@ test('a run is one trace from its trigger to each request, over two processes, a
   expect(collector.bodies.join()).not.toMatch(/canary|acme\.example|Keeper|"W\d/i)
 }, 120_000)
 
-test('a collector that is away is told once, and costs the delivery and the end of the process next to nothing', async () => {
+test('an unreachable collector is reported once, and hardly delays delivery and shutdown', async () => {
   await using stack = new AsyncDisposableStack()
   const hanging = Promise.withResolvers<number>()
   const collector = stack.use(await startCollector({ answer: () => hanging.promise }))
@@ -151,11 +151,11 @@ test('a collector that is away is told once, and costs the delivery and the end 
 }, 120_000)
 
 // The interface alone is loaded by the library of the metrics as well.
-test('without an endpoint no package of OpenTelemetry is loaded, and with one that is not installed the start says so', async () => {
+test('without an endpoint no OpenTelemetry package is loaded; with an endpoint, a missing package stops the start', async () => {
   await using stack = new AsyncDisposableStack()
   const work = await openTraced(stack, '')
-  const seen = join(work.folder, 'loaded')
-  await writeFile(seen, '')
+  const record = join(work.folder, 'loaded')
+  await writeFile(record, '')
   const hook = join(work.folder, 'hook.mjs')
   await writeFile(
     hook,
@@ -164,7 +164,7 @@ import { registerHooks } from 'node:module'
 registerHooks({
   resolve(specifier, context, next) {
     if (!/^@opentelemetry\\/(?!api$)/.test(specifier) || context.parentURL.includes('node_modules')) return next(specifier, context)
-    appendFileSync(${JSON.stringify(seen)}, specifier + '\\n')
+    appendFileSync(${JSON.stringify(record)}, specifier + '\\n')
     throw Object.assign(new Error(\`Cannot find package '\${specifier}'\`), { code: 'ERR_MODULE_NOT_FOUND' })
   },
 })
@@ -175,7 +175,7 @@ registerHooks({
   const off = serve()
   await off.says('daemon.started')
   await stopped(off)
-  const loaded = await readFile(seen, 'utf8')
+  const loaded = await readFile(record, 'utf8')
   await work.configure({ extra: "traces: { endpoint: 'http://127.0.0.1:4318' }\n" })
 
   const { exit, stderr } = await serve().ended
@@ -183,5 +183,5 @@ registerHooks({
   expect(loaded).toBe('')
   expect(exit).toBe(78)
   expect(stderr).toContain('"traces" needs the package @opentelemetry, which was left out here')
-  expect(await readFile(seen, 'utf8')).toContain('@opentelemetry/sdk-trace')
+  expect(await readFile(record, 'utf8')).toContain('@opentelemetry/sdk-trace')
 }, 120_000)

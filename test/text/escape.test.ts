@@ -59,7 +59,7 @@ describe('a text from outside', () => {
   })
 })
 
-test('lines of ours stay lines, and nothing else in them gets through', () => {
+test('our own line breaks stay, and other control characters are escaped', () => {
   const text = escapeLines('one\n\ttwo\r\nthree\rfour\u001b[2J\u2028')
 
   expect(text).toBe('one\n\ttwo\r\nthree\\u000dfour\\u001b[2J\\u2028')

@@ -40,19 +40,19 @@ afterEach(() => vi.restoreAllMocks())
 /** Every place where a text from outside leaves the program, and what it makes of one. */
 const outlets: Readonly<Record<string, (text: string) => string | Promise<string>>> = {
   'a remark of a command': (text) =>
-    spied('stderr', () => createOutput({ json: false }).printMessage(`✖ ${said(text)}`)),
+    spied('stderr', () => createOutput({ json: false }).printMessage(`✖ ${visibleText(text)}`)),
   'the result of a command': (text) =>
-    spied('stdout', () => createOutput({ json: false }).printResult(text, (given) => `✖ ${said(given)}`)),
+    spied('stdout', () => createOutput({ json: false }).printResult(text, (shown) => `✖ ${visibleText(shown)}`)),
   'the result of a command as JSON': (text) =>
     spied('stdout', () => createOutput({ json: true }).printResult({ text }, String)),
   'the progress of a run on a terminal': (text) => {
     const terminal = { ...standardError, isTerminal: true, paint: plain, columns: 80 }
-    const connection = said(text)
+    const connection = visibleText(text)
     return spied('stderr', () => createProgress(terminal).show(runDocument({ connection }))).replace('\r\u001b[K', '')
   },
   'the log': (text) => logged(text, { pretty: false }),
   'the log for people': (text) => logged(text, { pretty: true }),
-  'the log of a server': (text) => spied('stderr', () => createServerLogger().error({ text }, said(text))),
+  'the log of a server': (text) => spied('stderr', () => createServerLogger().error({ text }, visibleText(text))),
   'the Personnel page': (text) =>
     String(
       layout({
@@ -99,7 +99,7 @@ const outlets: Readonly<Record<string, (text: string) => string | Promise<string
 }
 
 describe.each(Object.entries(outlets))('%s', (_name, outlet) => {
-  test.each(Object.entries(nasty))('shows %s and is not moved by it', async (_what, text) => {
+  test.each(Object.entries(nasty))('shows %s as an escape', async (_what, text) => {
     const output = await outlet(text)
 
     expect(output).toContain('begin')
@@ -133,13 +133,13 @@ test.each(Object.entries(nasty))(
 )
 
 describe('what a command renders', () => {
-  const renderers = new Map<string, (...given: unknown[]) => string>()
+  const renderers = new Map<string, (...parameters: unknown[]) => string>()
   beforeAll(async () => {
     const src = fileURLToPath(new URL('../../src/cli/', import.meta.url))
     for await (const file of glob('{render,commands,demo}/*.ts', { cwd: src })) {
       const module: Record<string, unknown> = await import(join(src, file))
       for (const [name, value] of Object.entries(module))
-        if (/^render[A-Z]/.test(name)) renderers.set(name, value as (...given: unknown[]) => string)
+        if (/^render[A-Z]/.test(name)) renderers.set(name, value as (...parameters: unknown[]) => string)
     }
   })
 
@@ -164,7 +164,7 @@ describe('what a command renders', () => {
 })
 
 /** What a failure says that quotes a text. */
-function said(text: string): string {
+function visibleText(text: string): string {
   return new Failure('conflict', text).message
 }
 
@@ -183,7 +183,7 @@ function spied(name: 'stdout' | 'stderr', act: () => void): string {
 function logged(text: string, { pretty }: { pretty: boolean }): string {
   const destination = new PassThrough({ encoding: 'utf8' })
   const error = new TypeError(text, { cause: new Failure('conflict', text) })
-  createLogger({ level: 'info', destination, pretty }).error({ reason: text, [text]: [text], error }, said(text))
+  createLogger({ level: 'info', destination, pretty }).error({ reason: text, [text]: [text], error }, visibleText(text))
   return stripped(destination.read())
 }
 

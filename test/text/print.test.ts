@@ -10,7 +10,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('colours of ours reach a terminal, and those in a text from outside do not', () => {
+test('our colours reach a terminal, and colours in a text from outside do not', () => {
   // Tests are told not to colour.
   for (const name of ['NO_COLOR', 'NODE_DISABLE_COLORS']) vi.stubEnv(name, undefined)
   vi.stubEnv('FORCE_COLOR', '1')
@@ -30,7 +30,7 @@ test.each([
   expect(standardOutput.columns).toBe(expected)
 })
 
-test('a large document that arrives in pieces is printed without what cannot be seen', async () => {
+test('a large document that arrives in pieces is printed without hidden characters', async () => {
   const written: string[] = []
   const write = process.stdout.write
   process.stdout.write = ((piece: string, done: () => void) => {

@@ -35,7 +35,7 @@ const RunDetail = Run.extend({
   summary: RunSummary.nullable(),
 })
 const text = z.string().describe('Free text.')
-const seen = z.array(z.object({ value: text, rows: z.number() }))
+const values = z.array(z.object({ value: text, rows: z.number() }))
 const Proposed = z.object({
   table: z.object({
     ...{ name: text, encoding: text, delimiter: text, headers: z.array(text), rows: z.array(z.array(text)) },
@@ -44,8 +44,8 @@ const Proposed = z.object({
   ...{ preset: text, title: text, why: text, unreadColumns: z.array(text), notes: z.array(text) },
   fields: z.array(z.object({ field: text, column: text, examples: z.array(text), why: text })),
   dates: z.array(z.object({ column: text, format: text, why: text })),
-  statuses: z.object({ column: text, left: seen, employed: seen, open: seen }),
-  contractors: z.object({ column: text, contractor: seen, employee: seen, open: seen }),
+  statuses: z.object({ column: text, left: values, employed: values, open: values }),
+  contractors: z.object({ column: text, contractor: values, employee: values, open: values }),
   timeZone: z.object({ name: text, column: text }),
 })
 
@@ -142,9 +142,9 @@ const isTime = /[Aa]n instant|ISO 8601|\bday\b|^When |^Since when/
 
 const known = new Map<z.ZodType, JsonSchema>()
 function jsonSchemaOf(schema: z.ZodType): JsonSchema {
-  const found = known.get(schema) ?? (z.toJSONSchema(schema, { unrepresentable: 'any' }) as JsonSchema)
-  known.set(schema, found)
-  return found
+  const schemaOf = known.get(schema) ?? (z.toJSONSchema(schema, { unrepresentable: 'any' }) as JsonSchema)
+  known.set(schema, schemaOf)
+  return schemaOf
 }
 
 /** A value that the schema allows, each text in it the one given. Variants differ in the members of closed lists, and in what is true. */
@@ -161,8 +161,8 @@ export function filled(schema: z.ZodType, outside: string, variant: number): unk
       case 'object': {
         const { properties = {}, additionalProperties: others } = part
         const further = typeof others === 'object' ? { jobTitle: sample(others, 'jobTitle') } : {}
-        const given = Object.entries(properties).map(([key, inner]) => [key, sample(inner, key)])
-        return { ...further, ...Object.fromEntries(given) }
+        const entries = Object.entries(properties).map(([key, inner]) => [key, sample(inner, key)])
+        return { ...further, ...Object.fromEntries(entries) }
       }
       case 'array':
         return [sample(part.items ?? {}, member)]

@@ -6,7 +6,7 @@ import type { ControlContext } from '../../daemon/control/control-context.ts'
 import { guarded } from '../../daemon/control/guarded.ts'
 import { planHandlers } from '../../daemon/control/plans.ts'
 import { localCalls } from '../../http/client/calls.ts'
-import { whenUsed } from '../../http/client/when-used.ts'
+import { lazyFunctions } from '../../http/client/lazy-functions.ts'
 import { createEvents } from '../../telemetry/events.ts'
 import { createLogger } from '../../telemetry/log.ts'
 import type { Control } from './control-client.ts'
@@ -43,7 +43,7 @@ export async function openLocally(
 export function localControl(context: ControlContext): Control {
   const handlers = guarded<typeof planOperations, ControlContext>(planOperations, planHandlers)
   const plans = localCalls(planOperations, handlers, context)
-  return whenUsed<Control>(async (name) => (Object.hasOwn(plans, name) ? plans : await everything(context)))
+  return lazyFunctions<Control>(async (name) => (Object.hasOwn(plans, name) ? plans : await everything(context)))
 }
 
 async function everything(context: ControlContext): Promise<Control> {

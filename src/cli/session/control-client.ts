@@ -1,6 +1,6 @@
 import { control, controlPrefix } from '../../contract/control/control.ts'
 import { Failure, type FailureCode, failures } from '../../errors.ts'
-import { type AgentWhenUsed, agentWhenUsed } from '../../http/client/agent-when-used.ts'
+import { type LazyAgent, lazyAgent } from '../../http/client/lazy-agent.ts'
 import type { Calls } from '../../http/client/calls.ts'
 import { remoteCalls, type Unsuccessful } from '../../http/client/remote-calls.ts'
 
@@ -21,9 +21,9 @@ export function controlOverSocket({ socket }: { socket: string }): Control {
 /** How a client reaches what listens at a Unix socket. The name of the host says nothing. */
 export function socketEndpoint(socket: string): {
   readonly origin: string
-  readonly dispatcher: AgentWhenUsed['dispatcher']
+  readonly dispatcher: LazyAgent['dispatcher']
 } {
-  return { origin: 'http://localhost', dispatcher: agentWhenUsed({ connect: { socketPath: socket } }).dispatcher }
+  return { origin: 'http://localhost', dispatcher: lazyAgent({ connect: { socketPath: socket } }).dispatcher }
 }
 
 function failureOf(answer: Unsuccessful, socket: string): Failure {

@@ -11,7 +11,7 @@ export type ReadProblems = {
   /** It read the cell that the connector found damaged. */
   damaged: boolean
   /** It read a name that does not belong to exactly one column. */
-  unclear: { readonly name: string; readonly column: Exclude<MatchedColumn, { found: 'one' }> } | null
+  unclear: { readonly name: string; readonly column: Exclude<MatchedColumn, { kind: 'one' }> } | null
 }
 
 /** `groups`: where a record holds an object or a list in place of a text. */
@@ -50,14 +50,14 @@ export function createInput(headers: readonly string[], missingIsBlank = false):
 
   function read(name: string | symbol): string | undefined {
     const column = typeof name === 'string' ? columnOf(name) : undefined
-    return column?.found === 'one' ? values[column.index] : undefined
+    return column?.kind === 'one' ? values[column.index] : undefined
   }
 
   // JSONata asks for the descriptor of a property before it reads the property, and so do loops over all properties.
   function describe(name: string | symbol): PropertyDescriptor | undefined {
     if (typeof name !== 'string') return undefined
     const column = columnOf(name)
-    if (column.found !== 'one') {
+    if (column.kind !== 'one') {
       touched.unclear ??= { name, column }
       return undefined
     }

@@ -60,7 +60,7 @@ async function evaluate(rows: Rows, begin: (step: number) => void): Promise<Eval
       show(shown)
       const outcome = await evaluateOne(compiled)
       const { unclear } = touched
-      if (unclear !== null && (unclear.column.found === 'several' || !(mayLack || doesWithout(outcome)))) {
+      if (unclear !== null && (unclear.column.kind === 'several' || !(mayLack || doesWithout(outcome)))) {
         return { refusal: toRefusal(unclear, spelled) }
       }
       const fault = touched.damaged ? damagedFault : 'reason' in outcome ? outcome : null
@@ -108,7 +108,7 @@ function cellOf(text: string): string | undefined {
 function toRefusal({ name, column }: NonNullable<ReadProblems['unclear']>, spelled: ReadonlySet<string>): string {
   // A name that was built during the evaluation may hold the content of a cell.
   const problem = spelled.has(name) ? `the column "${name}"` : 'a column'
-  if (column.found === 'several') {
+  if (column.kind === 'several') {
     return `an expression reads ${problem}, which several columns of the header could be: rename or drop one of them`
   }
   const similar = column.similar !== null && spelled.has(name) ? `; did you mean "${column.similar}"?` : ''

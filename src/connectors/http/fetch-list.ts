@@ -51,7 +51,7 @@ export async function fetchList(source: HttpSource, request: ListRequest): Promi
     page = await readPage(source, await client.get({ url: next, label: nextLabel }), nextLabel)
     await list.add(page)
   }
-  const end = endOfList(source, { page, totals, ...list.counted() })
+  const end = endOfList(source, { page, totals, ...list.totals() })
   return { ...list.finish(), statedTime, end }
 }
 
@@ -100,7 +100,7 @@ class ListCollector {
   }
 
   /** How much was read so far. */
-  counted(): { readonly records: number; readonly pages: number } {
+  totals(): { readonly records: number; readonly pages: number } {
     return { records: this.#records, pages: this.#counts.length }
   }
 

@@ -109,7 +109,7 @@ function checkShape(text: string, name: string): void {
     const sign = text[at]
     if (sign === '"') {
       const end = endOfString(text, at)
-      checkName(text, { from: at, to: end, seen: open.at(-1), name })
+      checkName(text, { from: at, to: end, knownNames: open.at(-1), name })
       at = end
       continue
     }
@@ -134,17 +134,17 @@ function endOfString(text: string, from: number): number {
 type Quoted = {
   readonly from: number
   readonly to: number
-  readonly seen: Set<string> | null | undefined
+  readonly knownNames: Set<string> | null | undefined
   readonly name: string
 }
 
-function checkName(text: string, { from, to, seen, name }: Quoted): void {
-  if (!seen || !isFollowedByColon(text, to)) return
+function checkName(text: string, { from, to, knownNames, name }: Quoted): void {
+  if (!knownNames || !isFollowedByColon(text, to)) return
   const written = text.slice(from + 1, to)
   const key = written.includes('\\') ? unescaped(written) : written
-  if (seen.has(key))
+  if (knownNames.has(key))
     throw unreadable(`${name}: an object names the same member twice, at character ${from + 1}`, 'check the sender')
-  seen.add(key)
+  knownNames.add(key)
 }
 
 function isFollowedByColon(text: string, at: number): boolean {

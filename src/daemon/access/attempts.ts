@@ -20,7 +20,7 @@ const windowSeconds = 60
 /** Counts attempts, starting at zero. */
 export function createAttempts(events: Pick<Events, 'controlRefused'>): Attempts {
   const failures = new RateLimiterMemory({ points: attemptsPerMinute, duration: windowSeconds })
-  const refusals = countRefusals(({ what: _what, ...refused }) => events.controlRefused(refused))
+  const refusals = countRefusals(({ subject: _subject, ...refused }) => events.controlRefused(refused))
   return {
     async check(address) {
       const record = await failures.get(address)
@@ -33,7 +33,7 @@ export function createAttempts(events: Pick<Events, 'controlRefused'>): Attempts
       this.log(address, reason)
     },
     log(address, reason) {
-      refusals.count({ what: 'control', reason, sender: address })
+      refusals.count({ subject: 'control', reason, sender: address })
     },
     [Symbol.dispose]: () => refusals[Symbol.dispose](),
   }

@@ -35,18 +35,18 @@ export async function moveStore(
   const source = opening.use(await openStore(config, { now, mayBeMoved: true }))
   const target = opening.use(await openDatabase<StoreSchema>({ at: to, schemas: ['rollcall', 'bullmq'], migrations }))
   if ((await installationOf(target.db)) || (await countKnownPeople(target.db)) > 0)
-    throw new Failure('conflict', `${target.place} holds a store already; name an empty database`)
+    throw new Failure('conflict', `${target.location} holds a store already; name an empty database`)
   const people = await countKnownPeople(source.db)
   await target.db.transaction().execute(async (tx) => {
     await carry(source, tx, now())
     await recordMoveTarget(tx, null)
     const key = await auditKeyFor(config, await lastCheckpoint(tx))
-    const details = { from: source.place, to: target.place, people }
+    const details = { from: source.location, to: target.location, people }
     const signed = tx.withPlugin(new Signing(key))
     await recordAuditEntry(signed, { act: 'store.moved', connection: null, by, details, now: now() })
-    await recordMoveTarget(source.db, { to: target.place, at: now() })
+    await recordMoveTarget(source.db, { to: target.location, at: now() })
   })
-  return { from: source.place, to: target.place, people }
+  return { from: source.location, to: target.location, people }
 }
 
 /** Hands what one store holds to the other, a little at a time. */

@@ -30,11 +30,11 @@ export async function openStore(
   await using opening = new AsyncDisposableStack()
   const store = opening.use(await openAnyStore(config, 'known'))
   const there = await installationOf(store.db)
-  if (!mayBeMoved) refuseMoved(there, store.place)
-  refuseOther({ marker, there, place: store.place, dataDir })
+  if (!mayBeMoved) refuseMoved(there, store.location)
+  refuseOther({ marker, there, place: store.location, dataDir })
   const { id } = there ?? (await beginInstallation(store.db, now()))
   if (marker === null) await writeMarker(dataDir, { installation: id })
-  if (marker === null && there !== null) events?.storeMarked({ place: store.place })
+  if (marker === null && there !== null) events?.storeMarked({ place: store.location })
   const opened = opening.move()
   return { ...store, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

@@ -45,7 +45,7 @@ export function serveLive(
       else listening.delete(principal)
     })
     const leave = await live
-      .listen({ connection, onEvent: ({ event, data }) => stream.say(event, data) })
+      .listen({ connection, onEvent: ({ event, data }) => stream.sendEvent(event, data) })
       .catch((error) => {
         stream.destroy()
         const failure = databaseFailure(error) ?? error

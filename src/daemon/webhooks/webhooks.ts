@@ -71,7 +71,7 @@ export async function serveWebhooks(app: FastifyInstance, options: WebhooksOptio
     await capacity.count(connection)
   }
   const limits = { ...usualLimits, ...options.limits }
-  const refusals = countRefusals(({ what: connection, ...refused }) =>
+  const refusals = countRefusals(({ subject: connection, ...refused }) =>
     options.events.webhookRefused({ connection, ...refused }),
   )
   app.addHook('onClose', async () => refusals[Symbol.dispose]())
@@ -135,7 +135,7 @@ async function take(receiver: Receiver, feed: Feed, { headers, body, sender }: I
   return { received: id ?? key, ...(receipt === 'seen before' && { duplicate: true }) }
 
   function refused(reason: string, refusal: Refusal): Refusal {
-    receiver.refusals.count({ what: connection, reason, sender })
+    receiver.refusals.count({ subject: connection, reason, sender })
     return refusal
   }
 

@@ -3,7 +3,7 @@ import { writeText } from '../text.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
-/** The path and query of a request. Every path parameter stays one segment, whatever characters it holds. */
+/** The path and query of a request. Every path parameter stays one segment, whatever characters it contains. */
 export function requestPath(
   base: URL,
   operation: Operation,
@@ -18,7 +18,7 @@ export function requestPath(
 function segment(name: string, value: unknown): string {
   const text = writeText(value)[0]
   if (text === undefined || text === '') throw new TypeError(`the path parameter ${name} is missing`)
-  // Segments of dots would be taken for a step up the path by whatever stands in between.
+  // A proxy would take segments of dots for a step up the path.
   return /^\.+$/.test(text) ? text.replaceAll('.', '%2E') : encodeURIComponent(text)
 }
 

@@ -4,13 +4,13 @@ import type { Operation } from '../../contract/operation.ts'
 /** The headers of a response, by lower-case name. */
 export type ResponseHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** What an error body says. `code` and `name` are null where it leaves them out. */
+/** The content of an error body. `code` and `name` are null if the body lacks them. */
 export type AnswerError = { readonly message: string; readonly code: number | null; readonly name: string | null }
 
 /** Why a server was not reached. */
 export type UnreachableReason = 'connect' | 'dns' | 'tls' | 'timeout' | 'reset' | 'aborted' | 'withheld'
 
-/** A status that the operation does not list: 429, 503, a redirect. `retryAfterMs` is null where the server named no time. */
+/** A status that the operation does not list: 429, 503, a redirect. `retryAfterMs` is null if the server named no time. */
 type Undeclared = {
   readonly status: 'undeclared'
   readonly httpStatus: number
@@ -18,16 +18,16 @@ type Undeclared = {
   readonly retryAfterMs: number | null
 }
 
-/** A listed status with a body that is not what the operation promises for it. The request may have been applied. */
+/** A listed status with a body that does not match the operation. The request may have been applied. */
 export type Unreadable = { readonly status: 'unreadable'; readonly httpStatus: number; readonly reason: string }
 
-/** No answer. `sent` is false where the request certainly never left; `retryAfterMs` says when it may, where it was withheld on this side. */
+/** No response. `sent` is false if the request was certainly never sent. `retryAfterMs`: when a request that was withheld here may be sent. */
 export type Unreachable = {
   readonly status: 'unreachable'
   readonly reason: UnreachableReason
   readonly message: string
   readonly sent: boolean
-  /** Why, in words, where more is known than the reason. */
+  /** Further details, if more is known than the reason. */
   readonly cause?: string
   readonly retryAfterMs?: number
 }
@@ -42,7 +42,7 @@ type Listed<O extends Operation> = {
   [S in O['errors'][number]]: { readonly status: S; readonly error: AnswerError; readonly headers: ResponseHeaders }
 }[O['errors'][number]]
 
-/** Everything that can become of a request, as one union told apart by `status`. */
+/** All possible results of a request, as a union discriminated by `status`. */
 export type Answer<O extends Operation> = Success<O> | Listed<O> | Undeclared | Unreadable | Unreachable
 
 /** An answer whose operation is known at run time only. */
@@ -53,9 +53,9 @@ export type AnyAnswer =
   | Unreadable
   | Unreachable
 
-/** What became of a request, as one of a few kinds. */
 type AnswerKind = 'taken' | 'refused' | 'limited' | 'failing' | 'unreadable' | 'unreachable'
 
+/** The kind of result of a request. */
 export function kindOf(answer: AnyAnswer): AnswerKind {
   if (answer.status === 'unreadable' || answer.status === 'unreachable') return answer.status
   const status = statusOf(answer)
@@ -64,7 +64,7 @@ export function kindOf(answer: AnyAnswer): AnswerKind {
   return status >= 200 && status < 300 ? 'taken' : 'refused'
 }
 
-/** The status of HTTP. 0: there is none. */
+/** The HTTP status; 0 if there is none. */
 export function statusOf(answer: AnyAnswer): number {
   if ('httpStatus' in answer) return answer.httpStatus
   return typeof answer.status === 'number' ? answer.status : 0

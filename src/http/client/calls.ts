@@ -4,7 +4,7 @@ import { Failure } from '../../errors.ts'
 import { describeIssues } from '../issues.ts'
 import type { Handlers } from '../server/mount.ts'
 
-/** A function for each operation of a table: it answers with the body of the success, or throws a Failure. */
+/** A function for each operation of a table. It returns the body of the success, or throws a Failure. */
 export type Calls<T extends OperationTable> = {
   readonly [K in keyof T]: (input: ArgumentsOf<T[K]>) => Promise<BodyOf<T[K]>>
 }
@@ -15,14 +15,14 @@ type BodyOf<O extends Operation> = {
 
 type Reply = { readonly status: number; readonly body?: unknown }
 
-/** The operations done in this process, with the checks of a server. */
+/** The operations performed in this process, with the checks of a server. */
 export function localCalls<T extends OperationTable, Ctx>(
   table: T,
   handlers: Handlers<T, Ctx>,
   context: Ctx,
 ): Calls<T> {
   return callsFrom(table, async (name, input, operation) => {
-    // The table's type ties each handler to its operation; here, where all pass through one line, the tie is lost.
+    // The table's type relates each handler to its operation. The loop loses this relation.
     const handler: (context: Ctx, input: never) => Promise<Reply> = handlers[name]
     const { body } = await handler(context, parsed(operation, input))
     return body
@@ -37,7 +37,7 @@ export function callsFrom<T extends OperationTable>(
   const members = Object.entries(table).map(
     ([name, operation]) => [name, (input: never) => call(name, input, operation)] as const,
   )
-  // One member for each operation, as the type says; the type of a table's loop cannot.
+  // One member for each operation, as the type says. The type of the loop cannot express this.
   return Object.fromEntries(members) as Calls<T>
 }
 

@@ -2,13 +2,13 @@ import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { type ArgumentsOf, bytesType, type Operation, type OperationTable } from '../../contract/operation.ts'
 import { requestPath } from './address.ts'
-import { agentWhenUsed } from './agent-when-used.ts'
+import { lazyAgent } from './lazy-agent.ts'
 import type { Answer, AnyAnswer } from './answer.ts'
 import { readAnswer } from './read-answer.ts'
 import { provenServers } from './tls.ts'
 import { type Ending, noticeSending, type Progress, stoppedReading, unreachable } from './unreachable.ts'
 
-/** A function for each operation of a table. None of them throws for anything that the network or the server does. */
+/** A function for each operation of a table. None throws because of the network or the server. */
 export type Client<T extends OperationTable> = {
   readonly [K in keyof T]: (input: ArgumentsOf<T[K]>, options?: CallOptions) => Promise<Answer<T[K]>>
 }
@@ -16,24 +16,24 @@ export type Client<T extends OperationTable> = {
 /** Options of one call. */
 export type CallOptions = {
   readonly signal?: AbortSignal
-  /** The body as JSON, where the caller has it: it is sent as it is. */
+  /** The body as JSON, sent as it is. */
   readonly bodyJson?: string | Uint8Array
 }
 
-/** Asked for before each request. */
-type DispatcherWhenUsed = () => Promise<Dispatcher>
+/** Called before each request. */
+type LazyDispatcher = () => Promise<Dispatcher>
 
 /** Options of a client. */
 export type ClientOptions = {
-  /** With the prefix below which the operations are served. */
+  /** The address with the prefix below which the operations are served. */
   readonly baseUrl: string
-  /** The key, or a function that is asked for it before every request. What that function throws reaches the caller. */
+  /** The key, or a function that returns it before every request. Its errors reach the caller. */
   readonly bearer?: string | (() => Promise<string>)
-  readonly dispatcher?: Dispatcher | DispatcherWhenUsed
-  /** From the call to the last byte of the answer. */
+  readonly dispatcher?: Dispatcher | LazyDispatcher
+  /** The time from the call to the last byte of the response. */
   readonly timeoutMs?: number
   readonly maxResponseBytes?: number
-  /** Makes each request by `send`, and may look at what became of it. Default: makes it. */
+  /** Sends each request by `send`, and may examine the answer. Default: only sends it. */
   readonly around?: Around
 }
 
@@ -53,21 +53,22 @@ const defaultMaxResponseBytes = 32 * 1024 * 1024
 
 /** The typed client of a table. It follows no redirects and repeats nothing by itself. */
 export function createClient<T extends OperationTable>(table: T, options: ClientOptions): Client<T> {
-  const { dispatcher: given } = options
-  const own = agentWhenUsed({ connect: { timeout: connectTimeoutMs, ...provenServers } })
-  const dispatcher = typeof given === 'function' ? given : given ? async () => given : own.dispatcher
+  const { dispatcher: configured } = options
+  const own = lazyAgent({ connect: { timeout: connectTimeoutMs, ...provenServers } })
+  const dispatcher =
+    typeof configured === 'function' ? configured : configured ? async () => configured : own.dispatcher
   const calls = Object.entries(table).map(([name, operation]) => [name, watched(name, operation, dispatcher, options)])
   return Object.fromEntries(calls) as Client<T>
 }
 
-function watched(name: string, operation: Operation, dispatcher: DispatcherWhenUsed, options: ClientOptions): Call {
+function watched(name: string, operation: Operation, dispatcher: LazyDispatcher, options: ClientOptions): Call {
   const call = caller(operation, dispatcher, options)
   const { around } = options
   if (around === undefined) return call
   return (input, how) => around({ operation: name, method: operation.method }, () => call(input, how))
 }
 
-function caller(operation: Operation, dispatcher: DispatcherWhenUsed, options: ClientOptions): Call {
+function caller(operation: Operation, dispatcher: LazyDispatcher, options: ClientOptions): Call {
   const { timeoutMs = defaultTimeoutMs, maxResponseBytes: maxBytes = defaultMaxResponseBytes } = options
   const base = new URL(options.baseUrl)
   return async (input, { signal, bodyJson } = {}) => {
@@ -89,7 +90,7 @@ function caller(operation: Operation, dispatcher: DispatcherWhenUsed, options: C
   }
 }
 
-// A request that waits for a connection does not hear its signal; once it is its turn, it is dropped without being sent.
+// A request that waits for a connection ignores its signal. Once it is its turn, it is dropped without being sent.
 async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const abort = () => reject(signal.reason)

@@ -9,7 +9,7 @@ type Response = Dispatcher.ResponseData
 
 type ReadOptions = {
   readonly maxBytes: number
-  /** The answer for a caller or a clock that stopped the reading; null where the body merely broke off. */
+  /** The answer if the caller or the timeout stopped the reading; null if the body broke off by itself. */
   readonly stopped: (error: unknown) => Unreachable | null
 }
 
@@ -24,7 +24,7 @@ const ErrorBody = z.object({
   name: z.string().nullish().catch(null),
 })
 
-/** What a response means to the operation that was asked for. */
+/** Interprets a response by its operation. */
 export async function readAnswer(operation: Operation, response: Response, options: ReadOptions): Promise<AnyAnswer> {
   const { statusCode: status, headers } = response
   const success = operation.success[status]
@@ -44,7 +44,7 @@ function listedError(response: Response, text: string): AnyAnswer {
   return { status: response.statusCode, error: answerError(parsed.data), headers: response.headers }
 }
 
-// The status alone says what an undeclared answer means, so its body is welcome but not needed.
+// The status alone determines the meaning of an undeclared response. Its body is optional.
 function undeclared({ statusCode, headers }: Response, body: Body): AnyAnswer {
   const parsed = 'text' in body ? parseJson(ErrorBody, body.text) : { fault: 'no body' }
   const error =
@@ -69,7 +69,7 @@ async function readBody({ body }: Response, { maxBytes, stopped }: ReadOptions):
   try {
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
       bytes += chunk.byteLength
-      // Leaving the loop destroys the stream, so what is left of the body is not downloaded.
+      // Leaving the loop destroys the stream, so the rest of the body is not downloaded.
       if (bytes > maxBytes) return { fault: `the body is larger than ${maxBytes} bytes` }
       chunks.push(chunk)
     }

@@ -11,7 +11,7 @@ export type Unsuccessful =
   | Exclude<AnyAnswer, Success>
   | Extract<AnyAnswer, { readonly status: number; readonly error: unknown }>
 
-/** The operations as a server elsewhere does them. `failure` says what an answer means that is no success. */
+/** The operations performed by a remote server. `failure` converts every answer but a success. */
 export function remoteCalls<T extends OperationTable>(
   table: T,
   options: ClientOptions,

@@ -1,15 +1,15 @@
 import type { ResponseHeaders } from './answer.ts'
 
-/** How long the server asks to wait, from `Retry-After` in seconds or as a date; null where it asks for nothing readable. */
+/** The wait that `Retry-After` states in seconds or as a date; null if it is missing or unreadable. */
 export function retryAfterMs(headers: ResponseHeaders, now: Date = new Date()): number | null {
   const value = single(headers['retry-after'])
   if (value === null) return null
   if (/^\d+(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000)
-  // A date has letters. Of a number such as -1 the engine would make one.
+  // A date has letters. The engine would also parse a number such as -1 as a date.
   if (!/[a-z]/i.test(value)) return null
   const until = Date.parse(value)
   if (Number.isNaN(until)) return null
-  // Both dates from one clock: the server's and ours can differ by more than the wait.
+  // Both dates are from the server's clock, which can differ from ours by more than the wait.
   const sent = Date.parse(single(headers.date) ?? '')
   return Math.max(0, until - (Number.isNaN(sent) ? now.getTime() : sent))
 }

@@ -1,2 +1,2 @@
-/** How every server that we connect to has to prove who it is, whatever the environment or the command line of Node say. */
+/** Requires a valid certificate of every server, regardless of the environment and the command line of Node. */
 export const provenServers = { rejectUnauthorized: true, minVersion: 'TLSv1.2' } as const

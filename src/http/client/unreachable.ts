@@ -3,7 +3,7 @@ import { errorCode } from '../../errors.ts'
 import { tlsFault } from '../../system/tls-fault.ts'
 import type { Unreachable, UnreachableReason } from './answer.ts'
 
-/** What ended a request, beside the error itself. */
+/** What may have ended a request besides the error itself. */
 export type Ending = {
   readonly host: string
   readonly timeoutMs: number
@@ -11,7 +11,7 @@ export type Ending = {
   readonly signal: AbortSignal | undefined
 }
 
-/** Whether a connection stood and writing the request had begun. */
+/** Whether a connection was established and writing the request had begun. */
 export type Progress = { sent: boolean }
 
 const reasonsByCode: Readonly<Record<string, UnreachableReason>> = {
@@ -43,7 +43,7 @@ const descriptions: Readonly<Record<UnreachableReason, string>> = {
   withheld: 'was not asked',
 }
 
-/** An interceptor that notes when a request begins to be written, which is when it may take effect. */
+/** An interceptor that records when a request begins to be written. From then on it may take effect. */
 export function noticeSending(progress: Progress): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) => {
     const start = handler.onRequestStart?.bind(handler)
@@ -55,7 +55,7 @@ export function noticeSending(progress: Progress): Dispatcher.DispatcherComposeI
   }
 }
 
-/** The answer for a request that failed below HTTP. Rethrows what is no failure of the network but a request that cannot be written. */
+/** The answer for a request that failed below HTTP. Rethrows errors about a request that cannot be written. */
 export function unreachable(error: unknown, { sent }: Progress, ending: Ending): Unreachable {
   const code = codeOrName(error)
   if (code === 'UND_ERR_INVALID_ARG') throw error
@@ -66,7 +66,7 @@ export function unreachable(error: unknown, { sent }: Progress, ending: Ending):
   return { status: 'unreachable', reason, message, sent, ...(cause !== undefined && { cause }) }
 }
 
-/** The answer for a body whose reading the caller or the clock stopped; null where the server or the network did. */
+/** The answer if the caller or the timeout stopped the reading of a body; null if the server or the network did. */
 export function stoppedReading(error: unknown, ending: Ending): Unreachable | null {
   const answer = unreachable(error, { sent: true }, ending)
   return answer.reason === 'aborted' || answer.reason === 'timeout' ? answer : null

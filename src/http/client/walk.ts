@@ -1,6 +1,6 @@
 import type { AnyAnswer } from './answer.ts'
 
-/** A page as every list of the platform answers it. */
+/** A page of a list of the platform. */
 type Page<Entry> = {
   readonly status: 200
   readonly body: {
@@ -11,7 +11,7 @@ type Page<Entry> = {
 
 type ListInput = { readonly query?: { readonly cursor?: string } | undefined }
 
-/** A walk met an answer that is no page. The walk ends; what it yielded until then is not the whole list. */
+/** Thrown if a page request did not return 200. The entries yielded so far are not the whole list. */
 export class WalkInterrupted extends Error {
   override readonly name = 'WalkInterrupted'
   readonly answer: AnyAnswer
@@ -23,14 +23,14 @@ export class WalkInterrupted extends Error {
 }
 
 /**
- * Every entry of a list, page by page. Throws a `WalkInterrupted` for an answer that is no page, and an error where the
- * server repeats a cursor, because such a walk would never end.
+ * Every entry of a list, page by page. Throws `WalkInterrupted` if a response is not a page, and an error if the server repeats a cursor,
+ * because the list would never end.
  */
 export async function* walk<Entry, Input extends ListInput>(
   list: (input: Input) => Promise<Page<Entry> | AnyAnswer>,
   input: Input,
 ): AsyncGenerator<Entry, void, undefined> {
-  const seen = new Set<string>()
+  const cursors = new Set<string>()
   let cursor = input.query?.cursor
   while (true) {
     const answer = await list(cursor === undefined ? input : { ...input, query: { ...input.query, cursor } })
@@ -38,8 +38,9 @@ export async function* walk<Entry, Input extends ListInput>(
     yield* answer.body.data
     cursor = answer.body.pagination.cursor || undefined
     if (cursor === undefined) return
-    if (seen.has(cursor)) throw new Error(`the list does not end: page ${seen.size + 1} repeats an earlier cursor`)
-    seen.add(cursor)
+    if (cursors.has(cursor))
+      throw new Error(`the list does not end: page ${cursors.size + 1} repeats an earlier cursor`)
+    cursors.add(cursor)
   }
 }
 

@@ -17,7 +17,7 @@ import { rememberRoutes } from './served-methods.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Takes what is large: its body may take longer to arrive than others. */
+    /** The route accepts large bodies, which may take longer to arrive. */
     arrivesSlowly?: boolean
   }
 }
@@ -28,29 +28,29 @@ export type AppOptions = {
   readonly bodyLimitBytes?: number
   /** How long a client may take to send its request. */
   readonly requestTimeoutMs?: number
-  /** The same for routes that say `arrivesSlowly`, which take what is large. */
+  /** The same for routes with `arrivesSlowly`. */
   readonly slowRequestTimeoutMs?: number
   /** The addresses and networks of reverse proxies, whose `X-Forwarded-For` names the caller. */
   readonly trustedProxies?: readonly string[]
-  /** What to answer under a path, or with a method, that nothing is served with; null: the usual. */
+  /** The response for an unknown path or method; null: the default one. */
   readonly refusalOfUnknown?: (request: Pick<FastifyRequest, 'method' | 'url'>) => Refusal | null
 }
 
 /**
- * What a route says as `compress` so that its answers travel compressed. Pages do not: they hold the token of a form beside what
- * a caller gave, and the size of a compressed page can give such a token away.
+ * The value of `compress` for routes with compressed responses. Pages are not compressed: they contain the token of a form beside input of
+ * the caller, and the size of a compressed page can reveal such a token.
  */
 export const compressed: FastifyCompressOptions = { threshold: 1024, encodings: ['br', 'gzip', 'deflate'] }
 
 const defaultBodyLimitBytes = 10 * 1024 * 1024
 const defaultRequestTimeoutMs = 60_000
-/** How long the headers of a request may take to arrive, and how often that is looked at. */
+/** How long the headers of a request may take to arrive, and how often that is checked. */
 const headersTimeoutMs = 15_000
 const connectionsCheckMs = 5000
-// As long as headers may be: what is longer never gets here, so every part of a path is judged by its operation.
+// The limit of headers. Longer paths never arrive here, so every part of a path is checked by its operation.
 const maxParamLength = 16 * 1024
 
-/** A Fastify instance whose every error, also for unknown paths and broken requests, has the contract's body. */
+/** A Fastify instance that answers all errors, also for unknown paths and broken requests, with the contract's body. */
 export async function createApp({
   logger,
   bodyLimitBytes = defaultBodyLimitBytes,
@@ -61,7 +61,7 @@ export async function createApp({
 }: AppOptions = {}): Promise<FastifyInstance> {
   const app: FastifyInstance = Fastify({
     ...(logger && { loggerInstance: logger }),
-    // The address of a request can hold a personal value, so Fastify's own request lines stay off.
+    // The address of a request can contain personal data, so Fastify's own request log is off.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: requestIdOf,
     bodyLimit: bodyLimitBytes,
@@ -86,12 +86,12 @@ export async function createApp({
     sendRefusal(reply, refusalOfUnknown(request) ?? notServed(methodsAt(request.url))),
   )
   acceptJsonOnly(app)
-  // Only routes that are added afterwards can be compressed, so this is waited for.
+  // Only routes that are added afterwards can be compressed.
   await app.register(compress, { globalCompression: false, globalDecompression: false })
   return app
 }
 
-/** Node times the requests of a server alike. Where some may take longer, the others are timed here, and answered the same. */
+/** Node has one time limit for all requests of a server. If some may take longer, the others are limited here. */
 function limitArrival(app: FastifyInstance, requestTimeoutMs: number): void {
   app.addHook('onRequest', async ({ raw, routeOptions }) => {
     const { 'content-length': length, 'transfer-encoding': encoding } = raw.headers
@@ -115,7 +115,7 @@ export function send(reply: FastifyReply, { status, body }: { status: number; bo
     .send(escapeJson(JSON.stringify(body)))
 }
 
-/** Clients keep their connections open for a long time: closing would wait for those that were busy when it began. */
+/** Closes connections of clients that keep them open: otherwise closing waits for those that were busy when it began. */
 function endConnectionsOnClose(app: FastifyInstance): void {
   let isClosing = false
   app.addHook('preClose', async () => {
@@ -138,7 +138,7 @@ function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
 }
 
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  // A path that cannot be decoded gets here before any hook has run.
+  // A path that cannot be decoded arrives here before any hook has run.
   reply.header(requestIdHeader, request.id)
   const refusal = error instanceof Refusal ? error : refusalOfFramework(error)
   if (refusal !== null) return sendRefusal(reply, refusal)
@@ -146,7 +146,7 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   return sendRefusal(reply, refuse('InternalError', 'the request failed for a reason on our side'))
 }
 
-/** Fastify's own complaints in the contract's words. Their messages stay aside: those about JSON quote the body. */
+/** Fastify's own errors as refusals of the contract. Their messages are not used, because those about JSON quote the body. */
 function refusalOfFramework(error: unknown): Refusal | null {
   if (!(error instanceof Error)) return null
   const { code, statusCode } = error as Error & { code?: string; statusCode?: number }
@@ -161,7 +161,7 @@ function refusalOfFramework(error: unknown): Refusal | null {
   return null
 }
 
-// Details of database errors quote rows, so only what identifies the failure is logged.
+// Details of database errors quote rows, so only the identification of the failure is logged.
 function describeFailure(error: unknown): { readonly name: string; readonly code: unknown; readonly stack: string } {
   if (!(error instanceof Error)) return { name: typeof error, code: null, stack: '' }
   const code = errorCode(error) ?? null
@@ -173,10 +173,10 @@ function acceptJsonOnly(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     const { 'content-encoding': encoding = 'identity' } = request.headers
-    // Many clients announce JSON on every request, also on those without a body.
+    // Many clients send the JSON content type with every request, even without a body.
     if (bytes.length === 0) done(null, undefined)
     else if (encoding !== 'identity') done(refuse('MalformedBody', 'the body must be sent without a Content-Encoding'))
-    // Decoding would put replacement characters where the bytes are no text, and they would be stored.
+    // Decoding would replace invalid bytes with replacement characters, and these would be stored.
     else if (!isUtf8(bytes)) done(refuse('MalformedBody', 'the body is not encoded as UTF-8'))
     else return parseJson(request, bytes.toString(), done)
   })

@@ -3,13 +3,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bytesType } from '../../contract/operation.ts'
 import { refuse } from '../refusal.ts'
 
-/** So long the rest of a body that was refused is read and thrown away: who still sends would not read the answer. */
+/** How long the rest of a refused body is read and discarded. A client that is still sending would not read the response. */
 const drainMs = 20_000
 
-/** Hands the bodies of a scope on while they arrive. How long they may be is for the handler to say. */
+/** Passes the bodies of a scope to their handlers while they arrive. The handler limits their length. */
 export function acceptBytes(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers()
-  // To destroy the request, as leaving a loop over it does, would end the connection before it is answered.
+  // Destroying the request, as leaving a loop over it does, would end the connection before the response.
   scope.addContentTypeParser(bytesType, async (_request: FastifyRequest, payload: IncomingMessage) =>
     payload.iterator({ destroyOnReturn: false }),
   )
@@ -19,7 +19,7 @@ export function acceptBytes(scope: FastifyInstance): void {
   drainRefused(scope)
 }
 
-/** Reads what is left of a body after its request was answered, for a while, and throws it away. */
+/** Reads and discards the rest of a body after the response, for a limited time. */
 export function drainRefused(scope: FastifyInstance): void {
   scope.addHook('onResponse', async ({ raw }) => {
     if (raw.complete || raw.destroyed) return

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { escapeJson } from '../../text/escape.ts'
 
-/** So much may wait for a reader. Who reads slower than that is cut off. */
+/** Maximum number of bytes that wait for a reader. A slower reader is disconnected. */
 const mostWaitingBytes = 256 * 1024
 const heartbeatMs = 15_000
 
@@ -16,11 +16,11 @@ export class EventStream extends Readable {
   }
 
   /** Sends an event; its data travels as one line of JSON. */
-  say(event: string, data: unknown): void {
+  sendEvent(event: string, data: unknown): void {
     this.#write(`event: ${event}\ndata: ${escapeJson(JSON.stringify(data))}\n\n`)
   }
 
-  /** Ends after what was said. */
+  /** Ends the stream after the events sent so far. */
   end(): void {
     clearInterval(this.#heartbeat)
     if (!this.readableEnded && !this.destroyed) this.push(null)
@@ -32,7 +32,7 @@ export class EventStream extends Readable {
     else this.push(text)
   }
 
-  // What is said is pushed when it happens.
+  // Events are pushed when they happen.
   override _read(): void {}
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
@@ -55,7 +55,7 @@ export function eventStreams(app: FastifyInstance): { send(reply: FastifyReply, 
         .headers({
           'content-type': 'text/event-stream; charset=utf-8',
           'cache-control': 'no-store',
-          // A proxy that collects answers would hold events back.
+          // A proxy that buffers responses would delay events.
           'x-accel-buffering': 'no',
           connection: 'close',
         })

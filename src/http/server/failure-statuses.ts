@@ -1,6 +1,6 @@
 import type { FailureCode } from '../../errors.ts'
 
-/** How HTTP says each failure. */
+/** The HTTP status of each failure. */
 export const failureStatuses: Readonly<Record<FailureCode, number>> = {
   usage: 400,
   run_held: 409,

@@ -4,30 +4,30 @@ import { z } from 'zod'
 import { refuse } from '../refusal.ts'
 
 const secretBytes = 32
-/** One value for each field; of a field sent twice no value counts. */
+/** One value for each field. A field that is sent twice has no usable value. */
 const Fields = z.record(z.string(), z.unknown())
 
-/** A field of a form, empty where it is missing or sent twice. */
+/** A field of a form; empty if it is missing or sent twice. */
 export function field(request: FastifyRequest, name: string): string {
   const fields = Fields.safeParse(request.body)
   const value = fields.success ? fields.data[name] : undefined
   return typeof value === 'string' ? value : ''
 }
 
-/** What a cookie holds by which a form of a visitor is known who is not signed in. */
+/** The secret in a cookie that identifies the forms of a visitor who is not signed in. */
 export function newFormSecret(): string {
   return randomBytes(secretBytes).toString('base64url')
 }
 
-/** What a form carries. Only who has the cookie knows its secret, and no other site can read or set it. */
+/** The token in a form. Only the holder of the cookie knows its secret, and no other site can read or set it. */
 export function formTokenOf(secret: string): string {
   return createHmac('sha256', secret).update('form').digest('base64url')
 }
 
-/** Refuses a form that did not come from a page of ours. `desired` null: there is no cookie that it could belong to. */
+/** Refuses a form that did not come from a page of ours. `desired`: the expected token; null without a cookie. */
 export function checkFormToken(request: FastifyRequest, desired: string | null): void {
-  const given = Buffer.from(field(request, 'token'))
+  const submitted = Buffer.from(field(request, 'token'))
   const known = Buffer.from(desired ?? '')
-  if (desired !== null && given.length === known.length && timingSafeEqual(given, known)) return
+  if (desired !== null && submitted.length === known.length && timingSafeEqual(submitted, known)) return
   throw refuse('Forbidden', 'This form is too old, or came from elsewhere. Go back, reload the page and try again.')
 }

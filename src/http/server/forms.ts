@@ -7,8 +7,8 @@ import { expectsList, readText } from '../text.ts'
 type Entry = ReturnType<FormData['getAll']>[number]
 
 /**
- * Lets the routes of a scope take their body as a form, too: each field as the schema expects it, and files as `File`. A list is
- * a repeated field, with or without brackets behind its name, or one field of JSON.
+ * Lets the routes of a scope also accept their body as a form: each field as the schema expects it, and files as `File`. A list is a
+ * repeated field, with or without brackets after its name, or one field of JSON.
  */
 export function acceptForms(scope: FastifyInstance, body: z.ZodObject): void {
   scope.addContentTypeParser(
@@ -19,7 +19,7 @@ export function acceptForms(scope: FastifyInstance, body: z.ZodObject): void {
   )
 }
 
-/** Lets the routes of a scope take what a form of a page sends: text alone, of so many bytes at most. A repeated field is a list. */
+/** Lets the routes of a scope accept forms of pages: text fields with at most this many bytes in total. A repeated field is a list. */
 export function acceptPageForms(scope: FastifyInstance, bodyLimit: number): void {
   scope.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -51,7 +51,7 @@ function readForm(body: z.ZodObject, form: FormData): Record<string, unknown> {
   )
 }
 
-// Decoding has put this character where bytes are no text.
+// The character that decoding puts in place of invalid bytes.
 function isBroken(entry: Entry): boolean {
   return typeof entry === 'string' && entry.includes('\ufffd')
 }

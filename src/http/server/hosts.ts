@@ -4,7 +4,7 @@ import { refuse } from '../refusal.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Served under whatever name and to whatever page: it says nothing, or asks for a signature. */
+    /** Served under any name and to any page: the route reveals nothing, or requires a signature. */
     anyHost?: boolean
   }
 }
@@ -13,7 +13,7 @@ declare module 'fastify' {
 export type HostRules = {
   /** The names under which the server is reached, besides those of this machine. */
   readonly names: readonly string[]
-  /** The address that people use, as behind a proxy. */
+  /** The address that people use, for example behind a proxy. */
   readonly publicUrl: URL | null
 }
 
@@ -21,8 +21,8 @@ const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const ownSites: ReadonlySet<string> = new Set(['same-origin', 'none'])
 
 /**
- * Serves requests only that name this server as their host, and takes none that changes something from a page of another site. So a page
- * in somebody's browser reaches nothing here, also where it gets the browser to take this machine for its own (DNS rebinding).
+ * Serves only requests that name this server as their host, and refuses changes from pages of other sites. This protects against pages in
+ * somebody's browser, also with DNS rebinding.
  */
 export function guardHosts(app: FastifyInstance, rules: HostRules): void {
   const names = new Set([...rules.names, ...(rules.publicUrl ? [rules.publicUrl.hostname] : [])].map(lower))
@@ -40,7 +40,7 @@ export function guardHosts(app: FastifyInstance, rules: HostRules): void {
 
 function isOwnHost({ headers: { host }, socket }: FastifyRequest, names: ReadonlySet<string>): boolean {
   const url = URL.parse(`http://${host ?? ''}/`)
-  // A name with a path or a password in it is read otherwise by others.
+  // Other programs may read a name with a path or a password differently.
   if (url === null || host === undefined || url.href !== `http://${url.host}/` || /[/\\?#@]/.test(host)) return false
   const { hostname } = url
   return isLoopback(hostname) || names.has(hostname) || hostname === asHost(socket.localAddress)
@@ -50,7 +50,7 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
 }
 
-/** The address of this end of the connection, as it stands in a Host. No other page can have it for its name. */
+/** The address of this end of the connection, as in a Host header. No other site can have it as its name. */
 function asHost(address: string | undefined): string | null {
   if (address === undefined) return null
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []

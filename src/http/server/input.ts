@@ -10,7 +10,7 @@ export type Input = { params?: unknown; query?: unknown; body?: unknown }
 
 type Texts = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** The parsed `params`, `query` and `body` of a request; throws the operation's refusal of a bad one. */
+/** The parsed `params`, `query` and `body` of a request. Throws the operation's refusal of an invalid request. */
 export function readInput(operation: Operation, request: FastifyRequest): Input {
   const input: Input = {}
   if (operation.params) {
@@ -34,7 +34,7 @@ function parse(schema: z.ZodType, value: unknown, refusal: (issues: string) => R
   throw refusal(describeIssues(parsed.error, root))
 }
 
-/** The values of the fields that the schema knows; names that it does not know are left aside. */
+/** The values of the fields that the schema knows. Unknown names are ignored. */
 function namedTexts(schema: z.ZodObject, texts: Texts): Record<string, unknown> {
   const values: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(schema.shape)) {
@@ -45,32 +45,32 @@ function namedTexts(schema: z.ZodObject, texts: Texts): Record<string, unknown> 
 }
 
 /**
- * A query whose lists all stand under the names of the schema. Lists are documented with or without brackets behind the name;
- * clients mix the two up, and some write an index between the brackets.
+ * The query with the list names of the schema. Lists are documented with or without brackets after the name; clients confuse the two, and
+ * some write an index between the brackets.
  */
 function withListNames({ shape }: z.ZodObject, texts: Texts): Texts {
   const lists = Object.keys(shape).filter((name) => expectsList(shape[name]))
-  const nameOf = (given: string) => lists.find((name) => bare(name) === given.replace(/\[\d*\]$/, '')) ?? given
+  const nameOf = (received: string) => lists.find((name) => bare(name) === received.replace(/\[\d*\]$/, '')) ?? received
   const named = new Map<string, Texts[string]>()
-  for (const [given, text] of Object.entries(texts)) {
-    const name = nameOf(given)
+  for (const [received, text] of Object.entries(texts)) {
+    const name = nameOf(received)
     const before = named.get(name)
     named.set(name, before === undefined ? text : [before, text ?? []].flat())
   }
   return Object.fromEntries(named)
 }
 
-/** Why a query is refused that names a parameter almost: to ignore it would answer something else than what was asked for. */
+/** Why a query with a misspelled parameter is refused, or null. Ignoring the parameter would return something else than requested. */
 function misspelledName({ shape }: z.ZodObject, texts: Texts): string | null {
   const names = Object.keys(shape)
-  for (const given of Object.keys(texts)) {
-    const meant = names.find((name) => likened(name) === likened(given))
-    if (meant !== undefined && !names.includes(given)) return `${meant}: must be spelled so, and not in another way`
+  for (const received of Object.keys(texts)) {
+    const meant = names.find((name) => likened(name) === likened(received))
+    if (meant !== undefined && !names.includes(received)) return `${meant}: must be spelled so, and not in another way`
   }
   return null
 }
 
-/** What two spellings of one name have in common: `expand[x]`, `Expand` and `expand.0` are all meant as `expand[]`. */
+/** The form in which spellings of a name are compared: `expand[x]`, `Expand` and `expand.0` all mean `expand[]`. */
 function likened(name: string): string {
   return name
     .replace(/[[.].*$/s, '')

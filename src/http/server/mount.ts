@@ -14,9 +14,9 @@ export type Handlers<T extends OperationTable, Ctx> = {
 
 /** Where and for whom a table of operations is served. */
 export type MountOptions<Ctx> = {
-  /** What stands before every path, such as `/public/v2`. */
+  /** The prefix of every path, such as `/public/v2`. */
   readonly prefix: string
-  /** Runs before anything of the request is read, and throws a `Refusal` for a caller who may not do this. */
+  /** Runs before the request is read, and throws a `Refusal` for a caller without permission. */
   readonly authorize: (request: FastifyRequest, operation: Operation) => Promise<Ctx>
   /** For tests: a reply or a refusal that the table does not list becomes a 500. */
   readonly validateResponses?: boolean
@@ -32,7 +32,7 @@ export function mount<T extends OperationTable, Ctx>(
   options: MountOptions<Ctx>,
 ): void {
   for (const [name, operation] of Object.entries(table)) {
-    // The table's type ties each handler to its operation; here, where all pass through one line, the tie is lost.
+    // The table's type relates each handler to its operation. The loop loses this relation.
     const handler: (ctx: Ctx, input: never) => Promise<Reply> = handlers[name as keyof T]
     const answer = (ctx: Ctx, input: Input) => handler(ctx, input as never)
     if (operation.takesBytes)
@@ -80,7 +80,7 @@ function serve<Ctx>(
   })
 }
 
-/** Says with a 401 that a bearer token is desired, or that the one that came is not valid. */
+/** Adds to a 401 that a bearer token is required, or that the token is not valid. */
 function askForKey(request: FastifyRequest, reply: FastifyReply): void {
   const challenge = request.headers.authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"'
   reply.header('www-authenticate', challenge)
@@ -103,7 +103,7 @@ async function checked(name: string, operation: Operation, answer: () => Promise
   const body: unknown = JSON.parse(JSON.stringify(reply.body ?? null))
   const parsed = schema.safeParse(body)
   if (!parsed.success) throw new Error(`${name} answered what it must not: ${describeIssues(parsed.error, 'body')}`)
-  // Parsing drops unknown keys, so a difference means that the reply says more than the table.
+  // Parsing drops unknown keys, so a difference means that the reply has keys that the table lacks.
   if (!isDeepStrictEqual(parsed.data, body))
     throw new Error(`${name} answered with keys that the operation does not list`)
   return reply

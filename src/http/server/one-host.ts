@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import { refuse } from '../refusal.ts'
 
 /**
- * Refuses a request that names two hosts: in two `Host` headers, or in its first line and another one in the header. A proxy may judge it by
- * one of them and this server by the other.
+ * Refuses a request that names two hosts: in two `Host` headers, or in its first line and in the header. A proxy might check one of them
+ * and this server the other.
  */
 export function refuseTwoHosts(app: FastifyInstance): void {
   app.addHook('onRequest', async ({ raw }) => {

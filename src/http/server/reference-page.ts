@@ -10,9 +10,9 @@ type ReferenceOptions = {
   /** Where the OpenAPI document is served. */
   readonly documentPath: string
   readonly title: string
-  /** Throws a refusal for those who may not read it; left out: everybody may. */
+  /** Throws a refusal for callers who may not read it. Left out: everybody may. */
   readonly admit?: (request: FastifyRequest) => Promise<unknown>
-  /** Where a browser is led that nobody is signed in with; left out: it is refused like a program. */
+  /** Where a browser without a session is redirected. Left out: it is refused like a program. */
   readonly signIn?: string
 }
 
@@ -50,7 +50,7 @@ function looksForPage({ headers }: FastifyRequest): boolean {
   return headers.authorization === undefined && (headers.accept?.includes('text/html') ?? false)
 }
 
-// The script inside is larger than all of ours, so it is loaded for the first reader and not at every start.
+// Its script is larger than all of ours, so it is loaded for the first reader and not at every start.
 async function openPages(documentPath: string, pageTitle: string): Promise<FastifyInstance> {
   const { default: apiReference } = await import('@scalar/fastify-api-reference')
   const pages = Fastify()
@@ -85,8 +85,8 @@ async function openPages(documentPath: string, pageTitle: string): Promise<Fasti
 }
 
 /**
- * The page draws itself with one script of ours and fetches nothing but the document, also where it would like to. Of the scripts that
- * stand in the page itself, only those of now may run. The styles that the script makes have no digest that could be known before.
+ * The page runs one script of ours and may fetch nothing but the document. Inline scripts run only if their digest is listed. Styles are
+ * allowed without a digest, because the script creates them at run time.
  */
 function contentSecurityPolicy(page: string): string {
   const scripts = [...page.matchAll(/<script(?![^>]*\ssrc=)[^>]*>(.*?)<\/script>/gs)].map(

@@ -4,13 +4,13 @@ import { Refusal } from '../refusal.ts'
 import type { Handlers } from './mount.ts'
 
 type Refusing<Ctx> = {
-  /** How a failure is answered; null for one that the caller cannot act on. */
+  /** The refusal for a failure; null if the caller cannot act on it. */
   readonly refusalOf: (failure: Failure) => Refusal | null
-  /** Told of everything that is no such failure: the caller learns no more than that it was not done. */
+  /** Called with any other error. The caller only learns that the request failed. */
   readonly unexpected?: (error: unknown, of: { readonly name: string; readonly context: Ctx }) => void
 }
 
-/** Handlers that throw Failures, as a server mounts them. */
+/** Turns handlers that throw Failures into handlers that a server can mount. */
 export function refusing<T extends OperationTable, Ctx>(
   handlers: Handlers<T, Ctx>,
   { refusalOf, unexpected }: Refusing<Ctx>,
@@ -30,6 +30,6 @@ export function refusing<T extends OperationTable, Ctx>(
     }
     return [name, refuse] as const
   })
-  // One handler for each operation, as before; the type of a table's loop cannot say so.
+  // One handler for each operation, as before. The type of the loop cannot express this.
   return Object.fromEntries(wrapped) as unknown as Handlers<T, Ctx>
 }

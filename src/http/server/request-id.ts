@@ -4,11 +4,11 @@ import type { IncomingMessage } from 'node:http'
 /** The header with the id of a request. */
 export const requestIdHeader = 'x-request-id'
 
-// Ids of tracing systems fit; an address or a sentence does not, so that no log line holds one.
+// Matches IDs of tracing systems. Addresses and sentences do not match, so no log line contains one.
 const usableId = /^[\w.-]{8,128}$/
 
-/** The id by which a request is found in the log: the one that the caller gave if it can be one, else a new one. */
+/** The ID of a request in the log: that of the caller if it is usable, otherwise a new one. */
 export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
-  const given = headers[requestIdHeader]
-  return typeof given === 'string' && usableId.test(given) ? given : randomUUID()
+  const received = headers[requestIdHeader]
+  return typeof received === 'string' && usableId.test(received) ? received : randomUUID()
 }

@@ -5,9 +5,9 @@ import { Refusal } from '../refusal.ts'
 const minuteSeconds = 60
 
 /**
- * Answers 429 to an address that sends more than so many requests a minute to what lies below `prefix`, before anything else is
- * looked at. Every answer there says how many requests are left. A minute begins with the first request of an address; afterwards
- * nothing of the address is kept.
+ * Answers 429 to an address that sends more than the allowed requests per minute below `prefix`, before anything else is checked. Every
+ * response there states how many requests remain. A minute begins with the first request of an address; afterwards the address is
+ * forgotten.
  */
 export function limitRequests(
   app: FastifyInstance,
@@ -15,7 +15,7 @@ export function limitRequests(
 ): void {
   const limiter = new RateLimiterMemory({ points: requestsPerMinute, duration: minuteSeconds })
   app.addHook('onRequest', async (request, reply) => {
-    // The route that was found, since an address can spell its path in more than one way; what leads to none is refused anyway.
+    // The matched route is used, because a path has several spellings. A path without a route is refused anyway.
     if (!isBelow(prefix, request.routeOptions.url ?? request.url)) return
     const { isWithin, remaining, resetSeconds } = await consume(limiter, request.ip)
     reply.headers({
@@ -28,7 +28,7 @@ export function limitRequests(
   })
 }
 
-/** Takes one request of an address; says whether it is within the limit, and in how many whole seconds the minute ends. */
+/** Counts one request of an address. Returns whether it is within the limit, and in how many whole seconds the minute ends. */
 async function consume(limiter: RateLimiterMemory, address: string) {
   const [isWithin, state] = await limiter.consume(address).then(
     (taken) => [true, taken] as const,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 
-/** Answers the methods with which a path is served, of all routes that are added to `app` from now on. */
+/** Returns a function that lists the methods of a path, among all routes that are added to `app` from now on. */
 export function rememberRoutes(app: FastifyInstance): (url: string) => string[] {
   const routes = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ url, method }) => {
@@ -10,8 +10,8 @@ export function rememberRoutes(app: FastifyInstance): (url: string) => string[] 
   })
   return (url) => {
     const path = segmentsOf(url)
-    const found = [...routes].filter(([pattern]) => leadsTo(pattern.split('/'), path))
-    return [...new Set(found.flatMap(([, methods]) => [...methods]))].sort()
+    const matching = [...routes].filter(([pattern]) => leadsTo(pattern.split('/'), path))
+    return [...new Set(matching.flatMap(([, methods]) => [...methods]))].sort()
   }
 }
 

@@ -10,14 +10,14 @@ const daysForStatus = 3
 /** A row whose status says "employed" although its leaving date has come and decides. */
 export type Contradiction = { readonly line: number; readonly leavingDate: string }
 
-/** The people whose rows that apply contradict themselves. */
+/** The people with a contradiction in the row that applies. */
 export type Contradictions = ReturnType<typeof collectContradictions>
 
 /** Collects people whose row that applies says "employed" while their leaving date has come. */
 export function collectContradictions(context: PlanContext) {
   const byPerson = new Map<string, Contradiction>()
   return {
-    /** `row`: the one that applies to the person; null if none does, as the person's rows were rejected. */
+    /** `row`: the row that applies to the person; null if the person's rows were rejected. */
     add(identityId: string, row: Observation | null, entry: RosterEntry | undefined, decision: Decision): void {
       const known = { desired: (decision.entry ?? entry)?.desired ?? null, retracted: entry?.retracted ?? null }
       const contradiction = row === null ? null : contradictionIn(row, known, context)
@@ -35,7 +35,7 @@ function contradictionIn(
   { exportDate }: Pick<PlanContext, 'exportDate'>,
 ): Contradiction | null {
   const { statesEmployed, action, leavingDate, origin } = observation
-  // An action that says "employed" is no status.
+  // An action that means "employed" is not a status.
   if (!statesEmployed || action !== undefined || typeof leavingDate !== 'string') return null
   const newest = Temporal.PlainDate.from(exportDate)
     .subtract({ days: daysForStatus + 1 })
@@ -44,7 +44,7 @@ function contradictionIn(
   return desired?.separatedAt === utcMidnight(leavingDate) ? { line: origin.line, leavingDate } : null
 }
 
-/** Lists the row among those that HR has to correct. Nothing of the row is lost, so the guards do not count it. */
+/** The reject that lists the row for HR to correct. The whole row is used, so the guards do not count it. */
 export function contradictionReject(identityId: string, { line, leavingDate }: Contradiction): Reject {
   return {
     line,

@@ -1,6 +1,6 @@
 import type { PlanContext } from './decide.ts'
 
-/** Whether a snapshot is older than the newest accepted one, so that it no longer covers everybody. */
+/** Whether a snapshot is older than the newest accepted one. It then no longer covers everybody. */
 export function isStale({
   mode,
   asOf,
@@ -9,7 +9,7 @@ export function isStale({
   return mode === 'snapshot' && acceptedAsOf !== null && Temporal.Instant.compare(asOf, acceptedAsOf) < 0
 }
 
-/** Whether a source states about everybody who is known, and not only about the people whom it names, what was true at its time. */
+/** Whether a source states facts about every known person, and not only about those whom it names. */
 export function coversEverybody(context: Pick<PlanContext, 'mode' | 'asOf' | 'acceptedAsOf' | 'absence'>): boolean {
   return context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context)
 }

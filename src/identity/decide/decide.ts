@@ -5,11 +5,11 @@ import {
   type Employment,
   type EmploymentRules,
   employmentAbsent,
-  employmentSeen,
+  employmentObserved,
   employmentUntouched,
   isLeaver,
   storedEmployment,
-  servedOf,
+  applyHold,
   isAboutEmployment,
 } from '../employment.ts'
 import { isBefore, newerFields, sameTimes, timesAfter } from '../field-times.ts'
@@ -24,25 +24,25 @@ import {
 } from '../record.ts'
 import { newsOf } from './news.ts'
 
-/** What decisions need to know of their source and their run, besides the person. */
+/** The source and the run of a decision. */
 export type PlanContext = EmploymentRules & {
   /** When the run happens, an ISO instant. */
   readonly now: string
-  /** The source's IANA time zone, for rows that know their own time but no zone of their own. */
+  /** The source's IANA time zone, for rows with a time but without a zone. */
   readonly timeZone: string
-  /** What a snapshot's silence about a person means. `hold` plans like `separate`; a guard then holds the plan. */
+  /** What a person's absence from a snapshot means. `hold` plans like `separate`; a guard then holds the plan. */
   readonly absence: 'separate' | 'hold' | 'ignore'
   /** When the facts were true, an ISO instant. */
   readonly asOf: string
-  /** When the newest accepted snapshot was true (ISO instant); left out where there is none, or it does not matter. */
+  /** When the newest accepted snapshot was true (ISO instant); left out if there is none, or if it does not matter. */
   readonly acceptedAsOf?: string | null
-  /** Who has left is taken off the platform. */
+  /** Leavers are removed from the platform. */
   readonly removes?: boolean
-  /** The fields that the source maps; what is desired in others is forgotten. Left out: every field is kept. */
+  /** The fields that the source maps; desired values of other fields are dropped. Left out: every field is kept. */
   readonly mapped?: ReadonlySet<FieldName>
 }
 
-/** What a run learned about a person. `untouched`: present, but the row cannot be used (rejected, or its key is repeated). */
+/** The input about a person. `untouched`: present, but the row cannot be used (rejected, or its key is repeated). */
 export type PersonInput = Observation | 'absent' | 'untouched'
 
 /** The part of a roster entry that follows HR. */
@@ -63,18 +63,18 @@ export type DesiredState = Pick<
 
 /** What follows for one person. */
 export type Decision = {
-  /** The entry's new desired state; null if nothing needs storing. `desired` is the same object as before if it says the same. */
+  /** The entry's new desired state; null if nothing needs storing. `desired` is the same object as before if it is equal. */
   readonly entry: DesiredState | null
   readonly change: Change | null
   /** The snapshot lacks this person, who was employed until now. */
   readonly isAbsent: boolean
-  /** What is new compared with what was desired before, for the guards. What an earlier run accepted is not judged again. */
+  /** What is new compared with the previous desired state, for the guards. Changes accepted by an earlier run are not judged again. */
   readonly news: News
-  /** Rows of which something does not apply because newer facts are known; undefined if there are none. */
+  /** Rows that do not apply, or only in part, because newer facts are known; undefined if there are none. */
   readonly overtaken?: readonly Overtaken[]
 }
 
-/** A row, and when the newer facts were true. `countsInPart`: what the row states of other fields than employment applies. */
+/** A row, and when the newer facts were true. `countsInPart`: the fields of the row other than employment apply. */
 type Overtaken = { readonly observation: Observation; readonly knownAsOf: string; readonly countsInPart: boolean }
 
 /** The state that follows for a person. `isAbsent`: the snapshot lacks the person, who was employed until now. */
@@ -119,7 +119,7 @@ export function decideInOrder(
   return overtaken.length === 0 ? decision : { ...decision, overtaken }
 }
 
-/** The row, where newer facts are known that leave nothing of it, or nothing of what it says of employment; else null. */
+/** The row, if newer facts replace all of it, or all that it states of employment; otherwise null. */
 function overtakenBy(observation: Observation, known: RosterEntry, ctx: PlanContext): Overtaken | null {
   const speaks = isAboutEmployment(observation, ctx)
   const employmentAsOf = speaks && isOlderOfEmployment(known, ctx) ? known.employmentAsOf : null
@@ -130,11 +130,11 @@ function overtakenBy(observation: Observation, known: RosterEntry, ctx: PlanCont
 }
 
 /** What follows for one person from a desired state that an operator asked for. */
-export function decideSide(entry: RosterEntry, state: DesiredState, ctx: PlanContext): Decision {
+export function decideState(entry: RosterEntry, state: DesiredState, ctx: PlanContext): Decision {
   return conclude(entry, { state, isAbsent: false }, ctx)
 }
 
-/** The change that takes a person's data off the platform as sent in error. Nothing but an explicit request leads here. */
+/** The change that deletes a person's data as sent by mistake. Only an explicit request leads here. */
 export function retractChange(entry: Pick<RosterEntry, 'identityId'>, reason: string): Change {
   return { kind: 'retract', identityId: entry.identityId, reason, carried: false }
 }
@@ -148,7 +148,7 @@ function isUnknown(entry: RosterEntry | undefined): boolean {
   return entry === undefined || (entry.desired === null && entry.confirmed === null)
 }
 
-/** A person about whom nothing is known yet. */
+/** The entry of a person who is not known yet. */
 export function unknownPerson(identityId: string, { asOf }: PlanContext): RosterEntry {
   return {
     identityId,
@@ -169,14 +169,14 @@ export function unknownPerson(identityId: string, { asOf }: PlanContext): Roster
   }
 }
 
-/** The facts of a row are true at its own time and in its own zone, where it has them. */
+/** The context with the time and the zone of the row, if it has them. */
 function contextOf({ asOf = '', timeZone }: Observation, ctx: PlanContext): PlanContext {
   if (asOf === '' && timeZone === undefined) return ctx
   const [zone, at] = [timeZone ?? ctx.timeZone, asOf || ctx.asOf]
   return { ...ctx, timeZone: zone, asOf: at, exportDate: dateIn(zone, at), today: dateIn(zone, ctx.now) }
 }
 
-/** A day that waits begins in the zone of the row that named it. */
+/** The context in the zone of the row that stated a deferred day, in which that day begins. */
 function inZoneOf({ deferredZone }: RosterEntry, ctx: PlanContext): PlanContext {
   if (deferredZone === null || deferredZone === ctx.timeZone) return ctx
   return { ...ctx, timeZone: deferredZone, today: dateIn(deferredZone, ctx.now) }
@@ -201,7 +201,7 @@ function conclude(entry: RosterEntry, { state, isAbsent }: Learned, { today, rem
     return { ...nothing, entry: stored, change: undeliveredRetraction(entry, entry.retracted) }
   if (next.desired === null) return { ...nothing, entry: stored }
 
-  // Too little is known of them to let them join.
+  // A leaving date alone is too little to join.
   if (isKeptForgotten(entry, next, today) && entry.confirmed === null) return { ...nothing, entry: stored }
   const carried = next.desired === entry.desired
   const change = changeTo(next.desired, {
@@ -215,7 +215,7 @@ function conclude(entry: RosterEntry, { state, isAbsent }: Learned, { today, rem
   return { entry: stored, change, isAbsent, news: newsOf(entry, next.desired, { today, removes }) }
 }
 
-/** Exports keep naming leavers. Of one whose values were removed, only the leaving date is stored until they come back. */
+/** Exports keep naming leavers. Only the leaving date of one whose values were removed is stored, until the person comes back. */
 function keptForgotten(entry: RosterEntry, state: DesiredState, today: string): DesiredState {
   if (state.desired === null || !isKeptForgotten(entry, state, today)) return state
   const { identityId, separatedAt = null } = state.desired
@@ -242,7 +242,7 @@ function nextState(entry: RosterEntry, input: PersonInput, ctx: PlanContext): Le
   return isOld ? { state: untouchedState(entry, entry.absences, ctx), isAbsent: false } : absentState(entry, ctx)
 }
 
-/** Whether the newest accepted export says nothing of the person's employment. Only a newer export changes that. */
+/** Whether the newest accepted export does not state the person's employment. Only a newer export changes that. */
 function isSilent(entry: RosterEntry, saysNothing: boolean, ctx: PlanContext): boolean {
   const isNewest = ctx.mode === 'snapshot' && !isBefore(ctx.asOf, ctx.acceptedAsOf ?? ctx.asOf)
   return isNewest ? saysNothing : entry.exportIsSilent
@@ -256,28 +256,28 @@ function observedState(
 ): DesiredState {
   const fields = newerFields(entry, observation.fields, ctx)
   const speaks = !isOldOfEmployment && isAboutEmployment(observation, ctx)
-  // A change of a job title does not prove that a person whom the exports lack is still employed.
+  // A new job title does not prove that a person who is absent from the exports is still employed.
   const absences = speaks ? 0 : entry.absences
   if (!speaks && isOlder(entry, ctx) && Object.keys(fields).length === 0) return untouchedState(entry, absences, ctx)
 
   const rules = speaks ? ctx : inZoneOf(entry, ctx)
   const before = storedEmployment(entry)
-  const employment = speaks ? employmentSeen(before, observation, rules) : employmentUntouched(before, rules)
-  const { served, heldDeparture } = servedOf(employment, entry, rules)
+  const employment = speaks ? employmentObserved(before, observation, rules) : employmentUntouched(before, rules)
+  const { effective, heldDeparture } = applyHold(employment, entry, rules)
   const known = onlyMapped(entry.desired ?? entry.confirmed, ctx.mapped)
-  const desired = { ...known, ...fields, identityId: observation.identityId, separatedAt: served.separatedAt }
+  const desired = { ...known, ...fields, identityId: observation.identityId, separatedAt: effective.separatedAt }
   const employmentAsOf = speaks && datesEmployment(observation, ctx) ? ctx.asOf : entry.employmentAsOf
   const { exportIsSilent } = entry
   const times = { ...timesAfter(entry, fields, ctx), employmentAsOf, exportIsSilent, absences }
-  return stateOf(desired, served, { ...times, heldDeparture }, rules)
+  return stateOf(desired, effective, { ...times, heldDeparture }, rules)
 }
 
 function untouchedState(entry: RosterEntry, absences: number, ctx: PlanContext): DesiredState {
   const rules = inZoneOf(entry, ctx)
   const employment = employmentUntouched(storedEmployment(entry), rules)
-  const { served, heldDeparture } = servedOf(employment, entry, rules)
-  const desired = entry.desired && { ...entry.desired, separatedAt: served.separatedAt }
-  return stateOf(desired, served, { ...entry, absences, heldDeparture }, rules)
+  const { effective, heldDeparture } = applyHold(employment, entry, rules)
+  const desired = entry.desired && { ...entry.desired, separatedAt: effective.separatedAt }
+  return stateOf(desired, effective, { ...entry, absences, heldDeparture }, rules)
 }
 
 function absentState(entry: RosterEntry, ofSource: PlanContext): Learned {
@@ -286,22 +286,24 @@ function absentState(entry: RosterEntry, ofSource: PlanContext): Learned {
   const record = onlyMapped(entry.desired ?? entry.confirmed, ctx.mapped)
   // An export cannot hold a person who was first mentioned after it was taken.
   const missed = record !== null && !isLeaver(known, ctx.today) && !isOlderThanAll(entry, ctx)
-  // The same export once more is the same absence: it uses up no further grace.
+  // The same export read again is the same absence. It does not use up the grace.
   const { acceptedAsOf = null } = ctx
   const isCounted = entry.absences > 0 && acceptedAsOf !== null && !isBefore(acceptedAsOf, ctx.asOf)
   const counts = missed && !isCounted
   const absences = entry.absences + (counts ? 1 : 0)
 
   const employment = employmentAbsent(known, absences, ctx)
-  const { served, heldDeparture } = servedOf(employment, entry, ctx)
+  const { effective, heldDeparture } = applyHold(employment, entry, ctx)
   const before = (entry.desired ?? entry.confirmed)?.separatedAt ?? null
   const desired =
-    record !== null && served.separatedAt !== before ? { ...record, separatedAt: served.separatedAt } : entry.desired
-  // An absence within the grace says nothing of employment.
+    record !== null && effective.separatedAt !== before
+      ? { ...record, separatedAt: effective.separatedAt }
+      : entry.desired
+  // An absence within the grace does not state employment.
   const speaks = isLeaver(employment, ctx.today)
   const times = speaks ? { ...timesAfter(entry, {}, ctx), employmentAsOf: ctx.asOf } : timesOf(entry)
   const exportIsSilent = isSilent(entry, !speaks, ctx)
-  const state = stateOf(desired, served, { ...times, exportIsSilent, absences, heldDeparture }, ctx)
+  const state = stateOf(desired, effective, { ...times, exportIsSilent, absences, heldDeparture }, ctx)
   return { state, isAbsent: counts }
 }
 

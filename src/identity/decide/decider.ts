@@ -21,31 +21,31 @@ import { tally } from './tally.ts'
 /** How many of the last employed people we remember. If the last one still employed is missing next time, the file was cut. */
 const maxLastEmployedKeys = 50
 
-/** What a decider needs to know of a plan, and the steps that the plan is made of. */
+/** The context of a plan and the steps that it consists of. */
 export type DeciderRules = {
   readonly context: PlanContext
   /** Which rows of a person apply: `exportRows` or `eventRows`. */
   readonly rows: RowModel
-  /** Which changes the plan sends; differences unless stated otherwise. */
+  /** Which changes the plan sends. Default: differences. */
   readonly sending?: Sending
-  /** What the plan stores of each decision; what fits the context unless stated otherwise. */
+  /** What the plan stores of each decision. Default: derived from the context. */
   readonly storing?: Storing
-  /** Finds people whose key changed; `noKeyChanges` where the roster holds no key that could. */
+  /** Finds people whose key changed; `noKeyChanges` if the roster is empty. */
   readonly keyChanges?: KeyChanges
   /** Maximum number of rejects kept one by one, besides the first of each event; all of them are counted. */
   readonly rejectsKept: number
   /** Faults of the accepted exports. */
   readonly known?: KnownFaults
-  /** People who are neither separated nor deleted without an approval that names them. */
+  /** People who are separated or deleted only by an approval that names them. */
   readonly pinned?: ReadonlySet<string>
   readonly outOfScope?: OutOfScope
-  /** People who are known to be unchanged, so that no row names them. */
+  /** People who are known to be unchanged. No row names them. */
   readonly unchanged?: UnchangedPeople
   /** Called with each decision, also with one that is taken back later. */
   readonly onDecided?: (decided: Decided) => void
 }
 
-/** An event of which something has no effect on a person, because newer facts are known. */
+/** An event that has no effect on a person, or only in part, because newer facts are known. */
 export type OvertakenEvent = { readonly event: string; readonly identityId: string; readonly reason: string }
 
 /** Decides about the people of one source; see `createDecider`. */
@@ -55,8 +55,8 @@ type Parts = ReturnType<typeof openParts>
 type Roster = ReadonlyMap<string, RosterEntry>
 
 /**
- * Decides about the people of one source while its rows stream by. Rows go into its book; pages of people come out, to be decided with the
- * roster's entries before more rows go in; people without a usable row follow at the end.
+ * Decides about the people of one source while its rows stream by. Rows go into its book, which returns pages of people. Each page is
+ * decided with the roster's entries before more rows are added. People without a usable row follow at the end.
  */
 export function createDecider(rules: DeciderRules) {
   const parts = openParts(rules)
@@ -69,10 +69,10 @@ export function createDecider(rules: DeciderRules) {
     people: tallied.people,
     explain: tallied.explain,
     facts: tallied.facts,
-    /** True: everybody of the roster without a usable row is decided about. False: only people with something unfinished. */
+    /** Whether everybody of the roster without a usable row is decided about, or only people with something unfinished. */
     decidesEverybody: context.mode === 'snapshot' || sending.includesEverybody,
 
-    /** Counts people whose rows were not parsed, as they are unchanged. */
+    /** Counts people whose unchanged rows were not parsed. */
     addUnchanged(people: number): void {
       book.addUnchanged(people)
       tallied.addUnchanged(people)
@@ -119,7 +119,7 @@ function decidingSteps(parts: Parts) {
     return planned(decision, entry, last)
   }
 
-  /** Decides about a person of whom only rows that cannot be used, or are out of scope, state something: a departure. */
+  /** Decides about a person whose departure is stated only by unusable rows or rows out of scope. */
   function decideDeparture(stated: Observation, entry: RosterEntry | undefined) {
     const observation = departureOf(entry, stated, context.today)
     if (observation === null) return []
@@ -152,7 +152,7 @@ function decidingSteps(parts: Parts) {
   return {
     /** The keys of employed people who fall out of scope with this source, and would be separated. */
     outOfScopeLeavers: outOfScopeLeavers as readonly string[],
-    /** The events of which something has no effect. */
+    /** The events that have no effect, or only in part. */
     overtaken: overtaken as readonly OvertakenEvent[],
 
     /** Takes back decisions whose rows turned out not to apply. Called before the people of the same page are decided about. */
@@ -165,7 +165,7 @@ function decidingSteps(parts: Parts) {
     decideObserved: (people: readonly PersonObservations[], known: Roster): PlannedPerson[] =>
       people.flatMap((person) => decideObserved(person, known.get(person.identityId))),
 
-    /** Decides about people without a usable row: they are absent, or only rows that cannot be used name them. */
+    /** Decides about people without a usable row: they are absent, or only unusable rows name them. */
     decideUnobserved: (entries: Iterable<RosterEntry>): PlannedPerson[] => [...entries].flatMap(decideWithoutRow),
 
     /** Everybody with rows in order, and whether one of these guards counts something of the decision. */
@@ -179,7 +179,7 @@ function decidingSteps(parts: Parts) {
 function keyChangeSteps(parts: Parts) {
   const { context, book, keyChanges, decisions } = parts
   return {
-    /** Looks for key changes among people of a page who are not decided about. */
+    /** Looks for key changes among people of a page who are not decided here. */
     compareObserved(people: readonly PersonObservations[], known: Roster): void {
       for (const { identityId, observations } of people) {
         const entry = known.get(identityId)
@@ -187,7 +187,7 @@ function keyChangeSteps(parts: Parts) {
       }
     },
 
-    /** Looks for key changes among people without a usable row who are not decided about. */
+    /** Looks for key changes among people without a usable row who are not decided here. */
     compareUnobserved(entries: Iterable<RosterEntry>): void {
       for (const entry of entries) {
         const input = inputWithoutRow(parts, entry.identityId)
@@ -198,7 +198,7 @@ function keyChangeSteps(parts: Parts) {
     /** The people whose key seems to have changed. Complete once everybody is decided about. */
     keyChangeCandidates: (): KeyChangeCandidate[] => keyChanges.candidates(),
 
-    /** Counts the people of these candidates apart from the others. */
+    /** Counts the people of these candidates separately. */
     countKeyChanges(candidates: readonly KeyChangeCandidate[]): void {
       decisions.countKeyChanges(
         candidates.flatMap(({ former, identityId }) => [former, identityId]).filter(book.isUsable),
@@ -209,7 +209,7 @@ function keyChangeSteps(parts: Parts) {
 
 function lastNamedSteps({ book, context }: Parts) {
   return {
-    /** The people among those named last whose rows cannot be used, so that only the roster knows whether they are employed. */
+    /** The last named people whose rows are unusable: only the roster knows whether they are employed. */
     lastUnusableKeys: (): string[] => book.lastNamed().filter(book.isUnusable),
 
     /** The last people in the source whom the plan leaves employed; `known` has the roster's entries of `lastUnusableKeys`. */

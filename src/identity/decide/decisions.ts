@@ -3,7 +3,7 @@ import type { Decision, PlanContext, PersonInput } from './decide.ts'
 import { type PlannedPerson, type PlanSteps, planned } from './planned.ts'
 import { nothingTallied, type Tallied, type Tally } from './tally.ts'
 
-/** What was decided about one person, and from what. */
+/** A decision about one person and its input. */
 export type Decided = {
   readonly identityId: string
   readonly entry: RosterEntry | undefined
@@ -14,7 +14,7 @@ export type Decided = {
 type DecisionRules = PlanSteps & {
   readonly context: PlanContext
   readonly tally: Tally
-  /** People who are neither separated nor deleted without an approval that names them. */
+  /** People who are separated or deleted only by an approval that names them. */
   readonly pinned: ReadonlySet<string>
   /** Called with each decision, also with one that is taken back later. */
   readonly onDecided?: (decided: Decided) => void
@@ -52,7 +52,7 @@ export function keepDecisions({ context, tally, pinned, onDecided, ...steps }: D
         tallied.delete(identityId)
       }
     },
-    /** Counts people among those whose key seems to have changed. */
+    /** Counts people whose key seems to have changed. */
     countKeyChanges(identityIds: readonly string[]): void {
       for (const identityId of identityIds)
         tallied.set(identityId, tally.countKeyChange(tallied.get(identityId) ?? nothingTallied))
@@ -60,7 +60,7 @@ export function keepDecisions({ context, tally, pinned, onDecided, ...steps }: D
     /** Whether one of these guards counts something of what was decided about the person. */
     isCountedBy: (identityId: string, guards: ReadonlySet<string>): boolean =>
       tally.isCountedBy(tallied.get(identityId) ?? nothingTallied, guards),
-    /** What follows from a decision for the plan. */
+    /** The entry in the plan that follows from a decision. */
     planned: (
       entry: RosterEntry | undefined,
       decision: Decision,

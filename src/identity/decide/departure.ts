@@ -3,10 +3,10 @@ import { isLeaver, isHiredAgain, storedEmployment } from '../employment.ts'
 import type { RosterEntry, Observation } from '../record.ts'
 import { dateIn, type PlanContext } from './decide.ts'
 
-/** Follows every date, as text. */
+/** Sorts after every date. */
 const afterAll = '~'
 
-/** What a row says of a leaving that is in effect: the date, if one has come, with its zone, and whether a status says so. */
+/** A departure in effect, as a row states it: the date if it has come, its zone, and whether a status states it. */
 export type Departure = {
   readonly line: number
   readonly leavingDate: string | undefined
@@ -14,7 +14,7 @@ export type Departure = {
   readonly timeZone: string | undefined
 }
 
-/** What a row says of a leaving: a departure, or whether it holds anything that could say so. */
+/** The departure that a row states; otherwise whether the row contains anything that could state one. */
 export function leavingIn(observation: Observation, { now, today: ofSource }: PlanContext): Departure | boolean {
   const { statesDeparture, leavingDate, timeZone, origin } = observation
   if (!statesDeparture && typeof leavingDate !== 'string') return false
@@ -29,7 +29,7 @@ export function leavingIn(observation: Observation, { now, today: ofSource }: Pl
   }
 }
 
-/** The earlier one of two departures; a date that HR states goes before one that is inferred. Null unless both are in effect. */
+/** The earlier of two departures; a stated date takes precedence over an inferred one. Null unless both are in effect. */
 export function bothLeave(
   one: Departure | boolean,
   other: Departure | boolean,
@@ -42,7 +42,7 @@ export function bothLeave(
   return { ...(first ?? one), statesDeparture: one.statesDeparture || other.statesDeparture }
 }
 
-/** A departure, and nothing else, as a row would tell it. */
+/** An observation that states only a departure. */
 export function observationOf(
   { line, leavingDate, statesDeparture, timeZone }: Departure,
   { identityId, origin }: Pick<Observation, 'identityId' | 'origin'>,
@@ -60,7 +60,7 @@ export function observationOf(
   }
 }
 
-/** What a departure of rejected rows, or of rows out of scope, states about a person. It makes nobody known, and moves no date of a leaver. */
+/** The observation for a departure of rejected rows, or of rows out of scope. It adds no person, and changes no date of a leaver. */
 export function departureOf(
   entry: RosterEntry | undefined,
   observation: Observation,

@@ -4,16 +4,16 @@ import { isBefore } from '../field-times.ts'
 import type { RosterEntry, Observation } from '../record.ts'
 import type { PlanContext, PersonInput, DesiredState } from './decide.ts'
 
-/** What was decided about one person, and from what. */
+/** A decision about one person and its input. */
 export type ExplainedDecision = {
-  /** What was known before; undefined: nothing. */
+  /** The entry before the run; undefined for an unknown person. */
   readonly entry: RosterEntry | undefined
   readonly input: PersonInput
   readonly desiredState: DesiredState | null
   readonly change: Change | null
 }
 
-/** Why a decision about one person is as it is, in sentences. They hold days of employment and no other value. */
+/** The reasons for a decision about one person, as sentences. They contain days of employment and no other value. */
 export function explain(decided: ExplainedDecision, ctx: PlanContext): string[] {
   return [...evidenceOf(decided, ctx), ...heldBackOf(decided), outcomeOf(decided)]
 }
@@ -30,7 +30,7 @@ function evidenceOf({ entry, input, desiredState }: ExplainedDecision, ctx: Plan
   return [...olderOf(entry, ctx), ...leavingOf(input, desiredState, ctx), ...returnOf(entry, input, desiredState, ctx)]
 }
 
-function absenceOf(entry: RosterEntry, side: DesiredState | null, ctx: PlanContext): string[] {
+function absenceOf(entry: RosterEntry, state: DesiredState | null, ctx: PlanContext): string[] {
   const { mode, absence, graceRuns, asOf, exportDate, today } = ctx
   if (mode === 'delta') return ['the source has no row of the person, and is a delta: that says nothing']
   if (absence === 'ignore') return ['the source has no row of the person, and the connection says "absence: ignore"']
@@ -43,14 +43,14 @@ function absenceOf(entry: RosterEntry, side: DesiredState | null, ctx: PlanConte
     return [
       `the source has no row of the person, but of ${asOf} it is older than what is known, of ${entry.employmentAsOf}`,
     ]
-  const leaves = side?.inferred === true && !known.inferred
+  const leaves = state?.inferred === true && !known.inferred
   if (leaves)
     return [
       `the source has no row of the person, which counts as leaving. No row states a day: it is that of the export, ${exportDate}`,
     ]
-  const counted = entry.absences + 1
+  const absences = entry.absences + 1
   return [
-    `the source has no row of the person. That is absence ${counted} of the ${graceRuns} in a row that count as leaving`,
+    `the source has no row of the person. That is absence ${absences} of the ${graceRuns} in a row that count as leaving`,
   ]
 }
 
@@ -61,14 +61,14 @@ function olderOf(entry: RosterEntry | undefined, { asOf }: PlanContext): string[
 
 function leavingOf(
   { leavingDate, statesDeparture, statesEmployed, isUncertain, action }: Observation,
-  side: DesiredState | null,
+  state: DesiredState | null,
   ctx: PlanContext,
 ) {
   const { today, future, timeZone } = ctx
   const sentences: string[] = []
   if (action === 'retract') sentences.push('the row says that the person was sent in error')
   if (typeof leavingDate === 'string') {
-    if (side?.clearedDate === leavingDate)
+    if (state?.clearedDate === leavingDate)
       sentences.push(`the leaving date ${leavingDate} counts no more: a later start has cleared it`)
     else if (leavingDate <= today) sentences.push(`the row states the leaving date ${leavingDate}, which has come`)
     else if (future === 'send')
@@ -91,13 +91,13 @@ function leavingOf(
 function returnOf(
   entry: RosterEntry | undefined,
   { statesDeparture, leavingDate }: Observation,
-  side: DesiredState | null,
+  state: DesiredState | null,
   { today }: PlanContext,
 ) {
   if (entry === undefined || statesDeparture || typeof leavingDate === 'string') return []
   const known = storedEmployment(entry)
   if (!isLeaver(known, today)) return []
-  const isBack = side?.desired != null && (side.desired.separatedAt ?? null) === null
+  const isBack = state?.desired != null && (state.desired.separatedAt ?? null) === null
   return isBack
     ? ['the person had left, and the row brings them back']
     : [`the person has left on ${dayOf(known.separatedAt ?? '')}, and nothing in the row brings them back`]

@@ -1,19 +1,19 @@
 import { type KnownFaults, type UnlistedCount, valueName } from '../guards/facts.ts'
 import type { Reject } from '../record.ts'
 
-/** How many values that no list holds are named; a column that was mapped by mistake may hold a different one in each row. */
+/** Maximum number of unlisted values that are named. A column that was mapped by mistake may hold a different one in each row. */
 const unlistedShown = 10
 const unlistedCounted = 1000
 
-/** Counts what could not be read. What is known to be wrong counts as new where more rows have it than before. */
+/** Counts unreadable rows and cells. A known fault counts as new if more rows have it than before. */
 export function faultTally(known: KnownFaults) {
   const unlisted = new Map<string, UnlistedCount>()
   const unlistedKnown = new Set<string>()
-  /** How often each known fault was met. */
+  /** How often each known fault occurred. */
   const met = new Map<string, number>()
   const counts = { rejected: 0, incomplete: 0, knownFaulty: 0, unreadableKeys: 0, knownUnreadableKeys: 0 }
 
-  /** Whether an accepted export held this fault, as often as it was met until now. */
+  /** Whether an accepted export had this fault at least as often as it has occurred so far. */
   function isKnown({ fingerprint, unlisted: value }: Reject): boolean {
     const before = known.rejects.get(fingerprint) ?? 0
     if (before > 0) {
@@ -27,9 +27,9 @@ export function faultTally(known: KnownFaults) {
   function countUnlisted({ unlisted: value, line }: Reject): void {
     if (value === undefined) return
     const name = valueName(value)
-    const counted = unlisted.get(name)
+    const entry = unlisted.get(name)
     if (known.values.has(name)) unlistedKnown.add(name)
-    else if (counted) counted.rows += 1
+    else if (entry) entry.rows += 1
     else if (unlisted.size < unlistedCounted) unlisted.set(name, { ...value, rows: 1, line })
   }
 
@@ -44,10 +44,10 @@ export function faultTally(known: KnownFaults) {
       }
       countUnlisted(reject)
     },
-    /** Counts a row by the cells of it that could not be read. */
+    /** Counts a row by its unreadable cells. */
     incomplete(cells: readonly Reject[]): void {
       counts.incomplete++
-      // Each of them is met, so that none is passed over.
+      // `isKnown` counts occurrences, so it must be called for every cell.
       if (cells.filter(isKnown).length === cells.length) counts.knownFaulty++
       for (const cell of cells) countUnlisted(cell)
     },

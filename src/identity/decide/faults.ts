@@ -1,7 +1,7 @@
 import type { Reject } from '../record.ts'
 import type { Tally } from './tally.ts'
 
-/** A reject as it is known again in the next export. */
+/** A reject, as stored to recognise it in the next export. */
 export type KnownFault = Reject & {
   /** How many rows have this fault. */
   readonly times: number
@@ -9,25 +9,25 @@ export type KnownFault = Reject & {
   readonly isBlocking: boolean
 }
 
-/** How many different faults of one source are known again; what is beyond counts as new each time. */
+/** Maximum number of different faults of one source that are remembered. Any other counts as new each time. */
 export const maxKnownFaults = 100_000
 
 /** The faults of one source so far. */
 export type Faults = ReturnType<typeof keepFaults>
 
 /**
- * Keeps what could not be read: the first rejects one by one, and how often each different fault was met. `rejectsKept`: how many are kept
- * one by one, besides the first of each event; all of them are counted.
+ * Collects rejects: the first ones, and the number of rows with each different fault. `rejectsKept`: maximum number of rejects that are
+ * kept, besides the first of each event. All of them are counted.
  */
 export function keepFaults(tally: Tally, rejectsKept: number) {
   const kept: Reject[] = []
-  /** Where in `kept` the first one of each event is. */
+  /** The index in `kept` of the first reject of each event. */
   const firstOfEvents = new Map<string, number>()
   const byFingerprint = new Map<string, { reject: Reject; times: number }>()
   let rejected = 0
 
   function keep(reject: Reject): void {
-    // Of each event the first is kept, however many there are: an event without one counts as understood.
+    // The first reject of each event is always kept, because an event without any counts as understood.
     const first = reject.event === undefined ? undefined : firstOfEvents.get(reject.event)
     const isFirstOfEvent = reject.event !== undefined && first === undefined
     if (isFirstOfEvent) firstOfEvents.set(reject.event, kept.length)
@@ -36,12 +36,12 @@ export function keepFaults(tally: Tally, rejectsKept: number) {
     const before = byFingerprint.get(reject.fingerprint)
     if (before) {
       before.times++
-      // Of several rows with this fault, one that may say that the person has left is enough.
+      // One row that may state a departure is enough.
       if (reject.mayLeave) before.reject = { ...before.reject, mayLeave: true }
     } else if (byFingerprint.size < maxKnownFaults) byFingerprint.set(reject.fingerprint, { reject, times: 1 })
   }
 
-  /** An event is read again at the earliest time that one of its rejects names, also if that one is not kept. */
+  /** Moves the retry of an event to the earliest time of its rejects, including those that are not kept. */
   function hastenFirst(at: number, { retryAt }: Reject): void {
     const first = kept[at]
     if (first === undefined || retryAt === undefined) return
@@ -63,9 +63,9 @@ export function keepFaults(tally: Tally, rejectsKept: number) {
     },
     /** The number of rows that cannot be used. */
     rejected: (): number => rejected,
-    /** The first rejects and the first of each event, in the order in which they were found. */
+    /** The first rejects and the first of each event, in order. */
     first: kept as readonly Reject[],
-    /** The different rejects, as far as they are known again, with how many rows have each. */
+    /** The different rejects that are remembered, with the number of rows of each. */
     different: (): readonly { readonly reject: Reject; readonly times: number }[] => [...byFingerprint.values()],
   }
 }

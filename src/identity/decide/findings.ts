@@ -36,7 +36,7 @@ export function findingsOf({ book, faults, contradictions, rows }: Collected) {
     rejected: faults.rejected,
     /** The first rejects and the first of each event, in the order of the rows. */
     rejects: (): readonly Reject[] => (book.hasDepartures() ? faults.first.map(withDeparture) : faults.first),
-    /** The different rejects, as far as the next plan can recognise them. Complete once there are no more rows. */
+    /** The different rejects that the next plan can recognise. Complete after the last row. */
     knownFaults: (): KnownFault[] => [
       ...faults
         .different()
@@ -47,7 +47,7 @@ export function findingsOf({ book, faults, contradictions, rows }: Collected) {
         isBlocking: true,
       })),
     ],
-    /** The people whose rows that apply contradict themselves. Complete once there are no more rows. */
+    /** The people with a contradiction in the row that applies. Complete after the last row. */
     contradicted,
   }
 }

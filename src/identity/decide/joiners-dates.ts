@@ -1,7 +1,7 @@
 import type { SameDate } from '../guards/facts.ts'
 import type { Decision } from './decide.ts'
 
-/** Counts the dates of joiners. A joiner whose row turns out not to count stays counted. */
+/** Counts the dates of joiners. A joiner whose row turns out not to apply stays counted. */
 export function joinersDates() {
   const starts = new Map<string, number>()
   const leavings = new Map<string, number>()

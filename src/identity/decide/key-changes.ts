@@ -3,7 +3,7 @@ import { type KeyChangeCandidate, matchKeys } from '../key-change-candidates.ts'
 import type { IdentityRecord, RosterEntry } from '../record.ts'
 import type { Decision, PersonInput, PlanContext } from './decide.ts'
 
-/** Looks among decisions for people whose key seems to have changed: they join under one key and are gone under another. */
+/** Finds people whose key seems to have changed: they join under one key and are gone under another. */
 export type KeyChanges = {
   /** Takes a decision about a person whom a row names. */
   readonly addObserved: (entry: RosterEntry | undefined, decision: Decision) => void
@@ -39,7 +39,7 @@ export function findKeyChanges(context: PlanContext, differentPeople: ReadonlySe
     addUnobserved(entry, { isAbsent, news }, input) {
       const known = recordOf(entry)
       if (known === null || context.mode !== 'snapshot' || input !== 'absent') return
-      // Where absence means nothing, an absent person is not gone, but may be there under a new key.
+      // If absence is ignored, an absent person is not a leaver but may be present under a new key.
       const isMissing = context.absence === 'ignore' && isEmployed(entry, context.today)
       if (isAbsent || isMissing || news.kinds.includes('leavers')) keys.addAbsent(entry.identityId, known)
     },

@@ -1,7 +1,7 @@
-/** How many of the people named last are remembered, to find some among them that the plan leaves employed. */
+/** How many of the last named people are remembered, to find some who stay employed. */
 const sought = 1000
 
-/** Remembers the people that a source names last, by their keys, or by numbers that `keyOf` turns into keys. */
+/** Remembers the last people that a source names, by their keys, or by numbers that `keyOf` turns into keys. */
 export function rememberLast(keyOf: (person: number) => string) {
   let people: (string | number)[] = []
   return {

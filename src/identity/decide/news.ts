@@ -3,9 +3,10 @@ import { type Move, type News, type NewsKind, noNews } from '../guards/facts.ts'
 import { type FieldName, fieldsOf, type IdentityRecord, type RosterEntry } from '../record.ts'
 import { isAnotherPerson } from '../key-change-candidates.ts'
 
-type Rules = { readonly today: string /** Who has left is taken off the platform. */; readonly removes: boolean }
+/** `removes`: leavers are removed from the platform. */
+type Rules = { readonly today: string; readonly removes: boolean }
 
-/** What is new about a person against what was known before, for the guards: what a former run accepted is not judged again. */
+/** What is new about a person, for the guards. Changes accepted by an earlier run are not judged again. */
 export function newsOf(entry: RosterEntry, desired: IdentityRecord, rules: Rules): News {
   const { today } = rules
   const known = entry.desired ?? entry.confirmed
@@ -14,41 +15,41 @@ export function newsOf(entry: RosterEntry, desired: IdentityRecord, rules: Rules
   if (known === null) return { identityId, kinds: kindsOfJoiner(desired, rules), moves: [] }
   const moves = fieldsOf(known, desired).flatMap((field) => moveOf(field, known, desired))
   const moved = (field: FieldName) => moves.some((move) => move.field === field)
-  const left = isLeaver(known, today)
+  const wasLeaver = isLeaver(known, today)
   const kinds: NewsKind[] = []
-  if (left && !isLeaver(desired, today) && isAnotherPerson(known, desired)) kinds.push('reusedKeys')
+  if (wasLeaver && !isLeaver(desired, today) && isAnotherPerson(known, desired)) kinds.push('reusedKeys')
   if (leavesNow(known, desired, today)) kinds.push('leavers')
-  else if (left && (desired.separatedAt ?? null) === null) kinds.push('returns')
-  // A date that was inferred is there to be replaced.
-  else if (left && !entry.inferred && moved('separatedAt')) kinds.push('redates')
+  else if (wasLeaver && (desired.separatedAt ?? null) === null) kinds.push('returns')
+  // An inferred date is expected to be replaced.
+  else if (wasLeaver && !entry.inferred && moved('separatedAt')) kinds.push('redates')
   if (moved('email')) kinds.push('emailChanges')
   if (moved('isContractor')) kinds.push('contractorFlips')
   return kinds.length === 0 && moves.length === 0 ? noNews : { identityId, kinds, moves }
 }
 
-/** Where leavers are removed, records have no people's names, and nothing is sent of those who have left. */
+/** If leavers are removed, records have no names of people, and no leaver is sent. */
 function kindsOfJoiner(desired: IdentityRecord, { today, removes }: Rules): NewsKind[] {
   if (removes) return ['joiners']
   if (isLeaver(desired, today)) return ['joiners', 'leavers', 'leftJoiners']
   return isUnnamed(desired) ? ['joiners', 'unnamedJoiners'] : ['joiners']
 }
 
-/** Whether a person lacks what the platform could know them by: everything, or what a column should hold. */
+/** Whether a person lacks the address or the name by which the platform recognises people. */
 function isUnnamed({ email, firstName, lastName }: IdentityRecord): boolean {
   const hasAddress = typeof email === 'string'
   const hasName = typeof firstName === 'string' || typeof lastName === 'string'
   if (!hasAddress && !hasName) return true
-  // A field without a column is left out of the record. One whose cell is blank is null.
+  // A field without a column is absent from the record. A blank cell is null.
   return email === null || (!hasName && (firstName === null || lastName === null))
 }
 
-/** A field that gets its first value, as each does that is newly mapped, loses nothing and moves nothing. */
+/** The move of a field. A first value, such as that of a newly mapped field, is not a move. */
 function moveOf(field: FieldName, known: IdentityRecord, desired: IdentityRecord): Move[] {
   const [from = null, to] = [known[field], desired[field]]
   return from === null || to === undefined || to === from ? [] : [{ field, from, to }]
 }
 
-/** Whether a person leaves who has not; a date ahead that moves, and one that comes, was judged when it was first stated. */
+/** Whether an employed person leaves. A future date was judged when it was first stated, so moving it or reaching it is not new. */
 function leavesNow(known: IdentityRecord, desired: IdentityRecord, today: string): boolean {
   const [before = null, now = null] = [known.separatedAt, desired.separatedAt]
   if (now === null || now === before || isLeaver(known, today)) return false

@@ -3,16 +3,16 @@ import { changeTo } from '../difference.ts'
 import { type FieldName, fieldsOf, type IdentityRecord, type RosterEntry, timedFieldsOf } from '../record.ts'
 import type { DesiredState } from './decide.ts'
 
-/** What is decided about a person, parted in two: what is said about employment, and all the rest. */
+/** A decision about a person in two parts: employment, and everything else. */
 type Parted = {
   readonly first: { readonly entry: DesiredState | null; readonly change: Change }
-  /** What is left once the first part was sent; null: nothing. */
+  /** The remaining change once the first part was sent; null if there is none. */
   readonly rest: Change | null
 }
 
 /**
- * Parts what a plan says about a known person's employment from what it says about their values, so that a departure need not wait
- * where the values are in doubt. Null where there is nothing to part.
+ * Separates the change of a known person's employment from the change of other values, so that a departure need not wait while the values
+ * are in doubt. Returns null if only employment changes.
  */
 export function partEmployment(
   known: RosterEntry,
@@ -41,7 +41,7 @@ export function partEmployment(
   }
 }
 
-/** The record with what was accepted before in these fields. A field that was not mapped then is left out. */
+/** The record with the previously accepted values in these fields. Fields without one are left out. */
 function withKnown(record: IdentityRecord, known: IdentityRecord | null, fields: readonly FieldName[]): IdentityRecord {
   const kept: { -readonly [K in keyof IdentityRecord]: IdentityRecord[K] } = { ...record }
   for (const field of fields) {
@@ -51,7 +51,7 @@ function withKnown(record: IdentityRecord, known: IdentityRecord | null, fields:
   return kept
 }
 
-/** These fields are as old as they were. */
+/** The field times, with the previous times of these fields. */
 function timesOf(entry: DesiredState, known: RosterEntry, fields: readonly string[]): DesiredState['fieldTimes'] {
   const older = timedFieldsOf(entry.desired).flatMap((field) =>
     fields.includes(field) ? [[field, known.fieldTimes?.[field] ?? known.asOf] as const] : [],

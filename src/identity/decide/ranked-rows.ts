@@ -6,7 +6,7 @@ import type { Faults } from './faults.ts'
 import { type Collected, emptyPage, type PersonRow, rowOf, type SeveralRows, unusableRow } from './row-book.ts'
 
 /**
- * Of several rows of one person the one of the highest rank applies. Rows without a rank, or of the same rank, are rejected; a departure that
+ * The row with the highest rank of a person applies. Several rows without a rank, or with the same rank, are rejected; a departure that
  * all of them state still applies.
  */
 export function rankedRows(
@@ -15,7 +15,7 @@ export function rankedRows(
 ): SeveralRows {
   const { people, departures, account } = collected
 
-  /** Rejects the row that applied so far, as another row of the person contradicts it. No row outranks one without a rank. */
+  /** Rejects the row that applied so far, because another row of the person contradicts it. No row outranks one without a rank. */
   function rejectBefore(identityId: string, before: PersonRow, other: OtherRow): void {
     if (other.rank === undefined) before.rank = undefined
     if (!before.isUsable) return
@@ -28,7 +28,7 @@ export function rankedRows(
     )
   }
 
-  /** Rejects two rows of a person of which neither outranks the other. Only a departure that both state applies. */
+  /** Rejects two rows of a person if neither outranks the other. Only a departure that both state applies. */
   function rejectBoth(before: PersonRow, observation: Observation): void {
     const { identityId, rank, origin } = observation
     const { line } = origin
@@ -55,12 +55,12 @@ export function rankedRows(
     collected.page.observed.set(identityId, [observation])
   }
 
-  /** Has a decision taken back. A person of the current page has none yet. */
+  /** Marks a decision to be taken back. A person of the current page has none yet. */
   function withdraw(identityId: string): void {
     if (!collected.page.observed.has(identityId)) collected.page.withdrawn.add(identityId)
   }
 
-  /** Whether, of two rows under different keys of one person, the row of the older key states a departure: then only that key goes. */
+  /** Whether, of two rows under different keys of one person, the row of the older key states a departure: only that key is given up. */
   function isKeyReplaced(before: PersonRow, observation: Observation): boolean {
     return before.keyOrder < (observation.keyOrder ?? 0)
       ? before.leaving !== false
@@ -71,7 +71,7 @@ export function rankedRows(
     addFurther(before, observation) {
       const { rank, keyOrder = 0 } = observation
       if (before.isUsable && before.keyOrder !== keyOrder && isKeyReplaced(before, observation)) {
-        // HR keeps the rows of keys that it no longer uses.
+        // HR keeps rows of keys that are no longer used.
         if (before.keyOrder < keyOrder) replace(before, observation)
         else account.older++
       } else if (rank === undefined || before.rank === undefined || rank === before.rank) {
@@ -113,7 +113,7 @@ type RepeatedKey = {
   readonly underTwoKeys: boolean
 }
 
-/** The line is no part of the fingerprint: a key that is repeated every night is the same fault. */
+/** The fingerprint does not contain the line: a key that is repeated every night is the same fault. */
 function repeatedKey(identityId: string, { line, other, mayLeave, underTwoKeys }: RepeatedKey): Reject {
   const reason = underTwoKeys
     ? `the person stands in this file under two keys, also in line ${other}, and an alias says that both are theirs`

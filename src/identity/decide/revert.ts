@@ -4,54 +4,54 @@ import { utcMidnight } from '../employment.ts'
 import type { FieldName, IdentityRecord, RosterEntry } from '../record.ts'
 import type { DesiredState } from './decide.ts'
 
-/** What a run did to one person, and what is known of the time before and after it. */
-export type Done = {
+/** What a run changed about one person, and what happened before and after it. */
+export type RunEffect = {
   readonly change: Change
-  /** The platform acknowledged it. What it refused, or never got, is accepted all the same and would be sent by a later run. */
+  /** The platform acknowledged the change. An accepted change that it refused or never got is sent by a later run. */
   readonly isDelivered: boolean
-  /** The leaving date that the person had before was inferred. */
+  /** The previous leaving date of the person was inferred. */
   readonly wasInferred: boolean
-  /** A newer run that accepted something about the person. */
+  /** A newer run that accepted a change of the person; null if there is none. */
   readonly changedBy: string | null
 }
 
-/** What becomes of it: the person goes back to the former facts, is left to another act that names them, or is left as they are. */
-export type Undoing =
-  | { readonly kind: 'back'; readonly side: DesiredState }
+/** How a change is undone: the former state returns, another command is needed, nothing is needed, or the person is skipped. */
+export type UndoResult =
+  | { readonly kind: 'back'; readonly state: DesiredState }
   | { readonly kind: 'retract' | 'restore' | 'nothing' }
-  | { readonly kind: 'left'; readonly reason: string }
+  | { readonly kind: 'skipped'; readonly reason: string }
 
 /**
- * Takes back what a run itself changed about one person. What an earlier run had accepted, and this one delivered, stays. The times of the
- * facts stay as they were: what is newer than the reverted facts still wins over them, and the next export speaks as it would have. `repairs`: the run read the platform's list, so that what it carried was
- * sent because it was missing there.
+ * Undoes what a run itself changed about one person. Changes that an earlier run accepted and this one delivered stay. The times of the
+ * facts stay too: newer facts still win over the reverted ones, and the next export applies as usual. `repairs`: the run read the
+ * platform's list, so its carried changes were sent because the platform lacked them.
  */
-export function undo(entry: RosterEntry | undefined, done: Done, { repairs }: { repairs: boolean }): Undoing {
+export function undo(entry: RosterEntry | undefined, done: RunEffect, { repairs }: { repairs: boolean }): UndoResult {
   const { change, isDelivered, changedBy } = done
   if (change.kind === 'retract') {
     if (!isDelivered) return { kind: 'nothing' }
-    return entry?.retracted ? { kind: 'restore' } : left('the retraction was taken back since')
+    return entry?.retracted ? { kind: 'restore' } : skipped('the retraction was taken back since')
   }
-  // Of a run that ended long ago the values are removed, and with them what the people were before.
-  if (!hasValues(change)) return left('the values of the run were removed, as their time was over')
+  // The values of old runs are removed, and with them the former values.
+  if (!hasValues(change)) return skipped('the values of the run were removed, as their time was over')
   if (Object.keys(change.fields).length === 0) return { kind: 'nothing' }
-  if (entry === undefined) return left('nothing is known of them any more')
-  if (entry.retracted) return left('their data was taken back since')
-  if (changedBy !== null) return left(`run ${changedBy} accepted a change of them since`)
+  if (entry === undefined) return skipped('nothing is known of them any more')
+  if (entry.retracted) return skipped('their data was taken back since')
+  if (changedBy !== null) return skipped(`run ${changedBy} accepted a change of them since`)
   if (entry.desired === null || !sameRecord(entry.desired, change.record))
-    return left('newer facts about them are known')
-  if (change.inferred && !entry.inferred) return left('HR has stated their leaving date since')
-  if (repairs && change.carried) return left('the run sent again what the platform had lost or changed')
+    return skipped('newer facts about them are known')
+  if (change.inferred && !entry.inferred) return skipped('HR has stated their leaving date since')
+  if (repairs && change.carried) return skipped('the run sent again what the platform had lost or changed')
   const former = formerValues(change)
-  if (Object.keys(former).length === 0) return left('the run sent again what an earlier one had accepted')
+  if (Object.keys(former).length === 0) return skipped('the run sent again what an earlier one had accepted')
   if (change.kind === 'join' && !wasDesiredBefore(change)) return { kind: 'retract' }
-  return { kind: 'back', side: formerSide(entry, { sent: change.record, former }, done) }
+  return { kind: 'back', state: formerState(entry, { sent: change.record, former }, done) }
 }
 
 /** The values of fields, without the key of their person. */
 type Values = Omit<IdentityRecord, 'identityId'>
 
-/** What the fields that the run itself changed held before: what was desired then, whether the platform had it or not. */
+/** The values desired before the run in the fields that it changed, whether the platform had them or not. */
 function formerValues({ carried, fields }: Pick<Sent, 'carried' | 'fields'>): Values {
   if (carried) return {}
   const changes = Object.entries(fields) as [FieldName, FieldChange][]
@@ -78,10 +78,10 @@ function hasValues({
   return record !== null && fields !== null
 }
 
-function formerSide(
+function formerState(
   entry: RosterEntry,
   { sent, former }: { sent: IdentityRecord; former: Values },
-  { wasInferred }: Done,
+  { wasInferred }: RunEffect,
 ): DesiredState {
   const { asOf, employmentAsOf, exportIsSilent, fieldTimes } = entry
   const times = { asOf, employmentAsOf, exportIsSilent, fieldTimes }
@@ -91,7 +91,7 @@ function formerSide(
     const { inferred, deferredTo, deferredZone, clearedDate, heldDeparture, absences } = entry
     return { desired, inferred, deferredTo, deferredZone, clearedDate, heldDeparture, ...times, absences }
   }
-  // A date that counts again is no longer one that a later start has cleared.
+  // The date applies again, so it is no longer cleared by a later start.
   const isCleared = entry.clearedDate !== null && utcMidnight(entry.clearedDate) === separatedAt
   return {
     desired,
@@ -105,6 +105,6 @@ function formerSide(
   }
 }
 
-function left(reason: string): Undoing {
-  return { kind: 'left', reason }
+function skipped(reason: string): UndoResult {
+  return { kind: 'skipped', reason }
 }

@@ -11,7 +11,7 @@ const afterAllDates = '~'
 /** What rows state about one person: one observation, or all of them in the order of their times. */
 export type PersonObservations = { readonly identityId: string; readonly observations: readonly Observation[] }
 
-/** What the rows since the last page lead to. */
+/** The result of the rows since the last page. */
 export type Page = {
   /** People whose decision is taken back, because a later row replaces or contradicts the row behind it. */
   readonly withdrawn: readonly string[]
@@ -19,13 +19,13 @@ export type Page = {
   readonly observed: readonly PersonObservations[]
 }
 
-/** People whose rows were not parsed, as they are unchanged and nothing follows from them. Each has a number. */
+/** People whose unchanged rows were not parsed. Each has a number. */
 export type UnchangedPeople = {
   readonly has: (identityId: string) => boolean
   readonly keyOf: (person: number) => string
 }
 
-/** How many rows of a source there are so far, by what became of them. */
+/** The number of rows of a source so far, by their treatment. */
 type Account = {
   /** People with a row that applies. */
   readonly records: number
@@ -35,24 +35,24 @@ type Account = {
   readonly older: number
   /** Rows that take effect on a later day. */
   readonly later: number
-  /** Rows whose start lies on or after their leaving date without being hired again by then, and the line of the first of them. */
+  /** Rows of people who start on or after their leaving date and were not hired again, with the line of the first one. */
   readonly startsAfterLeaving: { readonly count: number; readonly line: number }
 }
 
 /** The row that applies to a person so far. */
 export type PersonRow = {
   line: number
-  /** Decides between several rows of the person; undefined: none of them outranks another. */
+  /** Decides between several rows of the person; undefined: no row outranks another. */
   rank: string | undefined
   /** Whether any row of the person can be used. */
   isUsable: boolean
-  /** A departure, or whether the row holds anything that could say so. */
+  /** The departure that the row states; otherwise whether it contains anything that could state one. */
   leaving: Departure | boolean
   /** Which of the person's keys the row names. */
   keyOrder: number
 }
 
-/** What the rows so far state about people, by key. */
+/** The facts of the rows so far, by key. */
 export type Collected = {
   readonly people: Map<string, PersonRow>
   /** People with several rejected rows that all state a departure: one observation each, which states only that. */
@@ -74,7 +74,7 @@ export type SeveralRows = {
   observed(): readonly PersonObservations[]
 }
 
-/** What follows for a known person whose rows are all out of scope. `hold` plans like `separate`; a guard then holds the plan. */
+/** What happens to a known person whose rows are all out of scope. `hold` plans like `separate`; a guard then holds the plan. */
 export type OutOfScope = 'keep' | 'separate' | 'hold'
 
 /** How the rows of a source are collected. */
@@ -165,7 +165,7 @@ export function openRowBook({
       account.records += count
     },
 
-    /** Remembers the place of an unchanged employed person among the people named last. */
+    /** Records an unchanged employed person among the people named last. */
     nameUnchanged: (person: number): void => lastNamed.add(person),
 
     /** The people named last, in order. */
@@ -217,29 +217,29 @@ function queriesOf({ collected, several, unchanged, skipped, outside, later, lat
   }
 
   return {
-    /** Whether rejected rows that all say so, or the lack of a row in scope, make the person a leaver. */
+    /** Whether the person is a leaver because all rejected rows state it, or because no row is in scope. */
     isDeparture: (identityId: string): boolean => departures.has(identityId),
     /** Whether a row of the person is out of scope. */
     isOutOfScope: (identityId: string): boolean => outside.has(identityId),
-    /** Whether anybody is a departure in that sense. */
+    /** Whether there is any such leaver. */
     hasDepartures: (): boolean => departures.size > 0,
 
-    /** Treats the departure of this person as a usable row from here on: it was decided about. */
+    /** Treats the departure of this person as a usable row from now on, because it was decided. */
     useDeparture(identityId: string): void {
       const row = people.get(identityId)
       if (row) row.isUsable = true
     },
 
-    /** Everybody with rows in order, once there are no more rows; nobody where one row of a person applies. */
+    /** Everybody with rows in order, once there are no more rows; nobody if only one row of a person applies. */
     observedInOrder: (): readonly PersonObservations[] => several.observed(),
 
-    /** The line of the row that applies to this person; null where none does. */
+    /** The line of the row that applies to this person; null if there is none. */
     lineOf: (identityId: string): number | null => people.get(identityId)?.line ?? null,
 
-    /** Whether a row of this person that has taken effect could be used. */
+    /** Whether a row of this person that has taken effect is usable. */
     isUsable: (identityId: string): boolean => people.get(identityId)?.isUsable ?? false,
 
-    /** Whether rows name this person, and none that has taken effect can be used. */
+    /** Whether rows name this person and none that has taken effect is usable. */
     isUnusable: (identityId: string): boolean => people.get(identityId)?.isUsable === false,
 
     /** Whether the row that applies to this person mentions a departure. */
@@ -252,13 +252,13 @@ function queriesOf({ collected, several, unchanged, skipped, outside, later, lat
     unobserved: (keys: readonly string[]): string[] =>
       keys.filter((key) => !people.get(key)?.isUsable && !unchanged.has(key)),
 
-    /** The keys in the source of which no row can be used or is about a person. */
+    /** The keys whose rows in the source are all unusable or not about a person. */
     unusableKeys(): string[] {
       const unusable = people.entries().flatMap(([key, { isUsable }]) => (isUsable ? [] : [key]))
       return [...unusable, ...skipped]
     },
 
-    /** The rows that take effect on a later day than that of the source. A person with no other row is unchanged until then. */
+    /** The rows that take effect after the day of the source. A person without another row is unchanged until then. */
     later: (): readonly Observation[] => later,
   }
 }
@@ -285,7 +285,7 @@ export function rowOf(observation: Observation, context: PlanContext): PersonRow
   return { line: origin.line, rank, isUsable: true, leaving: leavingIn(observation, context), keyOrder }
 }
 
-/** The row of a person of whom none can be used. */
+/** The row of a person without a usable row. */
 export function unusableRow(line: number, leaving: boolean): PersonRow {
   return { line, rank: undefined, isUsable: false, leaving, keyOrder: 0 }
 }

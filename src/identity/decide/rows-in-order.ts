@@ -2,14 +2,14 @@ import type { Observation } from '../record.ts'
 import { type Collected, emptyPage, type Page, type PersonObservations, type SeveralRows } from './row-book.ts'
 
 /**
- * Rows stand in the order of their times, as events do: all rows of a person apply, one after the other. They make one page, once there
- * are no more rows.
+ * Rows in the order of their times, such as events: all rows of a person apply, one after the other. They form one page after the last
+ * row.
  */
 export function rowsInOrder(collected: Collected): SeveralRows {
   let all: readonly PersonObservations[] = []
   return {
     addFurther: (_before, observation) => collected.page.observed.get(observation.identityId)?.push(observation),
-    // An event that cannot be understood does not affect the other events of its person.
+    // An unreadable event does not affect the other events of its person.
     reject: () => {},
     takePage(isLast): Page {
       if (!isLast) return { withdrawn: [], observed: [] }
@@ -24,7 +24,7 @@ export function rowsInOrder(collected: Collected): SeveralRows {
   }
 }
 
-/** Drops rows that state the departure of a replaced key where a row of a newer key is about employment: only the key goes. */
+/** Drops rows with the departure of an older key if a row of a newer key states employment: only the key is given up. */
 function withoutReplacedKeys(observations: readonly Observation[]): readonly Observation[] {
   if (observations.every(({ keyOrder }) => keyOrder === observations[0]?.keyOrder)) return observations
   const ofEmployment = observations.filter((observation) => observation.hasEmploymentCell || isDeparture(observation))

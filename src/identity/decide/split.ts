@@ -6,17 +6,17 @@ import type { PersonObservations } from './row-book.ts'
 import { departuresOf } from './rows-in-order.ts'
 import { type Tally, tally } from './tally.ts'
 
-/** What is decided about people whom a guard or a held plan holds in part. */
+/** The decisions about people who are held by a guard or a held plan. */
 type Split = {
-  /** What is sent all the same: that they leave. */
+  /** Departures that are sent nevertheless. */
   readonly proceeding: readonly PlannedPerson[]
-  /** What is held, as a plan of its own. */
+  /** What is held in a plan of its own. */
   readonly held: readonly PlannedPerson[]
   /** The observations that are held. */
   readonly heldObservations: readonly PersonObservations[]
 }
 
-/** A person to split off. `joins`: the person joins a plan that is held already, so that nothing is decided for this one. */
+/** A person to split off. `joins`: the person joins a plan that is already held, so nothing is decided for this plan. */
 type SplitPerson = PersonObservations & { readonly joins: boolean }
 
 /** The guards that judge whether a person may leave. No other guard delays a departure. */

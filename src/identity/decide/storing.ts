@@ -4,18 +4,18 @@ import type { RosterEntry } from '../record.ts'
 import { coversEverybody } from './coverage.ts'
 import { type Decision, type DesiredState, type PlanContext, sameHeld } from './decide.ts'
 
-/** What a plan stores of a decision. */
+/** Decides what a plan stores of a decision. */
 export type Storing = (
   entry: RosterEntry | undefined,
   decision: Decision,
   change: Change | null,
 ) => {
   readonly entry: DesiredState | null
-  /** The entry states no more than that what the change sends was true when the source was. */
+  /** The entry follows from the change and the time of the source. */
   readonly follows: boolean
 }
 
-/** How a plan stores its decisions: an accepted snapshot of everybody is stored once for the connection, all else person by person. */
+/** How a plan stores its decisions: a snapshot of everybody once for the connection, everything else person by person. */
 export function storingFor(context: PlanContext): Storing {
   return coversEverybody(context) ? storeNews(context) : storeEach
 }
@@ -23,7 +23,7 @@ export function storingFor(context: PlanContext): Storing {
 /** Stores the whole desired state of each person. */
 export const storeEach: Storing = (_entry, { entry }) => ({ entry, follows: false })
 
-/** Stores only what differs from what the snapshot states of everybody alike. */
+/** Stores only what differs from the facts that the snapshot states about everybody. */
 function storeNews(context: PlanContext): Storing {
   return (entry, decision, change) => {
     const stored = saysNews(entry, decision) ? decision.entry : null
@@ -31,7 +31,7 @@ function storeNews(context: PlanContext): Storing {
   }
 }
 
-/** Whether a decision says more than that the person was named, or missed, once more. */
+/** Whether a decision changes more than the time at which the person was last named or absent. */
 function saysNews(entry: RosterEntry | undefined, { entry: state }: Decision): boolean {
   if (state === null) return false
   if (entry === undefined) return true
@@ -44,12 +44,12 @@ function saysNews(entry: RosterEntry | undefined, { entry: state }: Decision): b
     !sameHeld(state.heldDeparture, entry.heldDeparture) ||
     state.absences !== entry.absences ||
     state.exportIsSilent !== entry.exportIsSilent ||
-    // The time of the export does not hold for them.
+    // The time of the export does not apply to these people.
     (state.exportIsSilent && (state.asOf !== entry.asOf || !sameTimes(state.fieldTimes, entry.fieldTimes)))
   )
 }
 
-/** Whether a desired state says no more than that what a change sends was true when the source was. */
+/** Whether a desired state follows from a change and the time of the source. */
 function followsFrom(change: Change | null, state: DesiredState, { asOf }: PlanContext): boolean {
   return (
     change !== null &&

@@ -18,7 +18,7 @@ type NewsKind = (typeof countedNews)[number]
 /** The guards that count people. */
 export const guardsOfPeople: ReadonlySet<string> = new Set([...countedNews, 'fieldChanges', 'blanks'])
 
-/** What one decision added to a tally, so that it can be taken out later. People with equal decisions share one value. */
+/** What one decision added to a tally, so that it can be removed later. People with equal decisions share one object. */
 export type Tallied = {
   readonly kind: Kind | null
   readonly news: readonly NewsKind[]
@@ -28,10 +28,10 @@ export type Tallied = {
   readonly blanked: readonly FieldName[]
 }
 
-/** What a decision adds that counts nowhere. */
+/** The value of a decision that nothing counts. */
 export const nothingTallied: Tallied = { kind: null, news: [], changed: [], blanked: [] }
 
-/** What a tally knows; the rest of the facts is known elsewhere. */
+/** The facts that a tally provides. */
 type Known = Pick<
   GuardFacts,
   | ((typeof peopleLimits)[number] | 'changed' | 'blanked' | 'absent' | 'retractions')
@@ -41,29 +41,29 @@ type Known = Pick<
 
 /** Counts a plan while its decisions stream by. */
 export type Tally = {
-  add(decision: Decision, seen: PersonInput): Tallied
-  /** Takes out a decision whose row turned out not to count. */
+  add(decision: Decision, input: PersonInput): Tallied
+  /** Removes a decision whose row turned out not to apply. */
   remove(tallied: Tallied): void
-  /** Counts people whose rows say what is known and confirmed already. */
+  /** Counts people whose rows are unchanged. */
   addUnchanged(people: number): void
   /** Counts a person whose key seems to have changed, which is known only after all decisions. */
   countKeyChange(tallied: Tallied): Tallied
   reject(reject: Reject): void
-  /** Counts a row by the cells of it that could not be read. */
+  /** Counts a row by its unreadable cells. */
   incomplete(cells: readonly Reject[]): void
   /** Counts a deletion that a person asked for. */
   retract(of: { readonly identityId: string; readonly isPinned: boolean }): void
   /** Whether a decision added something that one of these guards counts. */
   isCountedBy(tallied: Tallied, guards: ReadonlySet<string>): boolean
   counts(): PlanCounts
-  /** The verdict, and where it failed, people that it concerns and how their values move. What was taken out again may be among them. */
+  /** The verdict; a failed one with the people concerned and how their values change. Removed decisions may be among them. */
   explain(verdict: Verdict): Verdict
-  /** What the limits of people count. */
+  /** How many people each limit counts. */
   people(): PeopleCounts
   facts(about: Omit<GuardFacts, keyof Known>): GuardFacts
 }
 
-/** Counts a plan. What is known to be wrong counts as new where more rows have it than before. */
+/** Counts a plan. A known fault counts as new if more rows have it than before. */
 export function tally(known: KnownFaults = noKnownFaults): Tally {
   const kinds = zeros(countedKinds)
   const news = zeros(countedNews)
@@ -72,7 +72,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   const faults = faultTally(known)
   const moved = movements()
   const dates = joinersDates()
-  const share = sharedValues()
+  const shared = sharedValues()
 
   function count(tallied: Tallied, step: 1 | -1): void {
     if (tallied.kind !== null) kinds[tallied.kind] += step
@@ -91,8 +91,8 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   }
 
   return {
-    add(decision, seen) {
-      const tallied = share(talliedOf(decision, seen))
+    add(decision, input) {
+      const tallied = shared(talliedOf(decision, input))
       count(tallied, 1)
       if (isNews(tallied)) moved.add(decision.news)
       if (tallied.news.includes('joiners')) dates.add(decision)
@@ -105,7 +105,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
     countKeyChange(tallied) {
       if (tallied.news.includes('rekeyed')) return tallied
       news.rekeyed += 1
-      return share({ ...tallied, news: [...tallied.news, 'rekeyed'] })
+      return shared({ ...tallied, news: [...tallied.news, 'rekeyed'] })
     },
     reject: faults.reject,
     incomplete: faults.incomplete,
@@ -134,8 +134,8 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   }
 }
 
-function talliedOf({ change, isAbsent: absent, news }: Decision, seen: PersonInput): Tallied {
-  const unchanged = typeof seen === 'string' ? null : 'unchanged'
+function talliedOf({ change, isAbsent: absent, news }: Decision, input: PersonInput): Tallied {
+  const unchanged = typeof input === 'string' ? null : 'unchanged'
   const moves = news.moves.filter(({ field }) => isOtherField(field))
   return {
     kind: change === null ? unchanged : change.kind,
@@ -145,12 +145,12 @@ function talliedOf({ change, isAbsent: absent, news }: Decision, seen: PersonInp
   }
 }
 
-/** Gives equal values one object: there is one for each person, and few different ones. */
+/** Returns one object for equal values: there is a value for each person, but few different ones. */
 function sharedValues(): (tallied: Tallied) => Tallied {
   const values = new Map<string, Tallied>()
   return (tallied) => {
     const { kind, news, changed, blanked } = tallied
-    // Names of fields may hold commas and blanks.
+    // Names of fields may contain commas and blanks.
     const name = JSON.stringify([kind, news, changed, blanked])
     const known = values.get(name)
     if (known) return known

@@ -2,15 +2,15 @@ import type { Verdict } from '../change.ts'
 import { namedAll } from './movements.ts'
 
 /**
- * Whether the verdicts `now` find nothing that the `approved` ones did not. Both plans make the same changes, so numbers are enough for what
- * guards count of changes. A verdict without a number is compared by its words, changed keys pair by pair, and one that names everybody
- * person by person: another configuration may pin other people. Rows that cannot be read are compared one by one where they are stored.
+ * Whether the verdicts `now` find nothing that the `approved` ones did not. Both plans make the same changes, so comparing counts is enough
+ * for guards that count changes. A verdict without a limit is compared by its text, changed keys pair by pair, and one that names everybody
+ * person by person, because another configuration may pin other people. The store compares unreadable rows one by one.
  */
 export function areCovered(now: readonly Verdict[], approved: readonly Verdict[]): boolean {
-  const seen = new Map(approved.filter(({ ok }) => !ok).map((verdict) => [verdict.name, verdict]))
+  const failedBefore = new Map(approved.filter(({ ok }) => !ok).map((verdict) => [verdict.name, verdict]))
   return now.every((verdict) => {
     if (verdict.ok) return true
-    const before = seen.get(verdict.name)
+    const before = failedBefore.get(verdict.name)
     if (before === undefined || verdict.actual > before.actual) return false
     return (
       (verdict.limit !== null || verdict.reason === before.reason) &&
@@ -30,7 +30,7 @@ function areSame({ hints = [] }: Verdict, { hints: before = [] }: Verdict): bool
 
 const ofFaults: ReadonlySet<string> = new Set(['rejectedRows', 'unlistedValues', 'unreadableKeys'])
 
-/** Whether a guard judges rows that cannot be read, of which the number alone says too little. */
+/** Whether a guard judges unreadable rows, for which comparing counts is not enough. */
 export function judgesFaults(guard: string): boolean {
   return ofFaults.has(guard)
 }

@@ -3,7 +3,7 @@ import type { FieldName, UnlistedValue } from '../record.ts'
 import type { KeyChangeCandidate } from '../key-change-candidates.ts'
 import type { LimitName } from './limits.ts'
 
-/** The limits that count people by what becomes of them, beside those of the other fields. */
+/** The limits that count people, without those of the other fields. */
 export const peopleLimits = [
   'leavers',
   'joiners',
@@ -13,14 +13,14 @@ export const peopleLimits = [
   'emailChanges',
 ] as const satisfies readonly LimitName[]
 
-/** How many people each of the limits counts; of other fields, for each of them. */
+/** How many people each limit counts; other fields one by one. */
 export type PeopleCounts = { readonly [K in (typeof peopleLimits)[number]]: number } & {
-  /** The joiners among the leavers: people who join as left already. Left out in records of older versions. */
+  /** The leavers among the joiners: people who join after they have left. Left out in records of older versions. */
   readonly leftJoiners?: number
   readonly changed: FieldCounts
   readonly blanked: FieldCounts
 }
-/** By field; one that is left out counts nobody. */
+/** Counts by field; 0 for a field that is left out. */
 export type FieldCounts = Readonly<Record<string, number>>
 
 /** No limit counts anybody. */
@@ -35,15 +35,15 @@ export const noPeople: PeopleCounts = {
   blanked: {},
 }
 
-/** A value that is replaced, or lost where `to` is null. */
+/** A value that is replaced, or lost if `to` is null. */
 export type Move = { readonly field: FieldName; readonly from: FieldValue; readonly to: FieldValue }
 
-/** What may be new about a person besides the values of other fields. */
+/** The limits and guards that may count a person. */
 export type NewsKind =
   | (typeof peopleLimits)[number]
   | ('leftJoiners' | 'unnamedJoiners' | 'retractions' | 'pinned' | 'reusedKeys')
 
-/** What is new about one person: in which limits the person counts besides those of single fields, and which values move. */
+/** What is new about one person: the limits that count the person, and the values that move. */
 export type News = {
   readonly identityId: string
   readonly kinds: readonly NewsKind[]
@@ -52,58 +52,58 @@ export type News = {
 /** Nothing is new about a person. */
 export const noNews: News = { identityId: '', kinds: [], moves: [] }
 
-/** The most that any of the accepted runs had, and how many of them were looked at. */
+/** The maximum of the accepted runs, and the number of runs examined. */
 export type Usual = { readonly runs: number; readonly most: PeopleCounts }
 
-/** What the guards look at. Counts of changes hold what is new in this plan; what a former run accepted is not judged again. */
+/** The input of the guards. Changes are counted if they are new in this plan; those accepted by an earlier run are not judged again. */
 export type GuardFacts = PeopleCounts & {
   readonly mode: 'snapshot' | 'delta'
   readonly rows: number
-  /** Against the last accepted snapshot; null where there is none to compare with, or where the size of its cells is not known. */
+  /** Compared with the last accepted snapshot; null if there is none, or if the size of its cells is unknown. */
   readonly size: { readonly rows: Shrink; readonly bytes: Shrink | null } | null
-  /** The snapshot lacks the last person of the accepted one before it who is still employed: its end may have been cut off. */
+  /** The snapshot lacks the last employed person of the previous accepted one: its end may have been cut off. */
   readonly endMissing: boolean
   /** People employed according to the roster before this run. */
   readonly headcount: number
   /** The roster knows nobody yet. */
   readonly isFirst?: boolean
-  /** Joiners who have left already. They are among the leavers. */
+  /** Joiners who have left already. They also count as leavers. */
   readonly leftJoiners: number
   /** Joiners who are employed and lack a name or an e-mail address. */
   readonly unnamedJoiners: number
-  /** The date on which the most joiners start, and that on which the most of those who have left did so. */
+  /** The most frequent start of joiners, and the most frequent leaving date of joiners who have left. */
   readonly sameStart: SameDate
   readonly sameLeaving: SameDate
-  /** What passed by the same feed within a day and no person approved: many small plans are no way around the limit of a large one. */
+  /** What the same feed changed within a day without an approval, so that many small plans cannot bypass a limit. */
   readonly recent: PeopleCounts
-  /** By what it passed; left out for events. */
+  /** The feed of `recent`, as messages name it; left out for events. */
   readonly recentBy?: string
-  /** What accepted runs of the same feed had; null where there were none. */
+  /** The maximum of the accepted runs of the same feed; null if there are none. */
   readonly usual: Usual | null
   readonly retractions: number
   /** People who would be separated or deleted although the connection pins them. */
   readonly pinned: number
   /** People who have left and whose key comes back with another name and another e-mail address. */
   readonly reusedKeys: number
-  /** What the scope of the source leaves out; left out where it has none. */
+  /** The rows and people out of scope; left out if the source has no scope. */
   readonly scope?: {
     readonly rows: number
-    /** Employed people who fall out of it. */
+    /** Employed people who fall out of scope. */
     readonly outOfScopeLeavers: readonly string[]
     readonly holds: boolean
   }
   /** Keys that are gone and keys that are new which look like one person each. */
   readonly keyChangeCandidates: readonly KeyChangeCandidate[]
   readonly rejected: number
-  /** Rows that count but for a cell that could not be read. */
+  /** Rows that are used except for unreadable cells. */
   readonly incomplete: number
-  /** Of the rejected and the incomplete rows, those that an accepted export held already. */
+  /** The rejected and incomplete rows that an accepted export already had. */
   readonly knownFaulty: number
-  /** The first of the values that a closed list lacks and no accepted plan held, how many there are, and how many others are known. */
+  /** Unlisted values that no accepted plan had: the first ones and their number; `known`: the number of other unlisted values. */
   readonly unlisted: { readonly values: readonly UnlistedCount[]; readonly count: number; readonly known: number }
-  /** Rejected rows whose key could not be read: no one knows which people they were about. */
+  /** Rejected rows with an unreadable key: it is unknown whom they are about. */
   readonly unreadableKeys: number
-  /** Those of them that an accepted export held already. Such a row stood beside the people who are absent now: it is about none of them. */
+  /** Those that an accepted export already had. It also had the people who are absent now, so such a row is about none of them. */
   readonly knownUnreadableKeys: number
   /** Employed people that the snapshot lacks. */
   readonly absent: number
@@ -112,27 +112,27 @@ export type GuardFacts = PeopleCounts & {
   readonly absence: 'separate' | 'hold' | 'ignore'
 }
 
-/** A value that a closed list lacks, with the number of rows that hold it and the line of one of them. */
+/** An unlisted value, with the number of its rows and the line of one of them. */
 export type UnlistedCount = UnlistedValue & { rows: number; readonly line: number }
 
-/** What is wrong with the accepted exports of a connection already, so that it is not judged again. */
+/** The faults of the accepted exports of a connection, which are not judged again. */
 export type KnownFaults = {
   /** Rejects by fingerprint, each with the number of rows that had it. */
   readonly rejects: ReadonlyMap<string, number>
-  /** Values of closed lists that were accepted without being classed, by their names. */
+  /** Unlisted values that were accepted without being classified, by their names. */
   readonly values: ReadonlySet<string>
 }
 
 /** The accepted exports have no faults. */
 export const noKnownFaults: KnownFaults = { rejects: new Map(), values: new Set() }
 
-/** Names a value of a closed list, however it is written. */
+/** The name of a value of a closed list, without regard to case. */
 export function valueName({ field, value }: UnlistedValue): string {
   return `${field} ${value.toLowerCase()}`
 }
 
-/** How many there were before, and are now. */
+/** The number before and now. */
 export type Shrink = { readonly before: number; readonly now: number }
 
-/** How many people have one date, `of` those who state any; null where nobody does. */
+/** How many people have one date, out of `of` people with any; null if nobody has one. */
 export type SameDate = { readonly date: string | null; readonly people: number; readonly of: number }

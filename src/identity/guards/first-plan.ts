@@ -3,7 +3,7 @@ import type { GuardFacts, SameDate } from './facts.ts'
 import { limited } from './limited.ts'
 import { type Guards, limitRows } from './limits.ts'
 
-/** What is odd about a plan of which nothing was known before. There is nothing to compare it with but itself. */
+/** The guards of the first plan of a connection, which can only be compared with itself. */
 export function firstPlan(facts: GuardFacts, limits: Guards): Verdict[] {
   if (!facts.isFirst) return []
   const { joiners, leftJoiners, unnamedJoiners, sameStart, sameLeaving } = facts
@@ -11,12 +11,12 @@ export function firstPlan(facts: GuardFacts, limits: Guards): Verdict[] {
     limited('leftJoiners', limits.leftJoiners, {
       actual: leftJoiners,
       base: joiners,
-      of: limitRows.leftJoiners.said,
+      of: limitRows.leftJoiners.verdictText,
     }),
     limited('unnamedJoiners', limits.unnamedJoiners, {
       actual: unnamedJoiners,
       base: joiners - leftJoiners,
-      of: limitRows.unnamedJoiners.said,
+      of: limitRows.unnamedJoiners.verdictText,
     }),
     onOneDate('sameStart', sameStart, limits),
     onOneDate('sameLeaving', sameLeaving, limits),
@@ -31,5 +31,5 @@ const causes: Readonly<Record<string, string>> = {
 }
 
 function onOneDate(name: 'sameStart' | 'sameLeaving', { date, people, of: base }: SameDate, limits: Guards): Verdict {
-  return limited(name, limits[name], { actual: people, base, of: `${limitRows[name].said} ${date}` })
+  return limited(name, limits[name], { actual: people, base, of: `${limitRows[name].verdictText} ${date}` })
 }

@@ -5,7 +5,7 @@ import { firstPlan } from './first-plan.ts'
 import { limited, mostOf } from './limited.ts'
 import { type Guards, type Limit, limitRows, otherFieldsOf } from './limits.ts'
 
-/** Every guard's verdict on a plan, always all of them and in the same order. The plan passes where each is ok. */
+/** The verdicts of all guards on a plan, always in the same order. The plan passes if all are ok. */
 export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
   const verdicts = [
     zeroRows(facts),
@@ -34,7 +34,7 @@ export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
   return facts.mode === 'snapshot' ? verdicts : verdicts.filter(({ name }) => !snapshotOnly.has(name))
 }
 
-/** What only the silence of a snapshot can say. */
+/** The guards that make sense only for snapshots. */
 const snapshotOnly: ReadonlySet<string> = new Set([
   'zeroRows',
   'unreadableKeys',
@@ -47,11 +47,11 @@ const snapshotOnly: ReadonlySet<string> = new Set([
 function zeroRows({ rows, scope }: GuardFacts): Verdict {
   const verdict = { name: 'zeroRows', actual: rows, limit: null }
   if (rows > 0) return { ...verdict, ok: true }
-  const left = scope?.rows ?? 0
+  const skippedRows = scope?.rows ?? 0
   return {
     ...verdict,
     ok: false,
-    reason: left > 0 ? `none of ${pluralize(left, 'row')} is in scope` : 'the source holds no rows',
+    reason: skippedRows > 0 ? `none of ${pluralize(skippedRows, 'row')} is in scope` : 'the source holds no rows',
   }
 }
 
@@ -62,11 +62,11 @@ function missingColumn({ missingColumns }: GuardFacts): Verdict {
     : { ...verdict, ok: false, reason: missingColumns.join('; ') }
 }
 
-/** What an accepted export held already was judged with it. HR may never mend it. */
+/** Faults of accepted exports are not judged again, because HR may never fix them. */
 function rejectedRows({ rejected, incomplete, knownFaulty, rows }: GuardFacts, limit: Limit): Verdict {
   const all = rejected + incomplete
   const actual = all - knownFaulty
-  const subject = limitRows.rejectedRows.said
+  const subject = limitRows.rejectedRows.verdictText
   const verdict = limited('rejectedRows', limit, { actual, base: rows, of: subject })
   if (verdict.ok || knownFaulty === 0) return verdict
   return {
@@ -79,8 +79,8 @@ type PeopleLimit = (typeof peopleLimits)[number]
 
 function people(name: PeopleLimit, facts: GuardFacts, limits: Guards, ofWhom = ''): Verdict {
   const { actual, within } = withRecent(facts[name], facts.recent[name], facts.recentBy)
-  const { said } = limitRows[name]
-  const verdict = limited(name, limits[name], { actual, base: facts.headcount, of: `${said}${within}${ofWhom}` })
+  const { verdictText } = limitRows[name]
+  const verdict = limited(name, limits[name], { actual, base: facts.headcount, of: `${verdictText}${within}${ofWhom}` })
   const unusual = unusualOf(facts[name], { usual: facts.usual, most: facts.usual?.most[name] ?? 0, limits })
   if (!verdict.ok || unusual === null) return verdict
   return {
@@ -88,14 +88,16 @@ function people(name: PeopleLimit, facts: GuardFacts, limits: Guards, ofWhom = '
     actual: facts[name],
     limit: unusual.limit,
     ok: false,
-    reason: `${facts[name]} ${said}${ofWhom}; ${unusual.reason}`,
+    reason: `${facts[name]} ${verdictText}${ofWhom}; ${unusual.reason}`,
   }
 }
 
-/** Whether a number is far above everything that accepted runs have shown: the most that passes, and what they have shown. */
+type Baseline = { readonly usual: Usual | null; readonly most: number; readonly limits: Guards }
+
+/** The limit and the reason if a number is far above those of all accepted runs; otherwise null. */
 function unusualOf(
   now: number,
-  { usual, most, limits: { unusual } }: { usual: Usual | null; most: number; limits: Guards },
+  { usual, most, limits: { unusual } }: Baseline,
 ): { limit: number; reason: string } | null {
   if (!unusual.enabled || usual === null || usual.runs < unusual.runs) return null
   const limit = Math.max(unusual.count, Math.floor(unusual.times * most))
@@ -103,54 +105,54 @@ function unusualOf(
   return { limit, reason: `in ${usual.runs} runs there were never more than ${most}` }
 }
 
-/** Of those who join a connection that knows no one yet, the guards of first plans judge how many have left. */
+/** In the first plan, other guards judge how many joiners have left already. */
 function leavers(facts: GuardFacts, limits: Guards): Verdict {
   const { leavers: actual, leftJoiners } = facts
   if (facts.isFirst) return { name: 'leavers', actual: actual - leftJoiners, limit: null, ok: true }
   return people('leavers', facts, limits, leftJoiners === 0 ? '' : `, ${leftJoiners} of them as they join`)
 }
 
-/** Everybody joins a connection that knows no one yet. */
+/** The first plan has no limit for joiners: everybody joins. */
 function joiners(facts: GuardFacts, limits: Guards): Verdict {
   if (facts.headcount > 0) return people('joiners', facts, limits)
   return { name: 'joiners', actual: facts.joiners, limit: null, ok: true }
 }
 
-/** One verdict on all the other fields. It shows the field of which the most people are concerned, and names each that goes too far. */
+/** One verdict on all other fields. Its number is that of the field with the most people; its reason names every field over the limit. */
 function fields(
   name: 'fieldChanges' | 'blanks',
   fact: 'changed' | 'blanked',
   { [fact]: counts, recent, recentBy, usual, headcount: base }: GuardFacts,
   limits: Guards,
 ): Verdict {
-  const { said } = limitRows[name]
+  const { verdictText } = limitRows[name]
   const most = mostOf(limits[name], base)
-  const counted = otherFieldsOf(counts)
+  const judged = otherFieldsOf(counts)
     .map((field) => {
       const now = counts[field] ?? 0
       const { actual: sum, within } = withRecent(now, recent[fact][field] ?? 0, recentBy)
-      // A person who changes twice within a day is counted twice, but no more people change than there are.
+      // A person who changes twice within a day is counted twice. The sum is limited to the number of people.
       const actual = Math.max(now, Math.min(sum, base))
       const unusual = unusualOf(now, { usual, most: usual?.most[fact][field] ?? 0, limits })
       if (actual > most)
-        return { field, actual, reason: `${actual} of ${base} ${said} ${field}${within} (the limit is ${most})` }
-      return { field, actual, reason: unusual && `${counts[field]} ${said} ${field} (${unusual.reason})` }
+        return { field, actual, reason: `${actual} of ${base} ${verdictText} ${field}${within} (the limit is ${most})` }
+      return { field, actual, reason: unusual && `${counts[field]} ${verdictText} ${field} (${unusual.reason})` }
     })
     .toSorted((a, b) => b.actual - a.actual)
-  const failed = counted.filter(({ reason }) => reason !== null)
-  const verdict = { name, actual: counted[0]?.actual ?? 0, limit: most }
+  const failed = judged.filter(({ reason }) => reason !== null)
+  const verdict = { name, actual: judged[0]?.actual ?? 0, limit: most }
   if (failed.length === 0) return { ...verdict, ok: true }
   const reasons = failed.map(({ reason }) => reason)
   return { ...verdict, ok: false, reason: reasons.join(', '), fields: failed.map(({ field }) => field) }
 }
 
-/** A plan that adds nothing is not held for what others did before it. */
+/** Adds the recent count, but not for a plan that adds nothing itself: it is not held for earlier plans. */
 function withRecent(now: number, recent: number, by = 'by events'): { actual: number; within: string } {
   if (now === 0 || recent === 0) return { actual: now, within: '' }
   return { actual: now + recent, within: ` within a day ${by}` }
 }
 
-// A word that no one has classed may mean that a person has left, or that they have not.
+// A value that nobody has classified may or may not mean that a person has left.
 function unlistedValues({ unlisted: { values, count, known } }: GuardFacts): Verdict {
   const verdict = { name: 'unlistedValues', actual: count, limit: 0 }
   if (count === 0) return { ...verdict, ok: true }
@@ -174,14 +176,14 @@ function unreadableKeys({ unreadableKeys: all, knownUnreadableKeys: known, absen
   return { ...verdict, ok: false, reason }
 }
 
-// Deleting takes a person's word, however few it would be.
+// Every deletion needs an approval.
 function retractions({ retractions: actual }: GuardFacts): Verdict {
   const verdict = { name: 'retractions', actual, limit: 0 }
   if (actual === 0) return { ...verdict, ok: true }
   return { ...verdict, ok: false, reason: `${actual} would be deleted, which always waits for an approval` }
 }
 
-// People whom no export may separate by mistake, such as those who run the company.
+// People whom no export may separate by mistake, such as executives.
 function pinned({ pinned: actual }: GuardFacts): Verdict {
   const verdict = { name: 'pinned', actual, limit: 0 }
   if (actual === 0) return { ...verdict, ok: true }
@@ -189,7 +191,7 @@ function pinned({ pinned: actual }: GuardFacts): Verdict {
   return { ...verdict, ok: false, reason }
 }
 
-// The leaver would get the employment of somebody else, who would never be created.
+// The record of the leaver would become that of another person, who would never be created.
 function reusedKeys({ reusedKeys: actual }: GuardFacts): Verdict {
   const verdict = { name: 'reusedKeys', actual, limit: 0 }
   if (actual === 0) return { ...verdict, ok: true }
@@ -198,7 +200,7 @@ function reusedKeys({ reusedKeys: actual }: GuardFacts): Verdict {
   return { ...verdict, ok: false, reason }
 }
 
-// Another department, or a scope that was edited: who is no longer meant has not left the company.
+// People may fall out of scope by a new department or an edited scope without leaving the company.
 function outOfScope({ scope }: GuardFacts): Verdict[] {
   if (scope === undefined) return []
   const verdict = { name: 'outOfScope', actual: scope.outOfScopeLeavers.length, limit: null }
@@ -210,7 +212,7 @@ function outOfScope({ scope }: GuardFacts): Verdict[] {
 
 const peopleOutOfScope = 10
 
-// Under its new key a person would be created a second time, and separated under the old one.
+// The person would be created again under the new key, and separated under the old one.
 function rekeyed({ keyChangeCandidates: pairs }: GuardFacts): Verdict {
   const verdict = { name: 'rekeyed', actual: pairs.length, limit: 0 }
   if (pairs.length === 0) return { ...verdict, ok: true }
@@ -251,18 +253,18 @@ function absentUnderHold({ absent, absence }: GuardFacts): Verdict {
 function shrunk({ size }: GuardFacts, { count, share }: Limit): Verdict[] {
   const rows = size?.rows ?? nothing
   const bytes = size?.bytes ?? nothing
-  // So many bytes as `count` rows had on average: a small export may lose a row.
+  // The bytes of `count` average rows, so that a small export may lose a row.
   const bytesOfRows = rows.before === 0 ? 0 : Math.ceil((count * bytes.before) / rows.before)
   return [
     limited(
       'shrinkRows',
       { count, share },
-      { actual: lost(rows), base: rows.before, of: `rows ${limitRows.shrink.said}` },
+      { actual: lost(rows), base: rows.before, of: `rows ${limitRows.shrink.verdictText}` },
     ),
     limited(
       'shrinkBytes',
       { count: bytesOfRows, share },
-      { actual: lost(bytes), base: bytes.before, of: `bytes of cells ${limitRows.shrink.said}` },
+      { actual: lost(bytes), base: bytes.before, of: `bytes of cells ${limitRows.shrink.verdictText}` },
     ),
   ]
 }

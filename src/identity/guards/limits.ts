@@ -1,106 +1,106 @@
 import { z } from 'zod'
 import { type FieldName, fieldsOf } from '../record.ts'
 
-/** What one limit counts: how the settings, the verdicts and the pages say it, and how far a plan may go by default. */
+/** One limit: its texts in settings, verdicts and pages, and its default. */
 type Row = {
-  /** What is counted, for the settings. */
+  /** The description of what is counted, for the settings. */
   readonly counts: string
-  /** What stands behind "17 of 40" in a verdict. */
-  readonly said: string
+  /** The text after "17 of 40" in a verdict. */
+  readonly verdictText: string
   readonly against: string
   readonly count: number
   readonly share: number
 }
 
-/** Every limit. The schema of the settings, the verdicts, their pages and the trip points of their tests follow from it. */
+/** Every limit. The schema of the settings, the verdicts, their pages and their tests are derived from it. */
 export const limitRows = {
   leavers: {
     counts: 'People who would be separated, and those who join as left already',
-    said: 'people would be separated',
+    verdictText: 'people would be separated',
     against: 'those employed',
     count: 5,
     share: 0.05,
   },
   joiners: {
     counts: 'People who would join those who are known. Not in the first plan of a connection',
-    said: 'people would join',
+    verdictText: 'people would join',
     against: 'those employed',
     count: 25,
     share: 0.25,
   },
   leftJoiners: {
     counts: 'In the first plan of a connection: people who have left already',
-    said: 'people have left already',
+    verdictText: 'people have left already',
     against: 'those in the plan',
     count: 5,
     share: 0.75,
   },
   unnamedJoiners: {
     counts: 'In the first plan of a connection: people who are employed and have no name or no e-mail address',
-    said: 'people who are employed have no name or no e-mail address',
+    verdictText: 'people who are employed have no name or no e-mail address',
     against: 'those in the plan who are employed',
     count: 10,
     share: 0.5,
   },
   sameStart: {
     counts: 'In the first plan of a connection: people who start on one and the same day',
-    said: 'people start on',
+    verdictText: 'people start on',
     against: 'those in the plan with a start',
     count: 25,
     share: 0.5,
   },
   sameLeaving: {
     counts: 'In the first plan of a connection: people who have left on one and the same day',
-    said: 'people who have left did so on',
+    verdictText: 'people who have left did so on',
     against: 'those in the plan with a leaving date that has come',
     count: 10,
     share: 0.5,
   },
   returns: {
     counts: 'People who left and would come back',
-    said: 'people who left would come back',
+    verdictText: 'people who left would come back',
     against: 'those employed',
     count: 5,
     share: 0.02,
   },
   redates: {
     counts: 'People whose leaving date would become another',
-    said: 'people would get another leaving date',
+    verdictText: 'people would get another leaving date',
     against: 'those employed',
     count: 5,
     share: 0.02,
   },
   contractorFlips: {
     counts: 'People who would change between contractor and employee',
-    said: 'people would change between contractor and employee',
+    verdictText: 'people would change between contractor and employee',
     against: 'those employed',
     count: 5,
     share: 0.05,
   },
   emailChanges: {
     counts: 'People whose e-mail address changes',
-    said: 'people would get another e-mail address',
+    verdictText: 'people would get another e-mail address',
     against: 'those employed',
     count: 10,
     share: 0.1,
   },
   fieldChanges: {
     counts: 'People who would get another value in a field, for each of the other fields by itself',
-    said: 'people would get another',
+    verdictText: 'people would get another',
     against: 'those employed',
     count: 20,
     share: 0.2,
   },
   blanks: {
     counts: 'People who would lose their value of a field, for each of the other fields by itself',
-    said: 'people would lose their',
+    verdictText: 'people would lose their',
     against: 'those employed',
     count: 5,
     share: 0.05,
   },
   rejectedRows: {
     counts: 'Rows that are rejected or hold a cell that cannot be read, and that no accepted export had',
-    said: 'rows are rejected or hold a cell that cannot be read',
+    verdictText: 'rows are rejected or hold a cell that cannot be read',
     against: 'all rows',
     count: 5,
     share: 0.02,
@@ -108,25 +108,25 @@ export const limitRows = {
   shrink: {
     counts:
       'Rows, or bytes of cells, that a snapshot has fewer than the last accepted one. For bytes, count stands for the average size of that many rows',
-    said: 'of the last accepted export are gone',
+    verdictText: 'of the last accepted export are gone',
     against: 'the last accepted snapshot',
     count: 5,
     share: 0.2,
   },
 } as const satisfies Readonly<Record<string, Row>>
 
-/** The name of a limit, as the settings have it. */
+/** The name of a limit in the settings. */
 export type LimitName = keyof typeof limitRows
 
-/** The fields that a limit of their own counts. */
+/** The fields with a limit of their own. */
 const ownLimits: readonly string[] = ['email', 'isContractor', 'separatedAt'] satisfies FieldName[]
 
-/** Whether no limit of its own counts changes of this field. */
+/** Whether a field has no limit of its own. */
 export function isOtherField(field: string): boolean {
   return !ownLimits.includes(field)
 }
 
-/** The fields of any of these that no limit of their own counts. */
+/** The fields of these records without a limit of their own. */
 export function otherFieldsOf(...records: readonly (object | null | undefined)[]): readonly FieldName[] {
   return fieldsOf(...records).filter(isOtherField)
 }

@@ -3,17 +3,17 @@ import type { FieldName } from '../record.ts'
 import type { Move, News } from './facts.ts'
 import { isOtherField } from './limits.ts'
 
-/** So many people are named with a verdict. */
+/** Maximum number of people named with a verdict. */
 const peopleNamed = 10
-/** Values move in one way where this share of them does, and at least so many. */
+/** Values move alike if at least this share and this number of them do. */
 const alike = { share: 0.9, count: 3 }
-/** So many different values, or ways to move, are told apart in one field. */
+/** Maximum number of different values, or kinds of move, that are counted per field. */
 const valuesKept = 100_000
 const dayMs = 86_400_000
-/** What a hint says where values change places between people. */
+/** The text of a hint if values are exchanged between people. */
 export const ofOtherPeople = 'values are those of other people'
 
-/** How the values of one field move: of how many people, and how many of those in each way. */
+/** How the values of one field move: the number of people, and the number for each kind of move. */
 type Movement = {
   all: number
   blank: number
@@ -22,14 +22,14 @@ type Movement = {
   caseAlone: number
   /** By how many days dates move. */
   readonly days: Map<number, number>
-  /** From which domain addresses move to which. */
+  /** The number of addresses by old and new domain. */
   readonly domains: Map<string, number>
   readonly to: Map<string, number>
-  /** How much oftener a value is lost than it is gained; a column that was sorted by itself loses none. */
+  /** How often each value is lost minus how often it is gained. A column that was sorted alone loses none. */
   readonly balance: Map<string, number>
 }
 
-/** Watches what is new in a plan, to say of a verdict that failed which people it concerns and what moves their values. */
+/** Collects what is new in a plan, to explain a failed verdict: the people concerned, and how their values move. */
 export function movements() {
   const people = new Map<string, string[]>()
   const moved = new Map<FieldName, Movement>()
@@ -42,7 +42,7 @@ export function movements() {
   }
 
   return {
-    /** Takes into account what is new about a person. */
+    /** Adds what is new about a person. */
     add({ identityId, kinds, moves }: News): void {
       for (const kind of kinds) name(kind, identityId)
       for (const move of moves) {
@@ -55,7 +55,7 @@ export function movements() {
       }
     },
 
-    /** The verdict, and where it failed, people that it concerns and one sentence for each field whose values move alike. */
+    /** The verdict; a failed one with people concerned and one sentence for each field whose values move alike. */
     explain(verdict: Verdict): Verdict {
       if (verdict.ok) return verdict
       const named = people.get(verdict.name) ?? []
@@ -72,7 +72,7 @@ export function movements() {
   }
 }
 
-/** The guards of which a verdict names everybody, so that an approval does too. */
+/** The guards whose verdicts name everybody concerned, so that an approval does too. */
 export const namedAll: ReadonlySet<string> = new Set(['pinned', 'reusedKeys'])
 
 const fieldsOf: Readonly<Record<string, readonly FieldName[]>> = {
@@ -82,7 +82,7 @@ const fieldsOf: Readonly<Record<string, readonly FieldName[]>> = {
 }
 const ofOthers: ReadonlySet<string> = new Set(['fieldChanges', 'blanks'])
 
-/** Of fields with several limits, values that go blank are about the one, and others about the other. */
+/** Fields with two limits: `blanks` is about values that are lost, `fieldChanges` about all others. */
 function isAbout(guard: string, { all, blank }: Movement): boolean {
   const mostlyBlank = blank * 2 > all
   return guard === 'blanks' ? mostlyBlank : guard !== 'fieldChanges' || !mostlyBlank
@@ -117,7 +117,7 @@ function addMove(movement: Movement, { from, to }: Move): void {
   if (from.toLowerCase() === to.toLowerCase()) movement.caseAlone++
 }
 
-/** What moves nearly all of the values, and what usually causes it; null where they move in no one way. */
+/** How nearly all values move, and the usual cause; null if they do not move alike. */
 function hintOf(movement: Movement): string | null {
   const { all, blank, swapped, misread, caseAlone, days, domains, to, balance } = movement
   const isMost = (count: number) => count >= alike.count && count >= alike.share * all
@@ -151,9 +151,9 @@ function add<K>(counts: Map<K, number>, key: K, count: number): void {
 }
 
 function most<K>(counts: ReadonlyMap<K, number>): [K | undefined, number] {
-  let found: [K | undefined, number] = [undefined, 0]
-  for (const [key, count] of counts) if (count > found[1]) found = [key, count]
-  return found
+  let result: [K | undefined, number] = [undefined, 0]
+  for (const [key, count] of counts) if (count > result[1]) result = [key, count]
+  return result
 }
 
 function dayOf(value: string): string | null {
@@ -170,7 +170,7 @@ function domainOf(value: string): string | null {
   return at < 1 ? null : value.slice(at)
 }
 
-/** Whether a text is what another one looks like that was read in the wrong encoding. */
+/** Whether a text is another one read in the wrong encoding. */
 function isMisread(from: string, to: string): boolean {
   if (to.includes('\u{fffd}') && !from.includes('\u{fffd}')) return true
   const bytes = new TextEncoder().encode(from)

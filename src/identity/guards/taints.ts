@@ -2,20 +2,20 @@ import { type ChangeKind, changeKinds, type Verdict } from '../change.ts'
 import type { FieldName } from '../record.ts'
 import { ofOtherPeople } from './movements.ts'
 
-/** The kinds of change that are decided by what says whether and when people leave. A joiner may have left already. */
+/** The kinds of change that depend on whether and when people leave. A joiner may have left already. */
 const ofEmployment: readonly ChangeKind[] = ['join', 'leave', 'return', 'correct']
-/** The kinds of change that hold a value of another column. A departure can be sent without it. */
+/** The kinds of change with values of other columns. A departure can be sent without them. */
 const ofOtherValues: readonly ChangeKind[] = ['join', 'update']
 
 /**
- * The kinds of change that a guard puts in doubt where it fails: those whose decision reads a field that it is about. A guard that is not
- * named here doubts all of them: the size of an export, its keys, columns, rows and age say that it may be another one than it should be.
+ * The kinds of change that a failed guard puts in doubt: those whose decision reads a field of the guard. A guard that is not listed here
+ * doubts all of them: by its size, keys, columns, rows or age, the export may be the wrong one.
  */
 const doubted: Readonly<Record<string, readonly ChangeKind[]>> = {
   leavers: ofEmployment,
   returns: ofEmployment,
   redates: ofEmployment,
-  // People who leave and people who join are the same ones where HR has issued keys again.
+  // Leavers and joiners may be the same people with changed keys.
   joiners: ['leave', 'join'],
   absentUnderHold: ['leave'],
   contractorFlips: ofOtherValues,
@@ -26,7 +26,7 @@ const doubted: Readonly<Record<string, readonly ChangeKind[]>> = {
   reusedKeys: ['join', 'update', 'return'],
 }
 
-/** Fields of a limit on values that decide about employment as well: a start clears an earlier leaving date, and says who is hired again. */
+/** Fields that also decide about employment: a start clears an earlier leaving date and shows who was hired again. */
 const decidesEmployment: ReadonlySet<string> = new Set(['startedAt'] satisfies FieldName[])
 
 function doubtedBy({ name, fields = [] }: Verdict): readonly ChangeKind[] {
@@ -35,12 +35,12 @@ function doubtedBy({ name, fields = [] }: Verdict): readonly ChangeKind[] {
   return isOfEmployment ? changeKinds.filter((kind) => kinds.includes(kind) || ofEmployment.includes(kind)) : kinds
 }
 
-/** The guards that doubt values of people, and nothing else. */
+/** The guards that doubt only values of people. */
 const ofValues: ReadonlySet<string> = new Set(['contractorFlips', 'emailChanges', 'fieldChanges', 'blanks'])
 
-/** Says with each verdict that failed which kinds of change it puts in doubt. */
+/** Adds to each failed verdict the kinds of change that it puts in doubt. */
 export function withTaints(verdicts: readonly Verdict[]): Verdict[] {
-  // One column may have been sorted by itself. Two of them say that it was the column of the keys.
+  // One such field: its column may have been sorted alone. Two: the column of the keys was.
   const ofOthers = verdicts.flatMap(({ hints = [] }) => hints.filter((hint) => hint.includes(ofOtherPeople)))
   const keysDoubted = ofOthers.length > 1
   return verdicts.map((verdict) => {
@@ -50,13 +50,13 @@ export function withTaints(verdicts: readonly Verdict[]): Verdict[] {
   })
 }
 
-/** Of these kinds of change, those that no verdict puts in doubt. */
+/** Those of these kinds of change that no verdict puts in doubt. */
 export function untainted(verdicts: readonly Verdict[], kinds: readonly ChangeKind[]): ChangeKind[] {
   const tainted = new Set(verdicts.flatMap(({ ok, taints = changeKinds }) => (ok ? [] : taints)))
   return kinds.filter((kind) => !tainted.has(kind))
 }
 
-/** Whether a verdict doubts values of people, so that what goes on goes without them. */
+/** Whether a verdict doubts values of people: changes then proceed without these values. */
 export function doubtsValues(verdicts: readonly Verdict[]): boolean {
   return verdicts.some(({ ok, name }) => !ok && ofValues.has(name))
 }

@@ -17,7 +17,7 @@ type DateField = {
   readonly header: string
   readonly indexes: readonly number[]
   readonly declared: DeclaredDates
-  /** The date of the field as `YYYY-MM-DD`, where the row states one. */
+  /** The date of the field as `YYYY-MM-DD`; null if the row states none. */
   readonly read: (observation: Observation) => string | null
 }
 
@@ -47,7 +47,7 @@ export function watchSameDates(scope: LintScope): Check[] {
   })
 }
 
-/** Finds years of two digits where the declared format has four. */
+/** Finds years of two digits if the declared format has four. */
 export function watchTwoDigitYears(scope: LintScope): Check[] {
   return dateFields(scope).map((field) => {
     const cells = new RejectedCells(field, (text) => twoDigitYear.test(text) && !isPlaceholderDate(text))
@@ -63,7 +63,7 @@ export function watchTwoDigitYears(scope: LintScope): Check[] {
   })
 }
 
-/** Finds columns with what HR systems write for "no date", where the mapping does not list it as blank. */
+/** Finds columns with placeholders for "no date" that the mapping does not list as blank. */
 export function watchPlaceholderDates(scope: LintScope): Check[] {
   return dateFields(scope).map((field) => {
     const placeholders = new Set<string>()
@@ -144,8 +144,8 @@ function dateFields({ columns, headers, dateRules }: LintScope): DateField[] {
 }
 
 /**
- * Counts the cells of a column that were rejected and match a pattern, and remembers the clearest of them as an example. Warnings are stored
- * with the run for good, so that no message may contain a person's cell.
+ * Counts the rejected cells of a column that match a pattern, and remembers the clearest one as an example. Warnings are stored with the
+ * run for ever, so no message may contain personal data.
  */
 class RejectedCells {
   count = 0

@@ -2,19 +2,19 @@ import { compileMapping, type Mapping } from '../mapping/mapping.ts'
 import type { MappableRow } from '../mapping/rows.ts'
 import { quoted } from './quoted.ts'
 
-/** A header stands further up than this. */
+/** Maximum number of rows that are searched for a header. */
 const rowsLookedAt = 50
-/** A title has so few cells that are not blank; a line with more may be about a person, and is not quoted. */
+/** Maximum number of filled cells of a title. A line with more may be about a person, and is not quoted. */
 const cellsOfTitle = 2
 
-/** Looks among the rows for the header of an export whose first line lacks mapped columns. */
+/** Searches the rows for the header of an export whose first line lacks mapped columns. */
 type HeaderBelow = {
-  readonly see: (row: MappableRow) => void
+  readonly addRow: (row: MappableRow) => void
   /** Why columns are missing: one sentence for each cause. */
   readonly reasons: () => readonly string[]
 }
 
-/** Looks among the first rows for the header of an export whose header line lacks mapped columns. */
+/** Searches the first rows for the header of an export whose header line lacks mapped columns. */
 export function watchHeaderBelow(
   mapping: Mapping,
   { headers, missing }: { readonly headers: readonly string[]; readonly missing: readonly string[] },
@@ -23,7 +23,7 @@ export function watchHeaderBelow(
   let line: number | null = null
 
   return {
-    see({ values, origin }) {
+    addRow({ values, origin }) {
       if (remaining === 0 || line !== null) return
       remaining -= 1
       const compiled = compileMapping(

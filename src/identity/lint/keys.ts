@@ -4,14 +4,14 @@ import { type Check, column, countRows, indexesOf, type LintScope } from './watc
 const zero = 48
 const nine = 57
 
-// What spreadsheets write in place of a long number, and of a key such as 5E12.
+// The form in which spreadsheets write a long number, or a key such as 5E12.
 const scientific = /^\d([.,]\d+)?E[+-]\d{1,3}$/i
-// What a spreadsheet would take for such a number.
+// Keys that a spreadsheet would read as such a number.
 const likeScientific = /^\d+([.,]\d+)?E\d+$/i
 
 const maxDigits = 20
-// Without a padded key beside them, short keys are suspicious where nearly all are of one length, and where the number of keys of
-// that length is so much greater than the number of people that nobody counted them up from 1.
+// Without any padded key, short keys are suspicious if nearly all keys have one length, and if that length allows so many more keys than
+// there are people that the keys were not counted up from 1.
 const minDigits = 4
 const minShareOfOneLength = 0.8
 const numbersPerPerson = 1000
@@ -32,7 +32,7 @@ export function watchScientificKeys({ columns }: LintScope): Check[] {
         else if (likeScientific.test(identityId)) inDanger.add(identityId, origin.line)
         return false
       },
-      // Rows with such keys have no traits, and neither have those of the next check.
+      // Rows with such keys, and those of the next check, have no traits.
       traits: { areEnough: () => true },
       finding() {
         if (damaged.first !== null) {
@@ -115,7 +115,7 @@ export function watchShrunkKeys({ columns }: LintScope): Check[] {
   ]
 }
 
-/** Finds reports with several rows for a person, where the mapping does not say which of them applies. */
+/** Finds reports with several rows for a person if the mapping does not say which one applies. */
 export function watchSeveralRows({ columns, sampleSize }: LintScope): Check[] {
   const keys = new Set<string>()
   const again = new Examples()
@@ -128,7 +128,7 @@ export function watchSeveralRows({ columns, sampleSize }: LintScope): Check[] {
         else keys.add(identityId)
         return rank !== undefined || rows >= sampleSize
       },
-      // Only rows whose key stands in no other row are given as traits.
+      // Only rows whose key is in no other row are added by their traits.
       traits: {
         areEnough: () => true,
         addInOrder() {
@@ -138,7 +138,7 @@ export function watchSeveralRows({ columns, sampleSize }: LintScope): Check[] {
       },
       finding() {
         if (again.first === null || again.count < 2 || again.count < minShareOfRepeated * rows) return null
-        // A key may be an address where nothing else serves as one, so it is not shown here.
+        // The key may be an e-mail address, so it is not shown.
         const { line } = again.first
         const message =
           `${again.count} of ${countRows(rows)} repeat a key (${column(columns.identityId)}), such as line ${line}; ` +
@@ -175,14 +175,14 @@ function mayBeLikeNumber(key: string): boolean {
   return digits > 0 && digits < key.length
 }
 
-/** The length of a key of digits, as far as keys are compared by length, and whether it begins with a zero; 0 digits for any other key. */
+/** The length of a key that consists of digits, and whether it begins with a zero; 0 digits for a longer key or any other. */
 export function lengthOfDigits(key: string): { readonly digits: number; readonly isPadded: boolean } {
   if (key.length > maxDigits || leadingDigits(key) < key.length) return { digits: 0, isPadded: false }
   const isPadded = key.charCodeAt(0) === zero
   return isPadded && key.length < 2 ? { digits: 0, isPadded: false } : { digits: key.length, isPadded }
 }
 
-// Runs for every row, where a regular expression would cost three times as much.
+// Runs for every row. A regular expression would cost three times as much.
 function leadingDigits(key: string): number {
   let digits = 0
   while (digits < key.length) {
@@ -202,6 +202,6 @@ function countPadded(key: string, lengths: Uint32Array): void {
 function lengthOfNearlyAll(plain: readonly Examples[], people: number): number {
   const length = plain.findLastIndex(({ first }) => first !== null)
   const most = plain[length]?.count ?? 0
-  const counted = people * numbersPerPerson > 10 ** length
-  return length < minDigits || counted || most < minShareOfOneLength * people ? 0 : length
+  const isCountedUp = people * numbersPerPerson > 10 ** length
+  return length < minDigits || isCountedUp || most < minShareOfOneLength * people ? 0 : length
 }

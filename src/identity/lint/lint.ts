@@ -27,17 +27,17 @@ type LintCheck = keyof typeof checks
 /** The names of all checks. */
 export const lintChecks = Object.keys(checks) as [LintCheck, ...LintCheck[]]
 
-/** What a preset knows of its system, appended whenever the check finds something. */
+/** A known problem of the system of a preset, appended to the message if the check finds something. */
 export type Trap = { readonly check: LintCheck; readonly warn: string }
 
-/** Something about an export that an operator should look at, though its rows can be read. Holds no personal values. */
+/** A warning for an operator about an export with readable rows. Contains no personal values. */
 type NamedFinding = Finding & { readonly check: LintCheck }
 
 /** The checks of one export. */
 export type Lint = {
-  /** Adds a row with what the mapping made of it, in the order of the export. */
+  /** Adds a row with its mapped form, in the order of the export. */
   readonly addRow: (row: MappableRow, mapped: Observation | Reject) => void
-  /** Whether the traits of a row are enough for all checks. `hasAddress`: what its e-mail address is compared by is known too. */
+  /** Whether the traits of a row are enough for all checks. `hasAddress`: the form of its e-mail address for comparison is known too. */
   readonly areTraitsEnough: (traits: RowTraits, hasAddress: boolean) => boolean
   /** Adds this many rows by their traits. */
   readonly addByTraits: (traits: RowTraits, rows: number) => void
@@ -45,7 +45,7 @@ export type Lint = {
   readonly needsOrder: () => boolean
   /** Adds a row that `addByTraits` counts, in its order among all rows. */
   readonly addInOrder: (traits: RowTraits, row: Omit<TraitsRow, 'traits'>) => void
-  /** What the checks found. Complete once all rows were added. */
+  /** The findings of the checks. Complete after the last row. */
   readonly findings: () => NamedFinding[]
 }
 
@@ -73,7 +73,7 @@ export function createLint({
   const decode = rememberTraits()
   let people = 0
 
-  /** Gives a row to each open check, and closes those that need no more rows. */
+  /** Passes a row to each open check, and closes checks that need no more rows. */
   function giveToOpen(give: (check: (typeof open)[number]) => boolean | undefined): void {
     for (let index = open.length - 1; index >= 0; index -= 1) {
       const check = open[index]
@@ -101,13 +101,13 @@ export function createLint({
     addInOrder: (traits, row) => giveToOpen((check) => check.traits?.addInOrder?.({ traits: decode(traits), ...row })),
     findings: () =>
       all.flatMap(({ name, finding }) => {
-        const found = finding(people)
-        return found === null ? [] : [{ check: name, ...found, message: withWarnings(found.message, name, traps) }]
+        const result = finding(people)
+        return result === null ? [] : [{ check: name, ...result, message: withWarnings(result.message, name, traps) }]
       }),
   }
 }
 
-/** Appends what a preset knows of its system. */
+/** Appends the warnings of a preset. */
 function withWarnings(message: string, name: LintCheck, traps: readonly Trap[]): string {
   return [message, ...traps.filter(({ check }) => check === name).map(({ warn }) => warn)].join('; ')
 }

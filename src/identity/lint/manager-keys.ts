@@ -2,20 +2,20 @@ import { pluralize } from '../pluralize.ts'
 import type { Observation } from '../record.ts'
 import { column, type LintScope } from './watch.ts'
 
-/** What is told of a row; one that is rejected or not in scope has a key alone. */
+/** A row. A rejected row, or one out of scope, has only a key. */
 type ManagerRow = { readonly identityId: string | null } & Partial<Pick<Observation, 'fields' | 'origin'>>
 
 type ManagerKeys = {
-  /** To be shown every row of an export that lists everybody. */
-  readonly see: (told: ManagerRow) => void
-  /** A sentence if many managers are nobody whom the export lists. Complete once every row was shown. */
-  readonly found: () => string | null
+  /** Takes every row of an export that lists everybody. */
+  readonly addRow: (row: ManagerRow) => void
+  /** A sentence if the export does not list many of the managers. Complete after the last row. */
+  readonly finding: () => string | null
 }
 
-/** From this share on, it is no matter of single managers who have left and are not listed. */
+/** Below this share, the unknown managers may be leavers who are not listed. */
 const manyUnknown = 0.1
 
-/** How a manager's key may differ from the person's, and what mends it. */
+/** How a manager's key may differ from the key in the manager's own row, and what helps. */
 const causes: readonly { readonly plain: (key: string) => string; readonly cause: string }[] = [
   {
     plain: (key) => key.replace(/\.0+$/, ''),
@@ -28,19 +28,19 @@ const causes: readonly { readonly plain: (key: string) => string; readonly cause
   { plain: (key) => key.toLowerCase(), cause: 'they differ in upper and lower case: have the report write both alike' },
 ]
 
-/** Finds exports whose managers are the key of nobody. Keeps all keys, so it is for who reads an export to look it over. */
+/** Finds exports whose manager keys belong to nobody. Keeps all keys in memory, so it is meant for previews. */
 export function watchManagerKeys({ columns }: Pick<LintScope, 'columns'>): ManagerKeys {
   const keys = new Set<string>()
   /** The line of the first person of each manager. */
   const managers = new Map<string, number>()
   return {
-    see({ identityId, fields, origin }) {
+    addRow({ identityId, fields, origin }) {
       if (identityId !== null) keys.add(identityId)
       const manager = fields?.managerId
       if (typeof manager === 'string' && origin !== undefined && !managers.has(manager))
         managers.set(manager, origin.line)
     },
-    found() {
+    finding() {
       const unknown = [...managers].filter(([manager]) => !keys.has(manager))
       const [first] = unknown
       if (first === undefined || unknown.length < managers.size * manyUnknown) return null

@@ -13,21 +13,21 @@ const totals = [
   'headcount|zwischensumme|summe|gesamt(?:summe|zahl|anzahl)?|insgesamt|anzahl',
   'total g[eé]n[eé]ral|totaux|somme|totale|totaal|suma|soma|summa|yhteensä|合計|总计',
 ].join('|')
-const counted = 'rows?|records?|lines?|people|persons?|employees?|workers?|zeilen|datensätze|personen|mitarbeiter'
-/** How the label of a row of totals reads as a whole: a word, perhaps what is counted, perhaps the number. */
+const countedNouns = 'rows?|records?|lines?|people|persons?|employees?|workers?|zeilen|datensätze|personen|mitarbeiter'
+/** The whole label of a row of totals: a word, perhaps what is counted, perhaps the number. */
 const totalsLabel = new RegExp(
-  String.raw`^(?<word>${totals})(?: (?:of )?(?:${counted}))?(?:(?<sign> ?[:=(] ?| )(?<sum>${number})\)?| ?:)?$`,
+  String.raw`^(?<word>${totals})(?: (?:of )?(?:${countedNouns}))?(?:(?<sign> ?[:=(] ?| )(?<sum>${number})\)?| ?:)?$`,
   'iu',
 )
-/** Words for a total that are also names of people, or of things. */
+/** Words for a total that are also names of people or things. */
 const isAlsoName = /^(?:sums?|counts?|suma|soma|summa|somme)$/i
-/** How many lines besides people an export may have above its totals: an introduction, the header, blank lines, other totals. */
+/** Maximum number of lines above the totals that are not people: an introduction, the header, blank lines, other totals. */
 const maxOtherLines = 20
-// A date may be written without signs, so such a number in a column of dates tells of a person.
+// A date may be written without separators, so such a number in a column of dates belongs to a person.
 const likeDate = /^\d{6,}$/
 const enclosed = /^(?:\(.*\)|\[.*\]|<.*>|\{.*\})$/s
 
-/** A cell of these tells a person from a sum. */
+/** Fields that only rows of people fill. */
 const personFields = [
   ...(['email', 'secondaryEmail', 'firstName', 'lastName', 'jobTitle', 'managerName'] as const),
   ...(['startedAt', 'separatedAt', 'status', 'action'] as const),
@@ -37,58 +37,42 @@ const personFields = [
 type NotPeople = {
   /** Whether a row is not about a person. Needs every row, in the order of the export. */
   readonly isNotAPerson: (row: MappableRow) => boolean
-  /** Whether a row names the columns again, in another order than the header: the rows below it cannot be read by the header. */
+  /** Whether a row names the columns again, in another order than the header: the header does not fit the rows below it. */
   readonly isReorderedHeader: (row: MappableRow) => boolean
-  /** Whether the last row, which is about a person, reads like totals all the same. */
+  /** Whether the last row, although it is about a person, looks like totals. */
   readonly isLikeTotals: () => boolean
-  /** Takes rows about people up to this line into account that are not at hand themselves. */
+  /** Counts people up to this line whose rows are not passed in. */
   readonly addPeopleUntil: (lastLine: number) => void
-  /** What was found and which setting helps, complete once all rows were given. Quotes nothing but the word for a total. */
+  /** What was found and which setting helps; complete after the last row. Quotes only the word for a total. */
   readonly findings: () => string[]
 }
 
-/**
- * A row is a person unless nothing in it can be one. A row of totals says so in one cell, and holds blanks or numbers in all others. A
- * key of its own makes it a person, unless that is the number of the rows above it. A second header repeats the words of the columns.
- */
-export function watchNotPeople({
-  headers,
-  columns,
-  mapping,
-}: Pick<LintScope, 'headers' | 'columns'> & { readonly mapping: Mapping }): NotPeople {
-  const indexesFor = (header: string | undefined) => (header === undefined ? [] : indexesOf(header, headers))
-  const key = indexesFor(columns.identityId)
-  const dates = [...indexesFor(columns.startedAt), ...indexesFor(columns.separatedAt)]
-  const hasPersonField = personFields.some((name) => columns[name] !== undefined)
-  const hasOwn = Object.keys(columns).some(isOwnField)
-  const mapped = [...new Set(Object.values(columns).flatMap(indexesFor))]
-  // A name without letters or digits is no word: a cell with only a dash would be that word.
-  const words = new Set([...headers, ...namesIn(mapping)].map(normaliseHeader).filter((word) => word !== ''))
-  const keyWords = new Set(
-    [...key.map((index) => headers[index] ?? ''), ...namesOf(mapping.fields.identityId)].map(normaliseHeader),
-  )
-  const keyWordsHoldDigits = [...keyWords].some(holdsDigit)
-  const wordsHoldDigits = [...words].some(holdsDigit)
-  const ownWords = wordsOfColumns(mapping, { headers, columns, indexesFor })
+type NotPeopleScope = Pick<LintScope, 'headers' | 'columns'> & { readonly mapping: Mapping }
 
+/**
+ * A row is a person unless nothing in it can be one. A row of totals has a label in one cell, and blanks or numbers in all others. A key
+ * of its own makes it a person, unless that key is the number of the rows above it. A second header repeats the words of the columns.
+ */
+export function watchNotPeople(scope: NotPeopleScope): NotPeople {
+  const layout = layoutOf(scope)
   const sums: Lines = { lines: [], count: 0, amongPeople: false }
   const likeSums: Lines = { lines: [], count: 0, amongPeople: false }
   const headings: Lines = { lines: [], count: 0, amongPeople: false }
-  let label = { word: '', isFirstCell: false }
-  let peopleSeen = false
+  let label: TotalsLabel = { word: '', isFirstCell: false }
+  let hasPeople = false
   let isLikeTotals = false
 
   return {
     isNotAPerson(row) {
       const { line } = row.origin
       isLikeTotals = false
-      if (isHeading(row)) {
-        add(headings, line, peopleSeen)
+      if (isHeading(row, layout, hasPeople)) {
+        add(headings, line, hasPeople)
         return true
       }
-      const total = totalIn(row)
+      const total = totalIn(row, layout)
       if (total === null || total.hasKey) {
-        peopleSeen = true
+        hasPeople = true
         sums.amongPeople ||= sums.count > 0
         if (total !== null) {
           isLikeTotals = true
@@ -101,10 +85,10 @@ export function watchNotPeople({
       add(sums, line)
       return true
     },
-    isReorderedHeader,
+    isReorderedHeader: (row) => isReorderedHeader(row, layout),
     isLikeTotals: () => isLikeTotals,
     addPeopleUntil(lastLine) {
-      peopleSeen = true
+      hasPeople = true
       sums.amongPeople ||= (sums.lines[0] ?? Number.POSITIVE_INFINITY) < lastLine
     },
     findings: () => [
@@ -113,52 +97,83 @@ export function watchNotPeople({
       ...(likeSums.count > 0 ? [likeTotalsText(likeSums, label)] : []),
     ],
   }
+}
 
-  function totalIn({ values: all, fault, origin }: MappableRow): (typeof label & { readonly hasKey: boolean }) | null {
-    // Behind the cells of the header stand the results of expressions.
-    const values = fault?.column === null ? all : all.slice(0, headers.length)
-    const at = values.findIndex((cell) => isFilled(cell) && !isAmount(cell))
-    const { word, sign, sum } = totalsLabel.exec(values[at]?.trim() ?? '')?.groups ?? {}
-    if (word === undefined) return null
-    // Where only a key is mapped, the word for a total may be the key of a person.
-    const isSure = hasPersonField || (hasOwn && !isAlsoName.test(word))
-    if (!isSure && (sum === undefined || !/[:=(]/.test(sign ?? ''))) return null
-    if (!values.every((cell, index) => index === at || !isFilled(cell) || isAmount(cell))) return null
-    if (dates.some((index) => likeDate.test(values[index]?.trim() ?? ''))) return null
-    const keyCells = key.map((index) => values[index]).filter(isFilled)
-    const isNumbered = keyCells.length > 0 && keyCells.every((cell) => isCountOfRows(cell, origin.line))
-    const hasKey = key.length === 0 || (!key.includes(at) && keyCells.length > 0 && !isNumbered)
-    return { word, isFirstCell: at === 0, hasKey }
-  }
+/** The columns of an export by their indexes, and the words that headers may have for them. */
+type Layout = ReturnType<typeof layoutOf>
 
-  function isHeading({ values }: MappableRow): boolean {
-    const [first = 0] = key
-    const cell = values[first] ?? ''
-    // Nearly every key holds a digit, and this runs for every row.
-    if (holdsDigit(cell) && !keyWordsHoldDigits) return false
-    if (!peopleSeen && isEnclosed(values)) return true
-    if (key.length === 0) return values.length > 1 && values.every((text, index) => isOwn(text, index))
-    if (!key.every((index) => keyWords.has(normaliseHeader(values[index] ?? '')))) return false
-    const filled = mapped.filter((index) => isFilled(values[index]))
-    const known = filled.filter((index) => words.has(normaliseHeader(values[index] ?? '')))
-    return known.length * 2 >= filled.length && (known.length > 1 || headers.length === 1)
+function layoutOf({ headers, columns, mapping }: NotPeopleScope) {
+  const indexesFor = (header: string | undefined) => (header === undefined ? [] : indexesOf(header, headers))
+  const key = indexesFor(columns.identityId)
+  // A name without letters or digits is no word: it would equal a cell that holds only a dash.
+  const words = new Set([...headers, ...namesIn(mapping)].map(normaliseHeader).filter((word) => word !== ''))
+  const keyWords = new Set(
+    [...key.map((index) => headers[index] ?? ''), ...namesOf(mapping.fields.identityId)].map(normaliseHeader),
+  )
+  return {
+    headers,
+    key,
+    dates: [...indexesFor(columns.startedAt), ...indexesFor(columns.separatedAt)],
+    hasPersonField: personFields.some((name) => columns[name] !== undefined),
+    hasOwn: Object.keys(columns).some(isOwnField),
+    mapped: [...new Set(Object.values(columns).flatMap(indexesFor))],
+    words,
+    wordsHoldDigits: [...words].some(holdsDigit),
+    keyWords,
+    keyWordsHoldDigits: [...keyWords].some(holdsDigit),
+    ownWords: wordsOfColumns(mapping, { headers, columns, indexesFor }),
   }
+}
 
-  function isReorderedHeader({ values: all }: MappableRow): boolean {
-    const values = all.slice(0, headers.length)
-    const cell = values[key[0] ?? 0] ?? ''
-    // As above: this runs for every row.
-    if (holdsDigit(cell) && !wordsHoldDigits) return false
-    if (!words.has(normaliseHeader(cell))) return false
-    const filled = [...values.keys()].filter((index) => isFilled(values[index]))
-    const known = filled.filter((index) => words.has(normaliseHeader(values[index] ?? '')))
-    if (known.length < 2 || known.length * 2 < filled.length) return false
-    return known.some((index) => !ownWords[index]?.has(normaliseHeader(values[index] ?? '')))
-  }
+/** The word for a total in a row of totals, and whether it is in the first cell. */
+type TotalsLabel = { readonly word: string; readonly isFirstCell: boolean }
 
-  function isOwn(text: string | undefined, index: number): boolean {
-    return isFilled(text) && normaliseHeader(text ?? '') === normaliseHeader(headers[index] ?? '')
-  }
+function totalIn({ values: all, fault, origin }: MappableRow, layout: Layout) {
+  const { headers, key, dates, hasPersonField, hasOwn } = layout
+  // The results of expressions follow the cells of the header.
+  const values = fault?.column === null ? all : all.slice(0, headers.length)
+  const at = values.findIndex((cell) => isFilled(cell) && !isAmount(cell))
+  const { word, sign, sum } = totalsLabel.exec(values[at]?.trim() ?? '')?.groups ?? {}
+  if (word === undefined) return null
+  // If only a key is mapped, the word for a total may be the key of a person.
+  const isSure = hasPersonField || (hasOwn && !isAlsoName.test(word))
+  if (!isSure && (sum === undefined || !/[:=(]/.test(sign ?? ''))) return null
+  if (!values.every((cell, index) => index === at || !isFilled(cell) || isAmount(cell))) return null
+  if (dates.some((index) => likeDate.test(values[index]?.trim() ?? ''))) return null
+  const keyCells = key.map((index) => values[index]).filter(isFilled)
+  const isNumbered = keyCells.length > 0 && keyCells.every((cell) => isCountOfRows(cell, origin.line))
+  const hasKey = key.length === 0 || (!key.includes(at) && keyCells.length > 0 && !isNumbered)
+  return { word, isFirstCell: at === 0, hasKey }
+}
+
+function isHeading({ values }: MappableRow, layout: Layout, hasPeople: boolean): boolean {
+  const { headers, key, words, mapped } = layout
+  const [first = 0] = key
+  const cell = values[first] ?? ''
+  // Nearly every key holds a digit, and this runs for every row.
+  if (holdsDigit(cell) && !layout.keyWordsHoldDigits) return false
+  if (!hasPeople && isEnclosed(values)) return true
+  if (key.length === 0) return values.length > 1 && values.every((text, index) => isSameHeader(text, headers[index]))
+  if (!key.every((index) => layout.keyWords.has(normaliseHeader(values[index] ?? '')))) return false
+  const filled = mapped.filter((index) => isFilled(values[index]))
+  const known = filled.filter((index) => words.has(normaliseHeader(values[index] ?? '')))
+  return known.length * 2 >= filled.length && (known.length > 1 || headers.length === 1)
+}
+
+function isReorderedHeader({ values: all }: MappableRow, { headers, key, words, ownWords, wordsHoldDigits }: Layout) {
+  const values = all.slice(0, headers.length)
+  const cell = values[key[0] ?? 0] ?? ''
+  // As above: this runs for every row.
+  if (holdsDigit(cell) && !wordsHoldDigits) return false
+  if (!words.has(normaliseHeader(cell))) return false
+  const filled = [...values.keys()].filter((index) => isFilled(values[index]))
+  const known = filled.filter((index) => words.has(normaliseHeader(values[index] ?? '')))
+  if (known.length < 2 || known.length * 2 < filled.length) return false
+  return known.some((index) => !ownWords[index]?.has(normaliseHeader(values[index] ?? '')))
+}
+
+function isSameHeader(text: string | undefined, header: string | undefined): boolean {
+  return isFilled(text) && normaliseHeader(text ?? '') === normaliseHeader(header ?? '')
 }
 
 type Lines = { readonly lines: number[]; count: number; amongPeople: boolean }
@@ -176,7 +191,7 @@ function headingText(rows: Lines): string {
   return `${description(rows, 'a second header', 'further headers')}; ${help}`
 }
 
-function totalsText(rows: Lines, { word, isFirstCell }: { word: string; isFirstCell: boolean }): string {
+function totalsText(rows: Lines, { word, isFirstCell }: TotalsLabel): string {
   const help =
     rows.amongPeople || !isFirstCell
       ? 'have the report leave totals out'
@@ -184,7 +199,7 @@ function totalsText(rows: Lines, { word, isFirstCell }: { word: string; isFirstC
   return `${description(rows, `a row of totals ("${word}")`, `rows of totals ("${word}")`)}; ${help}`
 }
 
-function likeTotalsText({ lines: [line], count }: Lines, { word }: { word: string }): string {
+function likeTotalsText({ lines: [line], count }: Lines, { word }: TotalsLabel): string {
   const rows = count === 1 ? `line ${line} reads` : `${count} rows, such as line ${line}, read`
   return `${rows} like totals ("${word}"), but with a key, which makes a person; if there is none, leave it out with footer`
 }

@@ -12,13 +12,13 @@ export function watchLeavers({ columns, exportDate }: LintScope): Check[] {
     {
       addRow(observation) {
         const { statesDeparture, leavingDate } = observation
-        // The date of a person who was hired again is kept in exports that leave out who has left.
+        // Exports without leavers keep the old date of a person who was hired again.
         const hasCome =
           typeof leavingDate === 'string' && leavingDate < exportDate && !isHiredAgain(observation, exportDate)
         if (statesDeparture || hasCome) hasLeaver = true
         return hasLeaver
       },
-      traits: { areEnough: ({ left }) => !left },
+      traits: { areEnough: ({ isLeaver }) => !isLeaver },
       finding(people) {
         if (hasLeaver || people < minSampleSize) return null
         const message =
@@ -76,7 +76,7 @@ export function watchManagers({ columns }: LintScope): Check[] {
   ]
 }
 
-/** The first row with an e-mail address. `identityId`: null of a row given by its traits, whose key stands in no other row. */
+/** The first row with an e-mail address. `identityId`: null for a row added by its traits, whose key is in no other row. */
 type Owner = { readonly identityId: string | null; readonly line: number }
 
 /** Finds an e-mail address that several of the first people have. */

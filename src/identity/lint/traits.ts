@@ -3,7 +3,7 @@ import { fieldNames, type Observation } from '../record.ts'
 import { isLikeNumber, lengthOfDigits } from './keys.ts'
 import type { ReadTraits } from './watch.ts'
 
-/** The traits of a row as a number, so that it can be stored with each row. Rows with equal traits are the same to the checks. */
+/** The traits of a row as a number that can be stored with each row. The checks treat rows with equal traits alike. */
 export type RowTraits = number
 
 const names: readonly string[] = fieldNames
@@ -12,7 +12,7 @@ const keyKinds = 2 * (maxDigits + 1)
 const managerKinds = maxDigits + 1
 const fieldBits = 1 << fieldNames.length
 
-/** The traits of a row; null if the checks need the row itself in any case. */
+/** The traits of a row; null if the checks always need the row itself. */
 export function rowTraits(observation: Observation): RowTraits | null {
   const { identityId, fields, statesDeparture, statesEmployed, leavingDate } = observation
   if (observation.badCells || startsAfterLeaving(observation) || isLikeNumber(identityId)) return null
@@ -39,7 +39,7 @@ export function readTraits(traits: RowTraits): ReadTraits {
   const keys = Math.floor(traits / 2 / fieldBits)
   const ofKey = keys % keyKinds
   return {
-    left: traits % 2 === 1,
+    isLeaver: traits % 2 === 1,
     fills: (field) => (filled & (1 << names.indexOf(field))) !== 0,
     digits: ofKey % (maxDigits + 1),
     isPadded: ofKey > maxDigits,

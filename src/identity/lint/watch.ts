@@ -9,53 +9,53 @@ export const minSampleSize = 10
 /** Maximum number of people looked at by checks that take time or memory for each of them. */
 export const maxSampleSize = 10_000
 
-/** What checks need to know of an export. */
+/** An export, as far as checks need it. */
 export type LintScope = {
   readonly headers: readonly string[]
-  /** The header that each mapped field, and the status, is read from. */
+  /** The header that each mapped name is read from. */
   readonly columns: Extract<CompiledMapping, { readonly ok: true }>['columns']
-  /** How the dates of the mapped fields are declared; yyyy-MM-dd where nothing is said. */
+  /** How the dates of the mapped fields are declared. Default: yyyy-MM-dd. */
   readonly dateRules?: Pick<Mapping['fields'], 'startedAt' | 'separatedAt'>
-  /** The day of the run (`YYYY-MM-DD`): a leaving date from then on lies ahead. */
+  /** The day of the run (`YYYY-MM-DD`). A leaving date on or after it is in the future. */
   readonly exportDate: string
   /** How many people are enough to see how the export is made. */
   readonly sampleSize: number
-  /** What e-mail addresses are compared by. */
+  /** The form of an e-mail address for comparison. */
   readonly addressOf: (email: string) => string
 }
 
-/** What checks need to know of a row that is not at hand itself. Rows with equal traits are the same to them. */
+/** The traits of a row that is not available itself. The checks treat rows with equal traits alike. */
 export type ReadTraits = {
-  /** The person has left, by a date that has come or by a status. */
-  readonly left: boolean
-  /** Whether the row holds a value of the field; of `separatedAt`, a leaving date. */
+  /** Whether the person has left, by a date that has come or by a status. */
+  readonly isLeaver: boolean
+  /** Whether the row has a value for the field; for `separatedAt`, a leaving date. */
   readonly fills: (field: FieldName) => boolean
-  /** How many digits the key is made of, and whether the first of them is a zero; 0 for any other key. */
+  /** The number of digits of a key that consists of digits, and whether it begins with a zero; 0 for any other key. */
   readonly digits: number
   readonly isPadded: boolean
   /** How many digits the key of the manager has if it begins with a zero; 0 for any other key. */
   readonly managerDigits: number
 }
 
-/** A row by its traits. `address`: what its e-mail address is compared by, if that is known. */
+/** A row by its traits. `address`: its e-mail address in the form for comparison, if known. */
 export type TraitsRow = { readonly traits: ReadTraits; readonly line: number; readonly address: string | null }
 
-/** What a check found. `line`: the line of an example. */
+/** The finding of a check. `line`: the line of an example. */
 export type Finding = { readonly message: string; readonly line?: number }
 
-/** How a check takes rows of which only the traits are at hand. */
+/** How a check handles rows by their traits alone. */
 type TraitsUse = {
-  /** Whether the traits are enough, so that the check does not need such a row itself. `hasAddress`: its e-mail address is known too. */
+  /** Whether the check can do without the row itself. `hasAddress`: its e-mail address is known too. */
   readonly areEnough: (traits: ReadTraits, hasAddress: boolean) => boolean
   /** Adds this many rows by their traits. Left out: they change no finding. */
   readonly add?: (traits: ReadTraits, rows: number) => void
-  /** Adds one row, where the order of all rows matters. Returns true once no further row can change the finding. */
+  /** Adds one row if the order of all rows matters. Returns true once no further row can change the finding. */
   readonly addInOrder?: (row: TraitsRow) => boolean
 }
 
-/** One check of one export: it takes all rows, and reports at the end what it found. */
+/** One check of one export. It receives all rows and reports its finding at the end. */
 export type Check = {
-  /** Returns true once no further row can change the finding; the check is given no more of them then. */
+  /** Returns true once no further row can change the finding; the check then receives no more rows. */
   readonly addRow?: (observation: Observation, row: MappableRow) => boolean
   readonly addReject?: (reject: Reject, row: MappableRow) => void
   /** Left out: the check needs every row itself. */

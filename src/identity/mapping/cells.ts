@@ -2,33 +2,33 @@ import { z } from 'zod'
 import { type Action, actions } from '../record.ts'
 import { foldValue } from './fold-value.ts'
 
-/** Why a cell cannot be used. Speaks about the column and never quotes what may be personal. */
+/** Why a cell cannot be used. Describes the column and never quotes personal data. */
 export type CellFault = {
   readonly reason: string
-  /** What the fault is recognised by in later exports, if the reason also says what to do about it. */
+  /** The text that identifies the fault in later exports, if the reason also contains advice. */
   readonly knownAs?: string
-  /** A value that the column's list lacks. */
+  /** A value that is not in the column's list. */
   readonly unlisted?: string
-  /** The configuration wants the cell filled: a row without it is too little for a person who is not known yet. */
+  /** The configuration requires the cell: a row without it is too little for a person who is not known yet. */
   readonly required?: true
 }
 
-/** The value of a cell. undefined: it says nothing, and what is known stays. */
+/** The value of a cell. undefined: the cell states nothing, and the known value stays. */
 export type CellValue<V> = V | null | undefined | CellFault
 
-/** Reads a cell of a row whose dates are those of a time zone. */
+/** Reads a cell of a row. `timeZone`: the zone of its dates. */
 export type CellReader<V> = (cell: string, timeZone: string) => CellValue<V>
 
 /** What a blank cell means: keep what is known, clear the field, or reject the cell. */
 export type OnBlank = 'keep' | 'clear' | 'reject'
 type MapEntries<V> = Readonly<Record<string, V>>
 
-// The limit of the platform's columns, in UTF-16 units as the platform counts.
+// The limit of the platform's columns, in UTF-16 units.
 const maxUnits = 191
 const printableAscii = /^[\x20-\x7e]*$/
 const controlCharacter = /\p{Cc}/u
 const controlCharacters = /\p{Cc}/gu
-/** How much of an unlisted value is shown, in UTF-16 units; a column that was mapped by mistake may hold anything. */
+/** Maximum length of an unlisted value in messages, in UTF-16 units. A column that was mapped by mistake may hold anything. */
 const maxShown = 60
 const invisibleCharacter = /\p{Default_Ignorable_Code_Point}/gu
 
@@ -40,7 +40,7 @@ export function isFault(value: unknown): value is CellFault {
   return typeof value === 'object' && value !== null
 }
 
-/** Composes (NFC) a cell's text, and trims it unless `trim` is false; refuses what no column of the platform can hold. */
+/** Normalises a cell's text (NFC), and trims it unless `trim` is false. Refuses text that no column of the platform can hold. */
 function readText(cell: string, trim = true): string | CellFault {
   const trimmed = cell.trim()
   const text = trim || trimmed === '' ? trimmed : cell
@@ -50,7 +50,7 @@ function readText(cell: string, trim = true): string | CellFault {
   return shortEnough(text.normalize('NFC'))
 }
 
-/** Reads a text, or the value that a map gives for it. */
+/** Reads a text, or its value in a map. */
 export function textReader(options: {
   onBlank: OnBlank
   trim: boolean
@@ -88,12 +88,12 @@ export function keyReader(options: { trim: boolean; lowercase: boolean }): CellR
   return visibly(textReader({ onBlank: 'reject', ...options }))
 }
 
-/** Reads the key of another person, as the row of that person holds it. */
+/** Reads the key of another person in the form of that person's own row. */
 export function referenceReader(options: Parameters<typeof textReader>[0]): CellReader<string> {
   return visibly(textReader(options))
 }
 
-/** Drops invisible characters, such as U+200B, before a cell is read: two keys that look the same are the same. */
+/** Removes invisible characters, such as U+200B, before a cell is read, so that keys that look equal are equal. */
 function visibly(read: CellReader<string>): CellReader<string> {
   return (cell, timeZone) => {
     const [invisible] = invisibleIn(cell)
@@ -104,32 +104,32 @@ function visibly(read: CellReader<string>): CellReader<string> {
   }
 }
 
-/** The characters of a text that show nothing, as code points such as U+200B. */
+/** The invisible characters of a text, as code points such as U+200B. */
 export function invisibleIn(text: string): string[] {
   if (printableAscii.test(text)) return []
-  // A byte order mark, U+FEFF, goes with the blanks around a text.
+  // trim() also removes a byte order mark, U+FEFF.
   return (text.trim().match(invisibleCharacter) ?? []).map(
     (character) => `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`,
   )
 }
 
-/** Reads whether a status says that the person has left. A blank that is not listed says nothing. */
+/** Reads whether a status means that the person has left. A blank that is not listed states nothing. */
 export function statusReader(options: {
   leftWhen: readonly string[]
   employedWhen: readonly string[]
 }): CellReader<boolean> {
-  const left = new Set(options.leftWhen.map(foldValue))
-  const employed = new Set(options.employedWhen.map(foldValue))
+  const leaverValues = new Set(options.leftWhen.map(foldValue))
+  const employedValues = new Set(options.employedWhen.map(foldValue))
   const reason = 'the status is listed neither in leftWhen nor in employedWhen'
   return (cell) => {
     const value = foldValue(cell)
-    if (left.has(value)) return true
-    if (employed.has(value)) return false
+    if (leaverValues.has(value)) return true
+    if (employedValues.has(value)) return false
     return value === '' ? undefined : { reason, unlisted: shown(cell) }
   }
 }
 
-/** Reads what a row of a delta is about. Nothing is guessed from a value that is not listed. */
+/** Reads what a row of a delta is about. A value that is not listed is a fault. */
 export function actionReader(
   values: {
     readonly [A in Action]?: readonly string[] | undefined
@@ -142,7 +142,7 @@ export function actionReader(
   return (cell) => byValue.get(foldValue(cell)) ?? unlisted
 }
 
-/** What a blank cell yields. */
+/** Returns the value of a blank cell. */
 export function blankReader(onBlank: OnBlank): () => null | undefined | CellFault {
   const value = { keep: undefined, clear: null, reject: { reason: 'the cell is blank', required: true } as const }[
     onBlank

@@ -3,7 +3,7 @@ import { yesAndNo } from './cells.ts'
 import { foldValue } from './fold-value.ts'
 import type { Mapping } from './mapping.ts'
 
-/** What a person may say that a value of a closed list means, and of which field. */
+/** The meanings that a person can give to a value of a closed list, with their field. */
 export const meanings = {
   employed: 'status',
   left: 'status',
@@ -14,13 +14,13 @@ export const meanings = {
 /** One of `meanings`. */
 export type Meaning = keyof typeof meanings
 
-/** A value that a person has classed; `value` is folded, so that case and blanks around it do not matter. */
+/** A value that a person has classified. `value` is folded: case and surrounding blanks do not matter. */
 export type ClassifiedValue = { readonly field: ListedField; readonly value: string; readonly meaning: Meaning }
 
-/** Adds what people have classed to the lists of a mapping. A value that the configuration lists itself means what that says. */
-export function withClassified(mapping: Mapping, classed: readonly ClassifiedValue[]): Mapping {
+/** Adds the classified values to the lists of a mapping. For a value that the configuration lists, the configuration decides. */
+export function withClassified(mapping: Mapping, classified: readonly ClassifiedValue[]): Mapping {
   const { status, fields } = mapping
-  const ofField = (desired: ListedField) => classed.filter(({ field }) => field === desired)
+  const ofField = (desired: ListedField) => classified.filter(({ field }) => field === desired)
   const { isContractor } = fields
   return {
     ...mapping,
@@ -32,10 +32,10 @@ export function withClassified(mapping: Mapping, classed: readonly ClassifiedVal
   }
 }
 
-function withStatuses(status: NonNullable<Mapping['status']>, classed: readonly ClassifiedValue[]) {
+function withStatuses(status: NonNullable<Mapping['status']>, classified: readonly ClassifiedValue[]) {
   const listed = new Set([...status.leftWhen, ...status.employedWhen].map(foldValue))
   const meaning = (desired: Meaning) =>
-    classed.flatMap((one) => (one.meaning === desired && !listed.has(one.value) ? [one.value] : []))
+    classified.flatMap((one) => (one.meaning === desired && !listed.has(one.value) ? [one.value] : []))
   return {
     ...status,
     leftWhen: [...status.leftWhen, ...meaning('left')],
@@ -43,9 +43,11 @@ function withStatuses(status: NonNullable<Mapping['status']>, classed: readonly 
   }
 }
 
-function withContractors(rule: NonNullable<Mapping['fields']['isContractor']>, classed: readonly ClassifiedValue[]) {
+function withContractors(rule: NonNullable<Mapping['fields']['isContractor']>, classified: readonly ClassifiedValue[]) {
   const map = rule.map ?? yesAndNo
   const listed = new Set(Object.keys(map).map(foldValue))
-  const added = classed.flatMap(({ value, meaning }) => (listed.has(value) ? [] : [[value, meaning === 'contractor']]))
+  const added = classified.flatMap(({ value, meaning }) =>
+    listed.has(value) ? [] : [[value, meaning === 'contractor']],
+  )
   return { ...rule, map: { ...map, ...Object.fromEntries(added) } }
 }

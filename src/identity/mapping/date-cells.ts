@@ -6,7 +6,7 @@ import { dateReader, momentReader } from './dates.ts'
 import { isPlaceholderDate, mayBePlaceholder } from './placeholder-dates.ts'
 import { isTimeZone } from './zones.ts'
 
-// Stores hold faults by these texts. A fault that is recognised by another text counts as new, and many such faults hold a plan.
+// Stored faults are recognised by these texts. With another text they would count as new, and many new faults hold a plan.
 const quotedDate = /^(\d{1,2}[ ./-]\d{1,2}[ ./-](\d{2}|\d{4})|\d{4}[ ./-]\d{1,2}[ ./-]\d{1,2})$/
 const quotedTime = /^[T ]\d{1,2}:\d{2}(:\d{2}(\.\d{1,9})?)?( ?[AP]M)?(Z|[+-]\d{2}:?\d{2})?$/i
 const wholeNumber = /^\d{1,30}$/
@@ -28,14 +28,14 @@ export function startReader(options: DateOptions): CellReader<string> {
   }
 }
 
-/** Reads the last day of employment as `YYYY-MM-DD`, whichever of the two days around it the source names. */
+/** Reads the last day of employment as `YYYY-MM-DD`, also if the source names the first day gone. */
 export function leavingReader(options: DateOptions & LeavingMeans): CellReader<string> {
   return plainDateReader(options, leavingShift(options))
 }
 
 type LeavingMeans = { readonly means: 'lastDayWorked' | 'firstDayGone'; readonly offsetDays: number }
 
-/** Whether the source names the first day on which the person no longer works, in whatever way its settings say so. */
+/** Whether the source names the first day gone, by `means` or by `offsetDays`. */
 export function namesFirstDayGone(options: LeavingMeans): boolean {
   return leavingShift(options) === -1
 }
@@ -44,7 +44,7 @@ function leavingShift({ means, offsetDays }: LeavingMeans): number {
   return offsetDays - (means === 'firstDayGone' ? 1 : 0)
 }
 
-/** Reads what puts several rows of a person in order: texts that compare as the moments or the whole numbers that they stand for. */
+/** Reads the rank of a row: a text that sorts like its moment or its whole number. */
 export function rankReader({ format, ...words }: DateWords & { readonly format?: string }): CellReader<string> {
   const read = format === undefined ? paddedNumber : momentReader(format, words)
   const faultOf = format === undefined ? noNumber : dateFaults({ formats: [format], ...words, isField: false })
@@ -55,7 +55,7 @@ export function rankReader({ format, ...words }: DateWords & { readonly format?:
   }
 }
 
-/** Reads the IANA time zone of a row; a blank says nothing. */
+/** Reads the IANA time zone of a row; undefined for a blank. */
 export function timeZoneReader(): CellReader<string> {
   return (cell) => {
     const name = cell.trim()
@@ -73,7 +73,7 @@ function plainDateReader({ onBlank, format, ...words }: DateOptions, addDays: nu
     const text = cell.trim()
     if (text === '') return ofBlank()
     const date = read(text, timeZone)
-    // A placeholder is a date like any other to the format. Read as one it would separate people who stay.
+    // A placeholder fits the format. Read as a date, it would separate people who stay.
     const isDate = date !== null && !(mayBePlaceholder(date) && isPlaceholderDate(text))
     return isDate ? date : faultOf(text)
   }
@@ -87,7 +87,7 @@ function noNumber(): CellFault {
   return { reason: 'the cell holds no whole number' }
 }
 
-/** Tells why cells are no dates as declared. A column repeats few such texts, so each is looked at once. */
+/** Explains cells that are not dates as declared. A column repeats few such texts, so results are cached. */
 function dateFaults(declared: DeclaredDates): (text: string) => CellFault {
   const explain = dateExplainer(declared)
   const known = new Map<string, CellFault>()
@@ -96,8 +96,8 @@ function dateFaults(declared: DeclaredDates): (text: string) => CellFault {
     if (before !== undefined) return before
     const { hint, isShowable } = explain(text)
     const cell = isShowable ? `"${text}"` : 'what the cell holds'
-    const what = hint.kind === 'blank' ? 'stands for no date' : `is not a date (${declared.formats.join(' or ')})`
-    const reason = `${cell} ${what}: ${hintText(hint, declared)}`
+    const problem = hint.kind === 'blank' ? 'stands for no date' : `is not a date (${declared.formats.join(' or ')})`
+    const reason = `${cell} ${problem}: ${hintText(hint, declared)}`
     const fault = { reason, knownAs: knownText(text, declared) }
     if (known.size >= rememberedFaults) known.clear()
     known.set(text, fault)

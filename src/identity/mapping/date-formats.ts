@@ -1,7 +1,7 @@
 import { isoFormat } from './iso-dates.ts'
 import { type Language, monthNames } from './month-names.ts'
 
-/** What texts of a format mean besides their digits. */
+/** How texts of a format are read besides their digits. */
 export type DateWords = {
   /** The last year that two digits may mean: under 2049, `50` is 1950. */
   readonly pivot?: number
@@ -45,7 +45,7 @@ const tokens = {
 export type Token = keyof typeof tokens
 type Fraction = Extract<Token, `S${string}`>
 
-/** A format taken apart: tokens, and the signs between them as they stand. */
+/** A part of a format: a token, or the literal text between tokens. */
 export type FormatPart = { readonly token: Token } | { readonly literal: string }
 
 const understood =
@@ -77,7 +77,7 @@ export function partsOf(format: string): readonly FormatPart[] {
   return splitFormat(format).map((text) => (isToken(text) ? { token: text } : { literal: unquoted(text) }))
 }
 
-/** What reads texts of a format without problems completely; its groups are named after the units. */
+/** The pattern of whole texts in a format without problems. Its groups are named after the units. */
 export function patternOf(format: string, { language = 'en' }: DateWords): RegExp {
   const source = partsOf(format).map((part) => {
     if ('literal' in part) return RegExp.escape(part.literal)
@@ -87,7 +87,7 @@ export function patternOf(format: string, { language = 'en' }: DateWords): RegEx
   return new RegExp(`^${source.join('')}$`)
 }
 
-/** The month that a name in a text of such a format means; undefined where months are numbers. */
+/** The months by their names in such a format; undefined if months are numbers. */
 export function monthsByName(format: string, { language = 'en' }: DateWords): ReadonlyMap<string, number> | undefined {
   const named = partsOf(format).flatMap((part) => {
     const length = 'token' in part ? tokens[part.token].pattern : ''
@@ -102,7 +102,7 @@ export function monthsByName(format: string, { language = 'en' }: DateWords): Re
   )
 }
 
-/** Whether texts of the format may be instants, which fall on different days in different time zones. */
+/** Whether texts of the format may be instants, whose day depends on the time zone. */
 export function hasOffset(format: string): boolean {
   return format === isoFormat || partsOf(format).some((part) => 'token' in part && tokens[part.token].unit === 'offset')
 }
@@ -112,7 +112,7 @@ export function isFraction(token: Token): token is Fraction {
   return tokens[token].unit === 'fraction'
 }
 
-/** How many digits the fraction of a second has in texts of the format; none where it has no fraction. */
+/** The number of digits of the fraction of a second; 0 without a fraction. */
 export function fractionDigits(format: string): number {
   if (format === isoFormat) return 9
   return Math.max(
@@ -121,7 +121,7 @@ export function fractionDigits(format: string): number {
   )
 }
 
-/** Quoted texts, runs of one letter, and what stands between them; a quote that is not closed stands alone. */
+/** Splits a format into quoted texts, runs of one letter, and the rest. An unclosed quote is a part of its own. */
 function splitFormat(format: string): readonly string[] {
   return format.match(/'(?:[^']|'')*'|'|(\p{L})\1*|[^\p{L}']+/gu) ?? []
 }
@@ -163,8 +163,8 @@ function namesPattern(length: 'short' | 'long', language: Language): string {
 }
 
 /**
- * What reads a name however it is capitalised. Not `(?i:…)`: once V8 has compiled 16 MB of patterns in a process, it no longer
- * optimizes them, and such a part of a pattern then reads small letters apart from capitals (V8 14.6).
+ * A pattern of a name in any case. Not `(?i:…)`: once V8 has compiled 16 MB of patterns in a process, it no longer optimizes them, and
+ * such a part of a pattern then becomes case-sensitive (V8 14.6).
  */
 function inAnyCase(name: string): string {
   return name.replaceAll(/\p{L}/gu, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`)

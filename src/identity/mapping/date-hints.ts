@@ -4,27 +4,27 @@ import { dateReader } from './dates.ts'
 import { isPlaceholderDate } from './placeholder-dates.ts'
 import { splitDate, type WrittenForm } from './written-dates.ts'
 
-/** How the dates of a column are declared, and what else its settings can say. */
+/** How the dates of a column are declared, and which settings the column has. */
 export type DeclaredDates = DateWords & {
   readonly formats: readonly string[]
-  /** Whether the settings know blankWhen, and several formats. A column that puts rows in order has neither. */
+  /** Whether the column can have blankWhen and several formats. A column that orders rows has neither. */
   readonly isField: boolean
 }
 
-/** What makes a cell readable that is not a date as declared; or why nothing does. */
+/** How to make a cell readable that is not a date as declared, or why it cannot be. */
 type DateHint =
   | { readonly kind: 'blank' }
-  /** One of these, whichever the source means. `added`: beside the declared formats, else in their place. */
+  /** One of these forms. `added`: in addition to the declared formats, otherwise instead of them. */
   | { readonly kind: 'form'; readonly forms: readonly WrittenForm[]; readonly added: boolean }
   | { readonly kind: 'none'; readonly reason: string }
 
 type ExplainedCell = {
   readonly hint: DateHint
-  /** Whether the text may be shown: anything but a date could be a name or a number of the person in the wrong column. */
+  /** Whether the text may be shown. A text that is no date could be personal data in the wrong column. */
   readonly isShowable: boolean
 }
 
-/** Words that systems write where there is no date. */
+/** Words that systems write instead of a date. */
 const wordsForNone: ReadonlySet<string> = new Set(
   [
     '-',
@@ -61,11 +61,11 @@ const wordsForNone: ReadonlySet<string> = new Set(
 )
 const excelNumber = /^[2-7]\d{4}([.,]\d+)?$/
 const unixTime = /^1\d{9}(\d{3})?$/
-/** Years of two digits in front, and the day between year and month: named only where a text fits nothing else. */
+/** Two-digit years first, and the day between year and month: suggested only if no other form fits. */
 const rareOrder = /^(yy(?!y)|yyyy[^yM]?d)/
 const elsewhere = 'have it corrected in the source'
 
-/** Tells what to do about cells of a date column that are not dates as declared, or that stand for none. */
+/** Explains cells of a date column that are not dates as declared, or that mean "no date". */
 export function dateExplainer(declared: DeclaredDates): (text: string) => ExplainedCell {
   const hintOf = formHints(declared)
   return (text) => {
@@ -101,10 +101,10 @@ export function hintText(hint: DateHint, { formats }: DeclaredDates): string {
   }
 }
 
-/** Names the forms that read a text, as few as the declared formats leave open. */
+/** Suggests the forms that read a text, as few as the declared formats allow. */
 function formHints({ formats, isField, ...words }: DeclaredDates) {
   const fitting = new Map<string, boolean>()
-  /** Whether a format can stand beside the declared ones. */
+  /** Whether a format can be added to the declared ones. */
   const fits = ({ format, language, pivot = words.pivot }: WrittenForm): boolean => {
     if (language !== undefined && language !== (words.language ?? 'en')) return false
     const known = fitting.get(format) ?? dateOverlapProblem([...formats, format], { ...words, pivot }) === null
@@ -139,7 +139,7 @@ function dayOf(text: string, { format, ...words }: WrittenForm): string | null {
   return dateReader([format], words)(text, 'UTC')
 }
 
-/** The format without the digits that it demands in front, so that formats of one order are equal. */
+/** The format without leading zeros, so that formats with the same order are equal. */
 function unpadded(format: string): string {
   return format.replace(/MM?M?M?|dd|HH|hh/g, (token) => (token.length > 2 ? token : token.slice(0, 1)))
 }

@@ -3,14 +3,14 @@ import { dateReader } from './dates.ts'
 import { isoFormat } from './iso-dates.ts'
 import { monthNames } from './month-names.ts'
 
-// Which digits stand for what is all that decides how a text is read, so one date in every width tells for all.
+// Only the positions of the digits decide how a text is read, so one date in every width represents all dates.
 const days = [5, 25]
 const months = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
 const units = ['year', 'month', 'day', 'hour', 'half', 'minute', 'offset'] as const
 
 /**
- * Why several formats cannot stand side by side, or null: a text that two of them read must have its year, month, day and offset in
- * the same places for both, or no one knows which day it is. The formats have no problems of their own.
+ * Why several formats cannot be used together, or null. If two of them read the same text, both must find year, month, day and offset at
+ * the same positions. The formats have no problems of their own.
  */
 export function dateOverlapProblem(formats: readonly string[], words: DateWords = {}): string | null {
   for (const [index, format] of formats.entries()) {
@@ -28,13 +28,13 @@ function readDifferently(format: string, other: string, words: DateWords): boole
   const mine = new RegExp(patternOf(format, words), 'd')
   const theirs = new RegExp(patternOf(other, words), 'd')
   return sampleTexts(partsOf(format), words).some((text) => {
-    const places = placesIn(mine.exec(text))
-    const others = placesIn(theirs.exec(text))
-    return places !== null && others !== null && places !== others
+    const positions = positionsIn(mine.exec(text))
+    const others = positionsIn(theirs.exec(text))
+    return positions !== null && others !== null && positions !== others
   })
 }
 
-/** Whether ISO 8601 makes another day of a text of the format. */
+/** Whether ISO 8601 reads a text of the format as another day. */
 function readsAnotherDay(format: string, words: DateWords): boolean {
   const iso = dateReader([isoFormat])
   const read = dateReader([format], words)
@@ -44,15 +44,15 @@ function readsAnotherDay(format: string, words: DateWords): boolean {
   })
 }
 
-/** Where the units stand that decide about the day; the time only does where there is an offset. */
-function placesIn(match: RegExpExecArray | null): string | null {
+/** The positions of the units that decide about the day. The time decides only if there is an offset. */
+function positionsIn(match: RegExpExecArray | null): string | null {
   if (match === null) return null
   const positions = match.indices?.groups ?? {}
   const decisive = units.filter((unit) => positions.offset !== undefined || ['year', 'month', 'day'].includes(unit))
   return JSON.stringify(decisive.map((unit) => positions[unit] ?? null))
 }
 
-/** Texts of a format in every width and with every name that it can have. */
+/** Texts of a format in every width and with every name. */
 function sampleTexts(parts: readonly FormatPart[], words: DateWords): readonly string[] {
   return months.flatMap((month) =>
     days.flatMap((day) =>

@@ -20,7 +20,7 @@ const Pivot = z
   .describe('The last year that two digits may mean: with 2049, 49 is 2049 and 50 is 1950. Required for yy.')
 const Language = z.enum(languages).default('en').describe('The language of month names.')
 
-/** The options of a date that say how it is written. */
+/** The options for the format of a date. */
 export const dateFormat = {
   format: Formats.default('yyyy-MM-dd').describe(
     `${howWritten} A list of formats is allowed if no text can be read as two different days.`,
@@ -37,7 +37,7 @@ export const dateFormat = {
     ),
 }
 
-/** The options of a date or a moment by which rows are put in order. */
+/** The options for the format of a date or a moment that orders rows. */
 export const rankFormat = { format: z.string().optional().describe(howWritten), pivot: Pivot, language: Language }
 
 type Written = {
@@ -46,10 +46,10 @@ type Written = {
   readonly language?: (typeof languages)[number] | undefined
 }
 
-/** Adds what is wrong with the formats of a rule. */
+/** Adds the problems of the formats of a rule. */
 export function checkFormats({ format = [], pivot, language }: Written, context: z.RefinementCtx): void {
   const words = { pivot, language }
   const formats = [format].flat()
-  const problem = formats.map((one) => dateFormatProblem(one, words)).find((found) => found !== null)
+  const problem = formats.map((one) => dateFormatProblem(one, words)).find((result) => result !== null)
   addProblem(context, problem ?? dateOverlapProblem(formats, words), ['format'])
 }

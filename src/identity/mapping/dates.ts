@@ -5,16 +5,16 @@ const firstYear = 1900
 const lastYear = 2199
 const largestOffsetHours = 18
 
-// A column of dates holds few different ones, so each is parsed once; the cap keeps a column of nonsense from filling the memory.
+// A column has few different dates, so results are cached. The limit keeps a column of nonsense from filling the memory.
 const remembered = 20_000
 
 /**
- * Reads calendar dates written in declared formats, completely and strictly; null for anything else, also for days that never were.
- * A time without an offset leaves the day as written; an instant (a time with an offset) is the day that it falls on in `timeZone`.
+ * Reads calendar dates strictly in declared formats. Returns null for any other text and for days that do not exist. The day of a time
+ * without an offset is the day as written; the day of an instant (a time with an offset) is its day in `timeZone`.
  */
 type DateReader = (text: string, timeZone: string) => string | null
 
-/** A reader for formats without problems. Dates come out as `YYYY-MM-DD`. */
+/** A reader for formats without problems. Returns dates as `YYYY-MM-DD`. */
 export function dateReader(
   formats: readonly string[],
   words: DateWords & { readonly addDays?: number } = {},
@@ -36,8 +36,8 @@ export function dateReader(
 }
 
 /**
- * A reader of what orders rows in time: texts that compare as the moments they stand for. All of one format. Where texts of the format
- * may be instants or not, those of instants end with Z.
+ * A reader of moments in one format: it returns texts that sort like their moments. If texts of the format may or may not be instants, the
+ * results for instants end with Z.
  */
 export function momentReader(format: string, words: DateWords = {}): (text: string) => string | null {
   const parse = momentParser(format, words)
@@ -51,7 +51,7 @@ export function momentReader(format: string, words: DateWords = {}): (text: stri
   }
 }
 
-/** A reader of instants, written as RFC 3339. A time without an offset is one of `timeZone`; a day without a time begins in UTC. */
+/** A reader of instants. Returns RFC 3339. A time without an offset is in `timeZone`; a day without a time begins in UTC. */
 export function instantReader(
   formats: readonly string[],
   { addDays = 0, ...words }: DateWords & { readonly addDays?: number } = {},
@@ -78,9 +78,9 @@ type MomentParser = (text: string) => Moment | null
 function momentParser(format: string, words: DateWords): MomentParser {
   const parts = partsReader(format, words)
   return (text) => {
-    const found = parts(text.normalize('NFC'))
-    if (found === null) return null
-    const { year = '', month, day, hour = '0', half, minute = '0', second = '0', fraction = '', offset } = found
+    const values = parts(text.normalize('NFC'))
+    if (values === null) return null
+    const { year = '', month, day, hour = '0', half, minute = '0', second = '0', fraction = '', offset } = values
     const digits = fraction.padEnd(9, '0')
     const fields = {
       year: yearOf(year, words.pivot),
@@ -95,22 +95,22 @@ function momentParser(format: string, words: DateWords): MomentParser {
     }
     if (!isYear(fields.year) || !isOffset(offset)) return null
     const local = dateTimeFrom(fields)
-    const isDay = found.hour === undefined
+    const isDay = values.hour === undefined
     return local && { local, offset: offset === undefined ? null : zoneOfOffset(offset), isDay }
   }
 }
 
 type Parts = Readonly<Record<string, string | undefined>>
 
-/** Takes a text of the format apart; the month is a number. */
+/** Splits a text of the format into its parts; the month is a number. */
 function partsReader(format: string, words: DateWords): (text: string) => Parts | null {
   if (format === isoFormat) return isoParts
   const pattern = patternOf(format, words)
   const months = monthsByName(format, words)
   return (text) => {
-    const found = pattern.exec(text)?.groups
-    if (found === undefined || months === undefined) return found ?? null
-    return { ...found, month: String(months.get(found.month?.toLowerCase() ?? '')) }
+    const groups = pattern.exec(text)?.groups
+    if (groups === undefined || months === undefined) return groups ?? null
+    return { ...groups, month: String(months.get(groups.month?.toLowerCase() ?? '')) }
   }
 }
 
@@ -134,7 +134,7 @@ function shifted(date: Temporal.PlainDate | null, days: number): string | null {
   return (days === 0 ? date : date.add({ days })).toString()
 }
 
-/** Of the hundred years that end with the pivot, the one that two digits mean. */
+/** The year that two digits mean: one of the hundred years that end with the pivot. */
 function yearOf(digits: string, pivot: number | undefined): number {
   if (digits.length !== 2 || pivot === undefined) return Number(digits)
   const last = pivot % 100
@@ -146,7 +146,7 @@ function isYear(year: number): boolean {
   return year >= firstYear && year <= lastYear
 }
 
-/** The hour of a day of 24; 24, which is none, for what clocks of 12 hours do not show. */
+/** The hour of a 24-hour clock; 24, which is invalid, for an hour that 12-hour clocks do not have. */
 function hourOf(hour: number, half: string | undefined): number {
   if (half === undefined) return hour
   if (hour < 1 || hour > 12) return 24

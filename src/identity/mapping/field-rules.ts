@@ -23,7 +23,7 @@ const onBlank = z
 const trim = z.boolean().default(true).describe('Whether blanks around the text are removed.')
 const lowercase = z.boolean().default(false).describe('Whether the text is sent in lower case.')
 
-/** What a rule may say besides where its text comes from, for each kind of field. */
+/** The options of a rule besides the source of its text. These are those of a key. */
 export const keyOptions = { trim, lowercase, blankWhen }
 /** The settings of a text field. */
 export const textOptions = {
@@ -61,7 +61,7 @@ export const leavingOptions = {
   blankWhen,
 }
 
-/** What a rule for a property of a record may say. How its cells are read follows from the schema of the record. */
+/** The settings of an own property. The schema of the record decides how its cells are read. */
 export const ownOptions = {
   optional,
   onBlank,
@@ -99,12 +99,12 @@ export function ownRules<R extends z.ZodType>(rules: R) {
     )
 }
 
-/** What the schema of a record says of a property, beside what a rule says. */
+/** The property of a rule according to the schema of the record. */
 export const propertyOption = {
   property: z.strictObject({ type: z.enum(propertyTypes), isList: z.boolean(), mayBeNull: z.boolean() }),
 }
 
-/** The column of the status, and what its values mean. */
+/** The column of the status, and the meaning of its values. */
 export const StatusRule = z
   .strictObject({
     ...textSource,
@@ -145,7 +145,7 @@ export type ActionValues = { readonly [A in Action | 'ignore']?: readonly string
 
 const values = z.array(z.string()).min(1).optional()
 
-/** The column that says what a row is about, with its values. */
+/** The column that states what a row is about, with its values. */
 export const ActionRule = z
   .strictObject({
     ...textSource,
@@ -178,7 +178,7 @@ export const SeveralRows = z
   ])
   .describe('What several rows of one person mean: all are rejected, or the latest one counts.')
 
-/** Which rows are meant at all. */
+/** The rows that are in scope. */
 export const Scope = z
   .string()
   .trim()
@@ -195,19 +195,19 @@ export const RowTimeZone = z
     'A column with the IANA time zone of each row, such as Europe/Berlin. A blank cell means the time zone of the source.',
   )
 
-/** A field's rule: the name of its column, or settings. Parsed, it is always the latter, with defaults. */
+/** The rule of a field: the name of its column, or settings. Parsed rules are always settings, with defaults. */
 export function fieldRule<S extends z.ZodRawShape>(options: S) {
   const full = z.strictObject({ ...textSource, ...options }).superRefine(checkRule)
   return z.union([Column.transform((column) => full.parse({ column })), full])
 }
 
-/** What may be said on top of a rule: another source of the text, options alone, or null for "not mapped". Defaults stay open. */
+/** Overrides of a rule: another source of the text, options alone, or null for "not mapped". Without defaults. */
 export function rulePatch(options: z.ZodRawShape) {
   return z.union([Column, z.null(), z.strictObject(withoutDefaults({ ...textSource, ...options }))]).optional()
 }
 
 function checkRule(parsed: object, context: z.RefinementCtx): void {
-  // What the options of a rule are is lost where they are a type parameter; every kind of them fits.
+  // The options are a type parameter, so their type is lost here. Every kind of options fits this type.
   const rule = parsed as TextRule & Parameters<typeof checkFormats>[0] & MapRule
   addProblem(context, sourceProblem(rule))
   checkFormats(rule, context)
@@ -219,7 +219,7 @@ type MapRule = {
   readonly property?: { readonly type: string } | undefined
 }
 
-/** Adds which values of a map the property cannot hold. Whether a text is right is for the schema to judge. */
+/** Adds the values of a map that the property cannot hold. The schema checks texts. */
 function checkMap({ map = {}, property }: MapRule, context: z.RefinementCtx): void {
   for (const [from, to] of Object.entries(map)) {
     const text = String(to).trim()
@@ -234,8 +234,8 @@ function checkMap({ map = {}, property }: MapRule, context: z.RefinementCtx): vo
 }
 
 function statusProblem({ leftWhen, employedWhen }: { leftWhen: readonly string[]; employedWhen: readonly string[] }) {
-  const left = new Set(leftWhen.map(foldValue))
-  return employedWhen.some((value) => left.has(foldValue(value)))
+  const leaverValues = new Set(leftWhen.map(foldValue))
+  return employedWhen.some((value) => leaverValues.has(foldValue(value)))
     ? 'a value is listed in leftWhen and in employedWhen: it can mean one thing only'
     : null
 }

@@ -1,4 +1,4 @@
-/** What two values of a closed list must share to be the same: they differ neither by case nor by blanks around them. */
+/** The form in which values of a closed list are compared: without regard to case and surrounding blanks. */
 export function foldValue(value: string): string {
   return value.trim().normalize('NFC').toLowerCase()
 }

@@ -1,11 +1,11 @@
 import { distance } from 'fastest-levenshtein'
 
-// Enough for any real header and every list of names for a column. Nothing beyond is compared for a suggestion.
+// Limits for suggestions, enough for any real header and list of names.
 const mostComparisons = 50_000
 const mostCharacters = 1000
 const mostEdits = 5
 
-/** What two headers must share to be the same column: their letters and digits, whatever the case, spaces and signs. */
+/** The form in which headers are compared: letters and digits in lower case, without spaces and punctuation. */
 export function normaliseHeader(header: string): string {
   return header
     .trim()
@@ -14,30 +14,30 @@ export function normaliseHeader(header: string): string {
     .replace(/[^\p{L}\p{N}]/gu, '')
 }
 
-/** What a header has for some names: one column, several that read the same, or none. */
+/** The columns of a header for some names: one, several that read the same, or none. */
 export type MatchedColumn =
-  | { readonly found: 'one'; readonly index: number; readonly header: string }
-  | { readonly found: 'several'; readonly headers: readonly string[] }
-  | { readonly found: 'none'; readonly similar: string | null }
+  | { readonly kind: 'one'; readonly index: number; readonly header: string }
+  | { readonly kind: 'several'; readonly headers: readonly string[] }
+  | { readonly kind: 'none'; readonly similar: string | null }
 
-/** Finds the first of several names that stands in the header. */
+/** Finds the first of several names that is in the header. */
 export type ColumnFinder = (names: readonly string[]) => MatchedColumn
 
-/** A finder for the columns of one header, which is read once for all names. */
+/** A finder for the columns of one header. */
 export function columnFinder(headers: readonly string[]): ColumnFinder {
   const indexes = Map.groupBy(headers.keys(), (index) => normaliseHeader(headers[index] ?? ''))
   return (names) => {
     for (const name of names) {
       const [index, ...others] = indexes.get(normaliseHeader(name)) ?? []
       if (index === undefined) continue
-      if (others.length === 0) return { found: 'one', index, header: headers[index] ?? '' }
-      return { found: 'several', headers: [index, ...others].map((same) => headers[same] ?? '') }
+      if (others.length === 0) return { kind: 'one', index, header: headers[index] ?? '' }
+      return { kind: 'several', headers: [index, ...others].map((same) => headers[same] ?? '') }
     }
-    return { found: 'none', similar: mostSimilar(names, headers) }
+    return { kind: 'none', similar: mostSimilar(names, headers) }
   }
 }
 
-/** The header that is most like one of the names, where one is alike at all. */
+/** The header that is most similar to one of the names; null if none is similar. */
 export function mostSimilar(names: readonly string[], headers: readonly string[]): string | null {
   const desired = names.map((name) => ({
     text: normaliseHeader(name),

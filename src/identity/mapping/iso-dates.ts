@@ -1,4 +1,4 @@
-/** The format that stands for all of ISO 8601 and RFC 3339, in place of one that is spelled out. */
+/** The format name for all forms of ISO 8601 and RFC 3339. */
 export const isoFormat = 'iso'
 
 // A calendar date, a week date or an ordinal date; each with hyphens or without.
@@ -6,7 +6,7 @@ const day =
   /(?<year>\d{4})(?:-(?<month>\d{2})-(?<day>\d{2})|(?<month>\d{2})(?<day>\d{2})|-?W(?<week>\d{2})-?(?<weekday>[1-7])|-?(?<ordinal>\d{3}))/
 const time = /(?<hour>\d{2})(?::?(?<minute>\d{2})(?::?(?<second>\d{2})(?:[.,](?<fraction>\d{1,18}))?)?)?/
 const offset = /(?<offset>Z|[+-]\d{2}(?::?\d{2})?)/
-// The name of a zone in brackets is what Java's ZonedDateTime adds; the offset before it decides.
+// Java's ZonedDateTime adds the name of the zone in brackets. The offset before it decides.
 const pattern = new RegExp(`^${day.source}(?:[T ]${time.source}(?:${offset.source}(?:\\[[\\w/+-]{1,64}\\])?)?)?$`, 'i')
 
 /** The parts of an ISO 8601 date with or without a time, as digits; null for anything else. */
@@ -17,7 +17,7 @@ export function isoParts(text: string): Readonly<Record<string, string | undefin
   return calendar && { ...parts, ...calendar }
 }
 
-/** The month and the day of a week date or an ordinal date; null for a day that never was. */
+/** The month and the day of a week date or an ordinal date; null for a day that does not exist. */
 function calendarDay({ year, week, weekday, ordinal }: Readonly<Record<string, string | undefined>>) {
   const january = Temporal.PlainDate.from({ year: Number(year), month: 1, day: 1 })
   // The fourth of January lies in the first week.

@@ -39,15 +39,15 @@ import {
   startOptions,
   textOptions,
 } from './field-rules.ts'
-import { columnFinder, mostSimilar } from './headers.ts'
+import { type ColumnFinder, columnFinder, mostSimilar } from './headers.ts'
 import { ownReader } from './own-cells.ts'
 import { inTime, withDay } from './row-timing.ts'
-import { type Cell, ignoring, type MappableRow, rowMapper, scoping, textIn } from './rows.ts'
+import { type Cell, ignoredRows, type MappableRow, rowMapper, rowScope, textIn } from './rows.ts'
 import { templateParts } from './template.ts'
 import { bindText } from './text-of.ts'
 import { sourceNames, type TextRule } from './text-rules.ts'
 
-/** From which columns of a source a person's fields come, and how their cells are read. */
+/** The columns of a source that a person's fields come from, and how their cells are read. */
 export const Mapping = z.strictObject({
   fields: z.strictObject({
     identityId: fieldRule(keyOptions).describe('The stable key of a person. A row without it is rejected.'),
@@ -75,7 +75,7 @@ export const Mapping = z.strictObject({
 })
 export type Mapping = z.infer<typeof Mapping>
 
-/** A part of a mapping: a preset, or what a connection says on top of it. null takes a field of the preset away. */
+/** A part of a mapping: a preset, or the overrides of a connection. null removes a field of the preset. */
 export const MappingPatch = z.strictObject({
   fields: z
     .strictObject({
@@ -104,7 +104,7 @@ export const MappingPatch = z.strictObject({
 })
 export type MappingPatch = z.infer<typeof MappingPatch>
 
-/** Words for `Mapping` to parse. */
+/** Settings for `Mapping` to parse. */
 export type MappingInput = {
   readonly fields: Readonly<Record<string, unknown>>
   readonly record?: Readonly<Record<string, unknown>>
@@ -113,15 +113,15 @@ export type MappingInput = {
 }
 
 /**
- * Lays a connection's own words over a preset. A field that says where its text comes from replaces the preset's rule, so that the
- * column must be there; one that does not refines the rule. The result is still to be parsed as a `Mapping`.
+ * Merges the overrides of a connection into a preset. A field with a source for its text replaces the rule of the preset, so that its
+ * column must exist; any other field refines the rule. The result must still be parsed as a `Mapping`.
  */
 export function mergePreset(preset: MappingPatch, overrides: MappingPatch): MappingInput {
   const fields = merged(preset.fields, overrides.fields)
   const record = merged(preset.record, overrides.record)
   const parts = rowParts.flatMap((part) => {
-    const words = overrides[part] === undefined ? preset[part] : overrides[part]
-    return words === undefined || words === null ? [] : [[part, words]]
+    const setting = overrides[part] === undefined ? preset[part] : overrides[part]
+    return setting === undefined || setting === null ? [] : [[part, setting]]
   })
   return {
     fields: Object.fromEntries(fields),
@@ -141,14 +141,14 @@ function merged(preset: Rules | undefined, overrides: Rules | undefined): Map<st
   return rules
 }
 
-/** A JSONata expression of a mapping; `optional` where the source may lack the columns that it reads. */
+/** A JSONata expression of a mapping. `optional`: the source may lack the columns that it reads. */
 export type MappedExpression = { readonly path: readonly string[]; readonly text: string; readonly optional: boolean }
 
-/** The expressions of a mapping. Their results stand in this order behind the cells of a row. */
+/** The expressions of a mapping. Their results follow the cells of a row, in this order. */
 export function expressionsOf(mapping: Mapping): readonly MappedExpression[] {
   const ofRules = textRules(mapping).flatMap(([name, { expression, optional = false }]) => {
-    const place = pathOf(name)
-    return expression === undefined ? [] : [{ path: [...place, 'expression'], text: expression, optional }]
+    const path = pathOf(name)
+    return expression === undefined ? [] : [{ path: [...path, 'expression'], text: expression, optional }]
   })
   return mapping.scope === undefined ? ofRules : [...ofRules, { path: ['scope'], text: mapping.scope, optional: false }]
 }
@@ -158,50 +158,50 @@ function pathOf(name: MappedName): readonly string[] {
   return isOwnField(name) ? ['record', name.slice(1)] : ['fields', name]
 }
 
-/** A mapping that is bound to a header, or why it cannot be. */
+/** A mapping that is bound to a header, or the reasons why it cannot be. */
 export type CompiledMapping =
   | {
       readonly ok: true
-      /** What a row says or, where it cannot be trusted, why. */
+      /** The observation of a row, or a reject. */
       readonly map: (row: MappableRow) => Observation | Reject
       /** The texts of a row that the mapping reads. */
       readonly cellsOf: (row: Pick<MappableRow, 'values'>) => readonly MappedCell[]
-      /** Whether a row is in scope, given what was told of it; a reject where that cannot be said. */
-      readonly scopeOf: ReturnType<typeof scoping>
-      /** Whether a row is about something else than people's employment, and is to be passed over. */
+      /** Whether a mapped row is in scope; a reject if that cannot be decided. */
+      readonly scopeOf: ReturnType<typeof rowScope>
+      /** Whether a row is about something else than employment and is skipped. */
       readonly isIgnored: (row: MappableRow) => boolean
-      /** The header that each mapped field, and the status, is read from; several joined by commas. */
+      /** The header that each mapped name is read from; several are joined by commas. */
       readonly columns: Readonly<Partial<Record<MappedName, string>>>
-      /** The mapped fields that this header holds; of a sparse source all, since a later row may speak of them. */
+      /** The mapped fields that this header has; all of them for a sparse source, because a later row may state them. */
       readonly mapped: ReadonlySet<FieldName>
-      /** One sentence for each mapped name that no record has, though it was to be expected. */
+      /** One sentence for each mapped name that was expected and that no record has. */
       readonly lacking: readonly string[]
-      /** Which of several members the records have that one field is read from, as `formerFields` names them. */
+      /** The members that the records have for fields with several of them, as `formerFields` names them. */
       readonly parts: readonly string[]
     }
   /** One sentence for each column that is missing or ambiguous. */
   | { readonly ok: false; readonly missing: readonly string[] }
 
-/** The text of a row for one mapped name; undefined where the row does not speak of it. */
+/** The text of a row for one mapped name; undefined if the row does not state it. */
 export type MappedCell = { readonly name: MappedName; readonly column: string; readonly text: string | undefined }
 
-/** What a cell may be mapped to: a field, or another part of a row. */
+/** A target of a cell: a field, or another part of a row. */
 export type MappedName = FieldName | 'identityId' | (typeof columnParts)[number]
 
 type CompileOptions = {
-  /** Whether rows may lack any column: one that is not in the header is then not mapped, and rows without a key are rejected. */
+  /** Whether rows may lack any column. A column that is not in the header is then not mapped, and rows without a key are rejected. */
   readonly sparse?: boolean
-  /** Set where a member that a record of a sparse source lacks is a blank. */
+  /** Set if a member that a record of a sparse source lacks is a blank. */
   readonly missingIsBlank?: MissingIsBlank
-  /** The IANA time zone in which instants become days, where the row names none. */
+  /** The IANA time zone in which instants become days, unless the row names one. */
   readonly timeZone?: string
-  /** What a record of one's own shape violates; a row that gives such a one is rejected. `isPartial`: it may lack properties. */
+  /** What a custom record violates. A row with such a record is rejected. `isPartial`: properties may be missing. */
   readonly faultOf?: (record: IdentityRecord, isPartial: boolean) => ShapeFault | null
 }
 
 /**
- * What is known of earlier records of a source. `formerFields`: the mapped names that the last accepted ones had, and the parts of those
- * that are read from several members; empty if not known.
+ * Earlier records of a source. `formerFields`: the mapped names that the last accepted ones had, and the members of names that are read
+ * from several; empty if not known.
  */
 type MissingIsBlank = { readonly formerFields: readonly string[] }
 
@@ -211,9 +211,39 @@ export function compileMapping(
   headers: readonly string[],
   { sparse = false, missingIsBlank, timeZone = 'UTC', faultOf }: CompileOptions = {},
 ): CompiledMapping {
-  const { fields, status, action, severalRows, rowTimeZone, onBadCell, statusMeans } = mapping
+  const { fields, action, severalRows, onBadCell, statusMeans } = mapping
   const { bind, columns, missing, lacking, parts } = binder(mapping, headers, { sparse, missingIsBlank })
   const key = bind('identityId', fields.identityId, keyReader)
+  const cells = bindCells(mapping, bind)
+  if (key === undefined || missing.length > 0) return { ok: false, missing }
+
+  const isSilent = sparse && missingIsBlank === undefined
+  const ofShape = faultOf && ((record: IdentityRecord, isPartial: boolean) => faultOf(record, isPartial || isSilent))
+  const isFirstDayGone = fields.separatedAt !== undefined && namesFirstDayGone(fields.separatedAt)
+  const rules = { timeZone, onBadCell, statusMeans, isFirstDayGone, ...(ofShape && { faultOf: ofShape }) }
+  const order = severalRows === 'reject' ? undefined : severalRows.latest.format
+  const map = inTime(withDay(rowMapper({ key, ...cells }, rules), { format: order, timeZone }), timeZone)
+  const { texts, own, contractor, leaving, status, rank, zone } = cells
+  const mappedCells = [key, ...texts, ...own, contractor, leaving, status, cells.action, rank, zone].filter(
+    (cell) => cell !== undefined,
+  )
+  return {
+    ok: true,
+    map,
+    cellsOf: ({ values }) =>
+      mappedCells.map((cell) => ({ name: cell.name, column: cell.header, text: textIn(cell, values) })),
+    scopeOf: rowScope(mapping.scope === undefined ? null : headers.length + expressionsOf(mapping).length - 1),
+    isIgnored: ignoredRows(cells.action, action),
+    columns,
+    mapped: new Set(mappedFields(mapping, sparse ? null : columns)),
+    lacking,
+    parts,
+  }
+}
+
+/** Binds all cells but the key. The order of the fields is that of the messages about missing columns. */
+function bindCells(mapping: Mapping, bind: ReturnType<typeof binder>['bind']) {
+  const { fields, status, action, severalRows, rowTimeZone } = mapping
   const own = Object.entries(mapping.record ?? {})
     .map(([name, ownRule]) => bind(`.${name}` as const, ownRule, ownReader))
     .filter((cell) => cell !== undefined)
@@ -227,7 +257,7 @@ export function compileMapping(
     bind('managerName', fields.managerName, textReader),
     bind('startedAt', fields.startedAt, startReader),
   ].filter((cell) => cell !== undefined)
-  const cells = {
+  return {
     texts,
     own,
     contractor: bind('isContractor', fields.isContractor, booleanReader),
@@ -237,36 +267,22 @@ export function compileMapping(
     rank: bind('severalRows', severalRows === 'reject' ? undefined : severalRows.latest, rankReader),
     zone: bind('rowTimeZone', rowTimeZone, timeZoneReader),
   }
+}
 
-  if (key === undefined || missing.length > 0) return { ok: false, missing }
-  const mapped = [
-    ...fieldNames.filter((field) => (sparse ? fields[field] : columns[field]) !== undefined),
-    ...Object.keys(mapping.record ?? {})
-      .map((name) => `.${name}` as const)
-      .filter((field) => sparse || columns[field] !== undefined),
+/** The mapped fields; with `columns`, only those that have a column. */
+function mappedFields({ fields, record }: Mapping, columns: Bindings['columns'] | null): FieldName[] {
+  const own = Object.keys(record ?? {}).map((name) => `.${name}` as const)
+  return [
+    ...fieldNames.filter((field) => (columns ?? fields)[field] !== undefined),
+    ...own.filter((field) => columns === null || columns[field] !== undefined),
   ]
-  const isSilent = sparse && missingIsBlank === undefined
-  const ofShape = faultOf && ((record: IdentityRecord, isPartial: boolean) => faultOf(record, isPartial || isSilent))
-  const isFirstDayGone = fields.separatedAt !== undefined && namesFirstDayGone(fields.separatedAt)
-  const rules = { timeZone, onBadCell, statusMeans, isFirstDayGone, ...(ofShape && { faultOf: ofShape }) }
-  const order = severalRows === 'reject' ? undefined : severalRows.latest.format
-  const map = inTime(withDay(rowMapper({ key, ...cells }, rules), { format: order, timeZone }), timeZone)
-  const { contractor, leaving, rank, zone } = cells
-  const places = [key, ...texts, ...own, contractor, leaving, cells.status, cells.action, rank, zone].filter(
-    (place) => place !== undefined,
-  )
-  const cellsOf = ({ values }: Pick<MappableRow, 'values'>) =>
-    places.map((place) => ({ name: place.name, column: place.header, text: textIn(place, values) }))
-  const scopeOf = scoping(mapping.scope === undefined ? null : headers.length + expressionsOf(mapping).length - 1)
-  const isIgnored = ignoring(cells.action, action)
-  return { ok: true, map, scopeOf, cellsOf, isIgnored, columns, mapped: new Set(mapped), lacking, parts }
 }
 
 const columnParts = ['status', 'action', 'severalRows', 'rowTimeZone'] as const
 const rowParts = [...columnParts, 'statusMeans', 'onBadCell', 'scope'] as const
 type RowPart = (typeof rowParts)[number]
 
-// Without what they say a row cannot be understood: where a sparse source has no such column, each row is rejected for it.
+// No row can be understood without these: if a sparse source has no such column, each row is rejected.
 const governing: readonly MappedName[] = ['identityId', 'action', 'severalRows']
 
 type RulePatch = string | Readonly<Record<string, unknown>> | null
@@ -276,7 +292,7 @@ function mergeRule(known: RulePatch | undefined, override: string | Readonly<Rec
   return typeof known === 'string' ? { column: known, ...override } : { ...known, ...override }
 }
 
-/** What takes its text from anywhere in a row, always in the same order. */
+/** The rules with a source for their text, always in the same order. */
 function textRules({ fields, record, status, action }: Mapping): readonly (readonly [MappedName, TextRule])[] {
   const named = (['identityId', ...fieldNames] as const).map((name) => [name, fields[name]] as const)
   const own = Object.entries(record ?? {}).map(([name, ownRule]) => [`.${name}`, ownRule] as const)
@@ -285,44 +301,20 @@ function textRules({ fields, record, status, action }: Mapping): readonly (reado
   )
 }
 
-function binder(
-  mapping: Mapping,
-  headers: readonly string[],
-  { sparse, missingIsBlank }: Pick<CompileOptions, 'missingIsBlank'> & { readonly sparse: boolean },
-) {
+type BinderOptions = Pick<CompileOptions, 'missingIsBlank'> & { readonly sparse: boolean }
+
+/** What binding the fields of a mapping has found so far; see `CompiledMapping`. */
+type Bindings = {
+  readonly columns: Partial<Record<MappedName, string>>
+  readonly missing: string[]
+  readonly lacking: string[]
+  readonly parts: string[]
+}
+
+function binder(mapping: Mapping, headers: readonly string[], { sparse, missingIsBlank }: BinderOptions) {
   const find = columnFinder(headers)
   const derived = textRules(mapping).flatMap(([name, { expression }]) => (expression === undefined ? [] : [name]))
-  const columns: Partial<Record<MappedName, string>> = {}
-  const missing: string[] = []
-  const lacking: string[] = []
-  const parts: string[] = []
-
-  /** A name whose members no record has: what they held before is over. One that records never had is not read. */
-  function bindLacking<N extends MappedName, R extends TextRule, V>(
-    name: N,
-    textRule: R,
-    readerOf: (rule: R) => CellReader<V>,
-  ): Cell<N, V> | undefined {
-    const { formerFields = [] } = missingIsBlank ?? {}
-    const isOptional = textRule.optional === true
-    const isExpected = formerFields.includes(name) || (formerFields.length === 0 && !isOptional)
-    if (missingIsBlank === undefined || !isExpected) return undefined
-    const cell = nowhere(name, textRule, { text: '', readerOf })
-    // An accepted plan without a required member is the end of it. An optional one may be back, and be left out again.
-    if (isOptional) columns[name] = cell.header
-    else lacking.push(whyLacking(name, textRule, headers))
-    return cell
-  }
-
-  /** Without one of its members a field is read from the others alone, which may take a leaving date back. */
-  function addParts(name: MappedName, textRule: TextRule): void {
-    if (missingIsBlank === undefined || textRule.optional === true) return
-    for (const names of membersOf(textRule)) {
-      const part = `${name}: ${names[0]}`
-      if (find(names).found === 'one') parts.push(part)
-      else if (missingIsBlank.formerFields.includes(part)) lacking.push(whyLacking(name, { column: names }, headers))
-    }
-  }
+  const bindings: Bindings = { columns: {}, missing: [], lacking: [], parts: [] }
 
   function bind<N extends MappedName, R extends TextRule, V>(
     name: N,
@@ -334,24 +326,67 @@ function binder(
     const shownName = isOwnField(name) ? name.slice(1) : name
     const isKey = name === 'identityId'
     const context = { find, sparse, missingIsBlank: missingIsBlank !== undefined, derivedIndex, isKey }
-    const place = bindText(shownName, textRule, context)
-    if (place === 'unmapped') {
-      const lacked = bindLacking(name, textRule, readerOf)
-      return lacked ?? (governing.includes(name) ? nowhere(name, textRule, { readerOf }) : undefined)
+    const bound = bindText(shownName, textRule, context)
+    if (bound === 'unmapped') {
+      const isLost = missingIsBlank !== undefined && wasExpected(name, textRule, missingIsBlank)
+      if (isLost) return bindLost(name, textRule, { readerOf, headers, bindings })
+      return governing.includes(name) ? nowhere(name, textRule, { readerOf }) : undefined
     }
-    if ('missing' in place) {
-      missing.push(...place.missing)
+    if ('missing' in bound) {
+      bindings.missing.push(...bound.missing)
       return undefined
     }
-    columns[name] = place.header
-    addParts(name, textRule)
-    return { name, index: place.indexes[0] ?? -1, ...place, read: readerOf(textRule) }
+    bindings.columns[name] = bound.header
+    if (missingIsBlank !== undefined) addParts(name, textRule, { find, headers, bindings, missingIsBlank })
+    return { name, index: bound.indexes[0] ?? -1, ...bound, read: readerOf(textRule) }
   }
 
-  return { bind, columns, missing, lacking, parts }
+  return { bind, ...bindings }
 }
 
-/** The members that a text is made of, if there are several, each with all of its names. */
+/** Whether records had a member for this name before, or should have one. A name that records never had is not read. */
+function wasExpected(name: MappedName, { optional: isOptional }: TextRule, { formerFields }: MissingIsBlank): boolean {
+  return formerFields.includes(name) || (formerFields.length === 0 && isOptional !== true)
+}
+
+type LostMember<R, V> = {
+  readonly readerOf: (rule: R) => CellReader<V>
+  readonly headers: readonly string[]
+  readonly bindings: Bindings
+}
+
+/** Binds a name whose members no record has any more to a blank text: the values are cleared. */
+function bindLost<N extends MappedName, R extends TextRule, V>(
+  name: N,
+  textRule: R,
+  { readerOf, headers, bindings }: LostMember<R, V>,
+): Cell<N, V> {
+  const cell = nowhere(name, textRule, { text: '', readerOf })
+  // Once a plan without a required member is accepted, the member is no longer expected. An optional one may come back.
+  if (textRule.optional === true) bindings.columns[name] = cell.header
+  else bindings.lacking.push(whyLacking(name, textRule, headers))
+  return cell
+}
+
+type PartsContext = {
+  readonly find: ColumnFinder
+  readonly headers: readonly string[]
+  readonly bindings: Bindings
+  readonly missingIsBlank: MissingIsBlank
+}
+
+/** Records which members a field is read from. Without one of them, the others may state something else, such as no leaving date. */
+function addParts(name: MappedName, textRule: TextRule, { find, headers, bindings, missingIsBlank }: PartsContext) {
+  if (textRule.optional === true) return
+  for (const names of membersOf(textRule)) {
+    const part = `${name}: ${names[0]}`
+    if (find(names).kind === 'one') bindings.parts.push(part)
+    else if (missingIsBlank.formerFields.includes(part))
+      bindings.lacking.push(whyLacking(name, { column: names }, headers))
+  }
+}
+
+/** The members that a text is made of if there are several, each with all of its names. */
 function membersOf({ firstOf = [], template }: TextRule): readonly (readonly string[])[] {
   if (template === undefined) return firstOf.map((names) => [names].flat())
   return templateParts(template).flatMap((part) => ('column' in part ? [[part.column]] : []))

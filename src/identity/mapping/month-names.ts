@@ -3,7 +3,7 @@ export const languages = ['en', 'de'] as const
 /** A language whose month names can be read. */
 export type Language = (typeof languages)[number]
 
-// The short names of a month as systems write them; all of them are read.
+// All spellings of the short names are read.
 const shortNames: Readonly<Record<Language, readonly (readonly string[])[]>> = {
   en: [
     ...[['Jan'], ['Feb'], ['Mar'], ['Apr'], ['May'], ['Jun']],

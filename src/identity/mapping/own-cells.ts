@@ -21,7 +21,7 @@ type ItemReader = (text: string, timeZone: string) => string | boolean | CellFau
 
 const controlCharacter = /[\p{Cc}--[\n\t]]/v
 
-/** Reads a cell as its property wants it. A list is the text of its JSON, and a number as JavaScript writes it. */
+/** Reads a cell by the type of its property. A list becomes its JSON text, and a number the text that JavaScript writes. */
 export function ownReader(options: OwnOptions): CellReader<string | boolean> {
   const { property, onBlank, map, separator } = options
   const ofBlank = blankReader(onBlank)
@@ -31,17 +31,17 @@ export function ownReader(options: OwnOptions): CellReader<string | boolean> {
     const text = options.trim || cell.trim() === '' ? cell.trim() : cell
     if (text === '' && !ofNothing) return ofBlank()
     if (!property.isList) {
-      const told = item(text, timeZone)
-      return told === nothing ? null : told
+      const value = item(text, timeZone)
+      return value === nothing ? null : value
     }
     const items = text
       .split(separator)
       .map((part) => part.trim())
       .filter((part) => part !== '')
       .map((part) => item(part, timeZone))
-      .filter((told) => told !== nothing)
+      .filter((value) => value !== nothing)
     const fault = items.find(isFault)
-    return fault ?? JSON.stringify(items.map((told) => (isNumber(property.type) ? Number(told) : told)))
+    return fault ?? JSON.stringify(items.map((value) => (isNumber(property.type) ? Number(value) : value)))
   }
 }
 
@@ -49,7 +49,7 @@ function isNumber(type: PropertyType): boolean {
   return type === 'number' || type === 'integer'
 }
 
-/** Stands for "no value" among the values of a map; no cell holds a control character. */
+/** Stands for "no value" among the values of a map. No cell contains a control character. */
 const nothing = '\u0000'
 
 function mappedItem(map: Readonly<Record<string, string | number | boolean | null>>, type: PropertyType): ItemReader {
@@ -79,8 +79,8 @@ function itemReader({ property, lowercase, decimal, format, offsetDays: addDays,
     case 'boolean': {
       const read = booleanReader({ onBlank: 'reject' })
       return (text, timeZone) => {
-        const told = read(text, timeZone)
-        return typeof told === 'boolean' ? told : { reason: 'the cell holds neither yes nor no' }
+        const value = read(text, timeZone)
+        return typeof value === 'boolean' ? value : { reason: 'the cell holds neither yes nor no' }
       }
     }
     case 'date': {
@@ -107,7 +107,7 @@ function ownText(text: string, lowercase: boolean): string | CellFault {
   return lowercase ? composed.toLowerCase() : composed
 }
 
-/** Reads digits with one sign between whole and part, and perhaps the other one between groups of three. */
+/** Reads a number with `decimal` as its point, and optionally the other sign between groups of three digits. */
 function numberReader(type: 'number' | 'integer', decimal: '.' | ','): ItemReader {
   const [point, group] = decimal === '.' ? ['\\.', ','] : [',', '\\.']
   const pattern = new RegExp(`^[+-]?(\\d+|\\d{1,3}(${group}\\d{3})+)(${point}\\d+)?$`)
@@ -122,10 +122,10 @@ function numberReader(type: 'number' | 'integer', decimal: '.' | ','): ItemReade
   }
 }
 
-/** Why a cell is no date as declared. It is not quoted: a property of one's own may be anything about the person. */
+/** Why a cell is not a date as declared. The cell is not quoted: an own property may be anything about the person. */
 function dateFaults(formats: readonly string[], words: DateWords): (text: string) => CellFault {
   const declared = { formats, ...words, isField: true }
   const explain = dateExplainer(declared)
-  const what = `what the cell holds is not a date (${formats.join(' or ')})`
-  return (text) => ({ reason: `${what}: ${hintText(explain(text).hint, declared)}`, knownAs: what })
+  const problem = `what the cell holds is not a date (${formats.join(' or ')})`
+  return (text) => ({ reason: `${problem}: ${hintText(explain(text).hint, declared)}`, knownAs: problem })
 }

@@ -4,8 +4,8 @@ import { languages, monthNames } from './month-names.ts'
 const emptyYears: ReadonlySet<string> = new Set(['0000', '0001', '9999'])
 
 /**
- * Days that systems store for "no date". None of them is another day of the list with day and month exchanged, so the order is open.
- * Days that people merely mistype are not among them: a leaving date of 2205 is a mistake, and no sign that somebody stays.
+ * Days that systems store for "no date". Day and month may be exchanged without confusing two of them. Typing errors are not among them: a
+ * leaving date in 2205 is a mistake and does not mean that somebody stays.
  */
 const emptyDays = [
   '1111-11-11', // typed by hand
@@ -58,20 +58,20 @@ const months: ReadonlyMap<string, string> = new Map(
 )
 
 /**
- * Whether a cell of a start or leaving date is what HR systems write for "none", such as 0000-00-00, 31.12.9999 or 1900-01-01:
- * in any order of day and month, with names of months, and with a time behind it.
+ * Whether a cell of a start or leaving date is a placeholder for "none", such as 0000-00-00, 31.12.9999 or 1900-01-01, in any order of
+ * day and month, with names of months, and with a time after it.
  */
 export function isPlaceholderDate(cell: string): boolean {
   const day = cell.trim().normalize('NFC').replace(timeAfterDay, '')
   return [threeParts, ...onlyDigits].some((pattern) => isEmptyDay(pattern.exec(day)?.slice(1) ?? []))
 }
 
-/** Whether a day that was read is so far off that its cell may be a placeholder: most days need no closer look. */
+/** Whether a day is so far away that its cell may be a placeholder. This saves the full check for most days. */
 export function mayBePlaceholder(day: string): boolean {
   return day < '1972' || day >= '2078'
 }
 
-/** The placeholders among the cells of a column, each once as it is written: what `blankWhen` has to list. */
+/** The different placeholders among the cells of a column, for `blankWhen`. */
 export function placeholdersIn(cells: Iterable<string>): readonly string[] {
   return [...new Set(Iterator.from(cells).map((cell) => cell.trim()))].filter(isPlaceholderDate)
 }

@@ -3,28 +3,28 @@ import type { FieldName, Origin, Reject, Observation } from '../record.ts'
 import type { MappedCell, MappedName } from './mapping.ts'
 import { isReject } from './rows.ts'
 
-/** What was made of one cell: the column that gave a field, the text in it and the value that was read. */
+/** How one cell was read: the column of a field, its text and the value. */
 export type CellAccount = {
   readonly column: string
   readonly field: MappedName
-  /** null: the row does not speak of the column. */
+  /** null: the row does not state the column. */
   readonly text: string | null
   readonly value: FieldValue
-  /** The cell says nothing: what is known stays. */
+  /** The cell states nothing: the known value stays. */
   readonly keeps: boolean
   /** Why the cell cannot be used; null if it can. */
   readonly reason: string | null
 }
 
-/** What was made of one row of a person. */
+/** How one row of a person was read. */
 export type RowAccount = {
   readonly origin: Origin
   readonly cells: readonly CellAccount[]
-  /** Why the row is rejected; null if it counts. */
+  /** Why the row is rejected; null if it is used. */
   readonly reason: string | null
 }
 
-/** Accounts for a row: which column gave which field, and what was read from its text. */
+/** Explains a row: which column belongs to which field, and which value was read from its text. */
 export function rowAccount(origin: Origin, mapped: Observation | Reject, cells: readonly MappedCell[]): RowAccount {
   if (isReject(mapped)) {
     const { column, reason } = mapped

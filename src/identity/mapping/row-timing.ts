@@ -8,9 +8,8 @@ import { isReject, type MappableRow, rejectedRow } from './rows.ts'
 type RowMap = (row: MappableRow) => Observation | Reject
 
 /**
- * Maps rows that take effect later than they were stated. One that speaks of leaving announces it: the person leaves on that day, as
- * with a leaving date that lies ahead, so that a later hire withdraws it. Any other counts once its time has come; before, it is rejected
- * until then.
+ * Maps rows that take effect later than they were stated. A row with a departure announces it: the person leaves on that day, as with a
+ * future leaving date, and a later hire withdraws it. Any other row is rejected until it takes effect.
  */
 export function inTime(map: RowMap, timeZone: string): RowMap {
   return (row) => {
@@ -29,7 +28,7 @@ export function inTime(map: RowMap, timeZone: string): RowMap {
   }
 }
 
-/** Adds the day on which a row takes effect, where days or moments say which row of a person is the latest. */
+/** Adds the day on which a row takes effect, if days or moments decide which row of a person is the latest. */
 export function withDay(
   map: RowMap,
   { format, timeZone }: { readonly format: string | undefined; readonly timeZone: string },

@@ -22,24 +22,24 @@ import type { BoundText, RowValues } from './text-of.ts'
 
 /** A row as a connector delivers it; its cells stand in the order of the header. */
 export type MappableRow = {
-  /** undefined: the row does not speak of this column. */
+  /** undefined: the row does not state this column. */
   readonly values: RowValues
   readonly origin: Origin
   readonly asOf?: string
-  /** Set where the row takes effect later than it was stated, or where that time cannot be read. Instants are ISO. */
+  /** Set if the row takes effect later than it was stated, or if that time cannot be read. Instants are ISO. */
   readonly timing?: { readonly statedAt: string; readonly effectiveAt: string | null; readonly reason: string | null }
   readonly fault?: { readonly column: number | null; readonly reason: string }
 }
 
-/** A mapped place in the rows of one source, with what reads its text. */
+/** A mapped cell in the rows of one source, with its reader. */
 export type Cell<N extends string, V> = BoundText & {
   readonly name: N
-  /** The first of the columns that the text is made of. */
+  /** The first column that the text is made of. */
   readonly index: number
   readonly read: CellReader<V>
 }
 
-/** The places of one source that rows are read from; undefined where a field is not mapped. */
+/** The mapped cells of one source; undefined for a field that is not mapped. */
 type RowCells = {
   readonly key: Cell<'identityId', string>
   readonly texts: readonly Cell<Exclude<FieldName, 'separatedAt' | 'isContractor' | OwnField>, string>[]
@@ -52,13 +52,13 @@ type RowCells = {
   readonly zone: Cell<'rowTimeZone', string> | undefined
 }
 
-/** True for what is told about a row that could not become a observation. */
-export function isReject(told: Observation | Reject): told is Reject {
-  return 'reason' in told
+/** Whether a mapped row is a reject. */
+export function isReject(mapped: Observation | Reject): mapped is Reject {
+  return 'reason' in mapped
 }
 
-/** Tells rows apart whose action is one to pass over. */
-export function ignoring(
+/** Returns a function that recognises rows whose action is ignored. */
+export function ignoredRows(
   action: Cell<'action', Action> | undefined,
   values: ActionValues | undefined,
 ): (row: MappableRow) => boolean {
@@ -73,140 +73,205 @@ export function ignoring(
   }
 }
 
-/** Tells whether rows are in scope, by what their expression gives at this place; a row for which it gives neither is rejected. */
-export function scoping(
+/** Returns a function that decides whether rows are in scope, by the result of the expression at `index`. Rejects a row without a result. */
+export function rowScope(
   index: number | null,
-): (row: MappableRow, told: Pick<Observation | Reject, 'identityId'>) => boolean | Reject {
+): (row: MappableRow, mapped: Pick<Observation | Reject, 'identityId'>) => boolean | Reject {
   if (index === null) return () => true
   const cell: Cell<'scope', boolean> = {
     ...{ name: 'scope', index, indexes: [index], header: 'the expression of scope', textOf: null },
     read: (text) => (text === 'true' || text === 'false' ? text === 'true' : neither),
   }
   return (row, { identityId }) => {
-    // What cannot be read at all is no one's to leave out.
+    // A row that cannot be read at all stays in scope.
     if (row.fault?.column === null) return true
-    const told = tell(row, cell, 'UTC') ?? neither
-    return isFault(told) ? rejectedRow(row, cell, told, { identityId, mayLeave: false }) : told
+    const value = readCell(row, cell, 'UTC') ?? neither
+    return isFault(value) ? rejectedRow(row, cell, value, { identityId, mayLeave: false }) : value
   }
 }
 
 const neither: CellFault = { reason: 'the expression gives neither true nor false' }
 
-/** How rows of one source are read. */
+/** How the rows of one source are read. */
 type RowRules = {
   /** The source's IANA time zone, for rows that name none. */
   readonly timeZone: string
-  /** What a cell costs that cannot be read: its field, or its row. */
+  /** What an unreadable cell costs: its field, or its row. */
   readonly onBadCell: OnBadCell
-  /** The leaving date is stated as the first day gone. */
+  /** The source states the first day gone in place of the last day of employment. */
   readonly isFirstDayGone?: boolean
-  /** When a status that says "left" counts: at once, or on the leaving date of its row. */
+  /** When a status that says "left" takes effect: at once, or on the leaving date of its row. */
   readonly statusMeans: StatusMeans
   /** What a record of its own shape violates. */
   readonly faultOf?: (record: IdentityRecord, isPartial: boolean) => ShapeFault | null
 }
 
-/** Turns rows into observations. A row is rejected whole only where its key, or what it is about, cannot be read. */
+/** Turns rows into observations. A whole row is rejected only if its key, its action or its rank cannot be read, or by `onBadCell`. */
 export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) => Observation | Reject {
-  const { key, texts, own, contractor, leaving, status, action, rank, zone } = cells
-  const { timeZone } = rules
-  const means = rules.isFirstDayGone ? { isFirstDayGone: true as const } : {}
-  const unusable = (
-    row: MappableRow,
-    cell: Cell<string, unknown> | undefined,
-    fault: CellFault,
-    identityId: string | null,
-  ) => rejectedRow(row, cell, fault, { identityId, mayLeave: mayBeLeaver(row, cells, timeZone) })
-
   return (row) => {
-    const { origin, fault } = row
-    if (fault?.column === null) return rejectedRow(row, null, fault, { identityId: null, mayLeave: false })
-    const identityId = tell(row, key, timeZone)
-    if (typeof identityId !== 'string') return unusable(row, key, identityId ?? blankKey, null)
-
-    const about = action && (tell(row, action, timeZone) ?? noAction)
-    if (isFault(about)) return unusable(row, action, about, identityId)
-    const order = rank && (tell(row, rank, timeZone) ?? noRank)
-    if (isFault(order)) return unusable(row, rank, order, identityId)
-    if (about === 'retract') return retraction(row, identityId, order)
-
-    const badCells: Reject[] = []
-    let tooLittleToJoin: string | undefined
-    const read = <V extends string | boolean>(
-      cell: Cell<string, V> | undefined,
-      ofZone: string,
-    ): V | null | undefined => {
-      if (cell === undefined) return undefined
-      const told = tell(row, cell, ofZone)
-      if (!isFault(told)) return told
-      badCells.push(rejected(row, cell, told, { identityId, cellOnly: true, mayLeave: employmentCells.has(cell.name) }))
-      if (told.required) tooLittleToJoin ??= `${cell.header}: ${told.reason}`
-      return undefined
-    }
-
-    const named = read(zone, timeZone)
-    const rowZone = named ?? timeZone
-    const fields: { -readonly [K in keyof ObservedFields]: ObservedFields[K] } = {}
-    for (const cell of texts) {
-      const told = read(cell, rowZone)
-      if (told !== undefined) fields[cell.name] = told
-    }
-    for (const cell of own) {
-      const told = read(cell, rowZone)
-      if (told !== undefined) fields[cell.name] = told
-    }
-    const isContractor = read(contractor, rowZone)
-    if (isContractor !== undefined) fields.isContractor = isContractor
-    const stated = read(leaving, rowZone)
-    // HR systems keep the old leaving date of a person who was hired again; a row about that says that it is over.
-    const leavingDate =
-      about === 'join' && startsAfterLeaving({ leavingDate: stated, ...means, fields }) ? null : stated
-    const gone = read(status, rowZone)
-
-    const leavesOnDate = about === 'leave' && typeof leavingDate === 'string'
-    const isSaidAhead = rules.statusMeans === 'onDate' && gone === true && leaving !== undefined && leavingDate !== null
-    const statesDeparture = (about === 'leave' && !leavesOnDate) || (gone === true && !isSaidAhead)
-    const [first] = badCells
-    if (first !== undefined && rules.onBadCell === 'rejectRow') {
-      const mayLeave = statesDeparture || typeof leavingDate === 'string' || badCells.some((bad) => bad.mayLeave)
-      return { ...first, cellOnly: false, mayLeave }
-    }
-    // A cell that keeps what is known leaves the record a part, which is judged as a whole before it is sent.
-    const isPartial = badCells.length > 0 || own.some(({ name }) => fields[name] === undefined)
-    const violated = statesDeparture ? null : (rules.faultOf?.({ identityId, ...fields }, isPartial) ?? null)
-    if (violated !== null) {
-      const cell = own.find(({ name }) => name === violated.field)
-      const leaves = typeof leavingDate === 'string'
-      if (!leaves || rules.onBadCell === 'rejectRow') {
-        const mayLeave = leaves || badCells.some((bad) => bad.mayLeave)
-        return rejected(row, cell, violated, { identityId, cellOnly: false, mayLeave })
-      }
-      // The leaving date counts all the same. What is known of the record stays as it was.
-      badCells.push(rejected(row, cell, violated, { identityId, cellOnly: true, mayLeave: false }))
-      tooLittleToJoin ??= violated.reason
-      for (const { name } of own) delete fields[name]
-    }
-    const statesEmployed = about === 'join' || (about === undefined && gone === false)
-    const observation = {
-      identityId,
-      fields,
-      leavingDate,
-      ...(typeof leavingDate === 'string' && means),
-      statesDeparture,
-      statesEmployed,
-      isUncertain:
-        about !== 'join' &&
-        !statesDeparture &&
-        (leavesOnDate || isSaidAhead || badCells.some(({ mayLeave }) => mayLeave)),
-      hasEmploymentCell: saysEmployment(about, { stated: leavingDate, gone }),
-      origin,
-      ...(badCells.length > 0 && { badCells }),
-      ...(tooLittleToJoin !== undefined && { tooLittleToJoin }),
-    }
-    return row.asOf === undefined && about === undefined && order === undefined && zone === undefined
-      ? observation
-      : { ...observation, ...extras(row, { about, order, named }) }
+    const subject = readSubject(row, cells, rules.timeZone)
+    if ('reason' in subject) return subject
+    if (subject.action === 'retract') return retraction(row, subject)
+    const content = readContent(row, subject, cells, rules)
+    const leaving = leavingOf(content, subject.action, {
+      statusMeans: rules.statusMeans,
+      hasLeavingDate: cells.leaving !== undefined,
+    })
+    return (
+      rejectForBadCells(content, leaving, rules) ??
+      rejectForShape(row, subject, { content, leaving, own: cells.own, rules }) ??
+      buildObservation(row, subject, { content, leaving, isFirstDayGone: rules.isFirstDayGone })
+    )
   }
+}
+
+/** The person of a row, its action, and what decides between several rows of the person. */
+type RowSubject = {
+  readonly identityId: string
+  readonly action: Action | undefined
+  readonly rank: string | undefined
+}
+
+function readSubject(row: MappableRow, cells: RowCells, timeZone: string): RowSubject | Reject {
+  const { fault } = row
+  if (fault?.column === null) return rejectedRow(row, null, fault, { identityId: null, mayLeave: false })
+  const reject = (cell: Cell<string, unknown> | undefined, cellFault: CellFault, key: string | null) =>
+    rejectedRow(row, cell, cellFault, { identityId: key, mayLeave: mayBeLeaver(row, cells, timeZone) })
+
+  const identityId = readCell(row, cells.key, timeZone)
+  if (typeof identityId !== 'string') return reject(cells.key, identityId ?? blankKey, null)
+  const action = cells.action && (readCell(row, cells.action, timeZone) ?? noAction)
+  if (isFault(action)) return reject(cells.action, action, identityId)
+  const rank = cells.rank && (readCell(row, cells.rank, timeZone) ?? noRank)
+  if (isFault(rank)) return reject(cells.rank, rank, identityId)
+  return { identityId, action, rank }
+}
+
+/** The values of a row. */
+type RowContent = {
+  readonly fields: { -readonly [K in keyof ObservedFields]: ObservedFields[K] }
+  readonly leavingDate: string | null | undefined
+  /** Whether the status says that the person has left. */
+  readonly isGone: boolean | null | undefined
+  readonly namedZone: string | null | undefined
+  readonly badCells: Reject[]
+  tooLittleToJoin: string | undefined
+}
+
+function readContent(row: MappableRow, subject: RowSubject, cells: RowCells, rules: RowRules): RowContent {
+  const { identityId, action } = subject
+  const badCells: Reject[] = []
+  let tooLittleToJoin: string | undefined
+  const read = <V extends string | boolean>(cell: Cell<string, V> | undefined, zone: string): V | null | undefined => {
+    if (cell === undefined) return undefined
+    const value = readCell(row, cell, zone)
+    if (!isFault(value)) return value
+    badCells.push(rejected(row, cell, value, { identityId, cellOnly: true, mayLeave: employmentCells.has(cell.name) }))
+    if (value.required) tooLittleToJoin ??= `${cell.header}: ${value.reason}`
+    return undefined
+  }
+
+  const namedZone = read(cells.zone, rules.timeZone)
+  const timeZone = namedZone ?? rules.timeZone
+  const fields: RowContent['fields'] = {}
+  for (const cell of cells.texts) {
+    const value = read(cell, timeZone)
+    if (value !== undefined) fields[cell.name] = value
+  }
+  for (const cell of cells.own) {
+    const value = read(cell, timeZone)
+    if (value !== undefined) fields[cell.name] = value
+  }
+  const isContractor = read(cells.contractor, timeZone)
+  if (isContractor !== undefined) fields.isContractor = isContractor
+  const stated = read(cells.leaving, timeZone)
+  const isGone = read(cells.status, timeZone)
+  // HR systems keep the old leaving date of a person who was hired again. A row about the hire withdraws it.
+  const isOver =
+    action === 'join' &&
+    startsAfterLeaving({ leavingDate: stated, fields, ...(rules.isFirstDayGone && { isFirstDayGone: true }) })
+  return { fields, leavingDate: isOver ? null : stated, isGone, namedZone, badCells, tooLittleToJoin }
+}
+
+/** What a row states of leaving. `isAhead`: it states a departure that takes effect on its leaving date. */
+type RowLeaving = { readonly statesDeparture: boolean; readonly isAhead: boolean }
+
+function leavingOf(
+  { leavingDate, isGone }: RowContent,
+  action: Action | undefined,
+  { statusMeans, hasLeavingDate }: { readonly statusMeans: StatusMeans; readonly hasLeavingDate: boolean },
+): RowLeaving {
+  const leavesOnDate = action === 'leave' && typeof leavingDate === 'string'
+  const isStatusAhead = statusMeans === 'onDate' && isGone === true && hasLeavingDate && leavingDate !== null
+  return {
+    statesDeparture: (action === 'leave' && !leavesOnDate) || (isGone === true && !isStatusAhead),
+    isAhead: leavesOnDate || isStatusAhead,
+  }
+}
+
+function rejectForBadCells(content: RowContent, { statesDeparture }: RowLeaving, { onBadCell }: RowRules) {
+  const { badCells, leavingDate } = content
+  const [first] = badCells
+  if (first === undefined || onBadCell !== 'rejectRow') return null
+  const mayLeave = statesDeparture || typeof leavingDate === 'string' || badCells.some((bad) => bad.mayLeave)
+  return { ...first, cellOnly: false, mayLeave }
+}
+
+type ReadRow = {
+  readonly content: RowContent
+  readonly leaving: RowLeaving
+  readonly own: RowCells['own']
+  readonly rules: RowRules
+}
+
+/** Rejects a row whose record violates its shape. If the row states a leaving date, only the record is dropped from it. */
+function rejectForShape(
+  row: MappableRow,
+  { identityId }: RowSubject,
+  { content, leaving: { statesDeparture }, own, rules }: ReadRow,
+): Reject | null {
+  const { fields, leavingDate, badCells } = content
+  if (statesDeparture || rules.faultOf === undefined) return null
+  // A field that stays as it was makes the record partial. The whole record is checked before it is sent.
+  const isPartial = badCells.length > 0 || own.some(({ name }) => fields[name] === undefined)
+  const violation = rules.faultOf({ identityId, ...fields }, isPartial)
+  if (violation === null) return null
+  const cell = own.find(({ name }) => name === violation.field)
+  const leaves = typeof leavingDate === 'string'
+  if (!leaves || rules.onBadCell === 'rejectRow') {
+    const mayLeave = leaves || badCells.some((bad) => bad.mayLeave)
+    return rejected(row, cell, violation, { identityId, cellOnly: false, mayLeave })
+  }
+  badCells.push(rejected(row, cell, violation, { identityId, cellOnly: true, mayLeave: false }))
+  content.tooLittleToJoin ??= violation.reason
+  for (const { name } of own) delete fields[name]
+  return null
+}
+
+function buildObservation(
+  row: MappableRow,
+  subject: RowSubject,
+  { content, leaving, isFirstDayGone }: Pick<ReadRow, 'content' | 'leaving'> & Pick<RowRules, 'isFirstDayGone'>,
+): Observation {
+  const { identityId, action, rank } = subject
+  const { fields, leavingDate, isGone, namedZone, badCells, tooLittleToJoin } = content
+  const { statesDeparture, isAhead } = leaving
+  const observation = {
+    identityId,
+    fields,
+    leavingDate,
+    ...(typeof leavingDate === 'string' && isFirstDayGone && { isFirstDayGone: true as const }),
+    statesDeparture,
+    statesEmployed: action === 'join' || (action === undefined && isGone === false),
+    isUncertain: action !== 'join' && !statesDeparture && (isAhead || badCells.some(({ mayLeave }) => mayLeave)),
+    hasEmploymentCell: statesEmployment(action, content),
+    origin: row.origin,
+    ...(badCells.length > 0 && { badCells }),
+    ...(tooLittleToJoin !== undefined && { tooLittleToJoin }),
+  }
+  return row.asOf === undefined && action === undefined && rank === undefined && typeof namedZone !== 'string'
+    ? observation
+    : { ...observation, ...extras(row, { action, rank, namedZone }) }
 }
 
 const employmentCells: ReadonlySet<string> = new Set(['separatedAt', 'status'])
@@ -214,8 +279,8 @@ const blankKey: CellFault = { reason: 'the cell is blank' }
 const noAction: CellFault = { reason: 'the row does not say what it is about' }
 const noRank: CellFault = { reason: 'the row does not say how it stands to other rows of the person' }
 
-/** What a cell says, or why it cannot be used: what the connector says of it goes before its text. */
-function tell<V extends string | boolean>(
+/** The value of a cell, or why it cannot be used. A fault that the connector found goes before the text. */
+function readCell<V extends string | boolean>(
   { values, fault }: MappableRow,
   cell: Cell<string, V>,
   timeZone: string,
@@ -225,7 +290,7 @@ function tell<V extends string | boolean>(
   return text === undefined ? undefined : cell.read(text, timeZone)
 }
 
-/** The text of a mapped place in a row; undefined where the row does not speak of it. */
+/** The text of a mapped cell; undefined if the row does not state it. */
 export function textIn({ index, textOf }: Cell<string, unknown>, values: RowValues): string | undefined {
   return textOf === null ? values[index] : textOf(values)
 }
@@ -234,8 +299,8 @@ function isPartOf({ column }: NonNullable<MappableRow['fault']>, { indexes }: Bo
   return column !== null && indexes.includes(column)
 }
 
-// A person who was sent in error need not be described: the key is all that counts.
-function retraction(row: MappableRow, identityId: string, order: string | undefined): Observation {
+/** Only the key of a person who was sent by mistake is used. */
+function retraction(row: MappableRow, { identityId, rank }: RowSubject): Observation {
   const nothing = {
     fields: {},
     leavingDate: undefined,
@@ -244,42 +309,39 @@ function retraction(row: MappableRow, identityId: string, order: string | undefi
     isUncertain: false,
     hasEmploymentCell: false,
   }
-  return { identityId, ...nothing, origin: row.origin, ...extras(row, { about: 'retract', order }) }
+  return { identityId, ...nothing, origin: row.origin, ...extras(row, { action: 'retract', rank }) }
 }
 
 type Extras = {
-  readonly about?: Action
-  readonly order?: string
-  readonly named?: string | null
+  readonly action: Action | undefined
+  readonly rank: string | undefined
+  readonly namedZone?: string | null
 }
 
-function extras({ asOf }: MappableRow, { about, order, named }: Extras): Partial<Observation> {
+function extras({ asOf }: MappableRow, { action, rank, namedZone }: Extras): Partial<Observation> {
   return {
-    ...(about !== undefined && { action: about }),
+    ...(action !== undefined && { action }),
     ...(asOf !== undefined && { asOf }),
-    ...(typeof named === 'string' && { timeZone: named }),
-    ...(order !== undefined && { rank: order }),
+    ...(typeof namedZone === 'string' && { timeZone: namedZone }),
+    ...(rank !== undefined && { rank }),
   }
 }
 
-// A change of a record brings no one back, though it holds a blank date or the status of an employed person: that takes a join.
-function saysEmployment(
-  about: Action | undefined,
-  { stated, gone }: { stated: string | null | undefined; gone: boolean | null | undefined },
-): boolean {
-  if (about === 'change') return typeof stated === 'string' || gone === true
-  return about !== undefined || stated !== undefined || gone !== undefined
+/** Whether a row states employment. A change of a record brings nobody back, whatever a blank date or a status says: that takes a join. */
+function statesEmployment(action: Action | undefined, { leavingDate, isGone }: RowContent): boolean {
+  if (action === 'change') return typeof leavingDate === 'string' || isGone === true
+  return action !== undefined || leavingDate !== undefined || isGone !== undefined
 }
 
-/** Whether a row that is rejected speaks of leaving, or holds a cell that could and cannot be read. */
+/** Whether a rejected row states a departure, or holds an unreadable cell that could. */
 function mayBeLeaver(row: MappableRow, { action, status, leaving }: RowCells, timeZone: string): boolean {
-  if (action && tell(row, action, timeZone) === 'leave') return true
-  const gone = status && tell(row, status, timeZone)
-  const date = leaving && tell(row, leaving, timeZone)
+  if (action && readCell(row, action, timeZone) === 'leave') return true
+  const gone = status && readCell(row, status, timeZone)
+  const date = leaving && readCell(row, leaving, timeZone)
   return gone === true || typeof date === 'string' || isFault(gone) || isFault(date)
 }
 
-/** Rejects a whole row for what is wrong with a cell, or with the row itself (`cell` null). */
+/** Rejects a whole row for a fault of a cell, or of the row itself (`cell` null). */
 export function rejectedRow(
   row: MappableRow,
   cell: Cell<string, unknown> | null | undefined,
@@ -298,7 +360,7 @@ function rejected(
   const event = 'event' in origin ? { event: origin.event } : {}
   const column = cell?.header ?? null
   const field = cell && isTimedField(cell.name) ? cell.name : undefined
-  const said = about.identityId === null || !cell ? values : [about.identityId, textIn(cell, values)]
+  const recognisedBy = about.identityId === null || !cell ? values : [about.identityId, textIn(cell, values)]
   return {
     line: origin.line,
     ...event,
@@ -306,7 +368,7 @@ function rejected(
     ...(field !== undefined && { field }),
     reason,
     ...about,
-    fingerprint: fingerprint(column, knownAs, said),
+    fingerprint: fingerprint(column, knownAs, recognisedBy),
     ...(unlisted !== undefined && isListed(cell) && { unlisted: { field: cell.name, value: unlisted } }),
   }
 }

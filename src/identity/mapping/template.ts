@@ -1,9 +1,9 @@
-/** A template taken apart: texts as they stand, and the columns whose cells come in between. */
+/** A part of a template: literal text, or a column whose cell is inserted. */
 export type TemplatePart = { readonly literal: string } | { readonly column: string }
 
 const piece = /\{\{|\}\}|\{([^{}]*)\}|[^{}]+|[{}]/g
 
-/** Why a template cannot be used, or null. It names columns in braces; a brace that is meant as such is doubled. */
+/** Why a template cannot be used, or null. It names columns in braces; a literal brace is doubled. */
 export function templateProblem(template: string): string | null {
   const stray = [...template.matchAll(piece)].some(([text]) => text === '{' || text === '}')
   if (stray) return 'a brace is not closed; one that is meant as such is doubled'

@@ -3,32 +3,32 @@ import type { ColumnFinder, MatchedColumn } from './headers.ts'
 import { type TemplatePart, templateParts } from './template.ts'
 import type { TextRule } from './text-rules.ts'
 
-/** The cells of a row in the order of the header; undefined where the row does not have the column. */
+/** The cells of a row in the order of the header; undefined if the row lacks the column. */
 export type RowValues = readonly (string | undefined)[]
 
-/** Where the text of a field stands in the rows of one source. */
+/** How the text of a field is made from the rows of one source. */
 export type BoundText = {
   /** The columns that it is made of. */
   readonly indexes: readonly number[]
-  /** What the place is called in refusals. */
+  /** The name of the text in messages. */
   readonly header: string
-  /** Makes the text; undefined where the row does not say enough for it. null: the only column's cell is the text as it stands. */
+  /** Makes the text; undefined if the row states too little for it. null: the cell of the only column is the text. */
   readonly textOf: ((values: RowValues) => string | undefined) | null
 }
 
-/** What binding a rule needs to know of the source. */
+/** The source to which a rule is bound. */
 type BindContext = {
   readonly find: ColumnFinder
   readonly sparse: boolean
   /** A column that a sparse source lacks is blank. */
   readonly missingIsBlank: boolean
-  /** Where the result of the field's expression stands in a row. */
+  /** The index of the result of the field's expression in a row. */
   readonly derivedIndex: number
-  /** The key of a person: a part of it that is blank, or of which the row does not speak, leaves no key. */
+  /** Whether the field is the key of a person: without any of its parts there is no key. */
   readonly isKey: boolean
 }
 
-/** A place; nothing where the source may lack it; or what is missing, one sentence for each column. */
+/** A bound text; `unmapped` if the source may lack it; or one sentence for each missing column. */
 type Binding = BoundText | 'unmapped' | { readonly missing: readonly string[] }
 
 /** Binds the rule of one field to the columns of a source. */
@@ -38,26 +38,26 @@ export function bindText(name: string, rule: TextRule, context: BindContext): Bi
   if (rule.template !== undefined) {
     const parts = templateParts(rule.template)
     const entries = parts.flatMap((part) => ('column' in part ? [[part.column]] : []))
-    const { found, missing } = lookUp(name, entries, { rule, context })
+    const { existing, missing } = lookUp(name, entries, { rule, context })
     if (missing.length > 0) return { missing }
-    const isEnough = context.missingIsBlank && !context.isKey ? found.length > 0 : found.length === entries.length
-    return isEnough ? templateText(parts, found, { isBlank, context }) : 'unmapped'
+    const isEnough = context.missingIsBlank && !context.isKey ? existing.length > 0 : existing.length === entries.length
+    return isEnough ? templateText(parts, existing, { isBlank, context }) : 'unmapped'
   }
   const entries = (rule.firstOf ?? [rule.column ?? []]).map((names) => [names].flat())
-  const { found, missing } = lookUp(name, entries, { rule, context })
+  const { existing, missing } = lookUp(name, entries, { rule, context })
   if (missing.length > 0) return { missing }
-  if (context.isKey && found.length < entries.length) return 'unmapped'
-  const [first, ...others] = found
+  if (context.isKey && existing.length < entries.length) return 'unmapped'
+  const [first, ...others] = existing
   if (first === undefined) return 'unmapped'
-  // Of a sparse source a column that no row has is one of which no row speaks, and not one that the source lacks.
-  const silent = context.sparse && !context.missingIsBlank && found.length < entries.length
-  if (others.length === 0 && rule.blankWhen === undefined && !silent) {
+  // In a sparse source, a column that no row has is not stated, but it is not missing either.
+  const isSilent = context.sparse && !context.missingIsBlank && existing.length < entries.length
+  if (others.length === 0 && rule.blankWhen === undefined && !isSilent) {
     return { indexes: [first.index], header: first.header, textOf: null }
   }
-  return firstOfText(found, { isBlank, isKey: context.isKey, silent })
+  return firstOfText(existing, { isBlank, isKey: context.isKey, isSilent })
 }
 
-type Found = Extract<MatchedColumn, { found: 'one' }>
+type ExistingColumn = Extract<MatchedColumn, { kind: 'one' }>
 type BlankTest = (text: string) => boolean
 
 function blankTest(words: readonly string[] = []): BlankTest {
@@ -66,21 +66,21 @@ function blankTest(words: readonly string[] = []): BlankTest {
   return (text) => text.trim() === '' || blank.has(foldValue(text))
 }
 
-/** The columns that are there, in their order, and a sentence for each that is missing and must not be. */
+/** The existing columns in order, and a sentence for each missing column that is required. */
 function lookUp(
   name: string,
   entries: readonly (readonly string[])[],
   { rule, context }: { readonly rule: TextRule; readonly context: BindContext },
-): { readonly found: readonly Found[]; readonly missing: readonly string[] } {
+): { readonly existing: readonly ExistingColumn[]; readonly missing: readonly string[] } {
   const mayLack = context.sparse || rule.optional === true
-  const found: Found[] = []
+  const existing: ExistingColumn[] = []
   const missing: string[] = []
   for (const names of entries) {
     const column = context.find(names)
-    if (column.found === 'one') found.push(column)
-    else if (column.found === 'several' || !mayLack) missing.push(whyMissing(name, names, column))
+    if (column.kind === 'one') existing.push(column)
+    else if (column.kind === 'several' || !mayLack) missing.push(whyMissing(name, names, column))
   }
-  return { found, missing }
+  return { existing: existing, missing }
 }
 
 function derivedText(name: string, isBlank: BlankTest, { derivedIndex }: BindContext): BoundText {
@@ -92,14 +92,14 @@ function derivedText(name: string, isBlank: BlankTest, { derivedIndex }: BindCon
   return { indexes: [derivedIndex], header: `the expression of ${name}`, textOf }
 }
 
-/** The first cell that is not blank. A blank one counts as such only where every cell was spoken of. */
-function firstOfText(
-  found: readonly Found[],
-  { isBlank, isKey, silent }: { readonly isBlank: BlankTest; readonly isKey: boolean; readonly silent: boolean },
-): BoundText {
-  const indexes = found.map(({ index }) => index)
+/** `isSilent`: a column of a sparse source is missing, so that no row states it. */
+type FirstOfOptions = { readonly isBlank: BlankTest; readonly isKey: boolean; readonly isSilent: boolean }
+
+/** The first cell that is not blank. The text is blank only if the row states every cell. */
+function firstOfText(existing: readonly ExistingColumn[], { isBlank, isKey, isSilent }: FirstOfOptions): BoundText {
+  const indexes = existing.map(({ index }) => index)
   const textOf = (values: RowValues) => {
-    let blank: string | undefined = silent ? undefined : ''
+    let blank: string | undefined = isSilent ? undefined : ''
     for (const index of indexes) {
       const text = values[index]
       if (text !== undefined && !isBlank(text)) return text
@@ -108,25 +108,25 @@ function firstOfText(
     }
     return blank
   }
-  return { indexes, header: headersOf(found), textOf }
+  return { indexes, header: headersOf(existing), textOf }
 }
 
-/** The cells between the literals of a template. A blank one takes the gap beside it along; where all are blank, so is the text. */
+/** The cells between the literals of a template. A blank cell also removes the gap beside it. If all are blank, so is the text. */
 function templateText(
   parts: readonly TemplatePart[],
-  found: readonly Found[],
+  existing: readonly ExistingColumn[],
   { isBlank, context: { find, isKey } }: { readonly isBlank: BlankTest; readonly context: BindContext },
 ): BoundText {
-  const indexes = found.map(({ index }) => index)
+  const indexes = existing.map(({ index }) => index)
   const columns = parts.flatMap((part) => ('column' in part ? [find([part.column])] : []))
   const textOf = (values: RowValues) => {
-    const cells = columns.map((column) => (column.found === 'one' ? values[column.index] : ''))
+    const cells = columns.map((column) => (column.kind === 'one' ? values[column.index] : ''))
     if (cells.includes(undefined)) return undefined
     const texts = cells.map((cell = '') => (isBlank(cell) ? '' : cell.trim()))
     if (isKey ? texts.includes('') : texts.every((text) => text === '')) return ''
     return filled(parts, texts)
   }
-  return { indexes, header: headersOf(found), textOf }
+  return { indexes, header: headersOf(existing), textOf }
 }
 
 function filled(parts: readonly TemplatePart[], texts: readonly string[]): string {
@@ -142,12 +142,12 @@ function filled(parts: readonly TemplatePart[], texts: readonly string[]): strin
   return text.trim()
 }
 
-function headersOf(found: readonly Found[]): string {
-  return found.map(({ header }) => header).join(', ')
+function headersOf(existing: readonly ExistingColumn[]): string {
+  return existing.map(({ header }) => header).join(', ')
 }
 
-function whyMissing(name: string, names: readonly string[], column: Exclude<MatchedColumn, { found: 'one' }>): string {
-  if (column.found === 'several') {
+function whyMissing(name: string, names: readonly string[], column: Exclude<MatchedColumn, { kind: 'one' }>): string {
+  if (column.kind === 'several') {
     return `${quoted(column.headers)} (${name}) read the same in the header; rename or drop one of the columns`
   }
   const absent =

@@ -40,7 +40,7 @@ export const textSource = {
     .describe('A JSONata expression over the columns of the row, for cases that the other settings do not cover.'),
 }
 
-/** The settings of which exactly one says where a text comes from. */
+/** The settings for the source of a text. A rule has exactly one of them. */
 export const sourceNames = ['column', 'firstOf', 'template', 'expression'] as const
 
 /** The setting for columns that the source may lack. */
@@ -49,14 +49,14 @@ export const optional = z
   .default(false)
   .describe('Whether the source may lack the column. If it does, the column is not mapped.')
 
-/** Words that stand for nothing, in every kind of cell. */
+/** Words that mean blank, in every kind of cell. */
 export const blankWhen = z
   .array(z.string())
   .min(1)
   .optional()
   .describe('Words that mean blank in this source, such as NO_MANAGER or n/a. Case does not matter.')
 
-/** A parsed rule, as far as where its text comes from. */
+/** The part of a parsed rule about the source of its text. */
 export type TextRule = {
   readonly column?: string | readonly string[]
   readonly firstOf?: readonly (string | readonly string[])[] | undefined
@@ -66,7 +66,7 @@ export type TextRule = {
   readonly blankWhen?: readonly string[]
 }
 
-/** Why a rule does not say where its text comes from, or null. */
+/** Why the source of a text is not clear in a rule, or null. */
 export function sourceProblem(rule: TextRule): string | null {
   const named = sourceNames.filter((name) => rule[name] !== undefined)
   if (named.length === 1) return null

@@ -1,14 +1,14 @@
 import { isoFormat, isoParts } from './iso-dates.ts'
 import { type Language, languages, monthNames } from './month-names.ts'
 
-/** A way to write a date, in the words of the configuration. */
+/** A form of a date, as the configuration describes it. */
 export type WrittenForm = { readonly format: string; readonly pivot?: number; readonly language?: Language }
 
 /** A text that has the shape of a date. */
 type WrittenDate = {
-  /** Every format that the text may be of. Not each has to make a day of it. */
+  /** Every format that the text may have. Not every one yields an existing day. */
   readonly forms: readonly WrittenForm[]
-  /** Why it is no day where none of the formats makes one of it. */
+  /** The reason if no format yields an existing day. */
   readonly fault: string
 }
 
@@ -19,14 +19,14 @@ const threeParts = /^(\d{1,4}|\p{L}{3,9})([ ./,-]{1,2})(\d{1,2}|\p{L}{3,9})([ ./
 const onlyDigits = /^(?:\d{8}|\d{6})$/
 const orders = ['ymd', 'mdy', 'dmy', 'ydm'] as const
 
-/** Takes a text apart that has the shape of a date; null for any other. */
+/** Analyses a text that has the shape of a date; null for any other text. */
 export function splitDate(text: string): WrittenDate | null {
-  const found = dayAndTime.exec(text)?.groups
-  if (found === undefined) return isoOnly(text)
-  const { day = '' } = found
+  const groups = dayAndTime.exec(text)?.groups
+  if (groups === undefined) return isoOnly(text)
+  const { day = '' } = groups
   const days = onlyDigits.test(day) ? formsOfDigits(day) : formsOfParts(day)
   if (days.length === 0) return isoOnly(text)
-  const time = timeFormat(found)
+  const time = timeFormat(groups)
   const iso = time !== '' && isoParts(text) !== null ? [{ format: isoFormat }] : []
   const forms = [...iso, ...days.map(({ format, ...words }) => ({ format: format + time, ...words }))]
   return { forms, fault: faultOf(day, time) }
@@ -80,7 +80,7 @@ function yearToken(part: string): 'yyyy' | 'yy' | null {
   return part.length === 4 ? 'yyyy' : part.length === 2 ? 'yy' : null
 }
 
-/** The token of a month's name and its language; undefined for a number, null for anything else. */
+/** The token and the language of a month's name; undefined for a number, null for anything else. */
 function nameToken(part: string): { readonly token: string; readonly language: Language } | null | undefined {
   if (/^\d{1,2}$/.test(part)) return undefined
   for (const language of languages)
@@ -97,8 +97,19 @@ function nameToken(part: string): { readonly token: string; readonly language: L
   return null
 }
 
-function timeFormat(found: Readonly<Record<string, string | undefined>>): string {
-  const { gap = '', hour, second, point = '', fraction = '', half, halfGap = '', offsetGap = '', offset, colon } = found
+function timeFormat(groups: Readonly<Record<string, string | undefined>>): string {
+  const {
+    gap = '',
+    hour,
+    second,
+    point = '',
+    fraction = '',
+    half,
+    halfGap = '',
+    offsetGap = '',
+    offset,
+    colon,
+  } = groups
   if (hour === undefined) return ''
   const hours = (half === undefined ? 'HH' : 'hh').slice(0, hour.length)
   const seconds = second === undefined ? '' : `:ss${point}${'S'.repeat(fraction.length)}`

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const written = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/
 
-/** The name of an IANA time zone that this runtime knows, such as Europe/Berlin or UTC. Offsets such as +01:00 are refused: they know no summer time. */
+/** The name of an IANA time zone that this runtime knows, such as Europe/Berlin or UTC. Refuses offsets such as +01:00, which have no summer time. */
 export const TimeZone = z
   .string()
   .refine(isTimeZone, { error: 'unknown time zone: write an IANA name such as Europe/Berlin or UTC' })

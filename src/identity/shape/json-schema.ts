@@ -3,13 +3,13 @@ import { isDeepStrictEqual } from 'node:util'
 /** An object of parsed JSON. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Keywords that say something to people and demand nothing of records. */
+/** Keywords that describe a schema and constrain nothing. */
 const annotations: ReadonlySet<string> = new Set(
   '$schema $id $comment title description default examples readOnly writeOnly deprecated'.split(' '),
 )
 const mostDifferences = 10
 
-/** Whether a value of parsed JSON is an object, and no list. */
+/** Whether a value of parsed JSON is an object and not a list. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -33,7 +33,7 @@ function valueSchema(value: unknown): JsonObject {
   return isObject(value) ? objectSchema(value) : { type: typeof value }
 }
 
-/** The schema below a path of properties: undefined where it says nothing of it, null where it allows no such property. */
+/** The schema at a path of properties: undefined if it does not describe the property, null if it does not allow it. */
 export function schemaAt(schema: JsonObject, path: readonly string[]): JsonObject | null | undefined {
   let at: JsonObject = resolved(schema, schema)
   for (const name of path) {
@@ -45,7 +45,7 @@ export function schemaAt(schema: JsonObject, path: readonly string[]): JsonObjec
   return at
 }
 
-/** What an object schema says of a property of this name; undefined where it says nothing of it. */
+/** The schema of a property of this name in an object schema; undefined if there is none. */
 function propertyOf({ properties, patternProperties, additionalProperties }: JsonObject, name: string): unknown {
   if (isObject(properties) && Object.hasOwn(properties, name)) return properties[name]
   const patterns = isObject(patternProperties) ? Object.entries(patternProperties) : []
@@ -57,24 +57,24 @@ function matches(pattern: string, name: string): boolean {
   try {
     return new RegExp(pattern, 'u').test(name)
   } catch (error) {
-    // Compiling the schema says so.
+    // Compiling the schema reports it.
     if (error instanceof SyntaxError) return false
     throw error
   }
 }
 
-/** Follows a reference to another place of the same schema. */
+/** Follows a reference within the same schema. */
 function resolved(schema: JsonObject, root: JsonObject): JsonObject {
   let at = schema
   for (let steps = 0; steps < 20; steps++) {
     const { $ref } = at
     if (typeof $ref !== 'string' || !$ref.startsWith('#')) return at
-    const found = namesOf($ref.slice(1)).reduce<unknown>(
+    const target = namesOf($ref.slice(1)).reduce<unknown>(
       (parent, name) => (isContainer(parent) && Object.hasOwn(parent, name) ? Reflect.get(parent, name) : undefined),
       root,
     )
-    if (!isObject(found)) return at
-    at = found
+    if (!isObject(target)) return at
+    at = target
   }
   return at
 }
@@ -83,7 +83,7 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** The names of a JSON Pointer as it stands in a reference. */
+/** The names in the JSON Pointer of a reference. */
 function namesOf(pointer: string): readonly string[] {
   return pointer
     .split('/')
@@ -100,37 +100,37 @@ function percentDecoded(name: string): string {
   }
 }
 
-/** In what two schemas demand something else of records: one sentence for each place, the first ten of them. */
+/** Where two schemas constrain records differently: one sentence for each difference, at most ten. */
 export function schemaDifferences(ours: JsonObject, theirs: JsonObject): readonly string[] {
-  const found: string[] = []
-  compare(demands(ours), demands(theirs), '', found)
-  return found.length <= mostDifferences
-    ? found
-    : [...found.slice(0, mostDifferences), `${found.length - mostDifferences} more`]
+  const differences: string[] = []
+  compare(demands(ours), demands(theirs), '', differences)
+  return differences.length <= mostDifferences
+    ? differences
+    : [...differences.slice(0, mostDifferences), `${differences.length - mostDifferences} more`]
 }
 
-function compare(ours: unknown, theirs: unknown, at: string, found: string[]): void {
+function compare(ours: unknown, theirs: unknown, at: string, differences: string[]): void {
   if (isDeepStrictEqual(ours, theirs)) return
   if (isObject(ours) && isObject(theirs)) {
     for (const name of new Set([...Object.keys(ours), ...Object.keys(theirs)]))
-      compare(ours[name], theirs[name], `${at}/${name}`, found)
+      compare(ours[name], theirs[name], `${at}/${name}`, differences)
     return
   }
-  found.push(`${at || '/'} is ${worded(ours)} in the configuration and ${worded(theirs)} on the platform`)
+  differences.push(`${at || '/'} is ${worded(ours)} in the configuration and ${worded(theirs)} on the platform`)
 }
 
 function worded(value: unknown): string {
   return value === undefined ? 'missing' : JSON.stringify(value).slice(0, 200)
 }
 
-/** Keywords that hold schemas by names, which are no keywords. */
+/** Keywords whose members are names of schemas, not keywords. */
 const byName: ReadonlySet<string> = new Set(
   'properties patternProperties definitions $defs dependencies dependentSchemas'.split(' '),
 )
-/** Keywords that hold values, which are no schemas. */
+/** Keywords whose content is a value, not a schema. */
 const literal: ReadonlySet<string> = new Set(['const', 'enum'])
 
-/** A schema without its annotations. What demands nothing is the same as what is left out, and lists of names have no order. */
+/** A schema without its annotations and without keywords that constrain nothing. Lists of names are sorted. */
 function demands(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(demands)
   if (!isObject(schema)) return schema

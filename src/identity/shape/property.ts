@@ -1,21 +1,21 @@
 import type { OwnField } from '../record.ts'
 import { isObject, type JsonObject, schemaAt } from './json-schema.ts'
 
-/** What a property of a record is, by its schema. */
+/** The types that a schema can give a property of a record. */
 export const propertyTypes = ['string', 'number', 'integer', 'boolean', 'date', 'date-time'] as const
 /** The type of a property, as JSON Schema and its formats name it. */
 export type PropertyType = (typeof propertyTypes)[number]
 /** One property of a custom record. */
 export type Property = { readonly type: PropertyType; readonly isList: boolean; readonly mayBeNull: boolean }
 
-/** What the schema says of a property; null where it allows none of the name, a text where it is nothing that a cell can hold. */
+/** The property in the schema; null if the schema allows no such name, or a text that says why no cell can hold it. */
 export function propertyAt(schema: JsonObject, field: OwnField): Property | string | null {
-  const found = schemaAt(schema, pathOf(field))
-  if (found === null) return null
-  const { type, mayBeNull } = typesOf(found)
+  const propertySchema = schemaAt(schema, pathOf(field))
+  if (propertySchema === null) return null
+  const { type, mayBeNull } = typesOf(propertySchema)
   if (type === 'object') return 'is an object: map its properties by dotted names'
-  if (type !== 'array') return typeof type === 'string' ? scalar(found, type, mayBeNull) : 'has several types'
-  const items = isObject(found?.items) ? found.items : undefined
+  if (type !== 'array') return typeof type === 'string' ? scalar(propertySchema, type, mayBeNull) : 'has several types'
+  const items = isObject(propertySchema?.items) ? propertySchema.items : undefined
   const { type: itemType } = typesOf(items)
   if (itemType === 'object' || itemType === 'array') return 'is a list of lists or objects, which no cell can hold'
   if (typeof itemType !== 'string') return 'is a list of several types'
@@ -28,7 +28,7 @@ function typesOf(schema: JsonObject | undefined): { type: string | null; mayBeNu
   return { type: others.length === 0 ? type : null, mayBeNull: types.includes('null') }
 }
 
-/** The types of the values that a schema lists, where it names no type. */
+/** The types of the values that a schema without a type lists. */
 function typesOfValues({ const: only, enum: listed }: JsonObject = {}): readonly string[] {
   const values: readonly unknown[] = only === undefined ? [listed ?? []].flat() : [only]
   const types = values.map((value) => {

@@ -4,35 +4,35 @@ import type { IdentityRecord, OwnField } from '../record.ts'
 import { isObject, type JsonObject } from './json-schema.ts'
 import { type Property, type PropertyType, pathOf } from './property.ts'
 
-/** Why a record does not satisfy its schema: where, and which rule. Never a value. */
+/** Why a record violates its schema: the property and the rule, never a value. */
 export type ShapeFault = { readonly field: OwnField | null; readonly reason: string }
 
-/** A record as the platform takes and gives it. */
+/** A record in the form of the platform. */
 type Attributes = JsonObject
 
-/** The form of the records of one CUSTOM connection: how they are written, read back and judged. */
+/** The form of the records of one CUSTOM connection: converts and checks them. */
 export type Shape = {
-  /** The record as the platform takes it: dotted names are nested, a value that is cleared is left out. */
+  /** The record for the platform: dotted names are nested, and cleared values are left out. */
   readonly attributesOf: (record: IdentityRecord) => Attributes
-  /** What a record of the platform holds in the mapped properties. A value of another type is kept as the text of its JSON. */
+  /** The mapped properties of a record of the platform. A value of another type becomes its JSON text. */
   readonly fieldsOf: (attributes: Attributes) => Readonly<Record<OwnField, string | boolean | null>>
-  /** The first thing that a record violates; null if there is nothing. `isPartial`: properties may be missing. */
+  /** The first violation of a record; null if there is none. `isPartial`: properties may be missing. */
   readonly faultOf: (record: IdentityRecord, isPartial: boolean) => ShapeFault | null
 }
 
-/** Properties that are missing, in one way or another. */
+/** Keywords about missing properties. */
 const missing: ReadonlySet<string> = new Set(['required', 'dependentRequired', 'dependencies', 'minProperties'])
 
-/** Alternatives and conditions: what a part of a record lacks may be what decides about them. */
+/** Alternatives and conditions. A property that a partial record lacks may decide them. */
 const conditions: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'if', 'not'])
 
-/** Compiles a schema once for all records. Throws for one that is no JSON Schema of draft-07. */
+/** Compiles a schema once for all records. Throws if it is no JSON Schema of draft-07. */
 export function compileShape(schema: JsonObject, fields: ReadonlyMap<OwnField, Property>): Shape {
   const ajv = new Ajv({ strict: false, ownProperties: true, inlineRefs: false, logger: false, allErrors: false })
   formats.default(ajv)
   const { $schema: _dialect, ...rules } = schema
   const whole = ajv.compile(rules)
-  // Of a partial record every fault is looked at, since the first one may be that something is missing.
+  // All faults of a partial record are needed, because the first one may only be a missing property.
   const each = new Ajv({ ...ajv.opts, allErrors: true })
   formats.default(each)
   const parts = each.compile(rules)
@@ -43,7 +43,7 @@ export function compileShape(schema: JsonObject, fields: ReadonlyMap<OwnField, P
     for (const { field, property, path } of known) {
       const value = record[field]
       if (value === undefined || (value === null && !property.mayBeNull)) continue
-      place(attributes, path, value === null ? null : ofText(value, property))
+      setAt(attributes, path, value === null ? null : ofText(value, property))
     }
     return attributes
   }
@@ -62,7 +62,7 @@ export function compileShape(schema: JsonObject, fields: ReadonlyMap<OwnField, P
   }
 }
 
-/** The first fault that no further property would mend. Of alternatives and conditions that cannot be said of a part. */
+/** The first fault that no further property can fix. Faults of alternatives and conditions are skipped: they may depend on one. */
 function faultOfPart(errors: readonly ErrorObject[], attributes: Attributes): ShapeFault | null {
   const open = errors
     .filter(({ keyword }) => conditions.has(keyword))
@@ -87,7 +87,7 @@ function faultIn([error]: readonly ErrorObject[], attributes: Attributes): Shape
   return { field, reason: `the schema says of ${field?.slice(1) ?? 'the record'}: ${message}` }
 }
 
-/** The properties on the way to a place of a record, without the numbers of members of lists. */
+/** The properties on the path to a value, without the indexes of lists. */
 function propertiesIn(instancePath: string, attributes: Attributes): readonly string[] {
   const names: string[] = []
   let value: unknown = attributes
@@ -102,20 +102,20 @@ function unescaped(name: string): string {
   return name.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
-function place(into: Record<string, unknown>, path: readonly string[], value: unknown): void {
+function setAt(into: Record<string, unknown>, path: readonly string[], value: unknown): void {
   const [last = '', ...above] = path.toReversed()
   let parent = into
   for (const name of above.toReversed()) {
     const known = Object.hasOwn(parent, name) ? parent[name] : undefined
     const next: Record<string, unknown> = isObject(known) ? (known as Record<string, unknown>) : {}
-    put(parent, name, next)
+    setProperty(parent, name, next)
     parent = next
   }
-  put(parent, last, value)
+  setProperty(parent, last, value)
 }
 
-/** Every name is one like any other, also that of the prototype. */
-function put(into: Record<string, unknown>, name: string, value: unknown): void {
+/** Sets a property of any name, including `__proto__`. */
+function setProperty(into: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') into[name] = value
   else Object.defineProperty(into, name, { value, enumerable: true, writable: true, configurable: true })
 }
@@ -127,7 +127,7 @@ function at(attributes: Attributes, path: readonly string[]): unknown {
   )
 }
 
-/** A value as a record holds it: texts and booleans where they belong, and everything else as JSON, which also is how numbers are written. */
+/** A value as a record holds it: texts and booleans of properties with these types, and the JSON of everything else. */
 function toText(value: unknown, { type, isList }: Property): string | boolean | null {
   if (value === undefined || value === null) return null
   if (isList || !isText(type))
@@ -140,7 +140,7 @@ function ofText(value: string | boolean, { type, isList }: Property): unknown {
   try {
     return JSON.parse(value)
   } catch (error) {
-    // It was read while the schema said something else of the property: the schema judges it.
+    // The value was read under another schema. The schema of today judges it.
     if (error instanceof SyntaxError) return value
     throw error
   }

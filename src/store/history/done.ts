@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
-import type { Done } from '../../identity/decide/revert.ts'
+import type { RunEffect } from '../../identity/decide/revert.ts'
 import { toChange } from '../plans/plans.ts'
 import type { Db } from '../schema.ts'
 
 type Row = Parameters<typeof toChange>[0] & { delivered: boolean; was_inferred: boolean; changed_by: string | null }
 
 /** The changes of a run in key order, page by page, with what other runs did to the same people before and after it. */
-export async function* doneBy(db: Db, runId: string, pageSize = 1000): AsyncGenerator<Done[]> {
+export async function* doneBy(db: Db, runId: string, pageSize = 1000): AsyncGenerator<RunEffect[]> {
   for (let after = ''; ; ) {
     const { rows } = await sql<Row>`
       select changes.identity_id, changes.kind, changes.record, changes.fields, changes.inferred, changes.carried, changes.reason,
@@ -35,7 +35,7 @@ export async function* doneBy(db: Db, runId: string, pageSize = 1000): AsyncGene
   }
 }
 
-function toDone(row: Row): Done {
+function toDone(row: Row): RunEffect {
   return {
     change: toChange(row),
     isDelivered: row.delivered,

@@ -1,7 +1,7 @@
-import { decideSide } from '../../identity/decide/decide.ts'
+import { decideState } from '../../identity/decide/decide.ts'
 import { withPin } from '../../identity/decide/decisions.ts'
 import type { PlannedPerson } from '../../identity/decide/planned.ts'
-import { type Done, type Undoing, undo } from '../../identity/decide/revert.ts'
+import { type RunEffect, type UndoResult, undo } from '../../identity/decide/revert.ts'
 import { tally } from '../../identity/decide/tally.ts'
 import { judge } from '../../identity/guards/judge.ts'
 import type { RosterEntry } from '../../identity/record.ts'
@@ -51,12 +51,12 @@ export async function planRevert(
     await stage.put(some.flatMap((done) => planned(known.get(done.change.identityId), done)))
   }
 
-  function planned(entry: RosterEntry | undefined, done: Done): PlannedPerson[] {
+  function planned(entry: RosterEntry | undefined, done: RunEffect): PlannedPerson[] {
     const { identityId } = done.change
     const undoing = undo(entry, done, { repairs })
     found.note(identityId, undoing)
     if (undoing.kind !== 'back' || entry === undefined) return []
-    const decision = withPin(identityId, decideSide(entry, undoing.side, context), pinned)
+    const decision = withPin(identityId, decideState(entry, undoing.state, context), pinned)
     counted.add(decision, 'untouched')
     return [{ identityId, entry: decision.entry, change: decision.change, origin: null }]
   }
@@ -120,12 +120,12 @@ function accounted(runId: string) {
   let leftCount = 0
 
   return {
-    note(identityId: string, undoing: Undoing): void {
+    note(identityId: string, undoing: UndoResult): void {
       const { kind } = undoing
       if (kind === 'back') people++
       else if (kind === 'retract') lists.joiners.add(identityId)
       else if (kind === 'restore') lists.retracted.add(identityId)
-      else if (kind === 'left') {
+      else if (kind === 'skipped') {
         leftCount++
         if (left.length < keysKept) left.push({ identityId, reason: undoing.reason })
       }

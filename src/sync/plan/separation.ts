@@ -1,5 +1,5 @@
 import type { Verdict } from '../../identity/change.ts'
-import { type Decision, decideSide, type PlanContext, unknownPerson } from '../../identity/decide/decide.ts'
+import { type Decision, decideState, type PlanContext, unknownPerson } from '../../identity/decide/decide.ts'
 import { withPin } from '../../identity/decide/decisions.ts'
 import { tally } from '../../identity/decide/tally.ts'
 import { judge } from '../../identity/guards/judge.ts'
@@ -85,7 +85,7 @@ export async function planSeparation(
 function separated(confirmed: IdentityRecord, on: string, context: PlanContext): Decision {
   const known: RosterEntry = { ...unknownPerson(confirmed.identityId, context), confirmed }
   const desired = { ...confirmed, separatedAt: `${on}T00:00:00.000Z` }
-  return decideSide(known, { ...known, desired, inferred: true, employmentAsOf: context.asOf }, context)
+  return decideState(known, { ...known, desired, inferred: true, employmentAsOf: context.asOf }, context)
 }
 
 /** Who of those that were asked for is still known to the platform alone and employed there; and of whom that is no longer so. */

@@ -81,9 +81,9 @@ function watchManagers({ mode }: Pick<Reading, 'mode'>, mapping: MappedRows): Ma
   const managers = watchManagerKeys(mapping)
   return {
     onRow: (_row, mapped) => {
-      if (mapped !== null) managers.see(mapped)
+      if (mapped !== null) managers.addRow(mapped)
     },
-    warnings: () => [managers.found()].filter((warning) => warning !== null),
+    warnings: () => [managers.finding()].filter((warning) => warning !== null),
   }
 }
 

@@ -14,30 +14,30 @@ class GivenUp extends Error {}
 
 /** A filter that leaves out the records of these lines, and keeps what it was asked. `stretches`: lines without quotes that begin so many together. */
 function filterOf(leavesOut: (line: number, text: string) => boolean, stretches = (_line: number) => 0) {
-  const asked: { readonly line: number; readonly text: string; readonly isLeftOut: boolean }[] = []
+  const offered: { readonly line: number; readonly text: string; readonly isLeftOut: boolean }[] = []
   let isGivenUp = false
   const filter: RecordFilter = {
     skipRange(text, start, line) {
       const records = text.toString('latin1', start).split('\n').slice(0, -1).slice(0, stretches(line))
       if (records.length === 0 || records.some((record) => /["']|\r./.test(record))) return null
-      for (const [at, record] of records.entries()) asked.push({ line: line + at, text: record, isLeftOut: true })
+      for (const [at, record] of records.entries()) offered.push({ line: line + at, text: record, isLeftOut: true })
       return { records: records.length, bytes: Buffer.byteLength(`${records.join('\n')}\n`, 'latin1') }
     },
     shouldSkip({ text, start, end, line }) {
       const record = text.toString('utf8', start, end)
       const isLeftOut = leavesOut(line, record)
-      asked.push({ line, text: record, isLeftOut })
+      offered.push({ line, text: record, isLeftOut })
       return isLeftOut
     },
     stop() {
-      if (asked.some(({ isLeftOut }) => isLeftOut)) throw new GivenUp()
+      if (offered.some(({ isLeftOut }) => isLeftOut)) throw new GivenUp()
       isGivenUp = true
     },
     fail() {
       throw new GivenUp()
     },
   }
-  return { asked, filter, isGivenUp: () => isGivenUp }
+  return { asked: offered, filter, isGivenUp: () => isGivenUp }
 }
 
 const quotes = ['"', "'", 'none']
@@ -75,21 +75,21 @@ const pieces = fc.integer({ min: 1, max: 40 })
 
 describe('rows that no filter leaves out', () => {
   test('are the ones that are read without it, whatever table is written', async () => {
-    let told = 0
+    let rowCount = 0
     await fc.assert(
       fc.asyncProperty(tables, dialects, pieces, async (table, dialect, pieceBytes) => {
         const bytes = written(table, dialect)
         const format = ExportFormat.parse(dialect.format)
 
-        const { asked, filter, isGivenUp } = filterOf(() => false)
+        const { asked: offered, filter, isGivenUp } = filterOf(() => false)
         const filtered = await outcomeOf(filteredRows(cut(bytes, pieceBytes), format, filter))
 
         expect(filtered).toEqual(await outcomeOf(rowsOf([bytes], format)))
-        if (!isGivenUp()) told += asked.length
+        if (!isGivenUp()) rowCount += offered.length
       }),
       { numRuns: 300 },
     )
-    expect(told).toBeGreaterThan(300)
+    expect(rowCount).toBeGreaterThan(300)
   })
 
   test('are the ones that are read without it, whatever bytes arrive', async () => {
@@ -113,7 +113,7 @@ describe('rows that no filter leaves out', () => {
 
 describe('rows beside those that a filter leaves out', () => {
   test('are the ones that are read without it, or it is told to give up', async () => {
-    let left = 0
+    let remaining = 0
     await fc.assert(
       fc.asyncProperty(
         tables,
@@ -126,29 +126,29 @@ describe('rows beside those that a filter leaves out', () => {
           const whole = await rowsOf([bytes], format)
 
           const isLeftOut = (line: number) => line > 1 && (pattern[line % pattern.length] ?? false)
-          const { asked, filter } = filterOf(isLeftOut, (line) => (line > 1 && isLeftOut(line) ? line % 4 : 0))
+          const { asked: offered, filter } = filterOf(isLeftOut, (line) => (line > 1 && isLeftOut(line) ? line % 4 : 0))
           const filtered = await outcomeOf(filteredRows(cut(bytes, pieceBytes), format, filter))
 
           if (filtered === 'given up') return
           // The last line may have no line end, and then it is read in any case.
-          const leftOut = new Set(asked.flatMap((each) => (each.isLeftOut ? [each.line] : [])))
-          expect(filtered).toEqual(whole.filter(({ origin }) => !leftOut.has(origin.line)))
-          left += whole.length - filtered.length
+          const skippedLines = new Set(offered.flatMap((each) => (each.isLeftOut ? [each.line] : [])))
+          expect(filtered).toEqual(whole.filter(({ origin }) => !skippedLines.has(origin.line)))
+          remaining += whole.length - filtered.length
         },
       ),
       { numRuns: 300 },
     )
-    expect(left).toBeGreaterThan(200)
+    expect(remaining).toBeGreaterThan(200)
   })
 
   test('a record is the text between its line ends, however it is cut into pieces', async () => {
     const text = 'id,note\n1,"a\nb"\n2,"say ""x"""\n\n3,\n'
 
-    const told = await Promise.all(
+    const results = await Promise.all(
       [1, 2, 3, 5, 100].map(async (pieceBytes) => {
-        const { asked, filter } = filterOf(() => false)
+        const { asked: offered, filter } = filterOf(() => false)
         await filteredRows(cut(Buffer.from(text), pieceBytes), ExportFormat.parse({}), filter)
-        return asked.map(({ line, text: record }) => [line, record])
+        return offered.map(({ line, text: record }) => [line, record])
       }),
     )
 
@@ -159,7 +159,7 @@ describe('rows beside those that a filter leaves out', () => {
       [5, ''],
       [6, '3,'],
     ]
-    expect(told).toEqual(told.map(() => records))
+    expect(results).toEqual(results.map(() => records))
   })
 
   test.each([

@@ -124,9 +124,9 @@ describe('the settings of a format', () => {
     [{ unpackedBytes: 0 }, 'unpackedBytes'],
     [{ decrypt: {} }, 'decrypt.privateKey'],
     [{ colour: 'blue' }, ''],
-  ])('refuse %o', ([settings, place]) => {
+  ])('refuse %o', ([settings, setting]) => {
     const { error } = ExportFormat.safeParse(settings)
 
-    expect(error?.issues.map(({ path }) => path.join('.'))).toEqual([place])
+    expect(error?.issues.map(({ path }) => path.join('.'))).toEqual([setting])
   })
 })

@@ -15,7 +15,7 @@ describe('an expression that gives no text', () => {
     ['$join([1..9999999].$string($))', /^the expression failed \(JSONata D2015\)$/],
     ['($f := function($x) { 1 + $f($x) }; $f(1))', /^the expression failed \(JSONata D1011\)$/],
     ['($f := function($s, $n) { $n = 0 ? $s : $f($s & $s, $n - 1) }; $f(First, 40))', /^the expression failed/],
-  ])('costs its row, and quotes nobody: %s', async (expression, reason) => {
+  ])('rejects only its row, and puts no personal data in the reason: %s', async (expression, reason) => {
     const rows = await derive(expression, [
       ['x', 'Rosalind', 'y'],
       { values: ana, fault: { column: null, reason: 'x' } },
@@ -26,7 +26,7 @@ describe('an expression that gives no text', () => {
     expect(JSON.stringify(rows[0]?.fault)).not.toContain('Rosalind')
   })
 
-  test('says which of several it was', async () => {
+  test('is named among several expressions', async () => {
     const rows = await derive(['First', '$error()', 'Last'], [ana])
 
     expect(rows).toMatchObject([{ values: [...ana, 'Ana', undefined, 'Li'], fault: { column: 4 } }])

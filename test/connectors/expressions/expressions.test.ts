@@ -46,7 +46,7 @@ describe('an expression', () => {
 })
 
 describe('an expression that reads a column which the source lacks', () => {
-  test('refuses the source, and says what was probably meant', async () => {
+  test('refuses the source, and suggests a similar column', async () => {
     await expect(derive('$lowercase(`Work Emial`)', [ana])).rejects.toMatchObject({
       code: 'source_unreadable',
       message:
@@ -54,17 +54,17 @@ describe('an expression that reads a column which the source lacks', () => {
     })
   })
 
-  test('does not tell a name that it made of a cell', async () => {
+  test('does not reveal a name that it computed from a cell', async () => {
     const deriving = derive('$lookup($, First)', [['x', 'Rosalind', 'y']])
 
     await expect(deriving).rejects.toThrow(/^people\.csv: an expression reads a column, which is not in the header$/)
   })
 
-  test('is refused too where two columns could be meant', async () => {
+  test('is also refused if the name is ambiguous', async () => {
     await expect(derive('First', [ana], { names: ['First', 'FIRST', 'Last'] })).rejects.toThrow(/several columns/)
   })
 
-  test('says nothing where the column is optional', async () => {
+  test('states nothing if the column is optional', async () => {
     expect(await resultsOf('Lost', [ana], { optional: true })).toEqual([undefined])
     expect(await resultsOf('Lost ? Lost : First', [ana], { optional: true })).toEqual(['Ana'])
   })
@@ -79,7 +79,7 @@ describe('an expression over a row that lacks cells', () => {
     ['$join($keys($), "|")', ['x', undefined, ''], 'Work Email|Last'],
     ['Lost', ['x', 'Ana', 'Li'], undefined],
     ['$lowercase(Last)', ['x'], undefined],
-  ])('says nothing where it read one of these and gives a blank: %s of %j is %j', async (expression, row, text) => {
+  ])('states nothing if it read such a cell and returns a blank: %s of %j is %j', async (expression, row, text) => {
     expect(await resultsOf(expression, [row], { sparse: true })).toEqual([text])
   })
 })

@@ -66,14 +66,14 @@ describe('when an export was true', () => {
     })
   })
 
-  test('is looked for in time in proportion to the name, whatever the pattern', async () => {
+  test('is found in time proportional to the name, whatever the pattern', async () => {
     const name = `${'a'.repeat(20_000)}.csv`
     const asOf = AsOf.parse({ from: 'fileName', pattern: `(a+)+$|${byDay}` })
     const startedAt = performance.now()
 
-    const found = timeOfFile({ name } as ExportFile, { asOf, timeZone: 'UTC' })
+    const time = timeOfFile({ name } as ExportFile, { asOf, timeZone: 'UTC' })
 
-    expect(found).toBeNull()
+    expect(time).toBeNull()
     expect(performance.now() - startedAt).toBeLessThan(2000)
   })
 
@@ -82,7 +82,7 @@ describe('when an export was true', () => {
     [`${byDay}(?=\\.csv)`, /knows neither lookaround nor backreferences: invalid or unsupported Perl syntax/],
     [`${byDay}(x)\\4`, /invalid escape sequence/],
     ['(?<year>\\d{4})', /^the named groups month, day are missing/],
-  ])('is not looked for by %s, which is refused with the reason', (pattern, expected) => {
+  ])('cannot be found with %s, which is refused with the reason', (pattern, expected) => {
     const [issue] = AsOf.safeParse({ from: 'fileName', pattern }).error?.issues ?? []
 
     expect(issue?.message).toMatch(expected)

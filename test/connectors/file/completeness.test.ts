@@ -12,7 +12,7 @@ const old = new Date('2026-11-16T01:00:00Z')
 const newer = new Date('2026-11-17T01:00:00Z')
 
 describe('the quiet period', () => {
-  test('is waited for where an export is fresh', async () => {
+  test('is awaited for a fresh export', async () => {
     await using folder = await exportFolder()
     const startedAtMs = performance.now()
     await folder.write('people.csv', header)
@@ -22,7 +22,7 @@ describe('the quiet period', () => {
     expect(performance.now() - startedAtMs).toBeGreaterThan(350)
   })
 
-  test('costs nothing where an export has rested long enough', async () => {
+  test('costs nothing if the export is old enough', async () => {
     await using folder = await exportFolder()
     await folder.write('people.csv', header, { modifiedAt: old })
 
@@ -31,7 +31,7 @@ describe('the quiet period', () => {
     expect(identityOf(reading).name).toBe('people.csv')
   })
 
-  test('is watched where the clock of the export runs ahead', async () => {
+  test('is measured by repeated checks if the clock of the export is ahead', async () => {
     await using folder = await exportFolder()
     await folder.write('people.csv', header, { modifiedAt: new Date(Date.now() + 3_600_000) })
     const startedAtMs = performance.now()
@@ -41,22 +41,22 @@ describe('the quiet period', () => {
     expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(400)
   })
 
-  test('begins anew with every change, so that a slow writer is read to his end', async () => {
+  test('restarts with every change, so that a slow writer can finish', async () => {
     await using folder = await exportFolder()
     const path = await folder.write('people.csv', header)
     let looks = 0
-    const told: string[] = []
+    const messages: string[] = []
     const find = async () => {
       looks += 1
       if (looks <= 3) await appendFile(path, `${looks},x\n`)
       return { file: await exportFileAt(path) }
     }
 
-    const found = await waitUntilQuiet(find, { quietSeconds: 0.2, signal, onWait: (reason) => told.push(reason) })
+    const file = await waitUntilQuiet(find, { quietSeconds: 0.2, signal, onWait: (reason) => messages.push(reason) })
 
-    expect(found.file.bytes).toBe(header.length + 12)
+    expect(file.file.bytes).toBe(header.length + 12)
     expect(looks).toBeGreaterThanOrEqual(4)
-    expect(told[0]).toBe('waiting 1 s: the export was written just now')
+    expect(messages[0]).toBe('waiting 1 s: the export was written just now')
   })
 
   test('takes in what a writer adds while the opening waits', async () => {
@@ -70,7 +70,7 @@ describe('the quiet period', () => {
     expect((await rowsOf(await opening)).map(({ values }) => values[0])).toEqual(['1', '2'])
   })
 
-  test('goes over to a newer export that comes meanwhile', async () => {
+  test('moves on to a newer export that arrives meanwhile', async () => {
     await using folder = await exportFolder()
     await folder.write('a.csv', header)
     const opening = openIn(folder, { complete: { quietSeconds: 0.5 } })
@@ -80,7 +80,7 @@ describe('the quiet period', () => {
     expect(identityOf(await opening).name).toBe('b.csv')
   })
 
-  test('has an end: an export that never rests is refused', async () => {
+  test('is limited: an export that keeps changing is refused', async () => {
     await using folder = await exportFolder()
     const path = await folder.write('people.csv', header)
     const later = new Date(Date.now() + 3_600_000)
@@ -135,7 +135,7 @@ describe('a marker', () => {
     expect(identityOf(await openIn(folder, { path: 'people*', complete })).name).toBe('people.csv')
   })
 
-  test.for(['newest', 'each'] as const)('that is missing leaves its export out (%s)', async (take) => {
+  test.for(['newest', 'each'] as const)('that is missing excludes its export (%s)', async (take) => {
     await using folder = await exportFolder()
     await folder.write('a.csv', header, { modifiedAt: newer })
     await folder.write('a.csv.done', '', { modifiedAt: newer })
@@ -148,7 +148,7 @@ describe('a marker', () => {
     expect(source).not.toHaveProperty('more')
   })
 
-  test.for(['newest', 'each'] as const)('that no export has is missed by name (%s)', async (take) => {
+  test.for(['newest', 'each'] as const)('that no export has is named in the refusal (%s)', async (take) => {
     await using folder = await exportFolder()
     await folder.write('people.csv', header)
 

@@ -23,7 +23,7 @@ const stamp = '2026-11-20T010203Z'
 const archiving: FolderSettings = { afterwards: { accepted: 'archive', refused: 'move' } }
 
 describe('an export that was read', () => {
-  test('stays where nothing else is configured', async () => {
+  test('stays in place by default', async () => {
     await using folder = await exportFolder()
     await folder.write('people.csv', header)
 
@@ -125,7 +125,7 @@ describe('an export that was read', () => {
     expect(await readdir(join(folder.path, 'archive'))).toHaveLength(2)
   })
 
-  test('is settled once: told again, or after it has gone, nothing happens', async () => {
+  test('is archived once: a second call, or a missing export, changes nothing', async () => {
     await using folder = await exportFolder()
     const path = await folder.write('people.csv', header)
     const identity = identityOf(await openIn(folder))
@@ -198,7 +198,7 @@ describe('an export that was read', () => {
 })
 
 describe('an archive', () => {
-  test('inside the folder is no place of exports', async () => {
+  test('inside the folder is not searched for exports', async () => {
     await using folder = await exportFolder()
     const everywhere = { ...archiving, path: '**/*.csv' }
     await folder.write('people.csv', header)
@@ -269,7 +269,7 @@ describe('an archive', () => {
     expect(names.sort()).toEqual([...kept, ...moved, '2026-10-20T010203Z-folder.csv'].sort())
   })
 
-  test('keeps everything where no keepDays are set', async () => {
+  test('keeps everything without keepDays', async () => {
     await using folder = await exportFolder()
     await mkdir(join(folder.path, 'archive'))
     await folder.write('archive/2000-10-20T010203Z-people.csv', header)
@@ -281,7 +281,7 @@ describe('an archive', () => {
   })
 })
 
-test('the connector settles by the real clock', async () => {
+test('the connector archives by the real clock', async () => {
   await using folder = await exportFolder()
   await folder.write('people.csv', header)
   const connector = connectorFor(folder, archiving)

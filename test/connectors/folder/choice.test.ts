@@ -42,7 +42,7 @@ describe('the newest export', () => {
     expect(identityOf(await openIn(folder)).name).toBe('day-10.csv')
   })
 
-  test('is no folder and no hidden file', async () => {
+  test('is never a folder or a hidden file', async () => {
     await using folder = await exportFolder()
     await folder.write('people.csv', header, { modifiedAt: monday })
     await folder.write('.people.csv', header)
@@ -84,7 +84,7 @@ describe('the newest export', () => {
 })
 
 describe('every export in turn', () => {
-  test('comes oldest first, says whether more wait, and ends with nothing new', async () => {
+  test('is read oldest first, states whether more wait, and ends with nothing new', async () => {
     await using folder = await exportFolder()
     await folder.write('a.csv', 'id\n2\n', { modifiedAt: tuesday })
     await folder.write('c.csv', 'id\n1\n', { modifiedAt: monday })
@@ -115,7 +115,7 @@ describe('every export in turn', () => {
     expect(identityOf(await openIn(folder)).name).toBe('delta-10.csv')
   })
 
-  test('is ordered by the dates in the names where they count', async () => {
+  test('is ordered by the dates in the names if configured', async () => {
     await using folder = await exportFolder()
     await folder.write('people-2026-11-16.csv', header, { modifiedAt: wednesday })
     await folder.write('people-2026-11-17.csv', header, { modifiedAt: monday })
@@ -127,7 +127,7 @@ describe('every export in turn', () => {
     expect(read.map(({ asOf }) => asOf)).toEqual(['2026-11-16T00:00:00.000Z', '2026-11-17T00:00:00.000Z'])
   })
 
-  test('an export that was written anew is a new one; one that only moved is not', async () => {
+  test('a rewritten export is new; a moved export is not', async () => {
     await using folder = await exportFolder()
     await mkdir(join(folder.path, 'elsewhere'))
     const file = await folder.write('people.csv', header, { modifiedAt: monday })
@@ -147,7 +147,7 @@ describe('every export in turn', () => {
     ['the first byte', (file) => writeFile(file, `I${people.slice(1)}`), people.length],
     ['the last byte', (file) => writeFile(file, `${people.slice(0, -1)}\r`), people.length],
     ['the size', (file) => appendFile(file, 'x\n'), people.length + 2],
-  ])('tells exports apart by %s, also where the time is the same', async ([, change, bytes]) => {
+  ])('distinguishes exports by %s, even if the time is the same', async ([, change, bytes]) => {
     await using folder = await exportFolder()
     const file = await folder.write('people.csv', people, { modifiedAt: monday })
     const before = identityOf(await openIn(folder)).version
@@ -160,7 +160,7 @@ describe('every export in turn', () => {
     expect(after.version).not.toBe(before)
   })
 
-  test('is read at the first look alone, as long as it stays as it is', async () => {
+  test('is computed once, as long as the export does not change', async () => {
     await using folder = await exportFolder()
     const look = watchedLooks(folder, () => Date.now() + hourMs)
     const old = await folder.write('old.csv', 'id\n1\n', { modifiedAt: monday })
@@ -180,7 +180,7 @@ describe('every export in turn', () => {
     expect(third.versions.filter((version) => first.versions.includes(version))).toHaveLength(1)
   })
 
-  test('is read again where it came just now, since it may change unnoticed', async () => {
+  test('is computed again for a new export, because it may change unnoticed', async () => {
     await using folder = await exportFolder()
     const look = watchedLooks(folder, () => Date.now())
     await folder.write('people.csv', header, { modifiedAt: monday })
@@ -199,7 +199,7 @@ describe('every export in turn', () => {
     )
   })
 
-  test('the oldest new one blocks those behind it when it cannot be read, so that no order is broken', async () => {
+  test('an unreadable oldest export blocks newer ones, so that the order is kept', async () => {
     await using folder = await exportFolder()
     await folder.write('a.csv', '', { modifiedAt: monday })
     await folder.write('b.csv', header, { modifiedAt: tuesday })
@@ -253,7 +253,7 @@ describe('a symbolic link is refused', () => {
       )
   })
 
-  test('but not in the part of the path that the operator wrote out', async () => {
+  test('but not in the literal part of the path', async () => {
     await using folder = await exportFolder()
     await using outside = await exportFolder()
     await outside.write('people.csv', header)
@@ -300,12 +300,12 @@ function watchedLooks({ path }: ExportFolder, nowMs: () => number) {
   })
   return async () => {
     read = []
-    let found: readonly string[] = []
+    let names: readonly string[] = []
     const taken = async (versions: readonly string[]): Promise<ReadonlySet<string>> => {
-      found = versions.toSorted()
+      names = versions.toSorted()
       return new Set()
     }
     await findNextExport(folder, taken, findVersions)
-    return { read, versions: found }
+    return { read, versions: names }
   }
 }

@@ -64,10 +64,10 @@ describe('the settings of a csv source', () => {
     [{ asOf: { from: 'fileName', pattern: '(?<year>\\d{4})' } }, 'asOf.pattern'],
     [{ asOf: { from: 'thinAir' } }, 'asOf.from'],
     [{ colour: 'blue' }, ''],
-  ])('refuse %o', ([change, place]) => {
+  ])('refuse %o', ([change, setting]) => {
     const { error } = FolderSource.safeParse({ ...settings, ...change })
 
-    expect(error?.issues.map(({ path }) => path.join('.'))).toEqual([place])
+    expect(error?.issues.map(({ path }) => path.join('.'))).toEqual([setting])
   })
 })
 

@@ -8,11 +8,11 @@ import { watchFolder } from '../../../src/connectors/folder/watch.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 import { asNobody, type FolderSettings, connectorFor, refusalOf } from '../../helpers/sources/folder-source.ts'
 
-const ways = ['events', 'polling'] as const
+const methods = ['events', 'polling'] as const
 const header = 'id,name\n'
 
-describe.for(ways)('a folder that is watched by %s', (watch) => {
-  test('tells of an export that arrives, that changes, and that takes the place of another', async () => {
+describe.for(methods)('a folder that is watched by %s', (watch) => {
+  test('reports an export that arrives, changes or replaces another one', async () => {
     await using folder = await exportFolder()
     await using watched = await watchIn(folder, { watch })
 
@@ -26,7 +26,7 @@ describe.for(ways)('a folder that is watched by %s', (watch) => {
     expect(watched.failures).toEqual([])
   })
 
-  test('tells at the start of what came while nobody watched', async () => {
+  test('reports at the start what arrived while nobody watched', async () => {
     await using folder = await exportFolder()
     await folder.write('people.csv', header)
 
@@ -48,7 +48,7 @@ describe.for(ways)('a folder that is watched by %s', (watch) => {
     await watched.arrival()
   })
 
-  test('is silent about what is no export: others, companions without effect, archives, deeper folders', async () => {
+  test('does not report other files, companions without effect, archives and deeper folders', async () => {
     await using folder = await exportFolder()
     for (const name of ['archive', 'rejected', 'b/deep']) await mkdir(join(folder.path, name), { recursive: true })
     await using watched = await watchIn(folder, { watch, path: '*/*.csv' })
@@ -70,7 +70,7 @@ describe.for(ways)('a folder that is watched by %s', (watch) => {
     expect(watched.count()).toBe(0)
   })
 
-  test('with markers tells of a marker, not of what it stands for', async () => {
+  test('with markers reports the marker, not its export', async () => {
     await using folder = await exportFolder()
     await using watched = await watchIn(folder, { watch, complete: { marker: '.done' } })
 
@@ -87,7 +87,7 @@ describe.for(ways)('a folder that is watched by %s', (watch) => {
 })
 
 describe('a watched folder', () => {
-  test('tells once of many that come at once', async () => {
+  test('reports many simultaneous arrivals once', async () => {
     await using folder = await exportFolder()
     await using watched = await watchIn(folder)
 
@@ -97,7 +97,7 @@ describe('a watched folder', () => {
     expect(watched.count()).toBe(1)
   })
 
-  test('tells of a side file, which may come after its export', async () => {
+  test('reports a side file, which may arrive after its export', async () => {
     await using folder = await exportFolder()
     await using watched = await watchIn(folder, { complete: { sideFile: { suffix: '.count', holds: 'rows' } } })
 
@@ -156,7 +156,7 @@ test('a folder that is closed to us is a failure with a way out', async () => {
   ])
 })
 
-test('signs that never end are told of nevertheless', async () => {
+test('endless changes are reported nevertheless', async () => {
   await using folder = await exportFolder()
   await using watched = await watchIn(folder, {}, 300)
   const ended = new AbortController()
@@ -170,7 +170,7 @@ test('signs that never end are told of nevertheless', async () => {
   await writing
 })
 
-test('a connector watches its folder only where that is configured', async () => {
+test('a connector watches its folder only if configured', async () => {
   await using folder = await exportFolder()
   await folder.write('people.csv', header)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -184,17 +184,17 @@ test('a connector watches its folder only where that is configured', async () =>
 async function watchIn(folder: ExportFolder, settings: FolderSettings = {}, quietMs = 100) {
   const source = FolderSource.parse({ type: 'csv', path: '*.csv', mode: 'snapshot', watch: 'events', ...settings })
   const by = source.watch === 'polling' ? 'polling' : 'events'
-  const told = new EventTarget()
+  const arrivals = new EventTarget()
   const failures: unknown[] = []
   let count = 0
-  let seen = 0
+  let awaited = 0
   const watch = await watchFolder(
     resolveFolder(source, folder.path),
     { by, pollSeconds: 0.1, quietMs },
     {
       onArrival: () => {
         count += 1
-        told.dispatchEvent(new Event('arrived'))
+        arrivals.dispatchEvent(new Event('arrived'))
       },
       onError: (error) => failures.push(error),
     },
@@ -204,8 +204,8 @@ async function watchIn(folder: ExportFolder, settings: FolderSettings = {}, quie
     count: () => count,
     /** Waits for the next arrival that was not waited for before. */
     async arrival() {
-      if (count === seen) await once(told, 'arrived', { signal: AbortSignal.timeout(20_000) })
-      seen = count
+      if (count === awaited) await once(arrivals, 'arrived', { signal: AbortSignal.timeout(20_000) })
+      awaited = count
     },
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   }

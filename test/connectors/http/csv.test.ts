@@ -76,7 +76,7 @@ describe('a CSV export over HTTP', () => {
     expect(await readdir(spool)).toEqual([])
   })
 
-  test('takes away what a reading left behind that died more than a day ago, and nothing else', async () => {
+  test('removes the files of readings that died more than a day ago, and nothing else', async () => {
     await using server = await startHrServer(csv(people))
     await using folder = await temporaryFolder()
     const spool = join(folder.path, 'spool')

@@ -167,7 +167,7 @@ describe('a JSON list over HTTP', () => {
     expect(await readdir(join(folder.path, 'spool'))).toEqual([])
   })
 
-  test('leaves nothing on the disk once it has been read, or given up half-way', async () => {
+  test('leaves nothing on the disk once it was read or abandoned', async () => {
     await using server = await startHrServer(json(Array.from({ length: 5000 }, (_, id) => ({ id }))))
     await using folder = await temporaryFolder()
     const spool = join(folder.path, 'spool')
@@ -176,9 +176,9 @@ describe('a JSON list over HTTP', () => {
     const during = await readdir(spool)
     const rows = await rowsOf(whole)
     const afterwards = await readdir(spool)
-    const given = await openHttp({ url: server.url }, { folder: folder.path })
-    for await (const _slice of given.rows) break
-    await given.close?.()
+    const reading = await openHttp({ url: server.url }, { folder: folder.path })
+    for await (const _slice of reading.rows) break
+    await reading.close?.()
 
     expect(during).toHaveLength(1)
     expect(rows).toHaveLength(5000)

@@ -20,11 +20,11 @@ describe('an answer that is too much', () => {
       send()
     }
 
-    const { failure, left } = await failureOf(endless, settings)
+    const { failure, left: remaining } = await failureOf(endless, settings)
 
     expect(failure).toMatchObject({ code: 'source_unreadable', message: expect.stringContaining(expected) })
     expect(sentBytes).toBeLessThan(64 * 1024 * 1024)
-    expect(left).toEqual([])
+    expect(remaining).toEqual([])
   })
 
   test('is refused when the pages are too much together', async () => {

@@ -145,12 +145,15 @@ const firstPages: readonly Shape[] = [
 ]
 
 describe('a first page never passes for the list', () => {
-  test.each(firstPages)('where %s says that there is more', async (_shape, answer, { url = '', ...settings }, said) => {
-    const { failure, left } = await failureOf(answer, settings, url)
+  test.each(firstPages)(
+    'if %s states that there is more',
+    async (_shape, answer, { url = '', ...settings }, statement) => {
+      const { failure, left: remaining } = await failureOf(answer, settings, url)
 
-    expect(failure).toMatchObject({ code: 'source_unreadable', message: expect.stringContaining(said) })
-    expect(left).toEqual([])
-  })
+      expect(failure).toMatchObject({ code: 'source_unreadable', message: expect.stringContaining(statement) })
+      expect(remaining).toEqual([])
+    },
+  )
 
   test('where the configured next page is missing, and nothing says that the list is at its end', async () => {
     const { failure } = await failureOf(json({ items: two }), { records: '/items', next: '/links/nxt' })
@@ -196,20 +199,20 @@ describe('what the first page alone counts', () => {
   const settings: HttpSettings = { records: '/items', next: '/next' }
 
   test('refuses a list with fewer records', async () => {
-    const { failure, left } = await failureOf(paged(5), settings)
+    const { failure, left: remaining } = await failureOf(paged(5), settings)
 
     expect(failure).toMatchObject({
       code: 'source_unreadable',
       message: expect.stringContaining('/total counts 5 records, and 3 were read'),
     })
-    expect(left).toEqual([])
+    expect(remaining).toEqual([])
   })
 
   test.each<[string, Answer, HttpSettings]>([
     ['is reached', paged(3), {}],
     ['is counted anew by the last page', paged(5, { total: 3 }), {}],
     ['is about something else', paged(5), { ignoredStatements: ['/total'] }],
-  ])('says no more where it %s', async (_which, answer, more) => {
+  ])('has no effect if it %s', async (_which, answer, more) => {
     await using server = await startHrServer(answer)
     await using folder = await temporaryFolder()
 
@@ -355,7 +358,7 @@ test('a header that is about something else says nothing about a CSV export', as
   expect(await rowsOf(await openHttp(settings, { folder: folder.path }))).toHaveLength(1)
 })
 
-test('a refusal says how to go on where the statement is about something else', async () => {
+test('a refusal states how to proceed if the statement is about something else', async () => {
   const { failure } = await failureOf(json({ items: two, _shards: { total: 5 } }), { records: '/items' })
 
   expect(failure).toMatchObject({

@@ -88,7 +88,7 @@ describe('a client certificate', () => {
     return { 'clientCertificate.key': made.clientKey, 'clientCertificate.passphrase': passphrase }
   }
 
-  test('lets a server know who is asking', async () => {
+  test('identifies the client to the server', async () => {
     const tls = { ...made.server, requestCert: true, rejectUnauthorized: true }
     await using server = await startHrServer(json([{ id: 1 }]), tls)
     const settings = { url: server.url, ca: 'ca.pem', clientCertificate }

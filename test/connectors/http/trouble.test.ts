@@ -40,7 +40,7 @@ describe('an answer that is no success', () => {
     expect(failure).toMatchObject({ message: expect.stringContaining('knows nothing under this address') })
   })
 
-  test('is asked for again when the server says when', async () => {
+  test('is requested again when the server states a wait', async () => {
     const answers: Answer[] = [
       (_request, response) => response.writeHead(429, { 'retry-after': '0' }).end(),
       (_request, response) => response.writeHead(503, { 'retry-after': new Date(0).toUTCString() }).end('busy'),
@@ -55,7 +55,7 @@ describe('an answer that is no success', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  test('is given up when the server never stops asking for patience', async () => {
+  test('is given up if the server keeps requesting waits', async () => {
     const { failure, requests } = await failureOf((_request, response) =>
       response.writeHead(429, { 'retry-after': '0' }).end(),
     )
@@ -64,7 +64,7 @@ describe('an answer that is no success', () => {
     expect(requests).toBe(4)
   })
 
-  test('is left to the next run when the server wants to be left alone for long', async () => {
+  test('is left to the next run if the server requests a long wait', async () => {
     const { failure, requests } = await failureOf((_request, response) =>
       response.writeHead(429, { 'retry-after': '3600' }).end(),
     )
@@ -90,10 +90,10 @@ describe('an answer of another kind', () => {
     ['json', 'text/csv', 'answers with text/csv: expected json'],
     ['json', 'application/xml', 'answers with application/xml'],
   ] as const)('than %s is refused: %s', async (format, type, expected) => {
-    const { failure, left } = await failureOf(csv(rows, { 'content-type': type }), { format })
+    const { failure, left: remaining } = await failureOf(csv(rows, { 'content-type': type }), { format })
 
     expect(failure).toMatchObject({ code: 'source_unreadable', message: expect.stringContaining(expected) })
-    expect(left).toEqual([])
+    expect(remaining).toEqual([])
   })
 
   test.each(['application/json', 'application/vnd.hr+json; charset=utf-8', 'text/plain', 'application/octet-stream'])(
@@ -157,13 +157,13 @@ describe('an answer that does not come whole', () => {
     ['has another length than announced', twoLengths, {}, 'ended the connection too soon'],
     ['is a closed connection', gone, {}, 'ended the connection too soon'],
   ])('because it %s can be tried again, and leaves nothing', async (_case, answer, settings, expected) => {
-    const { failure, left } = await failureOf(answer, { format: 'csv', ...settings })
+    const { failure, left: remaining } = await failureOf(answer, { format: 'csv', ...settings })
 
     expect(failure).toMatchObject({
       code: 'source_unreachable',
       message: expect.stringMatching(new RegExp(`^http://127.0.0.1:\\d+/people ${expected}`)),
     })
-    expect(left).toEqual([])
+    expect(remaining).toEqual([])
   })
 
   test('because nobody listens can be tried again', async () => {

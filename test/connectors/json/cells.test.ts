@@ -211,7 +211,7 @@ describe('records as rows', () => {
     return { headers, rows: records.map((record) => toRow(record, origin)) }
   }
 
-  test('have the paths of all of them as headers, and say nothing where a record lacks one', () => {
+  test('have all their paths as headers, and undefined cells for missing members', () => {
     const { headers, rows } = rowsOf('{"id":"1","first":"Ana"}', '{"id":"2","last":"Bo"}')
 
     expect(headers).toEqual(['id', 'first', 'last'])
@@ -233,7 +233,7 @@ describe('records as rows', () => {
     expect(cells[2]).toMatchObject({ 'manager.id': undefined, 'emails.0.value': '', 'emails.1.value': '' })
   })
 
-  test('tell an object or a list in the place of a text from a missing member', () => {
+  test('distinguish an object or a list in place of a text from a missing member', () => {
     const { headers, rows } = rowsOf(
       '{"id":"1","title":"Lead","tags":"a"}',
       '{"id":"2","title":{"en":"Lead"},"tags":["b"]}',
@@ -250,7 +250,7 @@ describe('records as rows', () => {
     expect(rows.map(({ values }) => values[1])).toEqual(['Lead', undefined, undefined, undefined])
   })
 
-  test('tell a member that stands elsewhere from a missing one', () => {
+  test('distinguish a member elsewhere from a missing one', () => {
     const { headers, rows } = rowsOf(
       '{"id":"1","job":{"end":"2026-11-30"},"jobs":[{"end":"2026-11-30"}]}',
       '{"id":"2","job":[{"end":"2026-11-30"}],"jobs":{"end":"2026-11-30"}}',

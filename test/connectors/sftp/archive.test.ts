@@ -9,11 +9,11 @@ import { type SshServer, sshServer } from '../../helpers/sources/ssh-server.ts'
 const now = new Date('2025-05-02T03:04:05Z')
 const archived = '2025-05-02T030405Z-people.csv'
 
-describe('an export that is settled', () => {
-  test('moves into a folder that is made for it, with what stands beside it', async () => {
+describe('an export that is archived', () => {
+  test('moves into a new folder, with its companions', async () => {
     await using server = await filled('people.csv', 'people.csv.done', 'people.sha256', 'other.csv')
 
-    await settle(server, { suffixes: ['.done', '.sha256'] })
+    await archive(server, { suffixes: ['.done', '.sha256'] })
 
     expect(await namesIn(server)).toEqual(['archive', 'other.csv'])
     expect(await namesIn(server, 'archive')).toEqual([
@@ -26,14 +26,14 @@ describe('an export that is settled', () => {
   test('moves into a folder of several levels', async () => {
     await using server = await filled('people.csv')
 
-    await settle(server, { target: 'archive/2025/05' })
-    await settle(server, { source: { name: 'people.csv', bytes: 3, version: 'gone' }, target: 'archive/2025/05' })
+    await archive(server, { target: 'archive/2025/05' })
+    await archive(server, { source: { name: 'people.csv', bytes: 3, version: 'gone' }, target: 'archive/2025/05' })
 
     expect(await namesIn(server)).toEqual(['archive'])
     expect(await namesIn(server, 'archive/2025/05')).toEqual([archived])
   })
 
-  test('takes along what stands beside it, though the server refused to move one of them at first', async () => {
+  test('moves with its companions, even if the server refused one of them at first', async () => {
     await using server = await filled('people.csv', 'people.csv.done')
     const source = await identityOf(server)
     let renames = 0
@@ -44,8 +44,8 @@ describe('an export that is settled', () => {
       return renames === 2
     }
 
-    await failureOf(settle(server, { source, suffixes: ['.done'] }))
-    await settle(server, { source, suffixes: ['.done'] })
+    await failureOf(archive(server, { source, suffixes: ['.done'] }))
+    await archive(server, { source, suffixes: ['.done'] })
 
     expect(await namesIn(server)).toEqual(['archive'])
     expect(await namesIn(server, 'archive')).toEqual([archived, `${archived}.done`])
@@ -56,46 +56,46 @@ describe('an export that is settled', () => {
     await mkdir(join(server.folder, 'archive'))
     await writeFile(join(server.folder, 'archive', archived), 'earlier')
 
-    await settle(server)
+    await archive(server)
 
     expect(await namesIn(server, 'archive')).toEqual([archived.replace('Z-', 'Z-2-'), archived].toSorted())
     expect(await readFile(join(server.folder, 'archive', archived), 'utf8')).toBe('earlier')
   })
 
-  test('is deleted where that is asked for', async () => {
+  test('is deleted if configured', async () => {
     await using server = await filled('people.csv', 'people.done', 'other.csv')
 
-    await settle(server, { target: null, suffixes: ['.done'] })
+    await archive(server, { target: null, suffixes: ['.done'] })
 
     expect(await namesIn(server)).toEqual(['other.csv'])
   })
 
-  test('twice, or after it has gone, does no harm', async () => {
+  test('twice, or after it was removed, does no harm', async () => {
     await using server = await filled('people.csv')
     const source = await identityOf(server)
 
-    await settle(server, { source })
-    await settle(server, { source })
+    await archive(server, { source })
+    await archive(server, { source })
 
     expect(await namesIn(server, 'archive')).toEqual([archived])
   })
 
-  test('stays where it changed since it was read', async () => {
+  test('stays if it changed since it was read', async () => {
     await using server = await filled('people.csv', 'people.done')
     const source = await identityOf(server)
     await writeFile(join(server.folder, 'people.csv'), 'something newer')
 
-    await settle(server, { source, target: null, suffixes: ['.done'] })
+    await archive(server, { source, target: null, suffixes: ['.done'] })
 
     expect(await namesIn(server)).toEqual(['people.csv', 'people.done'])
   })
 
-  test('stays where a symbolic link took its place', async () => {
+  test('stays if a symbolic link replaced it', async () => {
     await using server = await filled('other.csv')
     const source = { name: 'people.csv', bytes: 3, version: (await identityOf(server, 'other.csv')).version }
     await symlink('other.csv', join(server.folder, 'people.csv'))
 
-    await settle(server, { source, target: null })
+    await archive(server, { source, target: null })
 
     expect(await namesIn(server)).toEqual(['other.csv', 'people.csv'])
   })
@@ -103,7 +103,7 @@ describe('an export that is settled', () => {
   test.each([
     ['archive', '*.csv'],
     [null, '*.csv'],
-  ])('goes back where another replaced it in the last moment, on its way to %s', async (target, path) => {
+  ])('is moved back if another file replaced it in the last moment, on its way to %s', async (target, path) => {
     await using server = await filled('people.csv')
     const source = await identityOf(server)
     let replaced = false
@@ -114,7 +114,7 @@ describe('an export that is settled', () => {
       return true
     }
 
-    await settle(server, { source, target, path })
+    await archive(server, { source, target, path })
 
     expect(await readFile(join(server.folder, 'people.csv'), 'utf8')).toBe('newer')
     expect((await namesIn(server)).filter((name) => name.startsWith('.'))).toEqual([])
@@ -127,21 +127,21 @@ describe('an export that is settled', () => {
     await using server = await filled('people.csv')
     await put(server)
 
-    const failure = await failureOf(settle(server))
+    const failure = await failureOf(archive(server))
 
     expect(failure).toMatchObject({ code: 'source_unreadable' })
     expect(failure.message).toMatch(expected)
     expect(await namesIn(server)).toContain('people.csv')
   })
 
-  test('stays where the account may not move it, and the refusal says what helps', async () => {
+  test('stays if the account may not move it, and the refusal contains advice', async () => {
     await using server = await filled('people.csv')
     server.faults.answer = ({ name, id, sftp }) => {
       if (name === 'RENAME') sftp.status(id, 3)
       return name === 'RENAME'
     }
 
-    const failure = await failureOf(settle(server))
+    const failure = await failureOf(archive(server))
 
     expect(failure).toMatchObject({ code: 'source_unreadable' })
     expect(failure.message).toMatch(/^cannot move people\.csv to archive\/.*: permission denied; let the account/)
@@ -164,7 +164,7 @@ async function identityOf(server: SshServer, name = 'people.csv') {
   return { name, bytes: stats.bytes, version: toRemoteFile('.', { name, ...stats }).version }
 }
 
-async function settle(server: SshServer, settlement: Partial<ArchiveRequest> = {}): Promise<void> {
+async function archive(server: SshServer, settlement: Partial<ArchiveRequest> = {}): Promise<void> {
   const source = settlement.source ?? (await identityOf(server))
   await using session = await sessionOn(server)
   await archiveRemoteExport(session, { path: '*.csv', target: 'archive', suffixes: [], now, ...settlement, source })

@@ -29,7 +29,7 @@ describe('the newest export', () => {
     expect(server.seen.requests.filter((request) => request.startsWith('OPENDIR'))).toEqual([])
   })
 
-  test('is no folder and no file that belongs to another', async () => {
+  test('is never a folder or a companion', async () => {
     await using server = await filled({ 'a.csv': 1, 'a.csv.done': 5, 'a.csv.sha256': 6 })
     await mkdir(join(server.folder, 'archive'))
 
@@ -159,7 +159,7 @@ describe('each export', () => {
 })
 
 describe('an export that may still be written', () => {
-  test('is read once two looks, a quiet period apart, found it the same', async () => {
+  test('is read once two listings, a quiet period apart, found it unchanged', async () => {
     await using server = await sshServer()
     const path = join(server.folder, 'people.csv')
     await writeFile(path, 'id\n')
@@ -177,7 +177,7 @@ describe('an export that may still be written', () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(200)
   })
 
-  test('is waited for while it grows, also where the clock of the server is slow', async () => {
+  test('is awaited while it grows, even if the clock of the server is slow', async () => {
     await using server = await sshServer()
     const path = join(server.folder, 'people.csv')
     await writeFile(path, 'id\n')
@@ -198,7 +198,7 @@ describe('an export that may still be written', () => {
     expect(looks).toBe(4)
   })
 
-  test('is refused where it never stands still', async () => {
+  test('is refused if it keeps changing', async () => {
     await using server = await sshServer()
     let size = 1
     server.faults.answer = ({ name, id, sftp }) => {

@@ -81,17 +81,20 @@ describe('a login', () => {
     ],
     ['key', { publicKey: locked.public }, { secrets: { privateKey: ed25519.private } }, ['publickey']],
     ['user name', {}, { username: 'tr0ub4dor' }, ['password']],
-  ])('with a wrong %s is refused after one attempt, without telling the secret', async (_case, on, options, logins) => {
-    await using server = await sshServer(on)
+  ])(
+    'with a wrong %s is refused after one attempt, without revealing the secret',
+    async (_case, on, options, logins) => {
+      await using server = await sshServer(on)
 
-    const failure = await failureOf(sessionOn(server, options))
+      const failure = await failureOf(sessionOn(server, options))
 
-    expect(failure).toMatchObject({ code: 'source_unreadable' })
-    expect(failure.message).toMatch(/refused the login with the (password|private key): check username/)
-    expect(failure.message).not.toMatch(/tr0ub4dor|PRIVATE/)
-    expect(server.seen.logins).toEqual(logins)
-    await server.idle()
-  })
+      expect(failure).toMatchObject({ code: 'source_unreadable' })
+      expect(failure.message).toMatch(/refused the login with the (password|private key): check username/)
+      expect(failure.message).not.toMatch(/tr0ub4dor|PRIVATE/)
+      expect(server.seen.logins).toEqual(logins)
+      await server.idle()
+    },
+  )
 
   test.each<[string, Record<string, string>, RegExp]>([
     ['no secret at all', {}, /neither a password nor a private key/],
@@ -224,7 +227,7 @@ describe('a connection', () => {
   })
 })
 
-test('the password is read anew at every connect', async () => {
+test('the password is read for every connection', async () => {
   await using server = await sshServer()
   const values = { password: 'old one' }
 

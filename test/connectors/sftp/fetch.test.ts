@@ -39,28 +39,28 @@ describe('a download', () => {
     expect((await stat(spoolDir)).mode & 0o777).toBe(0o700)
   })
 
-  test('goes on where it was cut off, and fetches only what is missing and an overlap', async () => {
+  test('continues where it was cut off, and fetches only the missing bytes and an overlap', async () => {
     const content = randomBytes(3 * mebibyte)
     await using server = await serving(content)
     await using spool = await exportFolder()
     server.faults.cutAfterBytes = 2 * mebibyte
 
     const failure = await failureOf(fetch(server, spool))
-    const left = await readdir(spool.path)
-    const leftBytes = (await stat(join(spool.path, left[0] ?? ''))).size
+    const parts = await readdir(spool.path)
+    const partBytes = (await stat(join(spool.path, parts[0] ?? ''))).size
     server.seen.fileBytes = 0
     server.faults.cutAfterBytes = Number.POSITIVE_INFINITY
     const file = await fetch(server, spool)
 
     expect(failure).toMatchObject({ code: 'source_unreachable' })
-    expect(left).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.part$/)])
-    expect(leftBytes).toBeGreaterThan(mebibyte)
-    expect(server.seen.fileBytes).toBe(content.length - leftBytes + overlapBytes)
+    expect(parts).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.part$/)])
+    expect(partBytes).toBeGreaterThan(mebibyte)
+    expect(server.seen.fileBytes).toBe(content.length - partBytes + overlapBytes)
     expect((await readFile(file.path)).equals(content)).toBe(true)
     expect(await readdir(spool.path)).toEqual([expect.stringMatching(/\.export$/)])
   })
 
-  test('goes on after it was given up or the server fell silent', async () => {
+  test('continues after it was given up or the server stopped responding', async () => {
     const content = randomBytes(mebibyte)
     await using server = await serving(content)
     await using spool = await exportFolder()
@@ -74,18 +74,18 @@ describe('a download', () => {
       if (name === 'READ' && ++reads === 8) controller.abort(new Error('stop'))
       return false
     }
-    const given = await failureOf(fetch(server, spool, { signal: controller.signal }))
+    const failure = await failureOf(fetch(server, spool, { signal: controller.signal }))
     server.faults.answer = undefined
     server.seen.fileBytes = 0
     const file = await fetch(server, spool)
 
     expect(silent.message).toMatch(/has not answered for 200 ms/)
-    expect(given.message).toBe('stop')
+    expect(failure.message).toBe('stop')
     expect((await readFile(file.path)).equals(content)).toBe(true)
     expect(server.seen.fileBytes).toBeLessThan(content.length - 200_000 + overlapBytes)
   })
 
-  test('starts anew where the end of what is there differs from what the server holds', async () => {
+  test('starts again if the end of the part differs from the server', async () => {
     const content = randomBytes(mebibyte)
     await using server = await serving(content)
     await using spool = await exportFolder()
@@ -97,7 +97,7 @@ describe('a download', () => {
     expect((await readFile(file.path)).equals(await readFile(join(server.folder, 'people.csv')))).toBe(true)
   })
 
-  test('starts anew where the file on the server is another one by size or time', async () => {
+  test('starts again if size or time of the file on the server changed', async () => {
     await using server = await serving(randomBytes(mebibyte))
     await using spool = await exportFolder()
     await breakOff(server, spool, mebibyte / 2)
@@ -123,15 +123,15 @@ describe('a download', () => {
     expect(new Set(files.map(({ path }) => path)).size).toBe(3)
   })
 
-  test('goes on from what a process left that was killed, once that cannot be alive any more', async () => {
+  test('continues the part of a killed process, once that process cannot be alive any more', async () => {
     const content = randomBytes(mebibyte)
     await using server = await serving(content)
     await using spool = await exportFolder()
     await breakOff(server, spool, mebibyte / 2)
-    const [left = ''] = await readdir(spool.path)
-    const killed = join(spool.path, left.replace('.part', '.0b7c1d52-0000-4000-8000-000000000000.fetching'))
-    await rename(join(spool.path, left), killed)
-    const leftBytes = (await stat(killed)).size
+    const [part = ''] = await readdir(spool.path)
+    const killed = join(spool.path, part.replace('.part', '.0b7c1d52-0000-4000-8000-000000000000.fetching'))
+    await rename(join(spool.path, part), killed)
+    const partBytes = (await stat(killed)).size
 
     server.seen.fileBytes = 0
     await fetch(server, spool)
@@ -141,12 +141,12 @@ describe('a download', () => {
     await fetch(server, spool, { idleTimeoutMs: 30_000 })
 
     expect(whileItMayLive).toBe(content.length)
-    expect(server.seen.fileBytes).toBe(content.length - leftBytes + overlapBytes)
+    expect(server.seen.fileBytes).toBe(content.length - partBytes + overlapBytes)
   })
 })
 
-describe('what is left in the spool', () => {
-  test('goes after a day, parts of other states at once, and what is not ours stays', async () => {
+describe('parts in the spool', () => {
+  test('are removed after a day, parts of other states at once, and other files stay', async () => {
     await using server = await serving(randomBytes(100))
     await using spool = await exportFolder()
     const yesterday = new Date(Date.now() - 25 * 60 * 60 * 1000)
@@ -167,7 +167,7 @@ describe('a file that changes while it is fetched', () => {
     ['grows', (path) => appendFile(path, 'more')],
     ['is cut off', (path) => truncate(path, 1000)],
     ['gets another time', (path) => utimes(path, new Date(), new Date())],
-  ])('is refused where it %s, and leaves nothing behind', async (_case, change) => {
+  ])('is refused if it %s, and leaves nothing behind', async (_case, change) => {
     await using server = await serving(randomBytes(mebibyte))
     await using spool = await exportFolder()
     const path = join(server.folder, 'people.csv')

@@ -76,48 +76,48 @@ describe('a server that means harm', () => {
       /^a\\u000a✔ finished\\u009b2J\.csv on .* has a name with characters that are not shown/,
     ],
   ])('and %s is refused in words, in time, and leaves nothing behind', async (_what, lie, expected) => {
-    await using place = await somewhere()
+    await using workspace = await somewhere()
     lies(server, lie())
 
-    const failure = await failureOf(readAll(place))
+    const failure = await failureOf(readAll(workspace))
 
     expect(failure).toMatchObject({ code: 'source_unreadable' })
     expect(failure.message).toMatch(expected)
     expect(failure.message).not.toMatch(unseen)
     expect(server.seen.fileBytes).toBeLessThanOrEqual(people.length + 1)
-    expect(await place.left()).toEqual([])
-    await expectHonestNight(place)
+    expect(await workspace.remaining()).toEqual([])
+    await expectHonestNight(workspace)
   })
 
   test.each(['OPENDIR', 'READDIR', 'OPEN', 'FSTAT', 'READ', 'LSTAT', 'CLOSE'])(
     'and falls silent at %s is given up in time, and the next night goes on',
     async (operation) => {
-      await using place = await somewhere()
+      await using workspace = await somewhere()
       lies(server, silentAt(operation))
 
-      const failure = await failureOf(readAll(place, { idleTimeoutMs: 100 }))
+      const failure = await failureOf(readAll(workspace, { idleTimeoutMs: 100 }))
 
       expect(failure).toMatchObject({ code: 'source_unreachable' })
       expect(failure.message).toMatch(/has not answered for 100 ms: the next run continues there/)
-      await expectHonestNight(place)
+      await expectHonestNight(workspace)
     },
   )
 
   test('and names files by paths, dots and 64 KB is read for its honest one, and nothing is written elsewhere', async () => {
-    await using place = await somewhere()
+    await using workspace = await somewhere()
     const names = ['../../people-1.csv', '/etc/people-2.csv', '..', `${long}.csv`, `nul\0.csv`]
     const listed = names.map((name) => ({ name, size: people.length, at: later }))
     lies(server, listing(...listed, { name: 'people.csv', size: people.length, at: modifiedAt }))
 
-    const rows = await readAll(place)
+    const rows = await readAll(workspace)
 
     expect(rows).toEqual(['1', '2'])
-    expect(await place.left()).toEqual([])
+    expect(await workspace.remaining()).toEqual([])
     expect(server.seen.requests.filter((request) => request.startsWith('OPEN ')).at(-1)).toBe('OPEN people.csv')
   })
 
   test('and sends a byte at a time, of a file without an end, costs a bounded time and no memory', async () => {
-    await using place = await somewhere()
+    await using workspace = await somewhere()
     lies(server, byteByByte(512 * 1024 * 1024, modifiedAt))
     const before = process.memoryUsage().arrayBuffers
     let most = 0
@@ -125,46 +125,46 @@ describe('a server that means harm', () => {
       most = Math.max(most, process.memoryUsage().arrayBuffers - before)
     }, 20)
 
-    const failure = await failureOf(readAll(place, { totalTimeoutMs: 700 }))
+    const failure = await failureOf(readAll(workspace, { totalTimeoutMs: 700 }))
     clearInterval(timer)
 
     expect(failure).toMatchObject({ code: 'source_unreachable' })
     expect(failure.message).toMatch(/took longer than 700 ms/)
     // The blocks that are asked for at once, what waits in ssh2, and no block for each byte.
     expect(most).toBeLessThan(24 * 1024 * 1024)
-    await expectHonestNight(place)
+    await expectHonestNight(workspace)
   })
 
   test('and sends a byte now and then is given up as one that is silent', async () => {
-    await using place = await somewhere()
+    await using workspace = await somewhere()
     lies(server, byteByByte(512 * 1024 * 1024, modifiedAt))
 
-    const failure = await failureOf(readAll(place, { idleTimeoutMs: 200 }))
+    const failure = await failureOf(readAll(workspace, { idleTimeoutMs: 200 }))
 
     expect(failure).toMatchObject({ code: 'source_unreachable' })
     expect(failure.message).toMatch(/has not sent a block of 30 KiB within 400 ms: the next run continues there/)
   })
 
   test('and breaks off a new state of the file each time fills no disk with parts', async () => {
-    await using place = await somewhere()
+    await using workspace = await somewhere()
     const size = 256 * 1024
     for (const minute of [1, 2, 3]) {
       await put('people.csv', 'x'.repeat(size), new Date(modifiedAt.getTime() + minute * 60_000))
       server.seen.fileBytes = 0
       server.faults.cutAfterBytes = size / 2
-      await failureOf(readAll(place))
+      await failureOf(readAll(workspace))
     }
 
-    expect(await place.left()).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.part$/)])
+    expect(await workspace.remaining()).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.part$/)])
     await put('people.csv', people)
-    await expectHonestNight(place)
+    await expectHonestNight(workspace)
   })
 
   test('and has a folder named like an export is read for its files', async () => {
-    await using place = await somewhere()
+    await using workspace = await somewhere()
     await mkdir(join(server.folder, 'people-9.csv'), { recursive: true })
 
-    expect(await readAll(place)).toEqual(['1', '2'])
+    expect(await readAll(workspace)).toEqual(['1', '2'])
   })
 })
 
@@ -178,15 +178,15 @@ describe('afterwards, a server', () => {
       /says that it has moved people\.csv to archive\/.*, and it has not/,
     ],
   ])('that %s is named, and the export stays', async (_what, lie, code, expected) => {
-    await using place = await somewhere()
+    await using workspace = await somewhere()
     const settings: Settings = { idleTimeoutMs: 100, afterwards: { accepted: 'archive' } }
-    const reading = await place.connector(settings).open(place.options)
+    const reading = await workspace.connector(settings).open(workspace.options)
     await allRows(reading)
     if (reading.source === null) throw new Error('nothing was read')
     lies(server, lie)
 
     const failure = await failureOf(
-      place.connector(settings).archive?.(reading.source, 'accepted') ?? Promise.resolve(),
+      workspace.connector(settings).archive?.(reading.source, 'accepted') ?? Promise.resolve(),
     )
 
     expect(failure).toMatchObject({ code })
@@ -195,13 +195,13 @@ describe('afterwards, a server', () => {
   })
 })
 
-type Place = AsyncDisposable & {
+type Workspace = AsyncDisposable & {
   readonly connector: (settings: Settings) => ReturnType<typeof sftpConnector>
   readonly options: OpenOptions
-  readonly left: () => Promise<string[]>
+  readonly remaining: () => Promise<string[]>
 }
 
-async function somewhere(): Promise<Place> {
+async function somewhere(): Promise<Workspace> {
   const spool: ExportFolder = await exportFolder()
   const { signal } = new AbortController()
   return {
@@ -222,7 +222,7 @@ async function somewhere(): Promise<Place> {
     },
     options: { now: () => new Date('2025-05-02T03:04:05Z'), signal, findDecided: async () => new Set() },
     // Also what stands beside the folder of downloads.
-    left: async () =>
+    remaining: async () =>
       (await readdir(spool.path, { recursive: true, withFileTypes: true })).flatMap((entry) =>
         entry.isFile() ? [entry.name] : [],
       ),
@@ -230,17 +230,17 @@ async function somewhere(): Promise<Place> {
   }
 }
 
-async function readAll(place: Place, settings: Settings = {}): Promise<(string | undefined)[]> {
-  const reading = await place.connector(settings).open(place.options)
+async function readAll(workspace: Workspace, settings: Settings = {}): Promise<(string | undefined)[]> {
+  const reading = await workspace.connector(settings).open(workspace.options)
   return (await allRows(reading)).map(({ values }) => values[0])
 }
 
-async function expectHonestNight(place: Place): Promise<void> {
+async function expectHonestNight(workspace: Workspace): Promise<void> {
   lies(server, undefined)
   delete server.faults.cutAfterBytes
 
-  expect(await readAll(place)).toEqual(['1', '2'])
-  expect(await place.left()).toEqual([])
+  expect(await readAll(workspace)).toEqual(['1', '2'])
+  expect(await workspace.remaining()).toEqual([])
 }
 
 async function put(name: string, content: string, at = modifiedAt): Promise<void> {

@@ -138,7 +138,7 @@ describe('an export on a server', () => {
     expect(server.seen.fileBytes).toBeLessThan(many.length + 128 * 1024)
   })
 
-  test('is refused, and nobody is asked for a login, where the server has another key', async () => {
+  test('is refused without a login if the server has another key', async () => {
     await using server = await serving({ 'people.csv': people })
     await using another = await sshServer()
     await using spool = await exportFolder()
@@ -213,14 +213,14 @@ describe('a side file', () => {
 })
 
 describe('afterwards', () => {
-  test('nothing happens to an export unless that is configured, and nobody logs in for it', async () => {
+  test('an export stays unless configured otherwise, without a login', async () => {
     await using server = await serving({ 'people.csv': people })
     await using spool = await exportFolder()
-    const { source, settle } = await readFrom(server, spool)
+    const { source, archive } = await readFrom(server, spool)
     const { connections } = server.seen
 
-    await settle(source, 'accepted')
-    await settle(source, 'refused')
+    await archive(source, 'accepted')
+    await archive(source, 'refused')
 
     expect(server.seen.connections).toBe(connections)
     expect(await readdir(server.folder)).toEqual(['people.csv'])
@@ -232,12 +232,12 @@ describe('afterwards', () => {
     ['accepted', { refused: 'move' }, ['people.csv', 'people.csv.ok']],
     ['refused', { refused: 'move' }, ['rejected']],
     ['refused', { accepted: 'delete' }, ['people.csv', 'people.csv.ok']],
-  ] as const)('an export whose plan was %s is treated as %j says', async (outcome, afterwards, left) => {
+  ] as const)('an export whose plan was %s is treated according to %j', async (outcome, afterwards, left) => {
     await using server = await serving({ 'people.csv': people, 'people.csv.ok': '' })
     await using spool = await exportFolder()
-    const { source, settle } = await readFrom(server, spool, { afterwards, complete: { marker: '.ok' } })
+    const { source, archive } = await readFrom(server, spool, { afterwards, complete: { marker: '.ok' } })
 
-    await settle(source, outcome)
+    await archive(source, outcome)
 
     expect((await readdir(server.folder)).toSorted()).toEqual(left)
     for (const folder of left.filter((name) => !name.startsWith('people')))
@@ -245,7 +245,7 @@ describe('afterwards', () => {
   })
 })
 
-test('no failure tells a secret', async () => {
+test('no failure reveals a secret', async () => {
   await using server = await serving({ 'people.csv': people })
   await using spool = await exportFolder()
   const secret = 'tr0ub4dor&3'
@@ -286,11 +286,11 @@ function options(): OpenOptions {
 }
 
 async function readFrom(server: SshServer, spool: ExportFolder, settings: Settings = {}) {
-  const { open, archive: settle } = connect(server, spool, settings)
+  const { open, archive } = connect(server, spool, settings)
   const reading = await open(options())
   await allRows(reading)
-  if (!reading.source || !settle) throw new Error('expected an export that can be settled')
-  return { source: reading.source, settle }
+  if (!reading.source || !archive) throw new Error('expected an export that can be archived')
+  return { source: reading.source, archive }
 }
 
 /** A server with files that are old enough to be quiet. */

@@ -8,7 +8,7 @@ import { type SshServer, sshServer } from '../../helpers/sources/ssh-server.ts'
 const plain = attributes({ mode: 0o100644, size: 10, mtimeMs: 1_700_000_000_000 })
 
 describe('a listing', () => {
-  test('holds what is desired, with links and folders as what they are', async () => {
+  test('has the accepted entries, with the kinds of links and folders', async () => {
     await using server = await sshServer()
     await writeFile(join(server.folder, 'people.csv'), 'id\n')
     await mkdir(join(server.folder, 'archive.csv'))
@@ -26,7 +26,7 @@ describe('a listing', () => {
     expect(entries.find(({ name }) => name === 'people.csv')?.bytes).toBe(3)
   })
 
-  test('passes over names that cannot stand in a folder', async () => {
+  test('skips names that no folder can hold', async () => {
     const names = [
       '../../etc/passwd.csv',
       'a/b.csv',
@@ -131,7 +131,7 @@ describe('a request', () => {
     await server.idle()
   })
 
-  test('ends with the time for the whole visit, however lively the server is', async () => {
+  test('ends with the time limit of the session, however active the server is', async () => {
     await using server = await sshServer()
     server.faults.answer = ({ name, id, sftp }) => {
       if (name === 'READDIR') setTimeout(() => sftp.name(id, []), 10)
@@ -147,12 +147,12 @@ describe('a request', () => {
 
   test('ends at once when it is given up, and so does the connection', async () => {
     const controller = new AbortController()
-    const asked = Promise.withResolvers<void>()
-    await using server = await silentOn('LSTAT', asked.resolve)
+    const requested = Promise.withResolvers<void>()
+    await using server = await silentOn('LSTAT', requested.resolve)
     await using session = await sessionOn(server, { signal: controller.signal })
 
     const failing = failureOf(session.stats('people.csv'))
-    await asked.promise
+    await requested.promise
     controller.abort(new Error('stop'))
 
     expect((await failing).message).toBe('stop')
@@ -199,10 +199,10 @@ function listing(names: readonly string[]): SshServer['faults']['answer'] {
   }
 }
 
-async function silentOn(request: string, asked: () => void = () => {}): Promise<SshServer> {
+async function silentOn(request: string, onRequest: () => void = () => {}): Promise<SshServer> {
   const server = await sshServer()
   server.faults.answer = ({ name }) => {
-    if (name === request) asked()
+    if (name === request) onRequest()
     return name === request
   }
   return server

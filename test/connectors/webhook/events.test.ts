@@ -7,7 +7,7 @@ import type { StoredEvent } from '../../../src/identity/record.ts'
 const now = new Date('2026-11-20T12:00:00.000Z')
 
 describe('stored events', () => {
-  test('become rows below the paths of all of them, silent about what an item lacks', async () => {
+  test('become rows below all paths, without cells that an item lacks', async () => {
     const { headers, rows, faults, reading } = await read([
       { id: '7', body: { id: '1', name: { first: 'Ana' } } },
       { id: '8', body: [{ id: '2', active: true, end: null }, { id: 3 }] },
@@ -47,7 +47,7 @@ describe('stored events', () => {
     expect(one.reading.source).toEqual({ name: '1 event', bytes: 8, version: '7..7' })
   })
 
-  test('are nothing new where there are none', async () => {
+  test('are nothing new if there are none', async () => {
     const { reading, rows } = await read([])
 
     expect(rows).toEqual([])
@@ -207,7 +207,7 @@ describe('an event that cannot be read', () => {
     expect(faults).toEqual([{ column: null, reason: expect.stringContaining('more than 10000 different paths') }])
   })
 
-  test('is told about without what it says', async () => {
+  test('is reported without its content', async () => {
     const { faults } = await read([{ body: '{"name":"Ana Gomez", 17:00}' }])
 
     expect(JSON.stringify(faults)).not.toMatch(/Ana|Gomez/)
@@ -236,8 +236,8 @@ test('whatever the bodies are, each event is at least one row or an empty list',
     fc.asyncProperty(fc.array(body, { maxLength: 5 }), async (bodies) => {
       const { rows, headers } = await read(bodies.map((each, index) => ({ id: String(index), body: each })))
 
-      const told = new Set(rows.map(({ origin }) => ('event' in origin ? origin.event : '')))
-      const silent = bodies.filter((_, index) => !told.has(String(index)))
+      const events = new Set(rows.map(({ origin }) => ('event' in origin ? origin.event : '')))
+      const silent = bodies.filter((_, index) => !events.has(String(index)))
       expect(silent.every((each) => each.toString('utf8').trim() === '[]')).toBe(true)
       expect(rows.every(({ values }) => values.length === headers.length)).toBe(true)
     }),
@@ -258,17 +258,17 @@ describe('events that are too much for one run', () => {
     ['items', [two, [{ id: 'c' }], two, [{ id: 'd' }]], ['3', '4'], 3],
     ['items in the first of them, which goes on by itself', [[...two, ...two], two], ['2'], 4],
     ['paths', [wide('a'), wide('b'), { a1: 'x' }], ['2', '3'], 1],
-  ])('by their %s are left to the next one, whole and in their order', async ([, bodies, left, rows]) => {
+  ])('by their %s are deferred to the next one, complete and in order', async ([, bodies, deferred, rows]) => {
     const reading = readEvents(stored(bodies), settings, { now, mayDefer: true, maxItems: 3 })
 
     const readRows = (await Array.fromAsync(reading.rows)).flat()
 
-    expect(reading.deferred).toEqual(left)
+    expect(reading.deferred).toEqual(deferred)
     expect(readRows).toHaveLength(rows)
-    expect(reading.source?.name).toBe(bodies.length - left.length === 1 ? '1 event' : '2 events')
+    expect(reading.source?.name).toBe(bodies.length - deferred.length === 1 ? '1 event' : '2 events')
   })
 
-  test('are all read where none may be left, with a fault for each item beyond', async () => {
+  test('are all read if none may be deferred, with a fault for each item beyond the limit', async () => {
     const reading = readEvents(stored([two, two]), settings, { now, maxItems: 3 })
 
     const readRows = (await Array.fromAsync(reading.rows)).flat()

@@ -52,9 +52,11 @@ describe.for(Object.entries(recipes))('%s', ([name, recipe]) => {
 
   test('refuses a signature in which one bit is another', () => {
     fc.assert(
-      fc.property(sent, fc.nat(), fc.nat(7), (request, place, bit) => {
+      fc.property(sent, fc.nat(), fc.nat(7), (request, position, bit) => {
         const header = Object.keys(request.headers).find((key) => key === recipe.signature.header) ?? ''
-        const flipped = flipBit(Buffer.from(String(request.headers[header]), 'latin1'), place, bit).toString('latin1')
+        const flipped = flipBit(Buffer.from(String(request.headers[header]), 'latin1'), position, bit).toString(
+          'latin1',
+        )
 
         const verdict = verdictOf({ ...request, headers: { ...request.headers, [header]: flipped } })
 
@@ -108,8 +110,8 @@ describe.for(signing)('%s', ([name, recipe]) => {
       .map((parts) => sentWebhook({ recipe, ...parts }))
 
     fc.assert(
-      fc.property(sent, fc.nat(), fc.nat(7), (request, place, bit) => {
-        const changed = flipBit(Buffer.from(request.body), place, bit)
+      fc.property(sent, fc.nat(), fc.nat(7), (request, position, bit) => {
+        const changed = flipBit(Buffer.from(request.body), position, bit)
 
         expect(verdictOf({ ...request, body: changed })).toBe('bad-signature')
       }),
@@ -180,8 +182,8 @@ function asPem(key: KeyObject): string {
   return key.export({ format: 'pem', type: 'pkcs8' }).toString()
 }
 
-function flipBit(bytes: Buffer, place: number, bit: number): Buffer {
-  const index = place % bytes.length
+function flipBit(bytes: Buffer, position: number, bit: number): Buffer {
+  const index = position % bytes.length
   bytes[index] = (bytes[index] ?? 0) ^ (1 << bit)
   return bytes
 }

@@ -32,7 +32,7 @@ test('a store on PostgreSQL belongs to its data folder, and another one or none 
   const pointAt = (at: string) => writeFile(join(work.folder, 'database'), at)
   const opened = async () => {
     await using store = await openStore(await loadConfig(work.configFile, process.env), { events, now })
-    return store.place
+    return store.location
   }
 
   await opened()

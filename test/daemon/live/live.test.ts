@@ -283,7 +283,7 @@ test('a reader who takes nothing from the connection is left, and what was meant
 test('a reader who does not read is cut off before much waits for them', async () => {
   const stream = new EventStream()
 
-  for (let index = 0; index < 10_000 && !stream.destroyed; index++) stream.say('run', { text: 'x'.repeat(1000) })
+  for (let index = 0; index < 10_000 && !stream.destroyed; index++) stream.sendEvent('run', { text: 'x'.repeat(1000) })
 
   expect(stream.destroyed).toBe(true)
   expect(stream.readableLength).toBeLessThanOrEqual(256 * 1024)

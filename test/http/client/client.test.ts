@@ -5,7 +5,7 @@ import { clientOf, serveNotes } from '../notes.ts'
 import { serveRaw } from '../raw-server.ts'
 
 describe('requests', () => {
-  test('carry the key, and a body only where there is one', async () => {
+  test('contain the key, and a body only if there is one', async () => {
     const requests: string[] = []
     await using server = await serveRaw((socket, request) => {
       requests.push(request.toLowerCase())
@@ -23,18 +23,18 @@ describe('requests', () => {
     expect(requests[1]).toMatch(/\r\n\r\n\{"text":"x"\}$/)
   })
 
-  test('ask for the key anew each time', async () => {
+  test('request the key each time', async () => {
     const keys = ['old', 'new']
-    const seen: unknown[] = []
+    const requests: unknown[] = []
     await using server = await serveNotes({
-      mount: { authorize: async (request) => seen.push(request.headers.authorization) },
+      mount: { authorize: async (request) => requests.push(request.headers.authorization) },
       client: { bearer: async () => keys.shift() ?? 'none' },
     })
 
     await server.client.deleteNote({ params: { noteId: 1 } })
     await server.client.deleteNote({ params: { noteId: 1 } })
 
-    expect(seen).toEqual(['Bearer old', 'Bearer new'])
+    expect(requests).toEqual(['Bearer old', 'Bearer new'])
   })
 
   test('find the operations below any base address', async () => {
@@ -46,7 +46,7 @@ describe('requests', () => {
     expect(answer).toMatchObject({ status: 200, body: { noteId: 5 } })
   })
 
-  test('bring any text through the path as one segment', async () => {
+  test('send any text in the path as one segment', async () => {
     await using server = await serveNotes()
     const texts = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 191 })
 
@@ -76,7 +76,7 @@ describe('requests', () => {
     '"',
     '\n',
     '%00',
-  ])('bring %j through the path', async (pageId) => {
+  ])('send %j in the path', async (pageId) => {
     await using server = await serveNotes()
 
     const answer = await server.client.getPage({ params: { bookId: 1, pageId } })
@@ -84,7 +84,7 @@ describe('requests', () => {
     expect(answer).toMatchObject({ status: 200, body: { pageId } })
   })
 
-  test('write a segment of dots so that nothing on the way takes it for a step up', async () => {
+  test('encode a segment of dots so that no proxy takes it for a step up', async () => {
     const requests: string[] = []
     await using server = await serveRaw((socket, request) => {
       requests.push(request)
@@ -96,12 +96,12 @@ describe('requests', () => {
     expect(requests[0]).toMatch(/^GET \/v1\/books\/1\/pages\/%2E%2E HTTP/)
   })
 
-  test('bring any query through', async () => {
-    let seen: unknown
+  test('send any query', async () => {
+    let received: unknown
     await using server = await serveNotes({
       handlers: {
         listNotes: async (_, { query }) => {
-          seen = query
+          received = query
           return { status: 200, body: { data: [], pagination: {} } }
         },
       },
@@ -118,7 +118,7 @@ describe('requests', () => {
       fc.asyncProperty(queries, async (query) => {
         await server.client.listNotes({ query })
 
-        expect(seen).toEqual(query)
+        expect(received).toEqual(query)
       }),
     )
   })
@@ -131,7 +131,7 @@ describe('requests', () => {
     await expect(call).rejects.toThrow('the path parameter pageId is missing')
   })
 
-  test('let a key that cannot be had reach the caller', async () => {
+  test('pass an error of the key on to the caller', async () => {
     const client = clientOf('http://127.0.0.1:9', { bearer: () => Promise.reject(new Error('no such file')) })
 
     const call = client.deleteNote({ params: { noteId: 1 } })
@@ -176,7 +176,7 @@ describe('no answer', () => {
     expect(answer).toMatchObject({ status: 'unreachable', reason: 'reset', sent: true })
   })
 
-  test('a connection that is closed without a word: the request may have been applied', async () => {
+  test('a connection that is closed without a response: the request may have been applied', async () => {
     await using server = await serveRaw((socket) => socket.end())
 
     const answer = await clientOf(server.baseUrl).createNote({ body: { text: 'x' } })
@@ -239,7 +239,7 @@ describe('no answer', () => {
     expect(answer).toMatchObject({ status: 'unreachable', reason: 'aborted', sent: false })
   })
 
-  test('never tells the key', async () => {
+  test('never reveals the key', async () => {
     await using server = await serveRaw((socket) => socket.resetAndDestroy())
 
     const answer = await clientOf(server.baseUrl).createNote({ body: { text: 'x' } })

@@ -25,7 +25,7 @@ describe('answers', () => {
     expect(answer).not.toHaveProperty('body')
   })
 
-  test('a listed error carries what its body says', async () => {
+  test('a listed error has the content of its body', async () => {
     const answer = await answerTo(
       '404 Not Found',
       json,
@@ -101,7 +101,7 @@ describe('answers', () => {
     expect(answer).toMatchObject({ status: expected, httpStatus })
   })
 
-  test('an undeclared status carries what its body says', async () => {
+  test('an undeclared status has the content of its body', async () => {
     const answer = await answerTo('503 Service Unavailable', json, '{"message":"later","code":5}')
 
     expect(answer).toMatchObject({ status: 'undeclared', error: { message: 'later', code: 5, name: null } })
@@ -137,7 +137,7 @@ describe('answers', () => {
     expect(answer).toMatchObject({ status: 'undeclared', httpStatus: 429, retryAfterMs: wait })
   })
 
-  test('no Retry-After means no wait that the server asked for', async () => {
+  test('without Retry-After the server requests no wait', async () => {
     const answer = await answerTo('429 Too Many Requests')
 
     expect(answer).toMatchObject({ retryAfterMs: null })

@@ -9,9 +9,9 @@ const note = (id: number) => ({ id, text: '', pinned: false })
 /** A list that gives one note a page; the last page carries this end in place of a cursor. */
 function listOf(pages: number, end: { cursor?: string | null } = {}): ListNotes {
   return async (_, { query }) => {
-    const place = Number(query.cursor ?? 1)
-    const pagination = place < pages ? { cursor: String(place + 1) } : end
-    return { status: 200, body: { data: [note(place)], pagination } }
+    const position = Number(query.cursor ?? 1)
+    const pagination = position < pages ? { cursor: String(position + 1) } : end
+    return { status: 200, body: { data: [note(position)], pagination } }
   }
 }
 
@@ -23,9 +23,9 @@ describe('walking a list', () => {
   ])('ends where the cursor is %s', async (_, end) => {
     await using server = await serveNotes({ handlers: { listNotes: listOf(3, end) } })
 
-    const found = await Array.fromAsync(walk(server.client.listNotes, {}))
+    const entries = await Array.fromAsync(walk(server.client.listNotes, {}))
 
-    expect(found.map(({ id }) => id)).toEqual([1, 2, 3])
+    expect(entries.map(({ id }) => id)).toEqual([1, 2, 3])
   })
 
   test('repeats the other parameters on every page', async () => {
@@ -45,15 +45,15 @@ describe('walking a list', () => {
     expect(sizes).toEqual([7, 7, 7])
   })
 
-  test('starts where the input says', async () => {
+  test('starts at the cursor of the input', async () => {
     await using server = await serveNotes({ handlers: { listNotes: listOf(3) } })
 
-    const found = await Array.fromAsync(walk(server.client.listNotes, { query: { cursor: '2' } }))
+    const entries = await Array.fromAsync(walk(server.client.listNotes, { query: { cursor: '2' } }))
 
-    expect(found.map(({ id }) => id)).toEqual([2, 3])
+    expect(entries.map(({ id }) => id)).toEqual([2, 3])
   })
 
-  test('asks for no page beyond the one that is read', async () => {
+  test('requests no page beyond the current one', async () => {
     let pages = 0
     const list = listOf(3)
     await using server = await serveNotes({
@@ -70,7 +70,7 @@ describe('walking a list', () => {
     expect(pages).toBe(1)
   })
 
-  test('gives up where the same cursor comes twice', async () => {
+  test('fails if a cursor is repeated', async () => {
     const listNotes: ListNotes = async (_, { query }) => ({
       status: 200,
       body: { data: [], pagination: { cursor: query.cursor === 'a' ? 'b' : 'a' } },
@@ -82,7 +82,7 @@ describe('walking a list', () => {
     await expect(walked).rejects.toThrow('repeats an earlier cursor')
   })
 
-  test('is interrupted by an answer that is no page', async () => {
+  test('is interrupted by a response that is not a page', async () => {
     const list = listOf(3)
     const listNotes: ListNotes = (ctx, input) =>
       input.query.cursor === '2' ? Promise.reject(new Error('broken')) : list(ctx, input)

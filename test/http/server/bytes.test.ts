@@ -54,7 +54,7 @@ async function* bytesOf(...chunks: readonly string[]) {
   for (const chunk of chunks) yield Buffer.from(chunk)
 }
 
-test('a stream of bytes is handed on as it is, and refused while it arrives', async () => {
+test('a stream of bytes is passed on unchanged, and can be refused while it arrives', async () => {
   await using server = await serve()
 
   const kept = await server.client.keep({ body: bytesOf('{"text":', '\0') })
@@ -69,7 +69,7 @@ test('a stream of bytes is handed on as it is, and refused while it arrives', as
   expect([tooLarge.status, asJson.status]).toEqual([413, 415])
 })
 
-test('what arrives slowly is awaited where that was said, and nowhere else', async () => {
+test('slow bodies are awaited only on routes that allow it', async () => {
   await using server = await serve({ requestTimeoutMs: 200, slowRequestTimeoutMs: 60_000 })
   const begin = (path: string, type: string) => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')

@@ -20,7 +20,7 @@ test.each([
   ['sum=1%2B1&share=5%', { sum: '1+1', share: '5%' }],
   ['constructor=x', { constructor: 'x' }],
   ['', {}],
-])('the form %j is read as a browser means it', async (form, fields) => {
+])('the form %j is read like a form of a browser', async (form, fields) => {
   const answer = await send(form)
 
   expect(answer.statusCode).toBe(200)

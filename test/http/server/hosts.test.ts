@@ -52,7 +52,7 @@ describe('a request that names two hosts', () => {
     expect(await statusOf(head)).toBe(400)
   })
 
-  test('is served where both are the same', async () => {
+  test('is served if both are equal', async () => {
     expect(await statusOf(['GET /open HTTP/1.1', 'host: localhost'])).toBe(200)
     expect(await statusOf(['GET http://localhost/open HTTP/1.1', 'host: localhost'])).toBe(200)
   })
@@ -82,12 +82,12 @@ describe('a request', () => {
     '192.0.2.1',
     'localhost@evil.example',
     'evil.example#localhost',
-  ])('to "%s" is refused, whatever it asks for', async (host) => {
+  ])('to "%s" is refused, whatever it requests', async (host) => {
     expect(await ask({ host })).toBe(421)
     expect(await ask({ host }, { path: '/nowhere' })).toBe(421)
   })
 
-  test('that watches over the server, or is signed, may come under any name and from anywhere', async () => {
+  test('that monitors the server, or is signed, may use any name and come from anywhere', async () => {
     const headers = { host: 'evil.example', origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
 
     expect(await ask(headers, { method: 'POST', path: '/open' })).toBe(200)

@@ -19,7 +19,7 @@ describe('path parameters', () => {
     'NaN',
   ]
 
-  test.each(malformed)('%s is no number: 400, whatever the operation lists', async (text) => {
+  test.each(malformed)('%s is not a number: 400, whatever the operation lists', async (text) => {
     await using server = await serveNotes()
 
     const answer = await ask(`${server.baseUrl}/notes/${text}`)
@@ -28,7 +28,7 @@ describe('path parameters', () => {
     expect(answer.body).toMatchObject({ statusCode: 400, name: 'MalformedAddress', code: 14004 })
   })
 
-  test('a union takes a number as a number and everything else as text', async () => {
+  test('a union reads a number as a number and everything else as text', async () => {
     await using server = await serveNotes()
 
     const byNumber = await ask(`${server.baseUrl}/notes/42`)
@@ -58,17 +58,17 @@ describe('path parameters', () => {
 
 describe('the query', () => {
   async function read(query: string): Promise<{ status: number; query: unknown; message: string | undefined }> {
-    let seen: unknown
+    let received: unknown
     await using server = await serveNotes({
       handlers: {
         listNotes: async (_, input) => {
-          seen = input.query
+          received = input.query
           return { status: 200, body: { data: [], pagination: {} } }
         },
       },
     })
     const { status, body } = await ask(`${server.baseUrl}/notes${query}`)
-    return { status, query: seen, message: body.message }
+    return { status, query: received, message: body.message }
   }
 
   test('gets the defaults of the table', async () => {
@@ -98,17 +98,17 @@ describe('the query', () => {
     'expand[0]=author&expand[1]=history',
     'expand%5B0%5D=author&expand=history',
   ])('reads the list %s', async (query) => {
-    const { query: seen } = await read(`?${query}`)
+    const { query: received } = await read(`?${query}`)
 
-    expect(seen).toMatchObject({ 'expand[]': ['author', 'history'] })
+    expect(received).toMatchObject({ 'expand[]': ['author', 'history'] })
   })
 
   test.each(['ids=1&ids=2', 'ids[]=1&ids[]=2', 'ids[0]=1&ids[7]=2'])(
     'reads the list %s, which has no brackets in the table',
     async (query) => {
-      const { query: seen } = await read(`?${query}`)
+      const { query: received } = await read(`?${query}`)
 
-      expect(seen).toMatchObject({ ids: [1, 2] })
+      expect(received).toMatchObject({ ids: [1, 2] })
     },
   )
 
@@ -150,21 +150,21 @@ describe('the query', () => {
     ['expand[x]=author', 'expand[]'],
     ['expand[0][1]=author', 'expand[]'],
     ['expand.0=author', 'expand[]'],
-  ])('%s is no spelling of a parameter, and refused with the name that is meant', async (query, name) => {
+  ])('%s is a misspelled parameter and is refused with the right name', async (query, name) => {
     const { status, message } = await read(`?${query}`)
 
     expect(status).toBe(400)
     expect(message).toBe(`${name}: must be spelled so, and not in another way`)
   })
 
-  test('leaves names aside that the table does not know', async () => {
+  test('ignores unknown names', async () => {
     const { status, query } = await read('?page=3&__proto__=1&constructor=1&pinned=true')
 
     expect(status).toBe(200)
     expect(query).toEqual({ size: 50, includeTotalCount: false, pinned: true })
   })
 
-  test('is refused with 400 also behind a path that is right', async () => {
+  test('is refused with 400 even if the path is valid', async () => {
     await using server = await serveNotes()
 
     const answer = await ask(`${server.baseUrl}/books/1/pages/1?size=0`)
@@ -234,7 +234,7 @@ describe('the body', () => {
     expect(answer.body.message).toBe('body.text: must be a text; body.pinned: must be true or false')
   })
 
-  test('may be announced where there is none', async () => {
+  test('may be announced without being sent', async () => {
     await using server = await serveNotes()
 
     const answer = await ask(`${server.baseUrl}/notes/1`, { method: 'DELETE', headers: json })
@@ -242,7 +242,7 @@ describe('the body', () => {
     expect(answer.status).toBe(204)
   })
 
-  test('of a batch is judged as a whole only by its length', async () => {
+  test('of a batch is checked as a whole only by its length', async () => {
     await using server = await serveNotes()
     const post = (items: unknown) => ({ method: 'POST', headers: json, body: JSON.stringify(items) })
 

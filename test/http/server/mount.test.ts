@@ -18,7 +18,7 @@ async function exchange(baseUrl: string, bytes: string, { leave = false } = {}):
 describe('the order of checks', () => {
   const broken = { method: 'POST', headers: json, body: '{ not json' }
 
-  test('a caller who is not admitted learns nothing about the request', async () => {
+  test('an unauthorized caller learns nothing about the request', async () => {
     await using server = await serveNotes({
       mount: { authorize: () => Promise.reject(refuse('Unauthorized', 'no key')) },
     })
@@ -29,24 +29,24 @@ describe('the order of checks', () => {
     expect(answer.body).toEqual({ statusCode: 401, message: 'no key', code: 14010 })
   })
 
-  test('authorize is told which operation is asked for', async () => {
-    const asked: unknown[] = []
+  test('authorize receives the requested operation', async () => {
+    const calls: unknown[] = []
     await using server = await serveNotes({
-      mount: { authorize: async (_, { permission, entitlement }) => asked.push({ permission, entitlement }) },
+      mount: { authorize: async (_, { permission, entitlement }) => calls.push({ permission, entitlement }) },
     })
 
     await server.client.createNote({ body: { text: 'hello' } })
 
-    expect(asked).toEqual([{ permission: ['notes-post', 'notes-admin'], entitlement: 'NOTES' }])
+    expect(calls).toEqual([{ permission: ['notes-post', 'notes-admin'], entitlement: 'NOTES' }])
   })
 
   test('what authorize returns reaches the handler', async () => {
-    const seen: unknown[] = []
+    const received: unknown[] = []
     await using server = await serveNotes({
       mount: { authorize: async () => ({ account: 7 }) },
       handlers: {
         deleteNote: async (ctx) => {
-          seen.push(ctx)
+          received.push(ctx)
           return { status: 204 }
         },
       },
@@ -54,7 +54,7 @@ describe('the order of checks', () => {
 
     await server.client.deleteNote({ params: { noteId: 1 } })
 
-    expect(seen).toEqual([{ account: 7 }])
+    expect(received).toEqual([{ account: 7 }])
   })
 
   test('a bad path is refused before a bad query', async () => {
@@ -109,7 +109,7 @@ describe('refusals and failures', () => {
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
   })
 
-  test('a refusal can say more than its status', async () => {
+  test('a refusal can have more details than its status', async () => {
     const refusal = new Refusal(409, 'running', { code: 28022, name: 'SyncRunning', headers: { 'retry-after': '7' } })
     await using server = await serveNotes({ handlers: { createNote: () => Promise.reject(refusal) } })
 
@@ -122,7 +122,7 @@ describe('refusals and failures', () => {
     })
   })
 
-  test('a failure nobody declared is a 500 that says nothing, and a line in the log that says where', async () => {
+  test('an undeclared failure is a 500 without details, and a log line with the operation', async () => {
     const failure = Object.assign(new Error('duplicate key'), {
       code: '23505',
       detail: 'Key (email)=(ana@example.com)',
@@ -141,7 +141,7 @@ describe('refusals and failures', () => {
     expect(JSON.stringify(server.logged)).not.toContain('ana@example.com')
   })
 
-  test('no log line holds the address of a request', async () => {
+  test('no log line contains the address of a request', async () => {
     await using server = await serveNotes()
 
     await server.client.getNote({ params: { noteId: 'key:ana@example.com' } })
@@ -186,7 +186,7 @@ describe('methods', () => {
     })
   })
 
-  test('HEAD answers what GET does, without the body', async () => {
+  test('HEAD answers like GET, without the body', async () => {
     await using server = await serveNotes()
 
     const [get, head] = [await ask(`${server.baseUrl}/notes`), await ask(`${server.baseUrl}/notes`, { method: 'HEAD' })]
@@ -197,7 +197,7 @@ describe('methods', () => {
     expect([refused.status, refused.text]).toEqual([400, ''])
   })
 
-  test('HEAD asks for the same key as GET', async () => {
+  test('HEAD requires the same key as GET', async () => {
     await using server = await serveNotes({
       mount: { authorize: () => Promise.reject(refuse('Unauthorized', 'no key')) },
     })
@@ -212,7 +212,7 @@ describe('headers of answers', () => {
   test.each([
     ['no key', {}, 'Bearer'],
     ['a key that is not valid', { authorization: 'Bearer of-nothing' }, 'Bearer error="invalid_token"'],
-  ])('a 401 to %s says what is desired', async (_, headers, challenge) => {
+  ])('a 401 to %s names the required credentials', async (_, headers, challenge) => {
     await using server = await serveNotes({
       mount: { authorize: () => Promise.reject(refuse('Unauthorized', 'no key')) },
     })
@@ -229,7 +229,7 @@ describe('headers of answers', () => {
     ['a path that is no text', '/v1/notes/%zz', {}],
     ['another method', '/v1/notes', { method: 'PATCH' }],
     ['a body that is no JSON', '/v1/notes', { method: 'POST', headers: json, body: '{' }],
-  ])('%s carries an id of the request, each its own', async (_, path, init) => {
+  ])('%s has a unique request ID', async (_, path, init) => {
     await using server = await serveNotes()
     const url = new URL(path, server.baseUrl).href
 
@@ -239,7 +239,7 @@ describe('headers of answers', () => {
     expect(new Set(ids).size).toBe(2)
   })
 
-  test('the id that a caller gives is kept, and stands in the log', async () => {
+  test('the ID of a caller is kept and logged', async () => {
     await using server = await serveNotes()
 
     const answer = await ask(`${server.baseUrl}/notes`, { headers: { 'x-request-id': 'trace-0af7651916cd43dd' } })
@@ -252,10 +252,10 @@ describe('headers of answers', () => {
 
   test.each(['short', 'x'.repeat(129), 'ana@example.com', 'two words here'])(
     'an id such as %s is replaced',
-    async (given) => {
+    async (cause) => {
       await using server = await serveNotes()
 
-      const answer = await ask(`${server.baseUrl}/notes`, { headers: { 'x-request-id': given } })
+      const answer = await ask(`${server.baseUrl}/notes`, { headers: { 'x-request-id': cause } })
 
       expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
     },
@@ -279,7 +279,7 @@ describe('compression', () => {
     ['deflate, gzip;q=0.5', 'deflate'],
     ['identity', null],
     ['nothing-that-is', null],
-  ])('an answer to a caller who takes %s travels so', async (accepted, encoding) => {
+  ])('a response to a caller who accepts %s is compressed so', async (accepted, encoding) => {
     await using server = await serveNotes({ handlers })
 
     const answer = await ask(`${server.baseUrl}/notes`, { headers: { 'accept-encoding': accepted } })
@@ -301,7 +301,7 @@ describe('compression', () => {
     expect(small).toBeLessThan(whole / 5)
   })
 
-  test('is not worth its while for a short answer', async () => {
+  test('is not used for a short response', async () => {
     await using server = await serveNotes()
 
     const answer = await ask(`${server.baseUrl}/notes`, { headers: { 'accept-encoding': 'gzip' } })
@@ -309,7 +309,7 @@ describe('compression', () => {
     expect(answer.headers.get('content-encoding')).toBeNull()
   })
 
-  test('of a body is refused in so many words', async () => {
+  test('of a request body is refused explicitly', async () => {
     await using server = await serveNotes()
     const init = { method: 'POST', headers: { ...json, 'content-encoding': 'gzip' }, body: gzipSync('{"text":"x"}') }
 
@@ -352,7 +352,7 @@ describe('bytes that never become a request', () => {
     })
   })
 
-  test('a caller who leaves in the middle of a body is no failure of ours', async () => {
+  test('a caller who disconnects within a body causes no failure', async () => {
     await using server = await serveNotes()
     const half =
       'POST /v1/notes HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{"te'
@@ -380,7 +380,7 @@ describe('checked replies', () => {
     expect(answer.status).toBe(500)
   })
 
-  test('a body where none is due becomes a failure', async () => {
+  test('an unexpected body becomes a failure', async () => {
     const reply = { status: 204, body: {} } as const
     await using server = await serveNotes({ ...checking, handlers: { deleteNote: async () => reply } })
 
@@ -409,7 +409,7 @@ describe('checked replies', () => {
   })
 })
 
-test('closing waits for the requests that are under way', async () => {
+test('closing waits for requests in progress', async () => {
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   await using server = await serveNotes({

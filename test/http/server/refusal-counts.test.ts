@@ -4,15 +4,15 @@ import { countRefusals, type Refused } from '../../../src/http/server/refusal-co
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-const unsigned = { what: 'acme', reason: 'not signed' }
+const unsigned = { subject: 'acme', reason: 'not signed' }
 
-test('the first refusal is told at once, and the others of its minute with their number', () => {
-  const told: Refused[] = []
-  using refusals = countRefusals((refused) => told.push(refused))
+test('the first refusal is reported at once, and the others of its minute with their number', () => {
+  const reports: Refused[] = []
+  using refusals = countRefusals((refused) => reports.push(refused))
 
   for (let times = 0; times < 500; times++) refusals.count({ ...unsigned, sender: '192.0.2.1' })
   refusals.count({ ...unsigned, sender: '192.0.2.2' })
-  const atOnce = [...told]
+  const atOnce = [...reports]
   vi.advanceTimersByTime(60_000)
   refusals.count({ ...unsigned, sender: '192.0.2.1' })
 
@@ -20,31 +20,31 @@ test('the first refusal is told at once, and the others of its minute with their
     { ...unsigned, sender: '192.0.2.1', times: 1 },
     { ...unsigned, sender: '192.0.2.2', times: 1 },
   ])
-  expect(told.slice(2)).toEqual([
+  expect(reports.slice(2)).toEqual([
     { ...unsigned, sender: '192.0.2.1', times: 499 },
     { ...unsigned, sender: '192.0.2.1', times: 1 },
   ])
 })
 
-test('a flood from everywhere, for ever new reasons, is told in a bounded number of lines, and none is left uncounted', () => {
-  const told: Refused[] = []
-  using refusals = countRefusals((refused) => told.push(refused))
+test('a flood from many senders for many reasons takes a limited number of lines, and every refusal is counted', () => {
+  const reports: Refused[] = []
+  using refusals = countRefusals((refused) => reports.push(refused))
 
   for (let times = 0; times < 30_000; times++)
-    refusals.count({ what: 'acme', reason: `at byte ${times % 7}`, sender: `2001:db8::${times.toString(16)}` })
+    refusals.count({ subject: 'acme', reason: `at byte ${times % 7}`, sender: `2001:db8::${times.toString(16)}` })
   vi.advanceTimersByTime(60_000)
 
-  expect(told.length).toBeLessThanOrEqual(102)
-  expect(told.reduce((sum, { times }) => sum + times, 0)).toBe(30_000)
-  expect(told.at(-1)).toMatchObject({ sender: '(others)', times: 29_899 })
+  expect(reports.length).toBeLessThanOrEqual(102)
+  expect(reports.reduce((sum, { times }) => sum + times, 0)).toBe(30_000)
+  expect(reports.at(-1)).toMatchObject({ sender: '(others)', times: 29_899 })
 })
 
-test('what is left is told at the end', () => {
-  const told: Refused[] = []
+test('the remaining refusals are reported at the end', () => {
+  const reports: Refused[] = []
   {
-    using refusals = countRefusals((refused) => told.push(refused))
+    using refusals = countRefusals((refused) => reports.push(refused))
     for (let times = 0; times < 3; times++) refusals.count({ ...unsigned, sender: '192.0.2.1' })
   }
 
-  expect(told.map(({ times }) => times)).toEqual([1, 2])
+  expect(reports.map(({ times }) => times)).toEqual([1, 2])
 })

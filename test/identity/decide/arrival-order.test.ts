@@ -45,33 +45,33 @@ function states(kind: RowKind, graceRuns: number): boolean {
  * contradiction is no part of this.
  */
 function isContradiction(kind: RowKind, graceRuns: number, stated: readonly { readonly kind: EventKind }[]): boolean {
-  const says = (what: EventKind) => stated.some((event) => event.kind === what)
-  return says('leaves ahead') && (says('leaves') || (kind !== 'employed' && states(kind, graceRuns)))
+  const hasKind = (searched: EventKind) => stated.some((event) => event.kind === searched)
+  return hasKind('leaves ahead') && (hasKind('leaves') || (kind !== 'employed' && states(kind, graceRuns)))
 }
 
 function eventOf(kind: EventKind): Observation {
-  const said = { fields: {}, leavingDate: undefined, hasEmploymentCell: true } as const
-  if (kind === 'leaves') return observation('ana', { ...said, action: 'leave', leavingDate: '2026-11-18' })
+  const base = { fields: {}, leavingDate: undefined, hasEmploymentCell: true } as const
+  if (kind === 'leaves') return observation('ana', { ...base, action: 'leave', leavingDate: '2026-11-18' })
   if (kind === 'leaves ahead')
-    return observation('ana', { ...said, action: 'leave', isUncertain: true, leavingDate: '2026-12-24' })
-  if (kind === 'is hired') return observation('ana', { ...said, action: 'join', statesEmployed: true })
-  return observation('ana', { ...said, action: 'change', fields: { jobTitle: 'Lead' }, hasEmploymentCell: false })
+    return observation('ana', { ...base, action: 'leave', isUncertain: true, leavingDate: '2026-12-24' })
+  if (kind === 'is hired') return observation('ana', { ...base, action: 'join', statesEmployed: true })
+  return observation('ana', { ...base, action: 'change', fields: { jobTitle: 'Lead' }, hasEmploymentCell: false })
 }
 
-type Told = { readonly at: string; readonly accept: (roster: Roster) => Roster }
+type Delivery = { readonly at: string; readonly accept: (roster: Roster) => Roster }
 
-function exportOf(kind: RowKind, context: PlanContext): Told {
+function exportOf(kind: RowKind, context: PlanContext): Delivery {
   return { at: exportAt, accept: (roster) => applyPlan(roster, planRows(rowsOf(kind), roster, context)) }
 }
 
-function told(kind: EventKind, hour: number, context: PlanContext): Told {
+function deliveryOf(kind: EventKind, hour: number, context: PlanContext): Delivery {
   const at = `2026-11-19T${String(21 + Math.min(hour, 2)).padStart(2, '0')}:30:00.000Z`
   const time = hour < 3 ? at : `2026-11-20T0${hour - 3}:30:00.000Z`
   const delta = { ...context, mode: 'delta' as const, asOf: time }
   return { at: time, accept: (roster) => applyPlan(roster, plan([eventOf(kind)], roster, delta)) }
 }
 
-function endOf(tellings: readonly Told[]) {
+function endOf(tellings: readonly Delivery[]) {
   const start: Roster = new Map([['ana', entry('ana', { asOf: '2026-11-19T01:00:00.000Z' })]])
   const ana = tellings.reduce((roster, { accept }) => accept(roster), start).get('ana')
   const { desired = null, deferredTo = null, inferred = false } = ana ?? {}
@@ -80,12 +80,12 @@ function endOf(tellings: readonly Told[]) {
   return { isGone: false, ahead: deferredTo ?? separatedAt?.slice(0, 10) ?? null, title: desired?.jobTitle }
 }
 
-test('whether a person has left depends on what was stated when, and not on the order in which it arrives', () => {
+test('the employment of a person depends on the times of the statements, not on their order of arrival', () => {
   fc.assert(
     fc.property(fc.constantFrom<RowKind>(...rowKinds), rules, events, (kind, ruled, stated) => {
       fc.pre(!isContradiction(kind, ruled.graceRuns, stated))
       const context = nightly(ruled)
-      const all = [exportOf(kind, context), ...stated.map((event) => told(event.kind, event.hour, context))]
+      const all = [exportOf(kind, context), ...stated.map((event) => deliveryOf(event.kind, event.hour, context))]
       const inOrder = all.toSorted((a, b) => (a.at < b.at ? -1 : 1))
 
       const arrived = endOf(all)
@@ -104,22 +104,22 @@ test('whether a person has left depends on what was stated when, and not on the 
 type End = readonly [isGone: boolean, ahead: string | null]
 const ends: Readonly<Record<string, End>> = { leaves: [true, null], 'leaves ahead': [false, '2026-12-24'] }
 
-test('a person has left, or leaves ahead, as the newest of what was stated says', () => {
+test('the newest statement decides whether a person has left or will leave', () => {
   fc.assert(
     fc.property(fc.constantFrom<RowKind>(...rowKinds), rules, events, (kind, ruled, stated) => {
       fc.pre(!isContradiction(kind, ruled.graceRuns, stated))
       const context = nightly(ruled)
-      const all = [exportOf(kind, context), ...stated.map((event) => told(event.kind, event.hour, context))]
+      const all = [exportOf(kind, context), ...stated.map((event) => deliveryOf(event.kind, event.hour, context))]
       const speaks = states(kind, ruled.graceRuns)
       const facts = [
-        ...(speaks ? [{ at: exportAt, says: kind === 'employed' ? 'is hired' : 'leaves' }] : []),
-        ...stated.map((event) => ({ at: told(event.kind, event.hour, context).at, says: event.kind })),
-      ].filter(({ says }) => says !== 'is promoted')
+        ...(speaks ? [{ at: exportAt, event: kind === 'employed' ? 'is hired' : 'leaves' }] : []),
+        ...stated.map((event) => ({ at: deliveryOf(event.kind, event.hour, context).at, event: event.kind })),
+      ].filter(({ event }) => event !== 'is promoted')
 
       const { isGone, ahead } = endOf(all)
 
       const newest = facts.toSorted((a, b) => (a.at < b.at ? -1 : 1)).at(-1)
-      expect([isGone, ahead]).toEqual(ends[newest?.says ?? ''] ?? [false, null])
+      expect([isGone, ahead]).toEqual(ends[newest?.event ?? ''] ?? [false, null])
     }),
     { numRuns: 3000 },
   )

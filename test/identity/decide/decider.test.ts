@@ -47,24 +47,27 @@ const messyNight = fc
 const events: fc.Arbitrary<readonly Row[]> = messyRows.map((rows) =>
   rows.map((one, at): Row => {
     if (isReject(one)) return one
-    const { rank: _, ...said } = one
-    return { ...said, asOf: `2026-11-30T10:${String(at).padStart(2, '0')}:00.000Z` }
+    const { rank: _, ...unranked } = one
+    return { ...unranked, asOf: `2026-11-30T10:${String(at).padStart(2, '0')}:00.000Z` }
   }),
 )
 
 /** The one row that counts for each person, and the people without such a row. */
-function standing(rows: readonly Row[]): { readonly counting: Observation[]; readonly none: ReadonlySet<string> } {
+function applicableRows(rows: readonly Row[]): {
+  readonly counting: Observation[]
+  readonly none: ReadonlySet<string>
+} {
   const counting: Observation[] = []
   const none = new Set<string>()
   for (const [key, all] of Map.groupBy(rows, ({ identityId }) => identityId)) {
     if (key === null) continue
-    const said = all.filter((one): one is Observation => !isReject(one))
-    const isRanked = said.length === all.length && said.every(({ rank }) => rank !== undefined)
-    const most = said
+    const observations = all.filter((one): one is Observation => !isReject(one))
+    const isRanked = observations.length === all.length && observations.every(({ rank }) => rank !== undefined)
+    const most = observations
       .map(({ rank = '' }) => rank)
       .toSorted()
       .at(-1)
-    const best = all.length === 1 || isRanked ? said.filter(({ rank = '' }) => rank === most) : []
+    const best = all.length === 1 || isRanked ? observations.filter(({ rank = '' }) => rank === most) : []
     const [only] = best
     if (only && best.length === 1) counting.push(only)
     else none.add(key)
@@ -74,33 +77,33 @@ function standing(rows: readonly Row[]): { readonly counting: Observation[]; rea
 
 /** The departures of people none of whose rows counts, as one row would tell them: where all of the rows that could count say "left". */
 function departing(rows: readonly Row[], roster: Roster, { today }: PlanContext): ReadonlyMap<string, Observation> {
-  const found = new Map<string, Observation>()
+  const departures = new Map<string, Observation>()
   for (const [key, all] of Map.groupBy(rows, ({ identityId }) => identityId ?? '')) {
-    const said = all.filter((one): one is Observation => !isReject(one))
-    const ranks = said.map(({ rank = '' }) => rank).toSorted()
-    const best = said.filter(({ rank = '' }) => rank === ranks.at(-1))
+    const observations = all.filter((one): one is Observation => !isReject(one))
+    const ranks = observations.map(({ rank = '' }) => rank).toSorted()
+    const best = observations.filter(({ rank = '' }) => rank === ranks.at(-1))
     const isMixed = ranks.includes('') && ranks.at(-1) !== ''
     const known = roster.get(key)
     const former = known?.desired ?? known?.confirmed
     const isGone = former?.separatedAt && (known?.inferred || former.separatedAt.slice(0, 10) <= today)
     const dates = best.flatMap(({ leavingDate }) => (leavingDate && leavingDate <= today ? [leavingDate] : []))
-    const allLeft = best.every(
+    const haveAllLeft = best.every(
       ({ statesDeparture, leavingDate }) => statesDeparture || (leavingDate && leavingDate <= today),
     )
-    if (!former || isMixed || !allLeft || best.length < 2 || said.length < all.length) continue
+    if (!former || isMixed || !haveAllLeft || best.length < 2 || observations.length < all.length) continue
     const departure = isGone
       ? { statesDeparture: true, leavingDate: undefined }
       : { statesDeparture: best.some((one) => one.statesDeparture), leavingDate: dates.toSorted()[0] }
-    found.set(key, observation(key, { fields: {}, ...departure }))
+    departures.set(key, observation(key, { fields: {}, ...departure }))
   }
-  return found
+  return departures
 }
 
 function shuffled<T>(items: readonly T[]): fc.Arbitrary<T[]> {
   return fc.shuffledSubarray([...items], { minLength: items.length })
 }
 
-function saidIn({ changes, entries }: Plan) {
+function contentOf({ changes, entries }: Plan) {
   return { changes, entries }
 }
 
@@ -108,19 +111,19 @@ function desiredStates(roster: Roster) {
   return new Map([...roster].map(([key, { confirmed: _, ...side }]) => [key, side]))
 }
 
-test('rows whose start lies on or after their leaving date are counted, but for people who were hired again', () => {
+test('rows with a start on or after the leaving date are counted, except for people who were hired again', () => {
   const decider = createDecider({
     context: nightly(),
 
     rows: exportRows,
     rejectsKept: 10,
   })
-  const leaver = (line: number, start: string, said: Partial<Observation> = {}) =>
+  const leaver = (line: number, start: string, overrides: Partial<Observation> = {}) =>
     observation(`W${line}`, {
       leavingDate: '2026-11-01',
       fields: { startedAt: `${start}T00:00:00.000Z` },
       origin: { file: 'people.csv', line },
-      ...said,
+      ...overrides,
     })
 
   decider.book.add(leaver(2, '2026-11-10', { statesEmployed: true }))
@@ -133,17 +136,17 @@ test('rows whose start lies on or after their leaving date are counted, but for 
 })
 
 describe('several rows of a person', () => {
-  test('make the plan of the row with the highest rank, of a row that cannot be used, or of one that says "left" and no more', () => {
+  test('give the plan of the row with the highest rank, of an unusable row, or of a row that states only a departure', () => {
     fc.assert(
       fc.property(messyNight, ({ roster, context, rows, slice }) => {
-        const { counting, none } = standing(rows)
+        const { counting, none } = applicableRows(rows)
         const departures = departing(rows, roster, context)
 
         const plan = planRows(rows, roster, context, { slice })
 
         const others = [...none].map((key) => departures.get(key) ?? unusable(key))
         const expected = planRows([...counting, ...others], roster, context)
-        expect(saidIn(plan)).toEqual(saidIn(expected))
+        expect(contentOf(plan)).toEqual(contentOf(expected))
         expect({ ...plan.news, rejected: 0, unreadableKeys: 0 }).toEqual({ ...expected.news, rejected: 0 })
         const changed = new Set(expected.changes.map(({ identityId }) => identityId))
         const unchanged = expected.counts.unchanged - [...departures.keys()].filter((key) => !changed.has(key)).length
@@ -153,12 +156,12 @@ describe('several rows of a person', () => {
     )
   })
 
-  test('are each counted once: as a record, as rejected, or as older than another one', () => {
+  test('are each counted once: as a record, as rejected, or as older', () => {
     fc.assert(
       fc.property(messyNight, ({ roster, context, rows, slice }) => {
         const { records, older, rejects, counts } = planRows(rows, roster, context, { slice })
 
-        expect(records).toBe(standing(rows).counting.length)
+        expect(records).toBe(applicableRows(rows).counting.length)
         expect(records + older + counts.rejected).toBe(rows.length)
         expect(rejects.length).toBe(counts.rejected)
       }),
@@ -170,13 +173,15 @@ describe('several rows of a person', () => {
     const twoOrders = messyNight.chain((one) => shuffled(one.rows).map((other) => ({ ...one, other })))
     fc.assert(
       fc.property(twoOrders, ({ roster, context, rows, other, slice }) => {
-        expect(saidIn(planRows(other, roster, context, { slice }))).toEqual(saidIn(planRows(rows, roster, context)))
+        expect(contentOf(planRows(other, roster, context, { slice }))).toEqual(
+          contentOf(planRows(rows, roster, context)),
+        )
       }),
       runs,
     )
   })
 
-  test('of which two are equally old give way to a third that is newer', () => {
+  test('of which two are equally old are replaced by a newer third one', () => {
     const older = { rank: '1', fields: { jobTitle: 'Trainee' } }
     const rows = [
       observation('ana', older),
@@ -193,8 +198,8 @@ describe('several rows of a person', () => {
 
 describe('several rows of a person that all say that the person has left', () => {
   const known = new Map([['ana', entry('ana')]])
-  const rowOfAna = (line: number, said: Partial<Observation>) =>
-    observation('ana', { fields: { jobTitle: 'Trainee' }, origin: { file: 'people.csv', line }, ...said })
+  const rowOfAna = (line: number, overrides: Partial<Observation>) =>
+    observation('ana', { fields: { jobTitle: 'Trainee' }, origin: { file: 'people.csv', line }, ...overrides })
   const june = { leavingDate: '2026-06-30' }
   const july = { leavingDate: '2026-07-31' }
   const status = { statesDeparture: true, leavingDate: undefined }
@@ -202,19 +207,19 @@ describe('several rows of a person that all say that the person has left', () =>
   const retracted = { reason: 'sent in error', at: '2026-11-01T09:00:00.000Z' }
 
   /** What each order of the rows makes of a person, in slices of each size: they are all the same. */
-  function planOf(said: readonly Partial<Observation>[], roster = known, rules: Partial<PlanContext> = {}) {
-    const plans = orders(said.map((one, at) => rowOfAna(at + 2, one))).flatMap((rows) =>
+  function planOf(facts: readonly Partial<Observation>[], roster = known, rules: Partial<PlanContext> = {}) {
+    const plans = orders(facts.map((one, at) => rowOfAna(at + 2, one))).flatMap((rows) =>
       [1, 2, 3].map((slice) => planRows(rows, roster, nightly(rules), { slice })),
     )
     const [plan] = plans
     if (!plan) throw new Error('no rows')
-    for (const other of plans) expect(told(other)).toEqual(told(plan))
+    for (const other of plans) expect(summary(other)).toEqual(summary(plan))
     return plan
   }
 
   // A row that gives way to a newer one may have been rejected before it came.
-  const told = ({ counts, older, ...plan }: Plan) => [
-    saidIn({ counts, older, ...plan }),
+  const summary = ({ counts, older, ...plan }: Plan) => [
+    contentOf({ counts, older, ...plan }),
     { ...counts, rejected: counts.rejected + older },
   ]
 
@@ -232,16 +237,16 @@ describe('several rows of a person that all say that the person has left', () =>
     ['three rows', [july, status, june], '2026-06-30', false],
     ['a status with a date ahead', [{ statesDeparture: true, leavingDate: '2027-01-31' }, july], '2026-07-31', false],
     ['a date, though a status cannot be read', [{ ...june, isUncertain: true }, july], '2026-06-30', false],
-  ])('separate the person on the earliest day, and say no more: %s', (_, said, date, inferred) => {
-    const { changes, counts, news, records } = planOf(said)
+  ])('separate the person on the earliest day, and have no other effect: %s', (_, rows, date, inferred) => {
+    const { changes, counts, news, records } = planOf(rows)
 
     const separatedAt = { from: null, to: `${date}T00:00:00.000Z`, ...(inferred && { inferred }) }
     expect(changes).toMatchObject([{ kind: 'leave', identityId: 'ana', inferred, record: { jobTitle: 'Engineer' } }])
     expect(changes[0]).toHaveProperty('fields', { separatedAt })
-    expect(counts).toMatchObject({ leave: 1, rejected: said.length, unchanged: 0 })
+    expect(counts).toMatchObject({ leave: 1, rejected: rows.length, unchanged: 0 })
     expect({ leavers: news.leavers, rejected: news.rejected, records }).toEqual({
       leavers: 1,
-      rejected: said.length,
+      rejected: rows.length,
       records: 0,
     })
   })
@@ -253,18 +258,18 @@ describe('several rows of a person that all say that the person has left', () =>
     ['hired again', [june, { ...june, ...employed, fields: { startedAt: '2026-09-01T00:00:00.000Z' } }]],
     ['nothing that can be read', [june, { isUncertain: true, leavingDate: undefined }]],
     ['something of another rank than none', [june, { ...june, rank: '1' }]],
-  ])('are a contradiction where one of them says %s', (_, said) => {
-    const { changes, entries, counts } = planOf(said)
+  ])('are a contradiction if one of them states %s', (_, facts) => {
+    const { changes, entries, counts } = planOf(facts)
 
     const stored = [...entries.values()].map(({ desired, exportIsSilent }) => ({ desired, exportIsSilent }))
     expect([changes, stored, counts.rejected]).toEqual([
       [],
       [{ desired: record('ana'), exportIsSilent: true }],
-      said.length,
+      facts.length,
     ])
   })
 
-  test.each([false, true])('are a contradiction where another row was rejected, be it the first: %s', (isFirst) => {
+  test.each([false, true])('are a contradiction if another row was rejected, even the first: %s', (isFirst) => {
     const rows = [rowOfAna(2, june), rowOfAna(3, june)]
     const other = reject('ana', { line: 4, mayLeave: true })
 
@@ -291,7 +296,7 @@ describe('several rows of a person that all say that the person has left', () =>
     expect(counts).toMatchObject({ rejected: 2, unchanged: 0 })
   })
 
-  test('of one rank give way to a newer row, and an older row says nothing', () => {
+  test('of one rank are replaced by a newer row, and an older row has no effect', () => {
     const ranked = [
       { ...june, rank: '2' },
       { ...july, rank: '2' },
@@ -302,7 +307,7 @@ describe('several rows of a person that all say that the person has left', () =>
     expect(planOf([...ranked, older, { ...employed, rank: '3' }]).changes).toMatchObject([{ kind: 'update' }])
   })
 
-  test('say so in a delta too', () => {
+  test('state the departure in a delta too', () => {
     expect(planOf([june, status], known, { mode: 'delta' }).changes).toMatchObject([{ kind: 'leave' }])
   })
 
@@ -333,7 +338,7 @@ describe('several rows of a person that all say that the person has left', () =>
   })
 })
 
-describe('where a slice of rows ends', () => {
+describe('the end of a slice of rows', () => {
   test.each([
     ['in any order', exportRows],
     ['in the order of their times', eventRows],
@@ -350,7 +355,7 @@ describe('where a slice of rows ends', () => {
 })
 
 describe('the counts of a plan', () => {
-  test('are those of its changes, and name everybody who was seen once', () => {
+  test('match its changes, and count everybody once', () => {
     fc.assert(
       fc.property(messyNight, ({ roster, context, rows, slice }) => {
         const { changes, counts, records } = planRows(rows, roster, context, { slice })
@@ -369,14 +374,14 @@ describe('the counts of a plan', () => {
 describe('events of one run', () => {
   const delta = (context: PlanContext): PlanContext => ({ ...context, mode: 'delta', asOf: '2026-11-30T12:00:00.000Z' })
 
-  test('lead where each of them leads, one after the other', () => {
+  test('have the same effect together as one after the other', () => {
     fc.assert(
-      fc.property(messyNight, events, ({ roster, context, slice }, told) => {
+      fc.property(messyNight, events, ({ roster, context, slice }, rows) => {
         const options = { rows: eventRows, slice }
 
-        const together = applyPlan(roster, planRows(told, roster, delta(context), options))
+        const together = applyPlan(roster, planRows(rows, roster, delta(context), options))
 
-        const oneByOne = told.reduce<Roster>(
+        const oneByOne = rows.reduce<Roster>(
           (known, event) => applyPlan(known, planRows([event], known, delta(context), options)),
           applyPlan(roster, planRows([], roster, delta(context), options)),
         )
@@ -386,15 +391,15 @@ describe('events of one run', () => {
     )
   })
 
-  test('that cannot be understood take no other event along', () => {
+  test('that cannot be understood do not affect other events', () => {
     fc.assert(
-      fc.property(messyNight, events, ({ roster, context }, told) => {
-        const understood = told.filter((event) => !isReject(event))
+      fc.property(messyNight, events, ({ roster, context }, rows) => {
+        const understood = rows.filter((event) => !isReject(event))
 
-        const plan = planRows(told, roster, delta(context), { rows: eventRows })
+        const plan = planRows(rows, roster, delta(context), { rows: eventRows })
 
-        expect(saidIn(plan)).toEqual(saidIn(planRows(understood, roster, delta(context), { rows: eventRows })))
-        expect(plan.counts.rejected).toBe(told.length - understood.length)
+        expect(contentOf(plan)).toEqual(contentOf(planRows(understood, roster, delta(context), { rows: eventRows })))
+        expect(plan.counts.rejected).toBe(rows.length - understood.length)
       }),
       runs,
     )
@@ -402,7 +407,7 @@ describe('events of one run', () => {
 })
 
 describe('a plan that sends everybody', () => {
-  test('holds the changes of a usual one, and everybody else as they are desired', () => {
+  test('has the changes of an ordinary plan, and the desired record of everybody else', () => {
     fc.assert(
       fc.property(messyNight, ({ roster, context, rows, slice }) => {
         const usual = planRows(rows, roster, context, { slice })
@@ -428,7 +433,7 @@ describe('a plan that sends everybody', () => {
 })
 
 describe('a plan that sends everybody, and a person who is withheld', () => {
-  test('sends nothing of them', () => {
+  test('does not send the person', () => {
     const retracted = { reason: 'sent in error', at: '2026-11-19T12:00:00.000Z' }
     const roster = new Map([['ana', entry('ana', { confirmed: null, retracted })]])
 
@@ -453,7 +458,7 @@ describe('the people whom a source names last', () => {
     return decider
   }
 
-  test('are those whom the plan leaves employed, the last fifty in their order', () => {
+  test('are the last fifty who stay employed, in order', () => {
     const many = Array.from({ length: 3000 }, (_, at) => observation(`p${at}`))
 
     const endKeys = decided([...many, observation('gone', { statesDeparture: true })]).lastEmployedKeys(new Map())
@@ -461,14 +466,14 @@ describe('the people whom a source names last', () => {
     expect(endKeys).toEqual(many.slice(-50).map(({ identityId }) => identityId))
   })
 
-  test('are looked up in the roster where their row cannot be used', () => {
+  test('are looked up in the roster if their row is unusable', () => {
     const decider = decided([observation('ana'), unusable('bo'), unusable('cy')])
-    const left = entry('cy', { desired: record('cy', { separatedAt: '2026-06-30T00:00:00.000Z' }) })
+    const leaver = entry('cy', { desired: record('cy', { separatedAt: '2026-06-30T00:00:00.000Z' }) })
 
     const endKeys = decider.lastEmployedKeys(
       new Map([
         ['bo', entry('bo')],
-        ['cy', left],
+        ['cy', leaver],
       ]),
     )
 
@@ -478,21 +483,21 @@ describe('the people whom a source names last', () => {
   })
 })
 
-describe('what is wrong with a source', () => {
+describe('the faults of a source', () => {
   const rules = { context: nightly(), rows: exportRows, rejectsKept: 10 }
 
-  test('is told once for each fault, with how many rows have it, whether or not it is kept one by one', () => {
+  test('are listed once each with their number of rows, whether or not all rejects are kept', () => {
     const decider = createDecider(rules)
 
     for (let at = 0; at < 40; at++) decider.book.reject(reject(`p${at % 20}`, { line: at + 2 }))
 
-    const found = decider.knownFaults()
+    const faults = decider.knownFaults()
     expect(decider.rejects()).toHaveLength(10)
-    expect(found.map(({ identityId }) => identityId)).toEqual(Array.from({ length: 20 }, (_, at) => `p${at}`))
-    expect(new Set(found.map(({ times, isBlocking }) => `${times} ${isBlocking}`))).toEqual(new Set(['2 true']))
+    expect(faults.map(({ identityId }) => identityId)).toEqual(Array.from({ length: 20 }, (_, at) => `p${at}`))
+    expect(new Set(faults.map(({ times, isBlocking }) => `${times} ${isBlocking}`))).toEqual(new Set(['2 true']))
   })
 
-  test('is known again up to a bound, and is new beyond it', () => {
+  test('are remembered up to a limit, and count as new beyond it', () => {
     const faults = Array.from({ length: maxKnownFaults + 7 }, (_, at) => reject(`p${at}`))
     const first = createDecider(rules)
     for (const fault of faults) first.book.reject(fault)
@@ -518,18 +523,18 @@ describe('what is wrong with a source', () => {
 })
 
 describe('an accepted export', () => {
-  test('that is kept once for all its people says what keeping it for each of them says', () => {
+  test('that is stored once for all its people gives the same entries as storing each person', () => {
     fc.assert(
       fc.property(messyNight, ({ roster, context, rows }) => {
         const speaking = { ...context, absence: 'separate' as const }
-        const { counting, none } = standing(rows)
-        const said = new Map(counting.map((one) => [one.identityId, one]))
+        const { counting, none } = applicableRows(rows)
+        const byPerson = new Map(counting.map((one) => [one.identityId, one]))
 
         const once = applyPlan(roster, planRows(rows, roster, speaking))
 
         const entries = new Map<string, DesiredState>()
-        for (const key of new Set([...roster.keys(), ...said.keys()])) {
-          const side = decide(roster.get(key), said.get(key) ?? 'absent', speaking).entry
+        for (const key of new Set([...roster.keys(), ...byPerson.keys()])) {
+          const side = decide(roster.get(key), byPerson.get(key) ?? 'absent', speaking).entry
           if (side && !none.has(key)) entries.set(key, side)
         }
         const each = applyPlan(roster, { changes: [], entries, spokenAsOf: null })
@@ -544,7 +549,7 @@ describe('an accepted export', () => {
     ['older than the last accepted one', { acceptedAsOf: '2026-11-21T01:00:00.000Z' }],
     ['whose silence means nothing', { absence: 'ignore' as const }],
     ['that is a delta', { mode: 'delta' as const }],
-  ])('is kept for each of its people: one %s', (_, rules) => {
+  ])('is stored for each of its people: one %s', (_, rules) => {
     const known = entry('ana', { asOf: '2026-11-18T01:00:00.000Z' })
 
     const { entries, spokenAsOf } = planRows([observation('ana')], new Map([['ana', known]]), nightly(rules))
@@ -553,7 +558,7 @@ describe('an accepted export', () => {
     expect(spokenAsOf).toBeNull()
   })
 
-  test('is kept once where it is newer and speaks of everybody', () => {
+  test('is stored once if it is newer and covers everybody', () => {
     const { entries, spokenAsOf } = planRows([observation('ana')], new Map([['ana', entry('ana')]]), nightly())
 
     expect(entries.size).toBe(0)
@@ -561,7 +566,7 @@ describe('an accepted export', () => {
   })
 })
 
-test('a person whose row was taken for one of totals is there, and stays as known', () => {
+test('a person whose row was taken for totals counts as present and unchanged', () => {
   const context = nightly()
   const decider = createDecider({ context, rows: exportRows, rejectsKept: 10 })
 
@@ -577,7 +582,7 @@ test('a person whose row was taken for one of totals is there, and stays as know
   expect(decider.book.unobserved(['SUM'])).toEqual(['SUM'])
 })
 
-test('an event is read again at the earliest time that its rejects name, also those that are not kept', () => {
+test('an event is read again at the earliest time of its rejects, including those that are not kept', () => {
   const decider = createDecider({ context: nightly(), rows: eventRows, rejectsKept: 2 })
   const days = [undefined, '2026-12-09', '2026-12-02', '2026-12-01', '2026-12-05']
 

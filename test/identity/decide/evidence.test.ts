@@ -72,9 +72,9 @@ function decided(feed: Feed, past: Past, row: MappableRow, rules: unknown = feed
     rows: feed === 'event' ? eventRows : exportRows,
     rejectsKept: 10,
   })
-  const told = compiled.map(row)
-  if (isReject(told)) decider.book.reject(told)
-  else decider.book.add(told)
+  const mapped = compiled.map(row)
+  if (isReject(mapped)) decider.book.reject(mapped)
+  else decider.book.add(mapped)
   const entries = new Map(before ? [['ana', before]] : [])
   const named = decider.decideObserved(decider.book.lastPage().observed, entries)
   const unseen =
@@ -126,18 +126,18 @@ const rows = present.flatMap((table) =>
 )
 
 describe('evidence of leaving', () => {
-  test('is told of every combination once', () => {
-    const told = new Set(rows.map(({ feed, past, date, status }) => [feed, past, date, status].join()))
+  test('covers every combination once', () => {
+    const listed = new Set(rows.map(({ feed, past, date, status }) => [feed, past, date, status].join()))
 
     const all = feeds.length * Object.keys(pasts).length * Object.keys(dates).length * Object.keys(statuses).length
-    expect(told.size).toBe(all)
+    expect(listed.size).toBe(all)
     expect(rows.length).toBe(all)
   })
 
   test.each(rows)('in a $feed, $past: $date and the status $status', ({ feed, past, date, status, outcome }) => {
-    const { outcome: found, rejects, verdicts } = decided(feed, past, rowOf(date, status))
+    const { outcome: actual, rejects, verdicts } = decided(feed, past, rowOf(date, status))
 
-    expect(found).toBe(outcome)
+    expect(actual).toBe(outcome)
     expect(rejects.length > 0).toBe(isListed(date, status))
     for (const reject of rejects) expect(reject).toMatchObject({ identityId: 'ana', cellOnly: true, mayLeave: true })
     const unlisted = verdicts.find(({ name }) => name === 'unlistedValues')
@@ -162,7 +162,7 @@ describe('evidence of leaving', () => {
   const silent = (Object.keys(pasts) as Past[]).flatMap((past) =>
     feeds.flatMap((feed) => [0, 1].map((absences) => ({ past, feed, absences }))),
   )
-  test.each(silent)('in the silence of a $feed, $past, after $absences absences', ({ past, feed, absences }) => {
+  test.each(silent)('absent from a $feed, $past, after $absences absences', ({ past, feed, absences }) => {
     const before = known[past] && { ...known[past], absences, employmentAsOf: '2026-11-19T01:00:00.000Z' }
 
     const decision = decide(before, 'absent', contextOf(feed, { graceRuns: 2 }))

@@ -9,8 +9,8 @@ const before = '2026-11-10T00:00:00.000Z'
 const separated = record('ada', { separatedAt: before })
 
 /** The entry as a later run finds it. */
-function next(known: RosterEntry, seen: Parameters<typeof decide>[1], context = nightly()): RosterEntry {
-  return { ...known, ...decide(known, seen, context).entry }
+function next(known: RosterEntry, input: Parameters<typeof decide>[1], context = nightly()): RosterEntry {
+  return { ...known, ...decide(known, input, context).entry }
 }
 
 const held = (day: string, inferred = false) => ({
@@ -19,23 +19,23 @@ const held = (day: string, inferred = false) => ({
 })
 
 test.each([
-  { what: 'a date that has come', seen: observation('ada', { leavingDate: '2026-11-19' }), kept: held('2026-11-19') },
-  { what: 'a status', seen: observation('ada', { statesDeparture: true }), kept: held('2026-11-20', true) },
-  { what: 'absence', seen: 'absent' as const, kept: held('2026-11-20', true) },
+  { what: 'a date that has come', input: observation('ada', { leavingDate: '2026-11-19' }), kept: held('2026-11-19') },
+  { what: 'a status', input: observation('ada', { statesDeparture: true }), kept: held('2026-11-20', true) },
+  { what: 'absence', input: 'absent' as const, kept: held('2026-11-20', true) },
   {
     what: 'a date ahead that is sent at once',
-    seen: observation('ada', { leavingDate: '2026-11-25' }),
+    input: observation('ada', { leavingDate: '2026-11-25' }),
     kept: held('2026-11-25'),
     rules: { future: 'send' } as const,
   },
-])('$what is kept and not sent', ({ seen, kept, rules = {} }) => {
-  const { change, entry: side, news } = decide(ada, seen, nightly(rules))
+])('$what is stored and not sent', ({ input, kept, rules = {} }) => {
+  const { change, entry: state, news } = decide(ada, input, nightly(rules))
 
   expect([change, news.kinds]).toEqual([null, []])
-  expect(side).toMatchObject({ desired: { separatedAt: null }, inferred: false, heldDeparture: kept })
+  expect(state).toMatchObject({ desired: { separatedAt: null }, inferred: false, heldDeparture: kept })
 })
 
-test('the same export once more changes nothing', () => {
+test('the same export again changes nothing', () => {
   const known = next(ada, 'absent')
 
   const again = decide(known, 'absent', nightly())
@@ -43,7 +43,7 @@ test('the same export once more changes nothing', () => {
   expect(again).toMatchObject({ entry: null, change: null, isAbsent: false })
 })
 
-test('a date that comes meanwhile is held back too', () => {
+test('a date that arrives meanwhile is held back too', () => {
   const known = next(ada, observation('ada', { leavingDate: '2026-11-25' }))
 
   const later = decide(known, 'untouched', nightly({ mode: 'delta', today: '2026-11-25' }))
@@ -55,17 +55,17 @@ test('a date that comes meanwhile is held back too', () => {
 describe('on the day', () => {
   const onTheDay = nightly({ mode: 'delta', today: heldBackUntil, now: '2026-12-01T03:00:00.000Z' })
 
-  test('what was held back is sent, with the date of HR and without a row', () => {
+  test('the held departure is sent with the date of HR, even without a row', () => {
     const known = next(ada, observation('ada', { leavingDate: '2026-11-19' }))
 
-    const { change, entry: side, news } = decide(known, 'untouched', onTheDay)
+    const { change, entry: state, news } = decide(known, 'untouched', onTheDay)
 
     expect(change).toMatchObject({ kind: 'leave', record: { separatedAt: '2026-11-19T00:00:00.000Z' } })
-    expect(side).toMatchObject({ heldDeparture: null })
+    expect(state).toMatchObject({ heldDeparture: null })
     expect(news.kinds).toEqual(['leavers'])
   })
 
-  test('nothing is sent of a person whom HR lists as employed by then', () => {
+  test('nothing is sent for a person whom HR lists as employed by then', () => {
     const mended = next(next(ada, 'absent'), observation('ada'), nightly({ asOf: '2026-11-25T01:00:00.000Z' }))
 
     const { change } = decide(mended, 'untouched', onTheDay)
@@ -76,20 +76,20 @@ describe('on the day', () => {
 })
 
 test.each([
-  { what: 'missing from the export', seen: 'absent' as const, context: nightly() },
-  { what: 'listed as left', seen: observation('ada', { leavingDate: '2026-11-10' }), context: nightly() },
-  { what: 'not spoken of', seen: 'untouched' as const, context: nightly({ mode: 'delta' }) },
-])('a separated person comes back with the former record, though $what', ({ seen, context }) => {
+  { what: 'missing from the export', input: 'absent' as const, context: nightly() },
+  { what: 'listed as left', input: observation('ada', { leavingDate: '2026-11-10' }), context: nightly() },
+  { what: 'not spoken of', input: 'untouched' as const, context: nightly({ mode: 'delta' }) },
+])('a separated person comes back with the former record, though $what', ({ input, context }) => {
   const gone = entry('ada', { desired: separated, confirmed: separated, heldBackUntil })
 
-  const { change, entry: side, news } = decide(gone, seen, context)
+  const { change, entry: state, news } = decide(gone, input, context)
 
   expect(change).toMatchObject({ kind: 'return', record: record('ada') })
-  expect(side).toMatchObject({ heldDeparture: held('2026-11-10') })
+  expect(state).toMatchObject({ heldDeparture: held('2026-11-10') })
   expect(news.kinds).toEqual(['returns'])
 })
 
-test('what is no longer held back is sent', () => {
+test('a departure that is no longer held back is sent', () => {
   const known = { ...next(ada, 'absent'), heldBackUntil: null }
 
   const { change } = decide(known, 'untouched', nightly({ mode: 'delta' }))
@@ -97,7 +97,7 @@ test('what is no longer held back is sent', () => {
   expect(change).toMatchObject({ kind: 'leave', record: { separatedAt: '2026-11-20T00:00:00.000Z' } })
 })
 
-test('other facts of a person who is held back go on', () => {
+test('other facts of the person are still sent', () => {
   const known = next(ada, 'absent')
 
   const { change } = decide(

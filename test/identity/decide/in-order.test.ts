@@ -9,12 +9,12 @@ const delta = nightly({ mode: 'delta', asOf: '2026-11-20T12:00:00.000Z' })
 const at = (time: string) => `2026-11-20T${time}:00.000Z`
 
 describe('several observations of a person, one after the other', () => {
-  test('end where the last one says, and are one change', () => {
+  test('lead to the state of the last one in one change', () => {
     const hired = observation('ana', { asOf: at('10:00') })
     const promoted = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, hasEmploymentCell: false })
-    const left = observation('ana', { asOf: at('12:00'), fields: {}, leavingDate: '2026-11-20' })
+    const departure = observation('ana', { asOf: at('12:00'), fields: {}, leavingDate: '2026-11-20' })
 
-    const { change, entry: side } = decideInOrder(undefined, [hired, promoted, left], delta)
+    const { change, entry: side } = decideInOrder(undefined, [hired, promoted, departure], delta)
 
     expect(change).toMatchObject({
       kind: 'join',
@@ -23,7 +23,7 @@ describe('several observations of a person, one after the other', () => {
     expect(side).toMatchObject({ asOf: at('12:00') })
   })
 
-  test('that lead back to where they began change nothing', () => {
+  test('that return to the initial state change nothing', () => {
     const away = observation('ana', { asOf: at('10:00'), fields: { jobTitle: 'Lead' } })
     const back = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Engineer' } })
 
@@ -32,22 +32,22 @@ describe('several observations of a person, one after the other', () => {
     expect(change).toBeNull()
   })
 
-  test('count as news of a leaver once, whatever came between', () => {
-    const left = observation('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-19' })
+  test('count one leaver, whatever came between', () => {
+    const departure = observation('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-19' })
     const again = observation('ana', { asOf: at('11:00'), fields: {}, leavingDate: '2026-11-19' })
 
-    const { news, change } = decideInOrder(entry('ana'), [left, again], delta)
+    const { news, change } = decideInOrder(entry('ana'), [departure, again], delta)
 
     expect(news.kinds).toContain('leavers')
     expect(change).toMatchObject({ kind: 'leave', carried: false })
   })
 
-  test('about a leaver whose record is changed afterwards leave them gone', () => {
-    const left = observation('ana', { asOf: at('10:00'), fields: {}, statesDeparture: true, action: 'leave' })
+  test('about a leaver whose record changes afterwards do not bring the person back', () => {
+    const departure = observation('ana', { asOf: at('10:00'), fields: {}, statesDeparture: true, action: 'leave' })
     const tidied = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Former' }, hasEmploymentCell: false })
 
-    const together = decideInOrder(entry('ana'), [left, tidied], delta)
-    const first = decideInOrder(entry('ana'), [left], delta)
+    const together = decideInOrder(entry('ana'), [departure, tidied], delta)
+    const first = decideInOrder(entry('ana'), [departure], delta)
     const second = decideInOrder(entry('ana', { ...first.entry }), [tidied], delta)
 
     expect(together.change).toMatchObject({ kind: 'leave', inferred: true, record: { jobTitle: 'Former' } })
@@ -62,14 +62,14 @@ describe('several observations of a person, one after the other', () => {
       '2026-12-31',
     ],
     ['puts its own leaving date in the place of it', { leavingDate: '2027-01-31' }, '2027-01-31'],
-  ])('that begin with an announced departure: a hire %s', (_, said, deferredTo) => {
+  ])('that begin with an announced departure: a hire %s', (_, overrides, deferredTo) => {
     const announced = observation('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-12-31', action: 'leave' })
     const hired = observation('ana', {
       asOf: at('11:00'),
       leavingDate: undefined,
       statesEmployed: true,
       action: 'join',
-      ...said,
+      ...overrides,
     })
 
     const together = decideInOrder(entry('ana'), [announced, hired], delta)
@@ -84,7 +84,7 @@ describe('several observations of a person, one after the other', () => {
     ])
   })
 
-  test('leave out the one that is older than what is known', () => {
+  test('skip the one that is older than the known facts', () => {
     const known = entry('ana', { asOf: at('10:30') })
     const stale = observation('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-19' })
     const fresh = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, hasEmploymentCell: false })
@@ -95,17 +95,17 @@ describe('several observations of a person, one after the other', () => {
   })
 })
 
-describe('a fact of employment that comes in after a newer change of the record', () => {
+describe('a fact of employment that arrives after a newer change of the record', () => {
   const known = entry('ana', {
     desired: record('ana', { jobTitle: 'Lead' }),
     asOf: at('11:00'),
     employmentAsOf: at('09:00'),
   })
 
-  test('separates and leaves the rest as the newer one has it', () => {
-    const left = observation('ana', { asOf: at('10:00'), leavingDate: '2026-11-19', action: 'leave' })
+  test('separates the person and keeps the newer values', () => {
+    const departure = observation('ana', { asOf: at('10:00'), leavingDate: '2026-11-19', action: 'leave' })
 
-    const { change, entry: side, news } = decide(known, left, delta)
+    const { change, entry: side, news } = decide(known, departure, delta)
 
     expect(change).toMatchObject({
       kind: 'leave',
@@ -118,14 +118,14 @@ describe('a fact of employment that comes in after a newer change of the record'
 
   test('infers the day on which it was true', () => {
     const yesterday = { asOf: '2026-11-19T23:30:00.000Z', employmentAsOf: null }
-    const left = observation('ana', { asOf: '2026-11-19T23:00:00.000Z', fields: {}, statesDeparture: true })
+    const departure = observation('ana', { asOf: '2026-11-19T23:00:00.000Z', fields: {}, statesDeparture: true })
 
-    const { change } = decide({ ...known, ...yesterday }, left, delta)
+    const { change } = decide({ ...known, ...yesterday }, departure, delta)
 
     expect(change).toMatchObject({ kind: 'leave', inferred: true, record: { separatedAt: '2026-11-19T00:00:00.000Z' } })
   })
 
-  test('is deferred where its day lies ahead', () => {
+  test('is deferred if its day is in the future', () => {
     const leaves = observation('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-30' })
 
     const { change, entry: side } = decide(known, leaves, delta)
@@ -143,23 +143,23 @@ describe('a fact of employment that comes in after a newer change of the record'
     expect(change).toMatchObject({ kind: 'return', record: { jobTitle: 'Lead', separatedAt: null } })
   })
 
-  test('counts for nothing where a newer one is known', () => {
-    const left = observation('ana', { asOf: at('08:00'), fields: {}, leavingDate: '2026-11-19' })
+  test('has no effect if a newer one is known', () => {
+    const departure = observation('ana', { asOf: at('08:00'), fields: {}, leavingDate: '2026-11-19' })
 
-    expect(decide(known, left, delta)).toMatchObject({ change: null, entry: null })
+    expect(decide(known, departure, delta)).toMatchObject({ change: null, entry: null })
   })
 
-  test('counts where nobody has spoken of the employment yet', () => {
+  test('applies if employment was never stated', () => {
     const first = decide(undefined, observation('ana', { asOf: at('11:00'), hasEmploymentCell: false }), delta)
-    const left = observation('ana', { asOf: at('08:00'), fields: {}, leavingDate: '2026-11-19' })
+    const departure = observation('ana', { asOf: at('08:00'), fields: {}, leavingDate: '2026-11-19' })
 
-    const { change } = decide(entry('ana', { ...first.entry }), left, delta)
+    const { change } = decide(entry('ana', { ...first.entry }), departure, delta)
 
     expect(first.entry).toMatchObject({ asOf: at('11:00'), employmentAsOf: null })
     expect(change).toMatchObject({ kind: 'leave' })
   })
 
-  test('may be what a snapshot says, or its silence', () => {
+  test('may be a row of a snapshot, or an absence', () => {
     const snapshot = nightly({ asOf: at('10:00') })
 
     const listed = decide(known, observation('ana', { leavingDate: '2026-11-19' }), snapshot)
@@ -175,7 +175,7 @@ describe('a fact of employment that comes in after a newer change of the record'
     expect(again).toMatchObject({ isAbsent: false, entry: null })
   })
 
-  test('is not the silence of a snapshot that is older than all that is known', () => {
+  test('is not the absence from a snapshot that is older than all known facts', () => {
     const hired = { ...known, employmentAsOf: null }
 
     const { change, isAbsent } = decide(hired, 'absent', nightly({ asOf: at('10:00') }))
@@ -183,7 +183,7 @@ describe('a fact of employment that comes in after a newer change of the record'
     expect({ change, isAbsent }).toEqual({ change: null, isAbsent: false })
   })
 
-  test('ends in the same as in the order of the times, whatever comes when', () => {
+  test('gives the same result in any order of arrival', () => {
     const anyFields = fc.record(
       {
         jobTitle: fc.constantFrom('Engineer', 'Lead', 'Former', null),
@@ -197,8 +197,8 @@ describe('a fact of employment that comes in after a newer change of the record'
       leavingDate: fc.constantFrom(null, '2026-11-18', '2026-11-19', '2026-11-30'),
       hasEmploymentCell: fc.boolean(),
     })
-    const facts = fc.array(fact, { minLength: 1, maxLength: 6 }).map((some) =>
-      some.map(({ fields, leavingDate, hasEmploymentCell }, hour) =>
+    const facts = fc.array(fact, { minLength: 1, maxLength: 6 }).map((list) =>
+      list.map(({ fields, leavingDate, hasEmploymentCell }, hour) =>
         observation('ana', {
           asOf: at(`0${hour}:00`),
           fields,
@@ -214,15 +214,17 @@ describe('a fact of employment that comes in after a newer change of the record'
     fc.assert(
       fc.property(shuffled, fc.boolean(), ({ inOrder, late }, isKnown) => {
         const before = isKnown ? entry('ana', { asOf: at('00:30') }) : undefined
-        const [told, toldLate] = [inOrder, late].map((some) => decideInOrder(before, some, delta).entry?.desired)
-        expect(toldLate).toEqual(told)
+        const [desired, desiredLate] = [inOrder, late].map(
+          (observations) => decideInOrder(before, observations, delta).entry?.desired,
+        )
+        expect(desiredLate).toEqual(desired)
       }),
       { numRuns: 1000 },
     )
   })
 })
 
-describe('a fact about a field that comes in after a newer one about another', () => {
+describe('a fact about a field that arrives after a newer fact about another field', () => {
   const promoted = observation('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, hasEmploymentCell: false })
   const married = observation('ana', { asOf: at('10:00'), fields: { lastName: 'Diaz' }, hasEmploymentCell: false })
   const known = entry('ana', { desired: record('ana', { lastName: 'Doe' }), asOf: at('09:00') })
@@ -244,14 +246,14 @@ describe('a fact about a field that comes in after a newer one about another', (
     expect(side?.fieldTimes).not.toHaveProperty('jobTitle')
   })
 
-  test('counts for nothing where a newer one of the same field is known', () => {
+  test('has no effect if a newer one of the same field is known', () => {
     const renamed = delivered(after, decide(after, married, delta))
     const earlier = observation('ana', { asOf: at('09:30'), fields: { lastName: 'Dias' }, hasEmploymentCell: false })
 
     expect(decide(renamed, earlier, delta)).toMatchObject({ change: null, entry: null })
   })
 
-  test('counts where the field was never spoken of', () => {
+  test('applies if the field was never stated', () => {
     const { desired } = after
     const { lastName: _, ...rest } = desired ?? record('ana')
     const earlier = observation('ana', { asOf: at('08:00'), fields: { lastName: 'Dias' }, hasEmploymentCell: false })
@@ -261,7 +263,7 @@ describe('a fact about a field that comes in after a newer one about another', (
     expect(change).toMatchObject({ kind: 'update', record: { jobTitle: 'Lead', lastName: 'Dias' } })
   })
 
-  test('counts for nothing where a snapshot has spoken of everyone since', () => {
+  test('has no effect after a newer snapshot of everybody', () => {
     const listed = decide(
       after,
       observation('ana', { fields: { jobTitle: 'Lead', lastName: 'Doe' } }),
@@ -275,7 +277,7 @@ describe('a fact about a field that comes in after a newer one about another', (
     expect(decide({ ...after, ...silent }, married, delta)).toMatchObject({ change: null, entry: null })
   })
 
-  test('is, in a snapshot, every field that no newer event has set', () => {
+  test('is every field of a snapshot that no newer event has set', () => {
     const { change, entry: side } = decide(
       after,
       observation('ana', { fields: { jobTitle: 'Engineer', lastName: 'Diaz' } }),
@@ -286,17 +288,17 @@ describe('a fact about a field that comes in after a newer one about another', (
     expect(side).toMatchObject({ asOf: at('11:00'), fieldTimes: { lastName: at('10:00'), email: at('10:00') } })
   })
 
-  test('brings no time of its own along where it tells all that is known', () => {
+  test('adds no time of its own if it states everything that is known', () => {
     const all = observation('ana', { asOf: at('11:30'), fields: { ...observation('ana').fields, lastName: 'Doe' } })
 
     expect(decide(after, all, delta).entry).toMatchObject({ asOf: at('11:30'), fieldTimes: null })
   })
 })
 
-describe('a row that says retract', () => {
+describe('a row with the action retract', () => {
   const retract = observation('ana', { action: 'retract', asOf: at('11:00'), origin: { event: '7', line: 1 } })
 
-  test('deletes, with where it was said as the reason, and is news for the guard', () => {
+  test('deletes the person, with its origin as the reason, and counts for the guard', () => {
     const { change, news } = decide(entry('ana'), retract, delta)
 
     expect(change).toEqual({ kind: 'retract', identityId: 'ana', reason: 'event 7 says so', carried: false })
@@ -321,7 +323,7 @@ describe('a row that says retract', () => {
 })
 
 describe('a row with a time zone of its own', () => {
-  test('is deferred until its day has come there', () => {
+  test('is deferred until its day begins there', () => {
     const tomorrow = observation('ana', { leavingDate: '2026-11-21' })
     const ctx = nightly({ now: '2026-11-20T11:00:00.000Z' })
 
@@ -335,10 +337,10 @@ describe('a row with a time zone of its own', () => {
     })
   })
 
-  test('dates an inferred leaving by the day there', () => {
-    const left = observation('ana', { statesDeparture: true, timeZone: 'Pacific/Pago_Pago' })
+  test('uses the day there as an inferred leaving date', () => {
+    const departure = observation('ana', { statesDeparture: true, timeZone: 'Pacific/Pago_Pago' })
 
-    const { change } = decide(entry('ana'), left, nightly())
+    const { change } = decide(entry('ana'), departure, nightly())
 
     expect(change).toMatchObject({ record: { separatedAt: '2026-11-19T00:00:00.000Z' }, inferred: true })
   })

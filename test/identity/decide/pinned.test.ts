@@ -9,15 +9,15 @@ const pinned = new Set(['ada'])
 const delta = nightly({ mode: 'delta' })
 const due: Partial<RosterEntry> = { deferredTo: '2026-11-20', deferredZone: 'UTC' }
 
-function left(identityId: string, said: Partial<Observation> = {}): Observation {
-  return observation(identityId, { statesDeparture: true, ...said })
+function leaver(identityId: string, overrides: Partial<Observation> = {}): Observation {
+  return observation(identityId, { statesDeparture: true, ...overrides })
 }
 
 test.each([
   { what: 'is missing from a snapshot', rows: [observation('bob')] },
-  { what: 'is stated as left', rows: [left('ada'), observation('bob')] },
-  { what: 'is stated as left by a delta', rows: [left('ada')], context: delta },
-  { what: 'is stated as left in two rows', rows: [left('ada'), left('ada'), observation('bob')] },
+  { what: 'is stated as left', rows: [leaver('ada'), observation('bob')] },
+  { what: 'is stated as left by a delta', rows: [leaver('ada')], context: delta },
+  { what: 'is stated as left in two rows', rows: [leaver('ada'), leaver('ada'), observation('bob')] },
   {
     what: 'is to be sent with a date ahead',
     rows: [observation('ada', { leavingDate: '2027-01-31' })],
@@ -25,7 +25,7 @@ test.each([
   },
   { what: 'has a leaving date that has come', rows: [], context: delta, known: due },
   { what: 'is retracted by a row', rows: [observation('ada', { action: 'retract' })], context: delta },
-] as const)('a pinned person is named who $what', ({ rows, ...rules }) => {
+] as const)('names a pinned person who $what', ({ rows, ...rules }) => {
   const { context = nightly('future' in rules ? { future: rules.future } : {}) } = 'context' in rules ? rules : {}
   const { known = {} } = 'known' in rules ? rules : {}
   const roster = new Map([entry('ada', known), entry('bob')].map((one) => [one.identityId, one]))
@@ -52,13 +52,13 @@ test.each([
     }),
     rows: [],
   },
-])('a pinned person holds nothing who $what', ({ known, rows }) => {
+])('does not hold a plan for a pinned person who $what', ({ known, rows }) => {
   const plan = planRows(rows, new Map([['ada', known]]), nightly(), { pinned })
 
   expect(plan.pinned).toEqual([])
 })
 
-test('of events, the departure of a pinned person waits, and that of another one goes on', () => {
+test('the departure of a pinned person waits, and that of another person proceeds', () => {
   const decider = createDecider({
     context: delta,
 
@@ -67,15 +67,17 @@ test('of events, the departure of a pinned person waits, and that of another one
     pinned,
   })
   const known = new Map(['ada', 'bob'].map((key) => [key, entry(key)]))
-  const rows = [left('ada'), left('bob')]
+  const rows = [leaver('ada'), leaver('bob')]
   for (const row of rows) decider.book.add(row)
   decider.decideObserved(decider.book.lastPage().observed, known)
   const stopped = new Set(['pinned'])
 
-  const counted = decider.observedPeople(stopped).flatMap((told) => (told.isCounted ? [{ ...told, joins: false }] : []))
-  const { proceeding: goesOn, held: waits } = decider.split(counted, known, stopped)
+  const countedPeople = decider
+    .observedPeople(stopped)
+    .flatMap((person) => (person.isCounted ? [{ ...person, joins: false }] : []))
+  const { proceeding: goesOn, held: waits } = decider.split(countedPeople, known, stopped)
 
-  expect(counted.map(({ identityId }) => identityId)).toEqual(['ada'])
+  expect(countedPeople.map(({ identityId }) => identityId)).toEqual(['ada'])
   expect([goesOn, waits]).toMatchObject([[], [{ identityId: 'ada', change: { kind: 'leave' } }]])
   expect(decider.counts()).toMatchObject({ leave: 1 })
 })

@@ -10,7 +10,7 @@ const june = '2026-06-30T00:00:00.000Z'
 const july = '2026-07-31T00:00:00.000Z'
 const exportDay = '2026-11-20T00:00:00.000Z'
 
-describe('what a row makes of a person', () => {
+describe('the effect of a row on a person', () => {
   test('somebody new joins with everything that is known', () => {
     const row = observation('ana', { fields: { email: 'ana@example.com', managerId: null } })
 
@@ -41,7 +41,7 @@ describe('what a row makes of a person', () => {
     })
   })
 
-  test('a person of whom the same is said again is left alone', () => {
+  test('the same row again changes nothing', () => {
     const { change, entry: stored } = decide(entry('ana'), observation('ana'), nightly())
 
     expect(change).toBeNull()
@@ -74,7 +74,7 @@ describe('what a row makes of a person', () => {
     })
   })
 
-  test('a field of which the row says nothing keeps what is known', () => {
+  test('a field that the row does not state keeps its value', () => {
     const row = observation('ana', { fields: { jobTitle: 'Director' } })
 
     const { change } = decide(entry('ana'), row, nightly())
@@ -82,7 +82,7 @@ describe('what a row makes of a person', () => {
     expect(change).toMatchObject({ record: { email: 'ana@example.com', jobTitle: 'Director' } })
   })
 
-  test('a field that is mapped no longer is forgotten and makes no change', () => {
+  test('a field that is no longer mapped is dropped without a change', () => {
     const row = observation('ana', { fields: { email: 'ana@example.com' } })
 
     const { change, entry: stored } = decide(entry('ana'), row, nightly({ mapped: new Set(['email']) }))
@@ -91,7 +91,7 @@ describe('what a row makes of a person', () => {
     expect(stored?.desired).toEqual({ identityId: 'ana', email: 'ana@example.com', separatedAt: null })
   })
 
-  test('a field that is mapped for the first time counts from nothing', () => {
+  test('a newly mapped field starts without a value', () => {
     const row = observation('ana', { fields: { managerId: '7', managerName: null } })
 
     const { change } = decide(entry('ana'), row, nightly())
@@ -103,14 +103,14 @@ describe('what a row makes of a person', () => {
 
 describe('leaving, returning and correcting', () => {
   const employed = {}
-  const leftInJune = { desired: record('ana', { separatedAt: june }) }
-  const inferredInJune = { ...leftInJune, inferred: true }
+  const juneLeaver = { desired: record('ana', { separatedAt: june }) }
+  const inferredInJune = { ...juneLeaver, inferred: true }
   const leavesInDecember = { deferredTo: '2026-12-31' }
 
   type Case = {
     readonly name: string
     readonly known: Partial<RosterEntry>
-    readonly seen: PersonInput
+    readonly input: PersonInput
     readonly rules?: Partial<PlanContext>
     readonly kind: string | null
     readonly separatedAt: string | null
@@ -121,21 +121,21 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a stated date is the date',
       known: employed,
-      seen: observation('ana', { leavingDate: '2026-06-30' }),
+      input: observation('ana', { leavingDate: '2026-06-30' }),
       kind: 'leave',
       separatedAt: june,
     },
     {
       name: 'the last day of employment itself counts as reached',
       known: employed,
-      seen: observation('ana', { leavingDate: '2026-11-20' }),
+      input: observation('ana', { leavingDate: '2026-11-20' }),
       kind: 'leave',
       separatedAt: exportDay,
     },
     {
       name: 'a date ahead waits for its day',
       known: employed,
-      seen: observation('ana', { leavingDate: '2026-11-21' }),
+      input: observation('ana', { leavingDate: '2026-11-21' }),
       kind: null,
       separatedAt: null,
       deferredTo: '2026-11-21',
@@ -143,7 +143,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a date ahead is sent at once where the source says so',
       known: employed,
-      seen: observation('ana', { leavingDate: '2026-12-31' }),
+      input: observation('ana', { leavingDate: '2026-12-31' }),
       rules: { future: 'send' },
       kind: 'leave',
       separatedAt: '2026-12-31T00:00:00.000Z',
@@ -151,14 +151,14 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a date ahead that was sent already stays when the source now defers',
       known: { desired: record('ana', { separatedAt: '2026-12-31T00:00:00.000Z' }) },
-      seen: observation('ana', { leavingDate: '2026-12-31' }),
+      input: observation('ana', { leavingDate: '2026-12-31' }),
       kind: null,
       separatedAt: '2026-12-31T00:00:00.000Z',
     },
     {
       name: 'a date ahead brings back who was taken for gone',
       known: inferredInJune,
-      seen: observation('ana', { leavingDate: '2026-12-31' }),
+      input: observation('ana', { leavingDate: '2026-12-31' }),
       kind: 'return',
       separatedAt: null,
       deferredTo: '2026-12-31',
@@ -166,22 +166,22 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a status without a date infers the day of the export',
       known: employed,
-      seen: observation('ana', { statesDeparture: true }),
+      input: observation('ana', { statesDeparture: true }),
       kind: 'leave',
       separatedAt: exportDay,
       inferred: true,
     },
     {
       name: 'a status without a date keeps the date that is known',
-      known: leftInJune,
-      seen: observation('ana', { statesDeparture: true }),
+      known: juneLeaver,
+      input: observation('ana', { statesDeparture: true }),
       kind: null,
       separatedAt: june,
     },
     {
       name: 'an inferred date is set once',
       known: inferredInJune,
-      seen: observation('ana', { statesDeparture: true }),
+      input: observation('ana', { statesDeparture: true }),
       kind: null,
       separatedAt: june,
       inferred: true,
@@ -189,7 +189,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a status that says left before a stated day has come infers the day of the export',
       known: leavesInDecember,
-      seen: observation('ana', { statesDeparture: true }),
+      input: observation('ana', { statesDeparture: true }),
       kind: 'leave',
       separatedAt: exportDay,
       inferred: true,
@@ -197,49 +197,49 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a stated date replaces an inferred one',
       known: inferredInJune,
-      seen: observation('ana', { leavingDate: '2026-07-31', statesDeparture: true }),
+      input: observation('ana', { leavingDate: '2026-07-31', statesDeparture: true }),
       kind: 'correct',
       separatedAt: july,
     },
     {
       name: 'a stated date that equals the inferred one sends nothing and is no longer inferred',
       known: inferredInJune,
-      seen: observation('ana', { leavingDate: '2026-06-30' }),
+      input: observation('ana', { leavingDate: '2026-06-30' }),
       kind: null,
       separatedAt: june,
     },
     {
       name: 'a corrected date is a correction',
-      known: leftInJune,
-      seen: observation('ana', { leavingDate: '2026-07-31' }),
+      known: juneLeaver,
+      input: observation('ana', { leavingDate: '2026-07-31' }),
       kind: 'correct',
       separatedAt: july,
     },
     {
       name: 'a person whom the source says to be employed again returns',
-      known: leftInJune,
-      seen: observation('ana'),
+      known: juneLeaver,
+      input: observation('ana'),
       kind: 'return',
       separatedAt: null,
     },
     {
       name: 'a deferred date that is taken back leaves the person employed',
       known: leavesInDecember,
-      seen: observation('ana'),
+      input: observation('ana'),
       kind: null,
       separatedAt: null,
     },
     {
       name: 'standing in a snapshot that says nothing of employment means employed',
-      known: leftInJune,
-      seen: observation('ana', { hasEmploymentCell: false }),
+      known: juneLeaver,
+      input: observation('ana', { hasEmploymentCell: false }),
       kind: 'return',
       separatedAt: null,
     },
     {
       name: 'a delta that says nothing of employment keeps a stated date',
-      known: leftInJune,
-      seen: observation('ana', { hasEmploymentCell: false }),
+      known: juneLeaver,
+      input: observation('ana', { hasEmploymentCell: false }),
       rules: { mode: 'delta' },
       kind: null,
       separatedAt: june,
@@ -247,7 +247,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a delta that says nothing of employment keeps an inferred date',
       known: inferredInJune,
-      seen: observation('ana', { hasEmploymentCell: false }),
+      input: observation('ana', { hasEmploymentCell: false }),
       rules: { mode: 'delta' },
       kind: null,
       separatedAt: june,
@@ -256,22 +256,22 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'who is absent leaves on the day of the export',
       known: employed,
-      seen: 'absent',
+      input: 'absent',
       kind: 'leave',
       separatedAt: exportDay,
       inferred: true,
     },
     {
       name: 'who is absent and has left already stays as he is',
-      known: leftInJune,
-      seen: 'absent',
+      known: juneLeaver,
+      input: 'absent',
       kind: null,
       separatedAt: june,
     },
     {
       name: 'absence under hold plans the same; a guard holds it',
       known: employed,
-      seen: 'absent',
+      input: 'absent',
       rules: { absence: 'hold' },
       kind: 'leave',
       separatedAt: exportDay,
@@ -280,7 +280,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'absence that is to be ignored says nothing',
       known: employed,
-      seen: 'absent',
+      input: 'absent',
       rules: { absence: 'ignore' },
       kind: null,
       separatedAt: null,
@@ -288,7 +288,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'in a delta nobody is absent',
       known: employed,
-      seen: 'absent',
+      input: 'absent',
       rules: { mode: 'delta' },
       kind: null,
       separatedAt: null,
@@ -296,7 +296,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a date ahead does not keep a person who is absent',
       known: leavesInDecember,
-      seen: 'absent',
+      input: 'absent',
       kind: 'leave',
       separatedAt: exportDay,
       inferred: true,
@@ -304,7 +304,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'who is absent before a stated day stays as long as the grace lasts',
       known: leavesInDecember,
-      seen: 'absent',
+      input: 'absent',
       rules: { graceRuns: 2 },
       kind: null,
       separatedAt: null,
@@ -313,7 +313,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a date ahead that was sent does not keep a person who is absent either',
       known: { desired: record('ana', { separatedAt: '2026-12-31T00:00:00.000Z' }) },
-      seen: 'absent',
+      input: 'absent',
       rules: { future: 'send' },
       kind: 'leave',
       separatedAt: exportDay,
@@ -322,57 +322,57 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a date ahead does not outvote a status that says left',
       known: leavesInDecember,
-      seen: observation('ana', { leavingDate: '2026-12-31', statesDeparture: true }),
+      input: observation('ana', { leavingDate: '2026-12-31', statesDeparture: true }),
       kind: 'leave',
       separatedAt: exportDay,
       inferred: true,
     },
     {
       name: 'who has left does not come back for a date that moves ahead while the status says left',
-      known: leftInJune,
-      seen: observation('ana', { leavingDate: '2027-06-30', statesDeparture: true }),
+      known: juneLeaver,
+      input: observation('ana', { leavingDate: '2027-06-30', statesDeparture: true }),
       kind: null,
       separatedAt: june,
     },
     {
       name: 'who has left does not come back by a row that leaves it open',
-      known: leftInJune,
-      seen: observation('ana', { isUncertain: true }),
+      known: juneLeaver,
+      input: observation('ana', { isUncertain: true }),
       kind: null,
       separatedAt: june,
     },
     {
       name: 'who has left on a date that HR stated does not come back by a row that says nothing of dates',
-      known: leftInJune,
-      seen: observation('ana', { leavingDate: undefined }),
+      known: juneLeaver,
+      input: observation('ana', { leavingDate: undefined }),
       kind: null,
       separatedAt: june,
     },
     {
       name: 'who has left on a date that HR stated comes back by a status that says employed',
-      known: leftInJune,
-      seen: observation('ana', { leavingDate: undefined, statesEmployed: true }),
+      known: juneLeaver,
+      input: observation('ana', { leavingDate: undefined, statesEmployed: true }),
       kind: 'return',
       separatedAt: null,
     },
     {
       name: 'a later start clears the date that HR still states',
-      known: leftInJune,
-      seen: observation('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
+      known: juneLeaver,
+      input: observation('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
       kind: 'return',
       separatedAt: null,
     },
     {
       name: 'a date that a later start has cleared stays cleared',
       known: { clearedDate: '2026-06-30' },
-      seen: observation('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
+      input: observation('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
       kind: 'update',
       separatedAt: null,
     },
     {
       name: 'a later start and a status that says employed clear the date of a person who joins so',
       known: { desired: null, confirmed: null },
-      seen: observation('ana', {
+      input: observation('ana', {
         leavingDate: '2026-06-30',
         statesEmployed: true,
         fields: { startedAt: '2026-11-01T00:00:00.000Z' },
@@ -382,8 +382,8 @@ describe('leaving, returning and correcting', () => {
     },
     {
       name: 'a start that lies ahead clears nothing',
-      known: leftInJune,
-      seen: observation('ana', {
+      known: juneLeaver,
+      input: observation('ana', {
         leavingDate: '2026-06-30',
         statesEmployed: true,
         fields: { startedAt: '2026-12-01T00:00:00.000Z' },
@@ -394,35 +394,35 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a start after the leaving date of a person who had not left hides nothing',
       known: employed,
-      seen: observation('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
+      input: observation('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
       kind: 'leave',
       separatedAt: june,
     },
     {
       name: 'who is absent when the stated day has come leaves on that day',
       known: { deferredTo: '2026-06-30' },
-      seen: 'absent',
+      input: 'absent',
       kind: 'leave',
       separatedAt: june,
     },
     {
       name: 'a deferred day comes also for a person whose row cannot be used',
       known: { deferredTo: '2026-11-20' },
-      seen: 'untouched',
+      input: 'untouched',
       kind: 'leave',
       separatedAt: exportDay,
     },
     {
       name: 'a person whose row cannot be used is as before',
       known: employed,
-      seen: 'untouched',
+      input: 'untouched',
       kind: null,
       separatedAt: null,
     },
     {
       name: 'a leaving date that cannot be read leaves the one that was sent ahead of its day',
       known: { desired: record('ana', { separatedAt: '2027-11-20T00:00:00.000Z' }) },
-      seen: observation('ana', { leavingDate: undefined, isUncertain: true }),
+      input: observation('ana', { leavingDate: undefined, isUncertain: true }),
       rules: { future: 'send' },
       kind: null,
       separatedAt: '2027-11-20T00:00:00.000Z',
@@ -430,7 +430,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a blank leaving date withdraws the one that was sent ahead of its day',
       known: { desired: record('ana', { separatedAt: '2027-11-20T00:00:00.000Z' }) },
-      seen: observation('ana'),
+      input: observation('ana'),
       rules: { future: 'send' },
       kind: 'return',
       separatedAt: null,
@@ -438,7 +438,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'who was to start on the first day gone has left',
       known: employed,
-      seen: observation('ana', {
+      input: observation('ana', {
         leavingDate: '2026-11-19',
         isFirstDayGone: true,
         statesEmployed: true,
@@ -450,7 +450,7 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'who started a day after the first day gone is employed again',
       known: { desired: record('ana', { separatedAt: '2026-11-18T00:00:00.000Z' }) },
-      seen: observation('ana', {
+      input: observation('ana', {
         leavingDate: '2026-11-18',
         isFirstDayGone: true,
         statesEmployed: true,
@@ -462,17 +462,17 @@ describe('leaving, returning and correcting', () => {
     {
       name: 'a person known only from the platform whom the snapshot lacks has left',
       known: { desired: null, confirmed: record('ana') },
-      seen: 'absent',
+      input: 'absent',
       kind: 'leave',
       separatedAt: exportDay,
       inferred: true,
     },
   ]
 
-  test.each(cases)('$name', ({ known, seen, rules, kind, separatedAt, inferred = false, deferredTo = null }) => {
+  test.each(cases)('$name', ({ known, input, rules, kind, separatedAt, inferred = false, deferredTo = null }) => {
     const ana = entry('ana', known)
 
-    const { change, entry: stored } = decide(ana, seen, nightly(rules))
+    const { change, entry: stored } = decide(ana, input, nightly(rules))
 
     const after = { ...ana, ...stored }
     expect(change?.kind ?? null).toBe(kind)
@@ -485,7 +485,7 @@ describe('leaving, returning and correcting', () => {
 describe('absences in a row', () => {
   const rules = { graceRuns: 2 }
 
-  test('the first one within the grace is counted and changes nothing', () => {
+  test('the first one within the grace is counted without a change', () => {
     const decision = decide(entry('ana'), 'absent', nightly(rules))
 
     expect(decision).toMatchObject({ change: null, isAbsent: true, entry: { absences: 1 } })
@@ -501,7 +501,7 @@ describe('absences in a row', () => {
     })
   })
 
-  test('the same export once more is no further absence', () => {
+  test('the same export again is not another absence', () => {
     const missedOnce = entry('ana', { absences: 1, exportIsSilent: true })
 
     const decision = decide(missedOnce, 'absent', nightly({ ...rules, acceptedAsOf: nightly().asOf }))
@@ -512,8 +512,8 @@ describe('absences in a row', () => {
   test.each<[string, PersonInput]>([
     ['a row', observation('ana')],
     ['a row that cannot be used', 'untouched'],
-  ])('%s ends the series', (_, seen) => {
-    const { entry: stored } = decide(entry('ana', { absences: 1 }), seen, nightly(rules))
+  ])('%s ends the series', (_, input) => {
+    const { entry: stored } = decide(entry('ana', { absences: 1 }), input, nightly(rules))
 
     expect(stored?.absences).toBe(0)
   })
@@ -528,11 +528,11 @@ describe('absences in a row', () => {
     expect(stored?.absences).toBe(absences)
   })
 
-  test('who has left is not reported as absent, and who has a leaving date ahead is', () => {
-    const left = entry('ana', { desired: record('ana', { separatedAt: june }) })
+  test('a leaver is not reported as absent, but a person with a future leaving date is', () => {
+    const leaver = entry('ana', { desired: record('ana', { separatedAt: june }) })
     const leaving = entry('bo', { deferredTo: '2026-12-31' })
 
-    const absent = [left, leaving].map((known) => decide(known, 'absent', nightly()).isAbsent)
+    const absent = [leaver, leaving].map((known) => decide(known, 'absent', nightly()).isAbsent)
 
     expect(absent).toEqual([false, true])
   })
@@ -544,13 +544,13 @@ describe('the age of facts', () => {
   test.each<[string, PersonInput]>([
     ['a row', observation('ana', { fields: { jobTitle: 'Director' } })],
     ['an absence', 'absent'],
-  ])('%s older than what is known changes nothing', (_, seen) => {
-    const decision = decide(entry('ana', newer), seen, nightly())
+  ])('%s older than what is known changes nothing', (_, input) => {
+    const decision = decide(entry('ana', newer), input, nightly())
 
     expect(decision).toMatchObject({ change: null, entry: null, isAbsent: false })
   })
 
-  test('moments are compared, not their spelling', () => {
+  test('moments are compared independently of their spelling', () => {
     const known = entry('ana', { asOf: '2026-11-20T01:00:00Z' })
 
     const { change } = decide(known, observation('ana', { statesDeparture: true }), nightly())
@@ -567,7 +567,7 @@ describe('the age of facts', () => {
   })
 })
 
-describe('what an earlier run could not deliver', () => {
+describe('undelivered changes of an earlier run', () => {
   const undelivered: [string, IdentityRecord | null, string][] = [
     ['join', null, 'join'],
     ['update', record('ana', { jobTitle: 'Trainee' }), 'update'],
@@ -577,7 +577,7 @@ describe('what an earlier run could not deliver', () => {
   test.each(undelivered)('a %s is planned again and marked as carried', (_, confirmed, kind) => {
     const known = entry('ana', { confirmed })
 
-    const decisions = [observation('ana'), 'untouched' as const].map((seen) => decide(known, seen, nightly()))
+    const decisions = [observation('ana'), 'untouched' as const].map((input) => decide(known, input, nightly()))
 
     for (const { change } of decisions) expect(change).toMatchObject({ kind, carried: true })
   })
@@ -597,7 +597,7 @@ describe('what an earlier run could not deliver', () => {
     })
   })
 
-  test('a difference with something new in it is not carried', () => {
+  test('a difference with a new fact is not carried', () => {
     const known = entry('ana', { confirmed: record('ana', { jobTitle: 'Trainee' }) })
 
     const { change } = decide(known, observation('ana', { statesDeparture: true }), nightly())
@@ -606,7 +606,7 @@ describe('what an earlier run could not deliver', () => {
   })
 })
 
-describe('what is news to the guards', () => {
+describe('what the guards count as new', () => {
   test.each([
     ['a leave', entry('ana'), observation('ana', { statesDeparture: true })],
     ['a leave before the join was delivered', entry('ana', { confirmed: null }), 'absent' as const],
@@ -615,8 +615,8 @@ describe('what is news to the guards', () => {
       entry('ana', { desired: null, confirmed: record('ana') }),
       'absent' as const,
     ],
-  ])('%s', (_, known, seen) => {
-    const { news } = decide(known, seen, nightly())
+  ])('%s', (_, known, input) => {
+    const { news } = decide(known, input, nightly())
 
     expect(news.kinds).toContain('leavers')
   })
@@ -631,7 +631,7 @@ describe('what is news to the guards', () => {
     expect(news.kinds).toEqual(emailChanged ? ['emailChanges'] : [])
   })
 
-  test('a first address is no changed one', () => {
+  test('a first address does not count as changed', () => {
     const known = entry('ana', { desired: record('ana', { email: null }) })
 
     const { news } = decide(known, observation('ana'), nightly())
@@ -639,7 +639,7 @@ describe('what is news to the guards', () => {
     expect(news.kinds).not.toContain('emailChanges')
   })
 
-  test('somebody who is first seen as gone joins, and counts among the leavers too', () => {
+  test('a new person who has already left joins, and also counts as a leaver', () => {
     const { news, change } = decide(undefined, observation('ana', { leavingDate: '2026-06-30' }), nightly())
 
     expect(change).toMatchObject({ kind: 'join', record: { separatedAt: june } })
@@ -652,47 +652,47 @@ describe('what the limits count as new', () => {
   const full = { jobTitle: 'Engineer', managerName: 'Bo', isContractor: false }
   /** What has a limit of its own is named by it. */
   const kindFields = ['separatedAt', 'email', 'isContractor']
-  const known = (fields: Partial<IdentityRecord> = {}, said: Partial<RosterEntry> = {}) =>
-    entry('ana', { desired: record('ana', { ...full, ...fields }), ...said })
-  const says = (said: Partial<Observation> = {}) =>
-    observation('ana', { ...said, fields: { ...observation('ana').fields, ...full, ...said.fields } })
+  const known = (fields: Partial<IdentityRecord> = {}, overrides: Partial<RosterEntry> = {}) =>
+    entry('ana', { desired: record('ana', { ...full, ...fields }), ...overrides })
+  const row = (overrides: Partial<Observation> = {}) =>
+    observation('ana', { ...overrides, fields: { ...observation('ana').fields, ...full, ...overrides.fields } })
 
   test.each<[string, RosterEntry | undefined, Observation, Partial<News>]>([
-    ['nothing where nothing is', known(), says(), {}],
-    ['a joiner', undefined, says(), { kinds: ['joiners'] }],
-    ['a leaver', known(), says({ leavingDate: '2026-06-30' }), { kinds: ['leavers'] }],
-    ['a return', known(gone), says(), { kinds: ['returns'] }],
-    ['another leaving date', known(gone), says({ leavingDate: '2026-07-31' }), { kinds: ['redates'] }],
-    ['no stated date for an inferred one', known(gone, { inferred: true }), says({ leavingDate: '2026-07-31' }), {}],
-    ['another address', known(), says({ fields: { email: 'b@example.com' } }), { kinds: ['emailChanges'] }],
+    ['nothing where nothing is', known(), row(), {}],
+    ['a joiner', undefined, row(), { kinds: ['joiners'] }],
+    ['a leaver', known(), row({ leavingDate: '2026-06-30' }), { kinds: ['leavers'] }],
+    ['a return', known(gone), row(), { kinds: ['returns'] }],
+    ['another leaving date', known(gone), row({ leavingDate: '2026-07-31' }), { kinds: ['redates'] }],
+    ['no stated date for an inferred one', known(gone, { inferred: true }), row({ leavingDate: '2026-07-31' }), {}],
+    ['another address', known(), row({ fields: { email: 'b@example.com' } }), { kinds: ['emailChanges'] }],
     [
       'an employee who is a contractor',
       known(),
-      says({ fields: { isContractor: true } }),
+      row({ fields: { isContractor: true } }),
       { kinds: ['contractorFlips'] },
     ],
     [
       'another title',
       known(),
-      says({ fields: { jobTitle: 'Lead' } }),
+      row({ fields: { jobTitle: 'Lead' } }),
       { moves: [{ field: 'jobTitle', from: 'Engineer', to: 'Lead' }] },
     ],
     [
       'a manager who is gone',
       known(),
-      says({ fields: { managerName: null } }),
+      row({ fields: { managerName: null } }),
       { moves: [{ field: 'managerName', from: 'Bo', to: null }] },
     ],
-    ['no first value', known({ managerName: null }), says(), {}],
-    ['no field that is newly mapped', known(), says({ fields: { lastName: 'Diaz' } }), {}],
+    ['no first value', known({ managerName: null }), row(), {}],
+    ['no field that is newly mapped', known(), row({ fields: { lastName: 'Diaz' } }), {}],
     [
       'a leaver with another title as both',
       known(),
-      says({ leavingDate: '2026-06-30', fields: { jobTitle: 'Former' } }),
+      row({ leavingDate: '2026-06-30', fields: { jobTitle: 'Former' } }),
       { kinds: ['leavers'], moves: [{ field: 'jobTitle', from: 'Engineer', to: 'Former' }] },
     ],
-  ])('is %s', (_what, before, seen, news) => {
-    const { kinds, moves } = decide(before, seen, nightly()).news
+  ])('is %s', (_what, before, input, news) => {
+    const { kinds, moves } = decide(before, input, nightly()).news
 
     expect({ kinds, moves: moves.filter(({ field }) => !kindFields.includes(field)) }).toEqual({
       kinds: [],
@@ -701,15 +701,15 @@ describe('what the limits count as new', () => {
     })
   })
 
-  test('is counted by each guard, and taken out again', () => {
-    const seen = says({ leavingDate: '2026-06-30', fields: { jobTitle: 'Former', managerName: null } })
+  test('is counted by each guard, and removed again', () => {
+    const input = row({ leavingDate: '2026-06-30', fields: { jobTitle: 'Former', managerName: null } })
     const tallied = tally()
 
-    const added = tallied.add(decide(known(), seen, nightly()), seen)
-    const counted = tallied.people()
+    const added = tallied.add(decide(known(), input, nightly()), input)
+    const counts = tallied.people()
     tallied.remove(added)
 
-    expect(counted).toMatchObject({ leavers: 1, changed: { jobTitle: 1 }, blanked: { managerName: 1 } })
+    expect(counts).toMatchObject({ leavers: 1, changed: { jobTitle: 1 }, blanked: { managerName: 1 } })
     expect(
       ['leavers', 'fieldChanges', 'blanks', 'returns'].map((name) => tallied.isCountedBy(added, new Set([name]))),
     ).toEqual([...[true, true, true, false]])
@@ -729,7 +729,7 @@ describe('data sent in error', () => {
     expect(stored?.desired?.jobTitle).toBe('Director')
   })
 
-  test('a withheld person is missed by no guard when absent', () => {
+  test('no guard counts the absence of a withheld person', () => {
     const decision = decide(entry('ana', withheld), 'absent', nightly())
 
     expect(decision).toMatchObject({ change: null, isAbsent: false, news: { kinds: [] } })
@@ -775,7 +775,7 @@ describe('a whole plan', () => {
     expect(absent).toBe(1)
   })
 
-  test('takes a key that stands there twice for present and unchanged', () => {
+  test('treats a repeated key as present and unchanged', () => {
     const rows = [observation('ana'), observation('ana', { statesDeparture: true })]
 
     const { changes } = plan(rows, new Map([['ana', entry('ana')]]), nightly())

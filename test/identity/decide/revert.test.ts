@@ -1,33 +1,33 @@
 import { describe, expect, test } from 'vitest'
-import { type Done, undo } from '../../../src/identity/decide/revert.ts'
+import { type RunEffect, undo } from '../../../src/identity/decide/revert.ts'
 import { changeTo } from '../../../src/identity/difference.ts'
 import type { IdentityRecord, RosterEntry } from '../../../src/identity/record.ts'
 import { entry, record } from '../../helpers/records.ts'
 
-const left = '2026-11-10T00:00:00.000Z'
+const leavingDate = '2026-11-10T00:00:00.000Z'
 const earlier = '2026-10-10T00:00:00.000Z'
 
 /** What a run did that found `before` on the platform and left `after` there. */
 function done(
   before: IdentityRecord | null,
   after: IdentityRecord,
-  said: Partial<Done> & { inferred?: boolean } = {},
-): Done {
-  const { inferred = false, ...others } = said
+  overrides: Partial<RunEffect> & { inferred?: boolean } = {},
+): RunEffect {
+  const { inferred = false, ...others } = overrides
   const change = changeTo(after, { confirmed: before, inferred, carried: false })
   if (change === null) throw new Error('nothing was done')
   return { change, isDelivered: true, wasInferred: false, changedBy: null, ...others }
 }
 
-const undone = (known: RosterEntry | undefined, what: Done, repairs = false) => undo(known, what, { repairs })
+const undone = (known: RosterEntry | undefined, effect: RunEffect, repairs = false) => undo(known, effect, { repairs })
 
-test('a leaver is employed again, with no absence counted, and the times of all facts stay', () => {
-  const after = record('ana', { separatedAt: left })
+test('a leaver is employed again without absences, and the times of all facts stay', () => {
+  const after = record('ana', { separatedAt: leavingDate })
   const known = entry('ana', { desired: after, inferred: true, absences: 1, clearedDate: '2020-01-01' })
 
   expect(undone(known, done(record('ana'), after, { inferred: true }))).toEqual({
     kind: 'back',
-    side: {
+    state: {
       desired: record('ana'),
       inferred: false,
       deferredTo: null,
@@ -43,37 +43,37 @@ test('a leaver is employed again, with no absence counted, and the times of all 
   })
 })
 
-test('a person who came back is separated on the former day, which no start clears any more, inferred as it was', () => {
-  const before = record('ana', { separatedAt: left })
+test('a person who came back is separated on the former day, inferred as before and no longer cleared by a start', () => {
+  const before = record('ana', { separatedAt: leavingDate })
   const known = entry('ana', { clearedDate: '2026-11-10', deferredTo: '2027-01-01', deferredZone: 'UTC' })
 
   expect(undone(known, done(before, record('ana'), { wasInferred: true }))).toMatchObject({
     kind: 'back',
-    side: { desired: before, inferred: true, deferredTo: null, deferredZone: null, clearedDate: null },
+    state: { desired: before, inferred: true, deferredTo: null, deferredZone: null, clearedDate: null },
   })
 })
 
-test('a corrected date goes back, and a date that a start has cleared stays so where it is another one', () => {
+test('a corrected date is restored, and another date that a start has cleared stays cleared', () => {
   const after = record('ana', { separatedAt: earlier })
   const known = entry('ana', { desired: after, clearedDate: '2020-01-01' })
 
-  expect(undone(known, done(record('ana', { separatedAt: left }), after))).toMatchObject({
+  expect(undone(known, done(record('ana', { separatedAt: leavingDate }), after))).toMatchObject({
     kind: 'back',
-    side: { desired: { separatedAt: left }, clearedDate: '2020-01-01', inferred: false },
+    state: { desired: { separatedAt: leavingDate }, clearedDate: '2020-01-01', inferred: false },
   })
 })
 
-test('a changed field goes back, and what is known of employment stays', () => {
-  const after = record('ana', { jobTitle: 'Wrong', separatedAt: left })
+test('a changed field is restored, and employment stays', () => {
+  const after = record('ana', { jobTitle: 'Wrong', separatedAt: leavingDate })
   const known = entry('ana', { desired: after, inferred: true, absences: 3 })
 
-  expect(undone(known, done(record('ana', { separatedAt: left }), after))).toMatchObject({
+  expect(undone(known, done(record('ana', { separatedAt: leavingDate }), after))).toMatchObject({
     kind: 'back',
-    side: { desired: { jobTitle: 'Engineer', separatedAt: left }, inferred: true, absences: 3 },
+    state: { desired: { jobTitle: 'Engineer', separatedAt: leavingDate }, inferred: true, absences: 3 },
   })
 })
 
-test.each<[string, RosterEntry | undefined, Done, boolean, string]>([
+test.each<[string, RosterEntry | undefined, RunEffect, boolean, string]>([
   [
     'of whom nothing is known',
     undefined,
@@ -83,7 +83,7 @@ test.each<[string, RosterEntry | undefined, Done, boolean, string]>([
   ],
   [
     'who was retracted',
-    entry('ana', { desired: record('ana', { jobTitle: 'Lead' }), retracted: { reason: 'x', at: left } }),
+    entry('ana', { desired: record('ana', { jobTitle: 'Lead' }), retracted: { reason: 'x', at: leavingDate } }),
     done(record('ana'), record('ana', { jobTitle: 'Lead' })),
     false,
     'their data was taken back since',
@@ -104,17 +104,17 @@ test.each<[string, RosterEntry | undefined, Done, boolean, string]>([
   ],
   [
     'whose inferred date HR has stated since',
-    entry('ana', { desired: record('ana', { separatedAt: left }), inferred: false }),
-    done(record('ana'), record('ana', { separatedAt: left }), { inferred: true }),
+    entry('ana', { desired: record('ana', { separatedAt: leavingDate }), inferred: false }),
+    done(record('ana'), record('ana', { separatedAt: leavingDate }), { inferred: true }),
     false,
     'HR has stated their leaving date since',
   ],
-])('a person %s is left as they are', (_who, known, what, repairs, reason) => {
-  expect(undone(known, what, repairs)).toMatchObject({ kind: 'left', reason: expect.stringContaining(reason) })
+])('a person %s is skipped', (_who, known, effect, repairs, reason) => {
+  expect(undone(known, effect, repairs)).toMatchObject({ kind: 'skipped', reason: expect.stringContaining(reason) })
 })
 
-test('a joiner is left to a retraction, and a retraction to a restoration, if it still stands', () => {
-  const retraction: Done = {
+test('a joiner needs a retraction, and a retraction that still applies needs a restoration', () => {
+  const retraction: RunEffect = {
     change: { kind: 'retract', identityId: 'ana', reason: 'x', carried: false },
     isDelivered: true,
     wasInferred: false,
@@ -122,61 +122,61 @@ test('a joiner is left to a retraction, and a retraction to a restoration, if it
   }
 
   expect(undone(entry('ana'), done(null, record('ana')))).toEqual({ kind: 'retract' })
-  expect(undone(entry('ana', { retracted: { reason: 'x', at: left } }), retraction)).toEqual({ kind: 'restore' })
-  expect(undone(entry('ana'), retraction)).toMatchObject({ kind: 'left' })
+  expect(undone(entry('ana', { retracted: { reason: 'x', at: leavingDate } }), retraction)).toEqual({ kind: 'restore' })
+  expect(undone(entry('ana'), retraction)).toMatchObject({ kind: 'skipped' })
 })
 
-test('what was sent again without a difference, or to repair the platform, is nothing to take back', () => {
-  const again: Done = done(record('ana'), record('ana', { jobTitle: 'Lead' }))
-  const resent = { ...again, change: { ...again.change, fields: {}, carried: true } as Done['change'] }
-  const repaired = { ...again, change: { ...again.change, carried: true } as Done['change'] }
+test('changes sent again without a difference, or to repair the platform, are not undone', () => {
+  const again: RunEffect = done(record('ana'), record('ana', { jobTitle: 'Lead' }))
+  const resent = { ...again, change: { ...again.change, fields: {}, carried: true } as RunEffect['change'] }
+  const repaired = { ...again, change: { ...again.change, carried: true } as RunEffect['change'] }
   const known = entry('ana', { desired: record('ana', { jobTitle: 'Lead' }) })
 
   expect(undone(known, resent)).toEqual({ kind: 'nothing' })
   expect(undone(known, repaired, true)).toMatchObject({
-    kind: 'left',
+    kind: 'skipped',
     reason: expect.stringContaining('lost or changed'),
   })
 })
 
-describe('what an earlier run had accepted, and this one delivered', () => {
-  const gone = record('ana', { separatedAt: left })
+describe('a change that an earlier run accepted and this one delivered', () => {
+  const gone = record('ana', { separatedAt: leavingDate })
   const refused = (desired: IdentityRecord, after: IdentityRecord, confirmed: IdentityRecord | null = record('ana')) =>
     ({
       ...done(confirmed, after),
       change: changeTo(after, { confirmed, inferred: false, carried: desired === after, desiredBefore: desired }),
-    }) as Done
+    }) as RunEffect
 
-  test('stays, and what the run itself changed goes back', () => {
+  test("stays, and the run's own changes are undone", () => {
     const after = { ...gone, jobTitle: 'Wrong' }
 
     expect(undone(entry('ana', { desired: after }), refused(gone, after))).toMatchObject({
       kind: 'back',
-      side: { desired: { separatedAt: left, jobTitle: 'Engineer' } },
+      state: { desired: { separatedAt: leavingDate, jobTitle: 'Engineer' } },
     })
   })
 
-  test('stays as it was accepted, where the run changed it once more', () => {
+  test('returns to the accepted value if the run changed it again', () => {
     const after = record('ana', { separatedAt: earlier })
 
     expect(undone(entry('ana', { desired: after }), refused(gone, after))).toMatchObject({
       kind: 'back',
-      side: { desired: { separatedAt: left } },
+      state: { desired: { separatedAt: leavingDate } },
     })
   })
 
-  test('stays where the run did nothing else', () => {
+  test('stays if the run did nothing else', () => {
     expect(undone(entry('ana', { desired: gone }), refused(gone, gone))).toMatchObject({
-      kind: 'left',
+      kind: 'skipped',
       reason: 'the run sent again what an earlier one had accepted',
     })
   })
 
-  test('is no joiner of the run that delivered it', () => {
+  test('does not count as a joiner of the run that delivered it', () => {
     const after = record('ana', { jobTitle: 'Wrong' })
 
     expect(
       undone(entry('ana', { desired: after, confirmed: after }), refused(record('ana'), after, null)),
-    ).toMatchObject({ kind: 'back', side: { desired: { jobTitle: 'Engineer' } } })
+    ).toMatchObject({ kind: 'back', state: { desired: { jobTitle: 'Engineer' } } })
   })
 })

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import type { Verdict } from '../../../src/identity/change.ts'
 import { areCovered } from '../../../src/identity/guards/covered.ts'
 
-const failed = (name: string, given: Partial<Verdict> = {}): Verdict => ({
+const failed = (name: string, overrides: Partial<Verdict> = {}): Verdict => ({
   name,
   actual: 8,
   limit: 5,
   ok: false,
   reason: '8 of 100',
-  ...given,
+  ...overrides,
 })
 const columns = (...names: string[]) =>
   failed('missingColumn', { actual: names.length, limit: null, reason: names.join('; ') })

@@ -19,7 +19,7 @@ function verdict(name: string, facts: Partial<GuardFacts>, limits: unknown = {})
 }
 
 describe('the verdicts', () => {
-  test('are always all of them, each with what it found', () => {
+  test('are always complete, each with its result', () => {
     const verdicts = judge(calm, Guards.parse({}))
 
     expect(verdicts).toEqual([
@@ -47,7 +47,7 @@ describe('the verdicts', () => {
     ])
   })
 
-  test('of a delta leave out what only the silence of a snapshot says', () => {
+  test('of a delta leave out the guards for snapshots', () => {
     const verdicts = judge({ ...calm, mode: 'delta', rows: 0 }, Guards.parse({}))
 
     expect(verdicts.map(({ name }) => name)).toEqual([
@@ -136,10 +136,10 @@ describe('the verdicts', () => {
     ['endMissing', { endMissing: true }, false],
     ['endMissing', { endMissing: true, absence: 'ignore' }, true],
   ])('%s with %o', (name, facts, ok) => {
-    const found = verdict(name, facts)
+    const result = verdict(name, facts)
 
-    expect(found?.ok).toBe(ok)
-    expect(found?.reason === undefined).toBe(ok)
+    expect(result?.ok).toBe(ok)
+    expect(result?.reason === undefined).toBe(ok)
   })
 })
 
@@ -169,11 +169,11 @@ describe('a first plan', () => {
       { sameLeaving: { date: '2001-01-01', people: 590, of: 600 } },
       '590 of 600 people who have left did so on 2001-01-01; the limit is 300',
     ],
-  ])('is held by %s, which says what is odd and what usually causes it', (name, facts, reason) => {
+  ])('is held by %s, with the reason and its usual cause', (name, facts, reason) => {
     expect(verdict(name, { ...first, ...facts })).toMatchObject({ ok: false, reason, hints: [expect.any(String)] })
   })
 
-  test('is followed by others, to whose leavers those count who join as left already', () => {
+  test('is followed by others, whose leavers include joiners who have left already', () => {
     const { ok, reason } = verdict('leavers', { leavers: 60, leftJoiners: 55, joiners: 70 }) ?? {}
 
     expect({ ok, reason }).toEqual({
@@ -211,7 +211,7 @@ describe('the trip points', () => {
     )
   })
 
-  test('of joiners are none for a connection that knows no one yet', () => {
+  test('of joiners do not exist for a connection without people', () => {
     expect(verdict('joiners', { joiners: 100_000, headcount: 0 })).toEqual({
       name: 'joiners',
       actual: 100_000,
@@ -220,7 +220,7 @@ describe('the trip points', () => {
     })
   })
 
-  test('of fields are of each field by itself, and the sentence names each that goes too far', () => {
+  test('of fields apply to each field separately, and the sentence names each field over the limit', () => {
     const changed = { ...noPeople.changed, jobTitle: 150, managerId: 150, startedAt: 201, lastName: 240 }
 
     expect(verdict('fieldChanges', { changed: { ...changed, startedAt: 150, lastName: 150 } })?.ok).toBe(true)
@@ -282,7 +282,7 @@ describe('what is usual', () => {
     )
   })
 
-  test('counts for nothing where the settings say so, and a limit that is exceeded goes first', () => {
+  test('is ignored if disabled, and an exceeded limit takes precedence', () => {
     const facts = { ...large, leavers: 501, usual: usual(60) }
 
     expect(verdict('leavers', { ...facts, leavers: 91 }, { unusual: { enabled: false } })?.ok).toBe(true)
@@ -291,7 +291,7 @@ describe('what is usual', () => {
 })
 
 describe('limits', () => {
-  test('keep the default of what is left out', () => {
+  test('keep the defaults of omitted settings', () => {
     const { leavers } = Guards.parse({ leavers: { count: 20 } })
 
     expect(leavers).toEqual({ count: 20, share: 0.05 })
@@ -322,13 +322,13 @@ describe('a tally', () => {
 
   test('counts changes for the account and news for the guards', () => {
     const tallied = tally()
-    const left = entry('cy', {
+    const formerEntry = entry('cy', {
       desired: record('cy', { separatedAt: '2026-06-30T00:00:00.000Z' }),
       confirmed: record('cy'),
     })
 
     tallied.add(decide(entry('ana'), leaver, nightly()), leaver)
-    tallied.add(decide(left, 'absent', nightly()), 'absent')
+    tallied.add(decide(formerEntry, 'absent', nightly()), 'absent')
     tallied.add(decide(entry('bo'), 'absent', nightly()), 'absent')
     tallied.add(decide(entry('di'), observation('di'), nightly()), observation('di'))
     tallied.add(decide(entry('eve'), 'untouched', nightly()), 'untouched')
@@ -367,7 +367,7 @@ describe('a tally', () => {
     })
   })
 
-  test('knows what an accepted export held, as often as it held it', () => {
+  test('recognises faults of an accepted export, as often as the export had them', () => {
     const faults = ['ana', 'ana', 'bo'].map((key) => reject(key))
     const known = new Map(faults.map(({ fingerprint }) => [fingerprint, 1]))
     const tallied = tally({ rejects: known, values: new Set() })
@@ -378,7 +378,7 @@ describe('a tally', () => {
     expect(tallied.facts(about)).toMatchObject({ rejected: 4, incomplete: 1, knownFaulty: 2, knownUnreadableKeys: 0 })
   })
 
-  test('knows a row whose only faults are values that were accepted without being classed', () => {
+  test('recognises a row whose only faults are accepted unlisted values', () => {
     const tallied = tally({ rejects: new Map(), values: new Set(['status furlough']) })
     const unlisted = (key: string, value: string) =>
       reject(key, { cellOnly: true, unlisted: { field: 'status', value }, fingerprint: `${key} ${value}` })
@@ -393,7 +393,7 @@ describe('a tally', () => {
     })
   })
 
-  test('tells fields apart whose names hold commas', () => {
+  test('distinguishes fields with commas in their names', () => {
     const tallied = tally()
     const moving = (fields: readonly FieldName[]) => {
       const moves = fields.map((field) => ({ field, from: 'a', to: 'b' }))
@@ -406,7 +406,7 @@ describe('a tally', () => {
     expect(tallied.people().changed).toEqual({ '.a': 1, '.b': 1, '.a,.b': 1 })
   })
 
-  test('forgets what is taken out again', () => {
+  test('forgets removed decisions', () => {
     const tallied = tally()
     const before = { counts: tallied.counts(), facts: tallied.facts(about) }
     const moved = observation('bo', { fields: { email: 'bo@example.org' } })
@@ -428,9 +428,9 @@ describe('pairs of keys', () => {
   const pair = (at: number, clear = true) => ({ former: `A${at}`, identityId: `B${at}`, by: 'email' as const, clear })
 
   test('hold a plan from the first one on, and are named', () => {
-    const found = verdict('rekeyed', { keyChangeCandidates: [pair(1)] })
+    const result = verdict('rekeyed', { keyChangeCandidates: [pair(1)] })
 
-    expect(found).toEqual({
+    expect(result).toEqual({
       name: 'rekeyed',
       actual: 1,
       limit: 0,
@@ -441,10 +441,10 @@ describe('pairs of keys', () => {
     })
   })
 
-  test('are counted where there are many, and those that could be several', () => {
-    const found = verdict('rekeyed', { keyChangeCandidates: Array.from({ length: 90 }, (_, at) => pair(at, at > 1)) })
+  test('are counted if there are many, and so are unclear ones', () => {
+    const result = verdict('rekeyed', { keyChangeCandidates: Array.from({ length: 90 }, (_, at) => pair(at, at > 1)) })
 
-    expect(found).toMatchObject({ actual: 90, people: { length: 20 }, hints: { length: 11, 10: '80 more' } })
-    expect(found?.reason).toContain('90 people seem to have got a new key, of which 2 could be several;')
+    expect(result).toMatchObject({ actual: 90, people: { length: 20 }, hints: { length: 11, 10: '80 more' } })
+    expect(result?.reason).toContain('90 people seem to have got a new key, of which 2 could be several;')
   })
 })

@@ -4,14 +4,14 @@ import { type News, noNews } from '../../../src/identity/guards/facts.ts'
 import { movements } from '../../../src/identity/guards/movements.ts'
 import type { FieldName } from '../../../src/identity/record.ts'
 
-const news = (identityId: string, said: Partial<News>): News => ({ ...noNews, identityId, ...said })
+const news = (identityId: string, overrides: Partial<News>): News => ({ ...noNews, identityId, ...overrides })
 
 const failed = (name: string) => ({ name, actual: 100, limit: 20, ok: false, reason: 'too many' })
 
 function explained(name: string, all: readonly News[]) {
-  const seen = movements()
-  for (const one of all) seen.add(one)
-  return seen.explain(failed(name))
+  const collected = movements()
+  for (const one of all) collected.add(one)
+  return collected.explain(failed(name))
 }
 
 /** The moves of one field, from each value to what becomes of it. */
@@ -109,11 +109,11 @@ describe('the hint of a verdict', () => {
       })),
       'separatedAt: 10 of 10 move 2 days forward. A time zone may have been applied to dates',
     ],
-  ])('of %s tells %s', (guard, _what, some, hint) => {
-    expect(explained(guard, some).hints).toEqual([hint])
+  ])('of %s states %s', (guard, _what, moved, hint) => {
+    expect(explained(guard, moved).hints).toEqual([hint])
   })
 
-  test('is none where values move in no one way, or too few do', () => {
+  test('is missing if values do not move alike, or too few do', () => {
     const mixed = moves('jobTitle', names, (_: string, at) => `Title ${at}`)
     const two = moves('managerName', ['Bo', 'Cy'], () => null)
 
@@ -128,13 +128,13 @@ describe('the hint of a verdict', () => {
     expect(explained('fieldChanges', both).hints).toEqual([expect.stringContaining('lastName')])
   })
 
-  test('holds where nearly all values move in one way', () => {
+  test('appears if nearly all values move alike', () => {
     const nearly = moves('managerName', names, (value: string, at) => (at === 0 ? `${value}!` : null))
 
     expect(explained('blanks', nearly).hints).toEqual([expect.stringContaining('9 of 10 become blank')])
   })
 
-  test('passes over verdicts that did not fail', () => {
+  test('is missing in passed verdicts', () => {
     const passed = { name: 'blanks', actual: 1, limit: 5, ok: true }
 
     expect(movements().explain(passed)).toBe(passed)

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { changeKinds, type Verdict } from '../../../src/identity/change.ts'
 import { doubtsValues, untainted, withTaints } from '../../../src/identity/guards/taints.ts'
 
-const verdict = (name: string, given: Partial<Verdict> = {}): Verdict => ({
+const verdict = (name: string, overrides: Partial<Verdict> = {}): Verdict => ({
   name,
   actual: 9,
   limit: 5,
   ok: false,
-  ...given,
+  ...overrides,
 })
 const taintsOf = (...verdicts: Verdict[]) => withTaints(verdicts).map(({ taints }) => taints)
 
@@ -33,7 +33,7 @@ test.each([
   expect(taintsOf(verdict(name))).toEqual([taints])
 })
 
-test('a verdict that is well puts nothing in doubt', () => {
+test('a passed verdict puts nothing in doubt', () => {
   const verdicts = withTaints([verdict('leavers', { ok: true }), verdict('blanks')])
 
   expect(verdicts[0]).not.toHaveProperty('taints')
@@ -51,7 +51,7 @@ test.each(['fieldChanges', 'blanks'])(
   },
 )
 
-test('one column that was sorted doubts its values; two doubt the keys, and with them everything', () => {
+test('one sorted column puts its values in doubt; two put the keys and everything else in doubt', () => {
   const sorted = (field: string) => `${field}: 9 of 9 values are those of other people. The column may have been sorted`
 
   expect(taintsOf(verdict('fieldChanges', { hints: [sorted('firstName')] }))).toEqual([['join', 'update']])
@@ -64,7 +64,7 @@ test('one column that was sorted doubts its values; two doubt the keys, and with
   ).toEqual([changeKinds, changeKinds])
 })
 
-test('values are in doubt by guards of values alone', () => {
+test('only guards of values put values in doubt', () => {
   expect(doubtsValues([verdict('returns'), verdict('blanks', { ok: true })])).toBe(false)
   expect(doubtsValues([verdict('returns'), verdict('blanks')])).toBe(true)
 })

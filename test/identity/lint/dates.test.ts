@@ -17,7 +17,7 @@ describe('all-same-date', () => {
     expect(findings[0]?.message).toContain('all 15 dates of column "Last Day"')
   })
 
-  test('is quiet where one differs, and where few are given', () => {
+  test('is quiet if one date differs, and if there are few dates', () => {
     const date = (index: number) => `2024-01-0${index === 9 ? 2 : 1}T00:00:00.000Z`
 
     expect(lintOf(people(10, (index) => ({ fields: { startedAt: date(index) } })))).toEqual([])
@@ -25,7 +25,7 @@ describe('all-same-date', () => {
   })
 })
 
-describe('dates that could not be read', () => {
+describe('unreadable dates', () => {
   const cellsWith = (date: string) => [date, date, date].map((cell) => ['W1', '', '', cell, '', ''])
 
   test.each(['01/02/25', '1.2.25', ' 31-12-99 '])('show years of two digits: %s', (date) => {
@@ -42,7 +42,7 @@ describe('dates that could not be read', () => {
     ['2026/10/31', 'write format: yyyy/MM/dd'],
     ['2026-31-10', 'write format: yyyy-dd-MM'],
     ['01/02/2026', 'declare the format that they are in'],
-  ])('show another format where most are written in it: %s', (date, help) => {
+  ])('show another format if most are written in it: %s', (date, help) => {
     const findings = lintOf([rejected('Hire Date'), rejected('Hire Date')], {}, cellsWith(date))
 
     expect(findings).toEqual(only('date-format', 2))
@@ -54,7 +54,7 @@ describe('dates that could not be read', () => {
     ['20/01/2002', 'MM/dd/yyyy', 'write format: dd/MM/yyyy'],
     ['2205-01-01', 'yyyy-MM-dd', 'the year is not one from 1900 to 2199; have it corrected in the source'],
     ['2026-10-31', 'dd.MM.yyyy', 'write format: yyyy-MM-dd'],
-  ])('are never answered with the format that is declared: %s under %s', (date, format, help) => {
+  ])('never suggest the declared format: %s under %s', (date, format, help) => {
     const rule = { column: 'Hire Date', format, means: 'lastDayWorked', onBlank: 'clear' }
     const { fields } = Mapping.parse({ fields: { identityId: 'Worker ID', separatedAt: rule } })
     const dateRules = { separatedAt: fields.separatedAt }
@@ -66,7 +66,7 @@ describe('dates that could not be read', () => {
     expect(findings[0]?.message.endsWith(`; ${help}`)).toBe(true)
   })
 
-  test('that stand for none are no other format: they are listed for blankWhen', () => {
+  test('that mean "none" are not another format: they are listed for blankWhen', () => {
     const cells = ['9999-12-31', '00.00.0000', '9999-12-31', '00.00.00'].map((cell) => ['W1', '', '', cell, '', ''])
 
     const findings = lintOf(
@@ -86,7 +86,7 @@ describe('dates that could not be read', () => {
     ])
   })
 
-  test('are shown by the one that tells most', () => {
+  test('are shown by the clearest one', () => {
     const cells = ['01.02.2026', '31.10.2026', '30.11.2026'].map((cell) => ['W1', '', '', cell, '', ''])
 
     const findings = lintOf([rejected('Hire Date'), rejected('Hire Date'), rejected('Hire Date')], {}, cells)
@@ -96,7 +96,7 @@ describe('dates that could not be read', () => {
     expect(findings[0]?.message).toContain('such as in line 3; write format: dd.MM.yyyy')
   })
 
-  test('are typing errors where few are', () => {
+  test('are typing errors if there are few', () => {
     const rejects = [rejected('Hire Date'), rejected('Hire Date')]
 
     expect(lintOf([...rejects, ...people(9)], {}, cellsWith('31/10/2026'))).toEqual([])
@@ -110,7 +110,7 @@ describe('dates that could not be read', () => {
     },
   )
 
-  test('are found in each of several columns that hold the field', () => {
+  test('are found in each of several columns of the field', () => {
     const headers = ['Worker ID', 'Rehire, if any', 'Rehire Date', 'Hire Date']
     const scope = { headers, columns: { identityId: 'Worker ID', startedAt: 'Rehire Date, Hire Date' } }
 

@@ -33,7 +33,7 @@ describe('key-scientific', () => {
 describe('key-invisible', () => {
   const cells = (...keys: string[]) => keys.map((key) => [key])
 
-  test('finds keys that hold characters that show nothing, and names the first', () => {
+  test('finds keys with invisible characters, and names the first', () => {
     const findings = lintOf(people(4), {}, cells('W0', 'W\u200b1', '\u2060W2', 'W3'))
 
     expect(findings).toEqual(only('key-invisible', 3))
@@ -58,15 +58,15 @@ describe('key-shrank', () => {
   })
 
   test('finds keys that lost the zeros which the references to managers still have', () => {
-    const told = people(3, (index) => ({ identityId: `${index + 1}17`, fields: { managerId: '00117' } }))
+    const rows = people(3, (index) => ({ identityId: `${index + 1}17`, fields: { managerId: '00117' } }))
 
-    expect(lintOf(told)).toEqual(only('key-shrank', 2))
+    expect(lintOf(rows)).toEqual(only('key-shrank', 2))
   })
 
   test('finds a short key among long numbers that nobody counted up', () => {
-    const told = people(20, (index) => ({ identityId: index === 7 ? '90210' : `${40_000_000 + index * 91_733}` }))
+    const rows = people(20, (index) => ({ identityId: index === 7 ? '90210' : `${40_000_000 + index * 91_733}` }))
 
-    expect(lintOf(told)).toEqual(only('key-shrank', 9))
+    expect(lintOf(rows)).toEqual(only('key-shrank', 9))
   })
 
   test.each([
@@ -77,8 +77,8 @@ describe('key-shrank', () => {
     ['keys of two lengths are as frequent', withKeys('1', '2', '12345678', '12345679')],
     ['keys hold letters', withKeys('00A1', '12', 'B')],
     ['there is a single zero', withKeys('0', '7', '12')],
-  ])('is quiet where %s', (_case, told) => {
-    expect(lintOf(told)).toEqual([])
+  ])('is quiet where %s', (_case, rows) => {
+    expect(lintOf(rows)).toEqual([])
   })
 })
 
@@ -104,11 +104,11 @@ describe('several-rows', () => {
   })
 
   test.each([
-    ['the mapping says which row counts', { scope: {}, told: positions.map((one) => ({ ...one, rank: '1' })) }],
-    ['one row is there twice', { scope: {}, told: people(30, (index) => ({ identityId: `W${index % 29}` })) }],
-    ['few rows of many are', { scope: {}, told: people(400, (index) => ({ identityId: `W${index % 395}` })) }],
-    ['the source is a delta', { scope: { mode: 'delta' as const }, told: positions }],
-  ])('is quiet where %s', (_case, { scope, told }) => {
-    expect(lintOf(told, scope).map(({ check }) => check)).not.toContain('several-rows')
+    ['the mapping decides which row applies', { scope: {}, rows: positions.map((one) => ({ ...one, rank: '1' })) }],
+    ['one row is there twice', { scope: {}, rows: people(30, (index) => ({ identityId: `W${index % 29}` })) }],
+    ['few rows of many are', { scope: {}, rows: people(400, (index) => ({ identityId: `W${index % 395}` })) }],
+    ['the source is a delta', { scope: { mode: 'delta' as const }, rows: positions }],
+  ])('is quiet where %s', (_case, { scope, rows }) => {
+    expect(lintOf(rows, scope).map(({ check }) => check)).not.toContain('several-rows')
   })
 })

@@ -16,7 +16,7 @@ const mapping = Mapping.parse({
 })
 const ana = ['1001', 'Ana', 'ana@example.com', '20200106', '', 'Active', '50000']
 
-type Told = {
+type Export = {
   readonly rows: readonly (readonly string[])[]
   readonly headers?: readonly string[]
   readonly rules?: Mapping
@@ -25,7 +25,7 @@ type Told = {
 }
 
 /** The lines that are about no person, and what is said about them. The first row stands in line 2. */
-function look({ rows, headers: names = headers, rules = mapping, results = [] }: Told) {
+function look({ rows, headers: names = headers, rules = mapping, results = [] }: Export) {
   const compiled = compileMapping(rules, names)
   if (!compiled.ok) throw new Error(compiled.missing.join())
   const watch = watchNotPeople({ headers: names, columns: compiled.columns, mapping: rules })
@@ -74,13 +74,13 @@ describe('a row of totals', () => {
     ])
   })
 
-  test('whose word does not stand in the first cell is no footer, which is known by its first cell', () => {
+  test('whose word is not in the first cell is no footer, which is recognised by its first cell', () => {
     const [finding] = look({ rows: [ana, ['', '', '', '', '', 'Total', '2']] }).findings
 
     expect(finding).toMatch(/; have the report leave totals out$/)
   })
 
-  test('among people is named as often as it is there, and no footer is spoken of', () => {
+  test('among people is counted every time, and no footer is suggested', () => {
     const total = ['Subtotal', '', '', '', '', '', '50000']
     const rows = Array.from({ length: 7 }, () => [ana, total]).flat()
 
@@ -89,13 +89,13 @@ describe('a row of totals', () => {
     ])
   })
 
-  test('is one whatever an expression makes of it', () => {
+  test('is recognised whatever an expression returns for it', () => {
     const { lines } = look({ rows: [ana, ['Total', '2', '', '', '', '', '']], results: ['Contractor'] })
 
     expect(lines).toEqual([3])
   })
 
-  test('cannot be told where no column alone holds the key', () => {
+  test('cannot be recognised if no single column has the key', () => {
     const rules = Mapping.parse({
       fields: { ...mapping.fields, identityId: { expression: '$uppercase(`Worker ID`)' } },
     })
@@ -107,7 +107,7 @@ describe('a row of totals', () => {
     ['behind its word', ['Total', '3', '', '', '', '', '']],
     ['as the only other column', ['Count', '3']],
     ['with decimals', ['Total employees', '3.00', '', '', '', '', '12']],
-  ])('whose number of rows stands where the key stands is no person: %s', (_where, cells) => {
+  ])('with its number of rows in the key column is no person: %s', (_where, cells) => {
     const shifted = [headers[1], headers[0], ...headers.slice(2)].map(String).slice(0, cells.length)
     const rules = cells.length > 2 ? mapping : Mapping.parse({ fields: { identityId: 'Worker ID', lastName: 'Name' } })
     const people = ['Ana', 'Ben', 'Cem'].map((name, at) => [name, `100${at}`, ...ana.slice(2)].slice(0, cells.length))
@@ -115,13 +115,13 @@ describe('a row of totals', () => {
     expect(look({ headers: shifted, rules, rows: [...people, cells] }).lines).toEqual([5])
   })
 
-  test('is no person whatever stands before its word', () => {
+  test('is no person whatever precedes its word', () => {
     const people = Array.from({ length: 61 }, (_, at) => ana.with(0, String(2001 + at)))
 
     expect(look({ rows: [...people, ['61', 'Total', '', '', '', '', '']] }).lines).toEqual([63])
   })
 
-  test('is no record of one’s own shape', () => {
+  test('is no custom record', () => {
     const rules = Mapping.parse({
       fields: { identityId: 'Login' },
       record: { laptops: { column: 'Laptops', property: { type: 'integer', isList: false, mayBeNull: false } } },
@@ -140,7 +140,7 @@ describe('a row of totals', () => {
     expect(lines).toEqual([4])
   })
 
-  test('with something where the key stands is a person, and is named', () => {
+  test('with a value in the key column is a person, and is reported', () => {
     const shifted = [headers[1], headers[0], ...headers.slice(2)].map(String)
 
     const { lines, findings } = look({ headers: shifted, rows: [['Total', '2', '', '', '', '', '']] })
@@ -175,7 +175,7 @@ describe('a person stays a person', () => {
     expect(look({ rows: [ana, cells] }).lines).toEqual([])
   })
 
-  test('whose key says sum, where nothing else of people is mapped', () => {
+  test('whose key is "sum", if no other field of people is mapped', () => {
     const rules = Mapping.parse({ fields: { identityId: 'Worker ID', managerId: 'Manager' } })
 
     const { lines } = look({
@@ -191,7 +191,7 @@ describe('a person stays a person', () => {
     expect(lines).toEqual([4])
   })
 
-  test('whose key alone stands in brackets, above all others', () => {
+  test('with only the key in brackets, above all others', () => {
     expect(look({ rows: [['(ana)', '', '', '', '', '', ''], ana] }).lines).toEqual([])
   })
 
@@ -248,14 +248,14 @@ describe('a second header', () => {
     })
   })
 
-  test('is known also where the name of the key holds a digit', () => {
+  test('is recognised even if the name of the key contains a digit', () => {
     const numbered = ['ID 2', ...headers.slice(1)]
     const rules = Mapping.parse({ ...mapping, fields: { ...mapping.fields, identityId: 'ID 2' } })
 
     expect(look({ headers: numbered, rules, rows: [ana, numbered] }).lines).toEqual([3])
   })
 
-  test('repeats all of the header where no column alone holds the key', () => {
+  test('repeats the whole header if no single column has the key', () => {
     const rules = Mapping.parse({
       ...mapping,
       fields: { ...mapping.fields, identityId: { expression: '$uppercase(`Worker ID`)' } },
@@ -264,7 +264,7 @@ describe('a second header', () => {
     expect(look({ rules, rows: [ana, headers, headers.with(6, '')] }).lines).toEqual([3])
   })
 
-  test('of an export with one column is known by its only word', () => {
+  test('of an export with one column is recognised by its only word', () => {
     const rules = Mapping.parse({ fields: { identityId: 'Worker ID' } })
 
     expect(look({ headers: ['Worker ID'], rules, rows: [['1001'], ['Worker ID']] }).lines).toEqual([3])
@@ -284,11 +284,11 @@ describe('a second header in another order', () => {
     ['a column has another name that the mapping knows', ['Worker ID', 'E-mail address', 'Surname', '', '', '', '']],
     ['there are fewer columns', ['Worker ID', 'Status', 'Name']],
     ['columns that are not mapped are swapped', ['Worker ID', 'Name', 'E-mail', 'Start', 'End', 'Salary', 'Status']],
-  ])('is known where %s', (_what, cells) => {
+  ])('is recognised if %s', (_what, cells) => {
     expect(isReordered(cells)).toBe(true)
   })
 
-  test('is known where no column alone holds the key', () => {
+  test('is recognised if no single column has the key', () => {
     expect(isReordered(headers.toReversed(), byExpression)).toBe(true)
     expect(isReordered(headers, byExpression)).toBe(false)
   })
@@ -314,6 +314,6 @@ describe('a second header in another order', () => {
   })
 })
 
-test('nothing is said of an export of people', () => {
+test('an export of people has no findings', () => {
   expect(look({ rows: [ana, ana] })).toEqual({ lines: [], findings: [] })
 })

@@ -21,11 +21,11 @@ describe('no-leavers', () => {
     ['somebody left yesterday', people(12, (index) => ({ leavingDate: index === 3 ? '2026-11-19' : null }))],
     ['a status says left', people(12, (index) => ({ leavingDate: null, statesDeparture: index === 11 }))],
     ['there are too few people to tell', people(9, active)],
-  ])('is quiet where %s', (_case, told) => {
-    expect(lintOf(told)).toEqual([])
+  ])('is quiet where %s', (_case, rows) => {
+    expect(lintOf(rows)).toEqual([])
   })
 
-  test('is quiet where everybody left long before they began, as placeholder dates say', () => {
+  test('is quiet if everybody left long before they started, by placeholder dates', () => {
     const started = { startedAt: '2021-01-10T00:00:00.000Z' }
 
     const findings = lintOf(people(12, () => ({ leavingDate: '1900-01-01', fields: started })))
@@ -33,7 +33,7 @@ describe('no-leavers', () => {
     expect(findings.map(({ check }) => check)).not.toContain('no-leavers')
   })
 
-  test('is quiet where no column could say so, and about a delta', () => {
+  test('is quiet without a column for leavers, and about a delta', () => {
     const { separatedAt: _date, status: _status, ...without } = columns
 
     expect(lintOf(people(12, active), { columns: without })).toEqual([])
@@ -53,7 +53,7 @@ describe('manager-by-name', () => {
     expect(findings[0]?.message).not.toContain('Kim')
   })
 
-  test('is quiet where their keys are mapped too, and where nobody has one', () => {
+  test('is quiet if their keys are mapped too, and if nobody has a manager', () => {
     expect(lintOf(named, { columns: { ...byName, managerId: 'Manager ID' } })).toEqual([])
     expect(lintOf(people(3), { columns: byName })).toEqual([])
   })
@@ -70,10 +70,10 @@ describe('same-email', () => {
 
   test('remembers the addresses of the first 10,000 people only', () => {
     const shared = { fields: { email: 'both@example.com' } }
-    const told = (late: number) => people(10_002, (index) => (index === 1 || index === late ? shared : {}))
+    const rows = (late: number) => people(10_002, (index) => (index === 1 || index === late ? shared : {}))
 
-    expect(lintOf(told(9_999))).toEqual(only('same-email', 10_001))
-    expect(lintOf(told(10_001))).toEqual([])
+    expect(lintOf(rows(9_999))).toEqual(only('same-email', 10_001))
+    expect(lintOf(rows(10_001))).toEqual([])
   })
 
   test('is quiet about one person with two rows, and about people without an address', () => {
@@ -86,22 +86,22 @@ describe('same-email', () => {
 })
 
 describe('blank-column', () => {
-  test('finds every mapped column that says nothing', () => {
-    const told = people(10, () => ({ fields: { jobTitle: null, email: null } }))
+  test('finds every mapped column that is blank', () => {
+    const rows = people(10, () => ({ fields: { jobTitle: null, email: null } }))
 
-    const findings = lintOf(told)
+    const findings = lintOf(rows)
 
     expect(findings).toEqual(only('blank-column'))
     expect(findings[0]?.message).toMatch(/^column "Work Email" \(email\), column "Job Title" \(jobTitle\): every row/)
   })
 
-  test('finds a column of which nothing was kept', () => {
-    const told = people(10).map(({ fields: { jobTitle: _kept, ...fields }, ...one }) => ({ ...one, fields }))
+  test('finds a column without any stored value', () => {
+    const rows = people(10).map(({ fields: { jobTitle: _kept, ...fields }, ...one }) => ({ ...one, fields }))
 
-    expect(lintOf(told)).toEqual(only('blank-column'))
+    expect(lintOf(rows)).toEqual(only('blank-column'))
   })
 
-  test('is quiet where one cell is filled, where false is, and where there are few people', () => {
+  test('is quiet if one cell is filled, even with false, and if there are few people', () => {
     const once = people(10, (index) => ({ fields: { jobTitle: index === 9 ? 'CEO' : null } }))
     const employees = people(10, () => ({ fields: { isContractor: false } }))
 

@@ -8,6 +8,6 @@ test.each<[string, readonly string[], readonly number[]]>([
   ['Last, First, Email', ['Email', 'Last, First'], [1, 0]],
   ['Last, First, Email', ['Last', 'Email', 'First'], [0, 2, 1]],
   ['Elsewhere', ['Name', 'Email'], []],
-])('the cells of "%s" below %j stand at %j, also where a header holds a comma', (header, headers, indexes) => {
+])('the cells of "%s" below %j are at %j, also if a header contains a comma', (header, headers, indexes) => {
   expect(indexesOf(header, headers)).toEqual(indexes)
 })

@@ -6,13 +6,13 @@ const status = { column: 'status', leftWhen: ['Left'], employedWhen: ['Active'] 
 const headers = ['id', 'status', 'type']
 
 /** What a row with this status, or this value of the contractor column, says once some values are classed. */
-function told(
+function mapClassified(
   { cells, map }: { readonly cells: { readonly status?: string; readonly type?: string }; readonly map?: object },
-  ...classed: readonly ClassifiedValue[]
+  ...classified: readonly ClassifiedValue[]
 ) {
   const isContractor = { column: 'type', ...(map && { map }) }
   const mapping = Mapping.parse({ fields: { identityId: 'id', isContractor }, status })
-  const compiled = compileMapping(withClassified(mapping, classed), headers)
+  const compiled = compileMapping(withClassified(mapping, classified), headers)
   if (!compiled.ok) throw new Error(compiled.missing.join())
   const { status: state = 'Active', type = 'no' } = cells
   return compiled.map({ values: ['1', state, type], origin: { file: 'people.csv', line: 2 } })
@@ -21,24 +21,28 @@ function told(
 test.each([
   ['left', { statesDeparture: true, statesEmployed: false }],
   ['employed', { statesDeparture: false, statesEmployed: true }],
-] as const)('a status that a person has classed as %s counts so, however it is written', (meaning, said) => {
-  const row = told({ cells: { status: ' EXITED ' } }, { field: 'status', value: 'exited', meaning })
+] as const)('a status that a person has classified as %s has this meaning in any spelling', (meaning, facts) => {
+  const row = mapClassified({ cells: { status: ' EXITED ' } }, { field: 'status', value: 'exited', meaning })
 
-  expect(row).toMatchObject(said)
+  expect(row).toMatchObject(facts)
   expect(row).not.toHaveProperty('badCells')
 })
 
-test('a blank status can be classed', () => {
-  expect(told({ cells: { status: '' } }, { field: 'status', value: '', meaning: 'employed' })).toMatchObject({
+test('a blank status can be classified', () => {
+  expect(mapClassified({ cells: { status: '' } }, { field: 'status', value: '', meaning: 'employed' })).toMatchObject({
     statesEmployed: true,
   })
 })
 
-test('what the configuration lists goes before what a person said', () => {
-  expect(told({ cells: { status: 'Left' } }, { field: 'status', value: 'left', meaning: 'employed' })).toMatchObject({
+test('the lists of the configuration take precedence over the classification by a person', () => {
+  expect(
+    mapClassified({ cells: { status: 'Left' } }, { field: 'status', value: 'left', meaning: 'employed' }),
+  ).toMatchObject({
     statesDeparture: true,
   })
-  expect(told({ cells: { status: 'Active' } }, { field: 'status', value: 'active', meaning: 'left' })).toMatchObject({
+  expect(
+    mapClassified({ cells: { status: 'Active' } }, { field: 'status', value: 'active', meaning: 'left' }),
+  ).toMatchObject({
     statesEmployed: true,
   })
 })
@@ -48,14 +52,14 @@ test.each([[undefined], [{ yes: true, no: false }]])(
   (map) => {
     const extern: ClassifiedValue = { field: 'isContractor', value: 'extern', meaning: 'contractor' }
     const student: ClassifiedValue = { field: 'isContractor', value: 'student', meaning: 'employee' }
-    const said = (type: string) => told({ cells: { type }, ...(map && { map }) }, extern, student)
+    const mapType = (type: string) => mapClassified({ cells: { type }, ...(map && { map }) }, extern, student)
 
-    expect(['Extern', 'Student', 'no', 'YES'].map((type) => said(type))).toMatchObject([
+    expect(['Extern', 'Student', 'no', 'YES'].map((type) => mapType(type))).toMatchObject([
       { fields: { isContractor: true } },
       { fields: { isContractor: false } },
       { fields: { isContractor: false } },
       { fields: { isContractor: true } },
     ])
-    expect(said('Temp')).toMatchObject({ badCells: [{ unlisted: { field: 'isContractor', value: 'Temp' } }] })
+    expect(mapType('Temp')).toMatchObject({ badCells: [{ unlisted: { field: 'isContractor', value: 'Temp' } }] })
   },
 )

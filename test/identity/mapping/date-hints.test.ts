@@ -39,12 +39,12 @@ function readingsAfter(text: string, about: DeclaredDates): (string | null | und
   )
 }
 
-describe('the hint about a cell that is no date as declared', () => {
+describe('the hint about a cell that is not a date as declared', () => {
   const badCells = declared.flatMap((formats) =>
     cells.filter((cell) => dateReader(formats)(cell, 'UTC') === null).map((cell) => [cell, formats] as const),
   )
 
-  test.each(badCells)('%s under %j makes it readable, or says why nothing does', (cell, formats) => {
+  test.each(badCells)('%s under %j makes it readable, or explains why nothing can', (cell, formats) => {
     const about = { formats, isField: true }
     const { hint } = dateExplainer(about)(cell)
 
@@ -107,7 +107,7 @@ describe('the hint about a cell that is no date as declared', () => {
       expect(mapped(field, format, cell)).toHaveProperty('badCells.0.reason', reason)
   })
 
-  test('about a day by which rows are put in order never says blankWhen', () => {
+  test('about a day that orders rows never suggests blankWhen', () => {
     const about = { formats: ['yyyy-MM-dd'], isField: false }
 
     const reasons = ['9999-12-31', '31.10.2026', 'n/a', 'Ana Lima'].map((cell) => dateExplainer(about)(cell).hint)
@@ -117,25 +117,25 @@ describe('the hint about a cell that is no date as declared', () => {
   })
 })
 
-describe('a cell that is no date as declared is recognised', () => {
+describe('a cell that is not a date as declared is recognised', () => {
   test.each([
     ['9999-12-31', '"9999-12-31" is not a date (yyyy-MM-dd)'],
     ['31.10.2026 08:00', '"31.10.2026 08:00" is not a date (yyyy-MM-dd)'],
     ['31. Dez 2026', 'what the cell holds is not a date (yyyy-MM-dd)'],
     ['n/a', 'what the cell holds is not a date (yyyy-MM-dd)'],
-  ])('by what stores hold of it, whatever its reason advises: %s', (cell, stored) => {
-    const told = mapped('separatedAt', 'yyyy-MM-dd', cell)
+  ])('by the stored text, whatever its reason advises: %s', (cell, stored) => {
+    const result = mapped('separatedAt', 'yyyy-MM-dd', cell)
 
-    expect(told).toHaveProperty('badCells.0.fingerprint', fingerprint('Day', stored, ['1', cell]))
+    expect(result).toHaveProperty('badCells.0.fingerprint', fingerprint('Day', stored, ['1', cell]))
   })
 })
 
-describe('a placeholder that is a date as declared', () => {
-  test.each(['1900-01-01', '1970-01-01', '2099-12-31'])('is no leaving date, and separates no one: %s', (cell) => {
-    const told = mapped('separatedAt', 'yyyy-MM-dd', cell)
+describe('a placeholder in the declared format', () => {
+  test.each(['1900-01-01', '1970-01-01', '2099-12-31'])('is no leaving date, and separates nobody: %s', (cell) => {
+    const result = mapped('separatedAt', 'yyyy-MM-dd', cell)
 
-    expect(told).toMatchObject({ leavingDate: undefined, statesDeparture: false, isUncertain: true })
-    expect(told).toHaveProperty('badCells.0.mayLeave', true)
+    expect(result).toMatchObject({ leavingDate: undefined, statesDeparture: false, isUncertain: true })
+    expect(result).toHaveProperty('badCells.0.mayLeave', true)
   })
 
   test.each(['1970-01-01T00:00Z[UTC]', '19700101T000000Z', '2099-12-31T00', '1900-01-01T00:00:00'])(
@@ -149,11 +149,11 @@ describe('a placeholder that is a date as declared', () => {
     },
   )
 
-  test('is a blank where blankWhen lists it', () => {
-    const told = mapped('separatedAt', 'yyyy-MM-dd', '1900-01-01', { blankWhen: ['1900-01-01'] })
+  test('is a blank if blankWhen lists it', () => {
+    const result = mapped('separatedAt', 'yyyy-MM-dd', '1900-01-01', { blankWhen: ['1900-01-01'] })
 
-    expect(told).toMatchObject({ leavingDate: null, isUncertain: false })
-    expect(told).not.toHaveProperty('badCells')
+    expect(result).toMatchObject({ leavingDate: null, isUncertain: false })
+    expect(result).not.toHaveProperty('badCells')
   })
 })
 

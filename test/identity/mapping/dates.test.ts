@@ -39,15 +39,15 @@ describe('a date', () => {
     ['other signs', 'dd.MM.yyyy', '01/02/2025'],
     ['other digits', 'yyyy-MM-dd', '２０２５-01-02'],
     ['nothing', 'yyyy-MM-dd', ''],
-  ])('with %s is none', (_, format, text) => {
+  ])('with %s is invalid', (_, format, text) => {
     expect(dateReader([format])(text, 'UTC')).toBeNull()
   })
 
-  test('on a leap day is one', () => {
+  test('on a leap day is valid', () => {
     expect(dateReader(['dd/MM/yyyy'])('29/02/2024', 'UTC')).toBe('2024-02-29')
   })
 
-  test('is the same when it is read again, also after many others', () => {
+  test('is the same when it is read again, even after many others', () => {
     const read = dateReader(['yyyy-MM-dd'])
     const days = Array.from({ length: 25_000 }, (_, i) =>
       Temporal.PlainDate.from('1990-01-01').add({ days: i }).toString(),
@@ -87,7 +87,7 @@ describe('a date', () => {
     expect(dateReader([format], { language })(text, 'UTC')).toBe(date)
   })
 
-  test('is read however it is capitalised where V8 does not optimize patterns, as after 16 MB of them', async () => {
+  test('is read in any case even if V8 no longer optimizes patterns, as after 16 MB of them', async () => {
     const module = JSON.stringify(new URL('../../../src/identity/mapping/dates.ts', import.meta.url))
     const script = `const { dateReader } = await import(${module})
       const read = (format, text) => dateReader([format], { language: 'de' })(text, 'UTC')
@@ -111,7 +111,7 @@ describe('a date', () => {
     expect(dateReader([format])(text, 'UTC')).toBeNull()
   })
 
-  test('may stand in any of several formats', () => {
+  test('may have any of several formats', () => {
     const read = dateReader(['M/d/yyyy', "yyyy-MM-dd'T'HH:mm:ss", 'yyyy-MM-dd'])
 
     const dates = ['2/3/2025', '2025-02-03T23:59:59', '2025-02-03', '03.02.2025'].map((text) => read(text, 'UTC'))
@@ -147,7 +147,7 @@ describe('a time beside a date', () => {
     expect(dateReader([format])(text, zone)).toBe(day)
   })
 
-  test('with an offset is read anew for every time zone', () => {
+  test('with an offset is read separately for every time zone', () => {
     const read = dateReader(["yyyy-MM-dd'T'HH:mmXXX"])
 
     const days = ['Pacific/Midway', 'UTC', 'Pacific/Kiritimati', 'UTC'].map((zone) => read('2025-06-30T10:30Z', zone))
@@ -165,11 +165,11 @@ describe('a time beside a date', () => {
     ['yyyy-MM-dd HH:mmXXX', '2025-06-30 10:00+01:60'],
     ['yyyy-MM-dd HH:mmXXX', '2025-06-30 10:00'],
     ["yyyy-MM-dd'T'HH:mm", '2025-06-30t10:00'],
-  ])('that does not exist or is written in another way (%s) is none: %s', (format, text) => {
+  ])('that does not exist or has another form (%s) is invalid: %s', (format, text) => {
     expect(dateReader([format])(text, 'UTC')).toBeNull()
   })
 
-  test('puts rows in order, to the millisecond and across offsets', () => {
+  test('orders rows, to the millisecond and across offsets', () => {
     const local = momentReader('dd.MM.yyyy HH:mm:ss.SSS')
     const halves = momentReader('yyyy-MM-dd h:mm a')
     const instant = momentReader("yyyy-MM-dd'T'HH:mmXXX")
@@ -197,7 +197,7 @@ describe('a fraction of a second', () => {
     expect(momentReader(format)(text)).toBe(moment)
   })
 
-  test('of ten digits is none, nor is one of another length than declared', () => {
+  test('of ten digits is invalid, and so is another length than declared', () => {
     expect(dateFormatProblem('yyyy-MM-dd HH:mm:ss.SSSSSSSSSS')).toMatch(/"SSSSSSSSSS" is not understood/)
     expect(dateReader(['yyyy-MM-dd HH:mm:ss.SSS'])('2025-06-30 10:00:00.1234', 'UTC')).toBeNull()
   })
@@ -237,7 +237,7 @@ describe('iso', () => {
     expect(days).toEqual(['2025-06-29', '2025-07-01'])
   })
 
-  test('puts rows in order, to the nanosecond and across offsets', () => {
+  test('orders rows, to the nanosecond and across offsets', () => {
     const texts = ['2025-06-30T10:00:00.000000002+02:00', '2025-06-30T08:00:00.000000001Z', '2025-06-30', '2025W271T07']
 
     const ordered = texts.toSorted((a, b) => ((momentReader('iso')(a) ?? '') < (momentReader('iso')(b) ?? '') ? -1 : 1))
@@ -279,11 +279,11 @@ describe('several formats', () => {
     [['yyyy-MM-dd', "yyyy-MM-dd'T'HH:mm:ss", "yyyy-MM-dd'T'HH:mm:ssXXX"]],
     [['d MMM yyyy', 'd MMMM yyyy']],
     [['dd.MM.yyyy', 'dd.MM.yy', 'MM/dd/yyyy', 'yyyyMMdd']],
-  ])('%j stand side by side', (several) => {
+  ])('%j can be combined', (several) => {
     expect(dateOverlapProblem(several, { pivot: 2049 })).toBeNull()
   })
 
-  test('that stand side by side never read a text as two days', () => {
+  test('that can be combined never read a text as two days', () => {
     const all = [...formats, 'MM/dd/yy', 'yyMMdd', 'ddMMyyyy', 'd MMM yyyy', 'M/d/yy']
     const dates = fc.date({ min: new Date('1950-01-01'), max: new Date('2049-12-31'), noInvalidDate: true })
     fc.assert(

@@ -21,13 +21,13 @@ describe('a header', () => {
     expect(compiled).toMatchObject({ ok: true, columns: { identityId: 'NUME\u0301RO', jobTitle: '\u8077\u4f4d' } })
   })
 
-  test('with several names takes the first that is there', () => {
+  test('with several names uses the first existing one', () => {
     const compiled = compile({ identityId: { column: ['Employee ID', 'Worker ID'] } }, ['WorkerID', 'EmployeeID'])
 
     expect(compiled).toMatchObject({ ok: true, columns: { identityId: 'EmployeeID' } })
   })
 
-  test('that lacks mapped columns is refused with all of them and what was probably meant', () => {
+  test('that lacks mapped columns is refused with their names and similar columns', () => {
     const fields = { identityId: 'id', startedAt: 'Hire Date', email: { column: ['Mail', 'Post'] } }
 
     const compiled = compile(fields, ['id', 'HiredDate'])
@@ -47,7 +47,7 @@ describe('a header', () => {
     expect(compiled).toMatchObject({ ok: true, columns: { identityId: 'id' }, mapped: new Set() })
   })
 
-  test('with two columns that read the same is refused where one of them is mapped', () => {
+  test('with two columns that read the same is refused if one of them is mapped', () => {
     const headers = ['id', 'Hire Date', 'HireDate']
 
     const refused = compile({ identityId: 'id', startedAt: { column: 'hire date', optional: true } }, headers)
@@ -63,14 +63,14 @@ describe('a header', () => {
   test.each([
     ['__proto__', 'constructor'],
     ['toString', '__proto__'],
-  ])('may be called %s and %s', (first, second) => {
+  ])('treats %s and %s as equal', (first, second) => {
     const fields = { identityId: first, jobTitle: second }
 
     const compiled = compileMapping(Mapping.parse({ fields }), ['hasOwnProperty', second, first])
 
-    const told =
+    const mapped =
       compiled.ok && compiled.map({ values: ['x', 'Engineer', '1'], origin: { file: 'people.csv', line: 2 } })
-    expect(told).toMatchObject({ identityId: '1', fields: { jobTitle: 'Engineer' } })
+    expect(mapped).toMatchObject({ identityId: '1', fields: { jobTitle: 'Engineer' } })
   })
 
   test('of 10,000 columns is compared with 200 names in no time', () => {
@@ -85,7 +85,7 @@ describe('a header', () => {
     expect(performance.now() - started).toBeLessThan(2000)
   })
 
-  test('is likened to what is similar, and not to what is far', () => {
+  test('is matched with similar names only', () => {
     expect(mostSimilar(['Hire Date'], ['Salary', 'Hired_Date', 'Hire Dote'])).toBe('Hired_Date')
     expect(mostSimilar(['Hire Date'], ['Hirings', 'Dates', 'x'.repeat(100_000)])).toBeNull()
   })

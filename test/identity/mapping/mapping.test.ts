@@ -5,7 +5,7 @@ import { isReject } from '../../../src/identity/mapping/rows.ts'
 import { mapRow } from '../../helpers/map-row.ts'
 
 describe('a row', () => {
-  test('becomes a observation of the mapped fields and nothing else', () => {
+  test('becomes an observation of only the mapped fields', () => {
     const fields = {
       identityId: 'Worker ID',
       email: 'Email',
@@ -13,9 +13,9 @@ describe('a row', () => {
     }
     const cells = { 'Worker ID': '0042', Salary: '1000000', Email: ' Ana.Li@Example.COM ', Type: 'contractor' }
 
-    const told = mapRow({ fields }, cells)
+    const mapped = mapRow({ fields }, cells)
 
-    expect(told).toEqual({
+    expect(mapped).toEqual({
       identityId: '0042',
       fields: { email: 'ana.li@example.com', isContractor: true },
       leavingDate: undefined,
@@ -27,13 +27,13 @@ describe('a row', () => {
     })
   })
 
-  test('gives dates as the platform wants them', () => {
+  test('gives dates in the format of the platform', () => {
     const format = 'dd/MM/yyyy'
     const fields = { identityId: 'id', startedAt: { column: 'start', format }, separatedAt: { column: 'end', format } }
 
-    const told = mapRow({ fields }, { id: '1', start: '29/02/2024', end: '30/06/2025' })
+    const mapped = mapRow({ fields }, { id: '1', start: '29/02/2024', end: '30/06/2025' })
 
-    expect(told).toMatchObject({
+    expect(mapped).toMatchObject({
       fields: { startedAt: '2024-02-29T00:00:00.000Z' },
       leavingDate: '2025-06-30',
       hasEmploymentCell: true,
@@ -43,9 +43,9 @@ describe('a row', () => {
   test('that names the first day gone states the day before as the last one', () => {
     const fields = { identityId: 'id', separatedAt: { column: 'end', means: 'firstDayGone' } }
 
-    const told = mapRow({ fields }, { id: '1', end: '2024-03-01' })
+    const mapped = mapRow({ fields }, { id: '1', end: '2024-03-01' })
 
-    expect(told).toMatchObject({ leavingDate: '2024-02-29' })
+    expect(mapped).toMatchObject({ leavingDate: '2024-02-29' })
   })
 
   const status = { column: 'status', leftWhen: ['Inactive', 'terminated'], employedWhen: ['active', 'On leave'] }
@@ -57,8 +57,8 @@ describe('a row', () => {
     ['On leave', { statesDeparture: false, statesEmployed: true, isUncertain: false, hasEmploymentCell: true }],
     ['', { statesDeparture: false, statesEmployed: false, isUncertain: false, hasEmploymentCell: false }],
     ['Furlough', { statesDeparture: false, statesEmployed: false, isUncertain: true, hasEmploymentCell: false }],
-  ])('with the status "%s" says %j', (cell, said) => {
-    expect(mapRow({ fields: { identityId: 'id' }, status }, { id: '1', status: cell })).toMatchObject(said)
+  ])('with the status "%s" states %j', (cell, facts) => {
+    expect(mapRow({ fields: { identityId: 'id' }, status }, { id: '1', status: cell })).toMatchObject(facts)
   })
 
   test.each([
@@ -66,27 +66,27 @@ describe('a row', () => {
     ['Inactive', '', { statesDeparture: true, leavingDate: null, isUncertain: false }],
     ['Inactive', 'soon', { statesDeparture: false, leavingDate: undefined, isUncertain: true }],
     ['Active', '2025-06-30', { statesDeparture: false, leavingDate: '2025-06-30', isUncertain: false }],
-  ])('whose system sets the status ahead leaves on the date: "%s" and "%s"', (cell, end, said) => {
+  ])('whose system sets the status ahead leaves on the date: "%s" and "%s"', (cell, end, facts) => {
     const mapping = { fields: { identityId: 'id', separatedAt: 'end' }, status, statusMeans: 'onDate' }
 
-    expect(mapRow(mapping, { id: '1', status: cell, end })).toMatchObject(said)
+    expect(mapRow(mapping, { id: '1', status: cell, end })).toMatchObject(facts)
   })
 
-  test('composes its text, so that the same name is the same however it was typed', () => {
+  test('normalises its text, so that one name is equal however it was typed', () => {
     const fields = { identityId: 'id', firstName: 'name' }
 
-    const told = mapRow({ fields }, { id: 'jose\u0301', name: '\uFEFF Zoe\u0308\u00A0' })
+    const mapped = mapRow({ fields }, { id: 'jose\u0301', name: '\uFEFF Zoe\u0308\u00A0' })
 
-    expect(told).toMatchObject({ identityId: 'jos\u00e9', fields: { firstName: 'Zo\u00eb' } })
+    expect(mapped).toMatchObject({ identityId: 'jos\u00e9', fields: { firstName: 'Zo\u00eb' } })
   })
 
-  test('that is shorter than the header says nothing in the cells it lacks', () => {
+  test('that is shorter than the header does not state the missing cells', () => {
     const compiled = compileMapping(Mapping.parse({ fields: { identityId: 'id', jobTitle: 'title' } }), ['id', 'title'])
 
-    const told = compiled.ok && compiled.map({ values: ['1'], origin: { file: 'people.csv', line: 2 } })
+    const mapped = compiled.ok && compiled.map({ values: ['1'], origin: { file: 'people.csv', line: 2 } })
 
-    expect(told).toMatchObject({ identityId: '1', fields: {} })
-    expect(told).not.toHaveProperty('fields.jobTitle')
+    expect(mapped).toMatchObject({ identityId: '1', fields: {} })
+    expect(mapped).not.toHaveProperty('fields.jobTitle')
   })
 
   test.each([
@@ -97,12 +97,12 @@ describe('a row', () => {
       { fields: {}, tooLittleToJoin: 'title: the cell is blank', badCells: [{ reason: 'the cell is blank' }] },
     ],
   ])('with a blank cell under "%s"', (onBlank, expected) => {
-    const told = mapRow(
+    const mapped = mapRow(
       { fields: { identityId: 'id', jobTitle: { column: 'title', onBlank } } },
       { id: '1', title: '  ' },
     )
 
-    expect(told).toMatchObject(expected)
+    expect(mapped).toMatchObject(expected)
   })
 
   test.each([
@@ -112,9 +112,9 @@ describe('a row', () => {
     ['0', false],
     ['', null],
   ])('reads "%s" as contractor: %s', (cell, isContractor) => {
-    const told = mapRow({ fields: { identityId: 'id', isContractor: 'c' } }, { id: '1', c: cell })
+    const mapped = mapRow({ fields: { identityId: 'id', isContractor: 'c' } }, { id: '1', c: cell })
 
-    expect(told).toMatchObject({ fields: { isContractor } })
+    expect(mapped).toMatchObject({ fields: { isContractor } })
   })
 
   test('may be mapped to other texts', () => {
@@ -155,7 +155,7 @@ describe('a row with a cell that cannot be read', () => {
     Salary: '1',
   }
 
-  test('is told from one that can', () => {
+  test('differs from a row without one', () => {
     expect(isReject(mapRow(mapping, good))).toBe(false)
   })
 
@@ -187,20 +187,20 @@ describe('a row with a cell that cannot be read', () => {
     ['half a character', { Title: `${secret}\ud83d` }, 'Title', /lone surrogate/],
     ['an unlisted value', { Type: secret }, 'Type', /does not list; listed are Employee, Contractor/],
     ['an unlisted status', { Status: secret }, 'Status', /neither in leftWhen nor in employedWhen/],
-  ])('names line, column and reason, and quotes nobody: %s', (_, cells, column, reason) => {
+  ])('names line, column and reason, and contains no personal data: %s', (_, cells, column, reason) => {
     const mayLeave = ['Leaving Date', 'Status'].includes(column)
     const fault = { line: 41, column, reason: expect.stringMatching(reason), identityId: '1222', mayLeave }
 
-    const told = mapRow(mapping, { ...good, ...cells })
+    const mapped = mapRow(mapping, { ...good, ...cells })
     const rejected = mapRow({ ...mapping, onBadCell: 'rejectRow' }, { ...good, ...cells })
 
-    expect(told).toMatchObject({ identityId: '1222', badCells: [{ ...fault, cellOnly: true }] })
+    expect(mapped).toMatchObject({ identityId: '1222', badCells: [{ ...fault, cellOnly: true }] })
     expect(rejected).toMatchObject({ ...fault, cellOnly: false })
-    const [bad] = 'badCells' in told ? (told.badCells ?? []) : []
+    const [bad] = 'badCells' in mapped ? (mapped.badCells ?? []) : []
     expect(JSON.stringify({ ...bad, unlisted: null })).not.toContain(secret)
   })
 
-  test('keeps what its other cells say: a leaver with an address of DISABLED leaves', () => {
+  test('keeps its other cells: a leaver with the address DISABLED leaves', () => {
     const cells = {
       Email: 'DISABLED',
       Title: 'x'.repeat(200),
@@ -209,14 +209,14 @@ describe('a row with a cell that cannot be read', () => {
       Status: 'Left',
     }
 
-    const told = mapRow(mapping, { ...good, ...cells })
+    const mapped = mapRow(mapping, { ...good, ...cells })
 
-    expect(told).toMatchObject({ leavingDate: '2025-06-30', statesDeparture: true, isUncertain: false })
-    expect(told).toHaveProperty('fields', { startedAt: '2020-02-01T00:00:00.000Z' })
-    expect(told).toHaveProperty('badCells.length', 3)
+    expect(mapped).toMatchObject({ leavingDate: '2025-06-30', statesDeparture: true, isUncertain: false })
+    expect(mapped).toHaveProperty('fields', { startedAt: '2020-02-01T00:00:00.000Z' })
+    expect(mapped).toHaveProperty('badCells.length', 3)
   })
 
-  test('is unsure whether its person has left where that is what cannot be read', () => {
+  test('is uncertain about a departure if its cell is unreadable', () => {
     const { Status: _, ...noStatus } = good
     const { status: __, ...unmapped } = mapping
 
@@ -236,16 +236,16 @@ describe('a row with a cell that cannot be read', () => {
   test.each([
     ['Type', 'isContractor', 'Werkstudent'],
     ['Status', 'status', 'Furlough'],
-  ])('names the value of a closed list that the list lacks: %s', (column, field, value) => {
-    const told = mapRow(mapping, { ...good, [column]: ` ${value} ` })
+  ])('names an unlisted value: %s', (column, field, value) => {
+    const mapped = mapRow(mapping, { ...good, [column]: ` ${value} ` })
 
-    expect(told).toHaveProperty('badCells.0.unlisted', { field, value })
+    expect(mapped).toHaveProperty('badCells.0.unlisted', { field, value })
   })
 
-  test('knows the same fault of the same person again, in whatever line, and tells others from it', () => {
+  test('recognises the same fault of the same person in any line, and distinguishes others', () => {
     const faultOf = (cells: Partial<typeof good>) => {
-      const told = mapRow(mapping, { ...good, ...cells })
-      return 'badCells' in told ? told.badCells?.[0]?.fingerprint : undefined
+      const mapped = mapRow(mapping, { ...good, ...cells })
+      return 'badCells' in mapped ? mapped.badCells?.[0]?.fingerprint : undefined
     }
     const known = faultOf({ Email: 'DISABLED' })
 
@@ -256,44 +256,44 @@ describe('a row with a cell that cannot be read', () => {
   })
 
   test.each(['', '   ', '\u0001', 'x'.repeat(192)])('has no key when its key cannot be used', (key) => {
-    const told = mapRow(mapping, { ...good, 'Worker ID': key })
+    const mapped = mapRow(mapping, { ...good, 'Worker ID': key })
 
-    expect(told).toMatchObject({ column: 'Worker ID', identityId: null })
+    expect(mapped).toMatchObject({ column: 'Worker ID', identityId: null })
   })
 
   test.each([
     ['as a whole', null, { column: null, identityId: null }],
     ['in its key', 0, { column: 'Worker ID', identityId: null }],
-  ])('is rejected where the connector found it damaged %s', (_, column, expected) => {
-    const told = mapRow(mapping, good, { fault: { column, reason: 'damaged' } })
+  ])('is rejected if the connector found it damaged %s', (_, column, expected) => {
+    const mapped = mapRow(mapping, good, { fault: { column, reason: 'damaged' } })
 
-    expect(told).toMatchObject({ reason: 'damaged', line: 41, cellOnly: false, ...expected })
+    expect(mapped).toMatchObject({ reason: 'damaged', line: 41, cellOnly: false, ...expected })
   })
 
   test.each([
     ['in a mapped cell', 2, { column: 'Title', mayLeave: false }],
     ['in its status', 6, { column: 'Status', mayLeave: true }],
   ])('loses the field that the connector found damaged %s', (_, column, expected) => {
-    const told = mapRow(mapping, good, { fault: { column, reason: 'damaged' } })
+    const mapped = mapRow(mapping, good, { fault: { column, reason: 'damaged' } })
 
-    expect(told).toMatchObject({ identityId: '1222', badCells: [{ reason: 'damaged', cellOnly: true, ...expected }] })
+    expect(mapped).toMatchObject({ identityId: '1222', badCells: [{ reason: 'damaged', cellOnly: true, ...expected }] })
   })
 
-  test('is not one that is damaged where nothing is mapped', () => {
-    const told = mapRow(mapping, good, { fault: { column: 7, reason: 'damaged' } })
+  test('is not affected by damage in an unmapped column', () => {
+    const mapped = mapRow(mapping, good, { fault: { column: 7, reason: 'damaged' } })
 
-    expect(told).toMatchObject({ identityId: '1222', fields: { jobTitle: 'Engineer' } })
+    expect(mapped).toMatchObject({ identityId: '1222', fields: { jobTitle: 'Engineer' } })
   })
 
-  test('is whatever it holds, never an exception', () => {
+  test('never causes an exception, whatever it contains', () => {
     const units = fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 300 })
     const cell = units.map((codes) => String.fromCharCode(...codes))
     const anything = fc.dictionary(fc.constantFrom(...Object.keys(good)), cell)
     fc.assert(
       fc.property(anything, (cells) => {
-        const told = mapRow(mapping, { ...good, ...cells })
+        const mapped = mapRow(mapping, { ...good, ...cells })
 
-        expect(told).toHaveProperty('identityId')
+        expect(mapped).toHaveProperty('identityId')
       }),
     )
   })

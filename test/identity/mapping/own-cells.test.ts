@@ -27,7 +27,7 @@ const schema = {
   },
 }
 
-type Said = {
+type MapOptions = {
   readonly record: Readonly<Record<string, object>>
   readonly cells?: Readonly<Record<string, string | undefined>>
   readonly fields?: Readonly<Record<string, unknown>>
@@ -38,15 +38,15 @@ type Said = {
 }
 
 /** The mapping of these properties, each with what the schema says of it. */
-function mappingOf({ record, fields, rules, of = schema }: Said) {
+function mappingOf({ record, fields, rules, of = schema }: MapOptions) {
   const typed = Object.entries(record).map(([name, rule]) => [name, { ...rule, property: propertyAt(of, `.${name}`) }])
   return Mapping.safeParse({ fields: { identityId: 'id', ...fields }, record: Object.fromEntries(typed), ...rules })
 }
 
 /** Maps one row whose records are judged by the schema. */
-function map(said: Said) {
-  const { record, cells = {}, of = schema, derived = [], timeZone = 'UTC' } = said
-  const mapping = mappingOf(said).data
+function map(options: MapOptions) {
+  const { record, cells = {}, of = schema, derived = [], timeZone = 'UTC' } = options
+  const mapping = mappingOf(options).data
   if (!mapping) throw new Error('the mapping is refused')
   const properties = Object.keys(record).flatMap((name) => {
     const property = propertyAt(of, `.${name}`)
@@ -69,7 +69,7 @@ function refusals(result: ReturnType<typeof mappingOf> | ReturnType<(typeof Mapp
   return JSON.stringify(result.error?.issues ?? [])
 }
 
-describe('a cell becomes what the schema says', () => {
+describe('a cell is read by the type in the schema', () => {
   test.each([
     ['text', ' Ana\u0301 ', {}, 'An\u00e1'],
     ['text', ' Ana ', { trim: false }, ' Ana '],
@@ -103,7 +103,7 @@ describe('a cell becomes what the schema says', () => {
     expect(read(property, cell, rule)).toMatchObject({ identityId: 'E1', fields: { [`.${property}`]: expected } })
   })
 
-  test('as a moment in the time zone of the source, where the time has no offset', () => {
+  test('as a moment in the time zone of the source, if the time has no offset', () => {
     const format = 'yyyy-MM-dd HH:mm'
 
     expect(read('moment', '2024-07-01 08:00', { format }, 'Europe/Berlin')).toMatchObject({
@@ -132,33 +132,33 @@ describe('a cell that cannot be read costs its field', () => {
     ['numbers', '1;4711x', {}, 'the cell holds no number'],
     ['flags', 'yes;perhaps', {}, 'the cell holds neither yes nor no'],
   ] as const)('%s of %j', (property, cell, rule, reason) => {
-    const told = map({
+    const mapped = map({
       record: { [property]: { column: 'cell', ...rule }, ...(property !== 'text' && { text: { column: 'other' } }) },
       cells: { cell, other: 'Ana' },
     })
 
-    expect(told).toMatchObject({
+    expect(mapped).toMatchObject({
       fields: property === 'text' ? {} : { '.text': 'Ana' },
       badCells: [{ column: 'cell', field: `.${property}`, cellOnly: true, reason: expect.stringContaining(reason) }],
     })
-    expect(told).not.toHaveProperty(['fields', `.${property}`])
-    expect(JSON.stringify(told)).not.toMatch(/4711|perhaps|12,34/)
+    expect(mapped).not.toHaveProperty(['fields', `.${property}`])
+    expect(JSON.stringify(mapped)).not.toMatch(/4711|perhaps|12,34/)
   })
 
-  test('or its row, where the mapping says so', () => {
+  test('or its row, if the mapping is configured so', () => {
     const record = { number: { column: 'cell' } }
 
-    const told = map({ record, cells: { cell: 'x' }, rules: { onBadCell: 'rejectRow' } })
+    const mapped = map({ record, cells: { cell: 'x' }, rules: { onBadCell: 'rejectRow' } })
 
-    expect(told).toMatchObject({ column: 'cell', cellOnly: false, identityId: 'E1' })
+    expect(mapped).toMatchObject({ column: 'cell', cellOnly: false, identityId: 'E1' })
   })
 })
 
-test('a date that cannot be read is recognised by what stores hold of it, whatever its reason advises', () => {
-  const told = map({ record: { day: { column: 'day' } }, cells: { day: '31.10.2026' } })
+test('an unreadable date is recognised by the stored text, whatever its reason advises', () => {
+  const mapped = map({ record: { day: { column: 'day' } }, cells: { day: '31.10.2026' } })
 
   const stored = fingerprint('day', 'what the cell holds is not a date (yyyy-MM-dd)', ['E1', '31.10.2026'])
-  expect(told).toHaveProperty('badCells.0.fingerprint', stored)
+  expect(mapped).toHaveProperty('badCells.0.fingerprint', stored)
 })
 
 describe('a map', () => {
@@ -216,11 +216,11 @@ describe('a blank cell', () => {
     expect(read('text', 'N/A', { onBlank, blankWhen: ['n/a'] })).toMatchObject(expected)
   })
 
-  test('of a list is no empty list', () => {
+  test('of a list does not become an empty list', () => {
     expect(read('texts', '')).toMatchObject({ fields: { '.texts': null } })
   })
 
-  test('that keeps what is known is no violation of the schema', () => {
+  test('that keeps the known value does not violate the schema', () => {
     const of = { ...schema, required: ['text'] }
     const record = { text: { column: 'cell', onBlank: 'keep' } }
 
@@ -241,42 +241,49 @@ describe('a row that violates the schema', () => {
   const reason = 'the schema says of text: must NOT have more than 3 characters'
 
   test('is rejected with its column and the reason', () => {
-    const told = map({ record, cells, of })
+    const mapped = map({ record, cells, of })
 
-    expect(told).toMatchObject({ line: 41, column: 'cell', field: '.text', identityId: 'E1', cellOnly: false, reason })
-    expect(JSON.stringify(told)).not.toContain('secret')
+    expect(mapped).toMatchObject({
+      line: 41,
+      column: 'cell',
+      field: '.text',
+      identityId: 'E1',
+      cellOnly: false,
+      reason,
+    })
+    expect(JSON.stringify(mapped)).not.toContain('secret')
   })
 
-  test('has no column where the record as a whole does', () => {
-    const told = map({ record, cells: { cell: 'ok', laptop: 'yes' }, of: { ...of, maxProperties: 2 } })
+  test('has no column if the whole record violates it', () => {
+    const mapped = map({ record, cells: { cell: 'ok', laptop: 'yes' }, of: { ...of, maxProperties: 2 } })
 
-    expect(told).toMatchObject({ column: null, reason: expect.stringContaining('the record') })
+    expect(mapped).toMatchObject({ column: null, reason: expect.stringContaining('the record') })
   })
 
-  test('and says that the person has left is not rejected', () => {
+  test('and states a departure is not rejected', () => {
     const status = { column: 'status', leftWhen: ['left'], employedWhen: ['here'] }
 
-    const told = map({ record, cells: { ...cells, status: 'left' }, of, rules: { status } })
+    const mapped = map({ record, cells: { ...cells, status: 'left' }, of, rules: { status } })
 
-    expect(told).toMatchObject({ identityId: 'E1', statesDeparture: true })
+    expect(mapped).toMatchObject({ identityId: 'E1', statesDeparture: true })
   })
 
-  test('and has a leaving date says so, and nothing of what is known changes', () => {
+  test('and has a leaving date states it, and the known record stays', () => {
     const fields = { separatedAt: { column: 'end' } }
 
-    const told = map({ record, cells: { ...cells, end: '2025-06-30' }, of, fields })
+    const mapped = map({ record, cells: { ...cells, end: '2025-06-30' }, of, fields })
 
-    expect(told).toMatchObject({
+    expect(mapped).toMatchObject({
       identityId: 'E1',
       leavingDate: '2025-06-30',
       fields: {},
       badCells: [{ column: 'cell', cellOnly: true, reason }],
       tooLittleToJoin: reason,
     })
-    expect(told).toHaveProperty('fields', {})
+    expect(mapped).toHaveProperty('fields', {})
   })
 
-  test('may be about a leaver, where its leaving date or status cannot be read, or the whole row is to be rejected', () => {
+  test('may be about a leaver if its leaving date or status is unreadable, or if the whole row is rejected', () => {
     const fields = { separatedAt: { column: 'end' } }
 
     const unread = map({ record, cells: { ...cells, end: 'soon' }, of, fields })
@@ -286,12 +293,12 @@ describe('a row that violates the schema', () => {
     expect(whole).toMatchObject({ column: 'cell', cellOnly: false, mayLeave: true })
   })
 
-  test('by what is missing is none beside a cell that cannot be read', () => {
+  test('by a missing property is none beside an unreadable cell', () => {
     const strict = { ...schema, required: ['number'] }
 
-    const told = map({ record: { number: { column: 'cell' } }, cells: { cell: 'x' }, of: strict })
+    const mapped = map({ record: { number: { column: 'cell' } }, cells: { cell: 'x' }, of: strict })
 
-    expect(told).toMatchObject({ fields: {}, badCells: [{ field: '.number' }] })
+    expect(mapped).toMatchObject({ fields: {}, badCells: [{ field: '.number' }] })
   })
 })
 
@@ -299,15 +306,15 @@ describe('the text of a property', () => {
   test('may be the result of an expression, or made of several columns', () => {
     const record = { text: { template: '{First} {Last}' }, whole: { expression: '$number(A) * 2' } }
 
-    const told = map({ record, cells: { First: 'Ana', Last: 'Li' }, derived: ['84'] })
+    const mapped = map({ record, cells: { First: 'Ana', Last: 'Li' }, derived: ['84'] })
 
-    expect(told).toMatchObject({ fields: { '.text': 'Ana Li', '.whole': '84' } })
+    expect(mapped).toMatchObject({ fields: { '.text': 'Ana Li', '.whole': '84' } })
     expect(expressionsOf(mappingOf({ record }).data ?? Mapping.parse({ fields: { identityId: 'id' } }))).toEqual([
       { path: ['record', 'whole', 'expression'], text: '$number(A) * 2', optional: false },
     ])
   })
 
-  test('is called by the name of the property where no column is', () => {
+  test('is named after the property if there is no column', () => {
     const bad = map({ record: { whole: { expression: 'A' } }, derived: ['x'] })
     const compiled = compileMapping(
       Mapping.parse({
@@ -330,7 +337,7 @@ describe('the name of a property', () => {
     expect(names(name)).toBe('[]')
   })
 
-  test.each(['', '.a', 'a.', 'a..b', ' a', 'a. b'])('is none: %j', (name) => {
+  test.each(['', '.a', 'a.', 'a..b', ' a', 'a. b'])('is invalid: %j', (name) => {
     expect(names(name)).toContain('expected the name of a property, such as laptop.returned')
   })
 
@@ -338,7 +345,7 @@ describe('the name of a property', () => {
     expect(names(name)).toContain('is the key of a record: it comes from fields.identityId')
   })
 
-  test('is none that no schema can hold', () => {
+  test('is not one that no schema can hold', () => {
     expect(names('a.__proto__')).toContain('is a name that no schema can hold')
   })
 
@@ -348,7 +355,7 @@ describe('the name of a property', () => {
   })
 })
 
-test('a connection lays its own properties over those of a preset', () => {
+test('a connection overrides the properties of a preset', () => {
   const preset = MappingPatch.parse({
     record: { name: 'Name', room: { column: 'Room', lowercase: true }, floor: 'Floor' },
   })

@@ -40,11 +40,11 @@ describe('a placeholder', () => {
     ...['2999-05-03', '20201231', '31122020', '01.01.2000', '2001-01-01', '1970-02-01', '43831', '0', '9', '1900'],
     ...['none', 'Max Muster', 'May 9999', '9999', '1900-01-01 Muster', 'Muster 31.12.9999', '(030) 0000-0000'],
     ...['9999-12-31-1', '31.12.9999.9999', '1900/13/45', '+49 30 9999'],
-  ])('is not seen in "%s"', (text) => {
+  ])('is not found in "%s"', (text) => {
     expect(isPlaceholderDate(text)).toBe(false)
   })
 
-  test('is not seen in any day of a working life but the day of the Unix epoch', () => {
+  test('is not found in any day of a working life except the Unix epoch', () => {
     const days = fc.date({ min: new Date('1970-01-02'), max: new Date('2079-06-05'), noInvalidDate: true })
     fc.assert(
       fc.property(days, (date) => {
@@ -55,14 +55,14 @@ describe('a placeholder', () => {
           `${Number(month)}/${Number(day)}/${year}`,
         ]
 
-        const found = placeholdersIn([...written, written.map((text) => text.replaceAll(/\D/g, ''))].flat())
+        const placeholders = placeholdersIn([...written, written.map((text) => text.replaceAll(/\D/g, ''))].flat())
 
-        expect(found).toEqual([])
+        expect(placeholders).toEqual([])
       }),
     )
   })
 
-  test('is listed once as it is written', () => {
+  test('is listed once, as written', () => {
     expect(placeholdersIn(['31.12.9999', '01.03.2020', ' 31.12.9999', '', '00.00.0000'])).toEqual([
       '31.12.9999',
       '00.00.0000',

@@ -15,14 +15,14 @@ describe('a preset', () => {
   })
   const merged = (overrides: unknown) => Mapping.parse(mergePreset(preset, MappingPatch.parse(overrides)))
 
-  test('is the mapping where nothing is said on top', () => {
+  test('is the mapping without overrides', () => {
     const { fields, status } = merged({})
 
     expect(fields.email).toMatchObject({ column: ['Mail', 'Email'], optional: true })
     expect(status).toMatchObject({ column: 'Status' })
   })
 
-  test.each(['Post', { column: 'Post' }])('gives way to a named column, which must then be there', (email) => {
+  test.each(['Post', { column: 'Post' }])('is replaced by a named column, which must then exist', (email) => {
     const { fields } = merged({ fields: { email } })
 
     expect(fields.email).toMatchObject({ column: 'Post', optional: false })
@@ -38,7 +38,7 @@ describe('a preset', () => {
     { template: '{First}.{Last}@example.com' },
     { firstOf: ['Work', 'Home'] },
     { expression: '$lowercase(Mail)' },
-  ])('gives way to another source of the text, of which nothing else stays: %j', (email) => {
+  ])('is replaced completely by another source of the text: %j', (email) => {
     const { fields } = merged({ fields: { email } })
 
     expect(fields.email).toEqual({ ...email, optional: false, onBlank: 'clear' })
@@ -54,7 +54,7 @@ describe('a preset', () => {
     expect(fields.managerName).toMatchObject({ template: '{First} {Last}', onBlank: 'keep' })
   })
 
-  test('says what several rows and actions mean, unless something else is said', () => {
+  test('decides about several rows and actions, unless overridden', () => {
     const latest = { column: 'Effective Date', format: 'yyyy-MM-dd' }
     const withActions = MappingPatch.parse({
       fields: { identityId: 'id' },
@@ -75,14 +75,14 @@ describe('a preset', () => {
     })
   })
 
-  test('loses what is taken away', () => {
+  test('loses removed fields', () => {
     const { fields, status } = merged({ fields: { email: null }, status: null })
 
     expect(fields).not.toHaveProperty('email')
     expect(status).toBeUndefined()
   })
 
-  test('cannot be refined where it has no column', () => {
+  test('cannot be refined if it has no column', () => {
     expect(() => merged({ fields: { jobTitle: { onBlank: 'keep' } } })).toThrow(/fields/)
   })
 })
@@ -93,7 +93,7 @@ describe('the generic preset', () => {
     return compiled.ok ? compiled.columns : compiled.missing
   }
 
-  test('needs the key alone', () => {
+  test('needs only the key', () => {
     expect(columnsOf('Worker ID')).toEqual({ identityId: 'Worker ID' })
     expect(columnsOf('Name')).toEqual([expect.stringMatching(/\(identityId\) is in the header/)])
   })

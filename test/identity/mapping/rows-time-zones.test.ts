@@ -14,9 +14,9 @@ describe('a row with a time zone', () => {
     ['Pacific/Kiritimati', '2025-07-01', { timeZone: 'Pacific/Kiritimati' }],
     ['', '2025-06-30', {}],
   ])('"%s" has its instants on the day %s', (zone, leavingDate, named) => {
-    const told = mapRow(mapping, { id: '1', end, zone }, { timeZone: 'Europe/Berlin' })
+    const mapped = mapRow(mapping, { id: '1', end, zone }, { timeZone: 'Europe/Berlin' })
 
-    expect(told).toEqual({
+    expect(mapped).toEqual({
       identityId: '1',
       fields: {},
       leavingDate,
@@ -32,24 +32,27 @@ describe('a row with a time zone', () => {
   test.each(['+01:00', 'Berlin', 'Europe/Rosalind', 'Z', '2020-01-01T00:00[Europe/Berlin]', 'x'.repeat(10_000)])(
     'that does not exist has that of the source: %s',
     (zone) => {
-      const told = mapRow(mapping, { id: '1', end, zone }, { timeZone: 'Pacific/Kiritimati' })
+      const mapped = mapRow(mapping, { id: '1', end, zone }, { timeZone: 'Pacific/Kiritimati' })
 
       const reason = 'the cell does not hold a time zone such as Europe/Berlin'
-      expect(told).toMatchObject({ leavingDate: '2025-07-01', badCells: [{ column: 'zone', reason, cellOnly: true }] })
+      expect(mapped).toMatchObject({
+        leavingDate: '2025-07-01',
+        badCells: [{ column: 'zone', reason, cellOnly: true }],
+      })
     },
   )
 
-  test('has that of the source where there is no such column', () => {
-    const told = mapRow(mapping, { id: '1', end }, { timeZone: 'Pacific/Kiritimati' })
+  test('uses that of the source if there is no such column', () => {
+    const mapped = mapRow(mapping, { id: '1', end }, { timeZone: 'Pacific/Kiritimati' })
 
-    expect(told).toMatchObject({ leavingDate: '2025-07-01' })
-    expect(told).not.toHaveProperty('timeZone')
+    expect(mapped).toMatchObject({ leavingDate: '2025-07-01' })
+    expect(mapped).not.toHaveProperty('timeZone')
   })
 
-  test('quotes a time that is none, as it looks like one', () => {
-    const told = mapRow(mapping, { id: '1', end: '2025-02-30T10:30Z' })
+  test('quotes an invalid time, because it looks like one', () => {
+    const mapped = mapRow(mapping, { id: '1', end: '2025-02-30T10:30Z' })
 
-    expect(told).toHaveProperty(
+    expect(mapped).toHaveProperty(
       'badCells.0.reason',
       `"2025-02-30T10:30Z" is not a date (${format.join(' or ')}): there is no such day or time; have it corrected in the source`,
     )

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 
-describe('a mapping as it is written', () => {
+describe('a mapping in the configuration', () => {
   test('gets its defaults', () => {
     const { fields } = Mapping.parse({ fields: { identityId: 'id', separatedAt: 'end' } })
 
@@ -68,7 +68,7 @@ describe('a mapping as it is written', () => {
       ['action'],
     ],
     ['a column of signs only', { fields: { identityId: '#' } }, ['fields', 'identityId']],
-  ])('is refused with %s, at its place', (_, mapping, path) => {
+  ])('is refused with %s, with its path', (_, mapping, path) => {
     const { error } = Mapping.safeParse(mapping)
 
     expect(error?.issues[0]?.path).toEqual(path)

@@ -14,7 +14,7 @@ function withoutItems(schema: unknown): unknown {
 }
 
 describe('the schema of a sample', () => {
-  test('is that of the platform, and says of lists what their first member is', () => {
+  test('equals that of the platform, with the type of the first member for lists', () => {
     const sample = fc.dictionary(
       fc.string().filter((name) => name !== 'items'),
       fc.jsonValue(),
@@ -27,7 +27,7 @@ describe('the schema of a sample', () => {
     )
   })
 
-  test('names the types of values, of the members of lists and of what is nested', () => {
+  test('has the types of values, of members of lists and of nested values', () => {
     const schema = inferSchema({ name: 'Ana', level: 3, tags: ['a'], none: [], unknown: null, laptop: { back: true } })
 
     expect(schema).toMatchObject({
@@ -120,42 +120,42 @@ describe('the differences of two schemas', () => {
     ['required', { type: 'string' }, undefined],
     ['additionalProperties', true, false],
     ['const', { title: 'a', type: 'string' }, { title: 'b', type: 'number' }],
-  ])('are seen in a property that is called %s', (name, ours, theirs) => {
-    const found = schemaDifferences(
+  ])('are found in a property that is called %s', (name, ours, theirs) => {
+    const differences = schemaDifferences(
       { properties: { [name]: ours } },
       { properties: theirs === undefined ? {} : { [name]: theirs } },
     )
 
-    expect(found).toEqual([expect.stringContaining(`/properties/${name}`)])
+    expect(differences).toEqual([expect.stringContaining(`/properties/${name}`)])
   })
 
-  test('are seen in what a value may be, also where a part of it is called like an annotation', () => {
-    const found = schemaDifferences({ const: { title: 'a' } }, { const: { title: 'b' } })
+  test('are found in allowed values, also in a member with the name of an annotation', () => {
+    const differences = schemaDifferences({ const: { title: 'a' } }, { const: { title: 'b' } })
 
-    expect(found).toEqual(['/const/title is "a" in the configuration and "b" on the platform'])
+    expect(differences).toEqual(['/const/title is "a" in the configuration and "b" on the platform'])
   })
 
-  test('are told one by one, the first ten of them', () => {
+  test('are listed one by one, at most ten', () => {
     const properties = (type: string) =>
       Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`p${at}`, { type }] as const))
 
-    const found = schemaDifferences({ properties: properties('string') }, { properties: properties('number') })
+    const differences = schemaDifferences({ properties: properties('string') }, { properties: properties('number') })
 
-    expect(found[0]).toBe('/properties/p0/type is "string" in the configuration and "number" on the platform')
-    expect(found).toHaveLength(11)
-    expect(found[10]).toBe('2 more')
+    expect(differences[0]).toBe('/properties/p0/type is "string" in the configuration and "number" on the platform')
+    expect(differences).toHaveLength(11)
+    expect(differences[10]).toBe('2 more')
   })
 
-  test('say what is missing on either side', () => {
-    const found = schemaDifferences({ required: ['a'] }, { minProperties: 2 })
+  test('name keywords that are missing on either side', () => {
+    const differences = schemaDifferences({ required: ['a'] }, { minProperties: 2 })
 
-    expect(found).toEqual([
+    expect(differences).toEqual([
       '/required is ["a"] in the configuration and missing on the platform',
       '/minProperties is missing in the configuration and 2 on the platform',
     ])
   })
 
-  test('are none of a schema and itself', () => {
+  test('are none between a schema and itself', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (sample) => {
         const schema = inferSchema(sample)

@@ -54,11 +54,11 @@ describe('what the schema says of a property', () => {
     expect(propertyAt({ properties: { a: schema } }, '.a')).toEqual(expected)
   })
 
-  test('is that it may not be there', () => {
+  test('reports a property that the schema does not allow', () => {
     expect(propertyAt({ properties: {}, additionalProperties: false }, '.a')).toBeNull()
   })
 
-  test('reaches into what is nested', () => {
+  test('finds nested properties', () => {
     const schema = { properties: { laptop: { properties: { returned: { type: 'boolean' } } } } }
 
     expect(propertyAt(schema, '.laptop.returned')).toMatchObject({ type: 'boolean' })
@@ -66,7 +66,7 @@ describe('what the schema says of a property', () => {
 })
 
 describe('a record', () => {
-  const name = fc.string({ minLength: 1 }).filter((said) => !said.includes('.'))
+  const name = fc.string({ minLength: 1 }).filter((member) => !member.includes('.'))
   const scalars = {
     string: fc.string(),
     number: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (value === 0 ? 0 : value)),
@@ -76,7 +76,7 @@ describe('a record', () => {
     'date-time': fc.constant('2024-02-29T10:00:00.000Z'),
   }
   const nullable = fc.record({ type: fc.constantFrom(...propertyTypes), isList: fc.boolean(), mayBeNull: fc.boolean() })
-  const told = nullable.chain((property) => {
+  const pair = nullable.chain((property) => {
     const one: fc.Arbitrary<unknown> = scalars[property.type]
     const value = property.isList ? fc.array(one) : one
     return fc.record({
@@ -86,18 +86,18 @@ describe('a record', () => {
   })
   // All paths have one length, so that none holds another one.
   const properties = fc.integer({ min: 1, max: 3 }).chain((length) =>
-    fc.uniqueArray(fc.record({ path: fc.array(name, { minLength: length, maxLength: length }), told }), {
+    fc.uniqueArray(fc.record({ path: fc.array(name, { minLength: length, maxLength: length }), pair }), {
       selector: ({ path }) => path.join('.'),
     }),
   )
 
-  test('of the platform comes back as it was, whatever its properties are', () => {
+  test('of the platform survives a round trip, whatever its properties are', () => {
     fc.assert(
       fc.property(properties, (all) => {
         const mapped = all.filter(({ path }) => path.join('.') !== 'id' && path[0] !== 'id')
-        const fields = new Map(mapped.map(({ path, told: { property } }) => [`.${path.join('.')}` as const, property]))
+        const fields = new Map(mapped.map(({ path, pair: { property } }) => [`.${path.join('.')}` as const, property]))
         const shape = compileShape({}, fields)
-        const values = mapped.map(({ path, told: { value } }) => [`.${path.join('.')}`, value] as const)
+        const values = mapped.map(({ path, pair: { value } }) => [`.${path.join('.')}`, value] as const)
 
         const first = shape.attributesOf({ identityId: 'E1', ...shape.fieldsOf(nested(values)) })
 
@@ -139,7 +139,7 @@ describe('a record', () => {
     })
   })
 
-  test('leaves out what is cleared, but where the schema has a null', () => {
+  test('leaves out cleared values, unless the schema allows null', () => {
     const shape = shapeOf({}, { '.a': text, '.b': { ...text, mayBeNull: true }, '.c.d': text })
 
     expect(shape.attributesOf({ identityId: 'E1', '.a': null, '.b': null, '.c.d': null })).toEqual({
@@ -148,7 +148,7 @@ describe('a record', () => {
     })
   })
 
-  test('that was read while the schema said something else is left to the schema to judge', () => {
+  test('that was read under another schema is checked by the schema', () => {
     const schema = { properties: { level: { type: 'number' }, tags: { type: 'array' } } }
     const shape = shapeBySchema(schema, '.level', '.tags')
 
@@ -177,13 +177,13 @@ describe('a record', () => {
 
   test.each(['__proto__', 'constructor', 'toString'])('holds a property that is called %s like any other', (key) => {
     const shape = shapeOf({}, { [`.${key}`]: text, [`.in.${key}.deep`]: text })
-    const given = JSON.parse(`{"${key}":"a","in":{"${key}":{"deep":"b"}}}`)
+    const original = JSON.parse(`{"${key}":"a","in":{"${key}":{"deep":"b"}}}`)
 
-    const fields = shape.fieldsOf(given)
+    const fields = shape.fieldsOf(original)
     const attributes = shape.attributesOf({ identityId: 'E1', ...fields })
 
     expect(fields).toEqual({ [`.${key}`]: 'a', [`.in.${key}.deep`]: 'b' })
-    expect(JSON.stringify(attributes)).toBe(`{"id":"E1",${JSON.stringify(given).slice(1)}`)
+    expect(JSON.stringify(attributes)).toBe(`{"id":"E1",${JSON.stringify(original).slice(1)}`)
     expect(shape.fieldsOf({})).toEqual({ [`.${key}`]: null, [`.in.${key}.deep`]: null })
     expect(Object.keys(Object.prototype)).toEqual([])
   })
@@ -209,7 +209,7 @@ describe('what a record violates', () => {
   const shape = shapeBySchema(schema, ...fields)
   const right: IdentityRecord = { identityId: 'E1', '.name': 'Ana', '.laptop.returned': false }
 
-  test('is nothing where it satisfies the schema', () => {
+  test('is nothing if it satisfies the schema', () => {
     expect(shape.faultOf(right, false)).toBeNull()
   })
 
@@ -223,14 +223,14 @@ describe('what a record violates', () => {
     ['.laptop.returned', { '.laptop.returned': null, '.laptop.model': 'X1' }, "must have required property 'returned'"],
     ['.laptop', { '.laptop.returned': null }, "must have required property 'laptop'"],
     ['.name', { '.name': null }, "must have required property 'name'"],
-  ] as const)('is told by place and rule, never by value: %s of %j', (field, said, reason) => {
-    const fault = shape.faultOf({ ...right, ...said }, false)
+  ] as const)('is reported by property and rule, never by value: %s of %j', (field, values, reason) => {
+    const fault = shape.faultOf({ ...right, ...values }, false)
 
     expect(fault).toEqual({ field, reason: expect.stringContaining(reason) })
     for (const value of ['Å', '4711', 'roof', '"NO"', 'much']) expect(fault?.reason).not.toContain(value)
   })
 
-  test('is told of the record as a whole where no property is to blame', () => {
+  test('is reported for the whole record if no single property violates it', () => {
     const whole = shapeOf({ minProperties: 3 }, { '.name': text })
 
     expect(whole.faultOf({ identityId: 'E1', '.name': 'Ana' }, false)).toEqual({
@@ -240,7 +240,7 @@ describe('what a record violates', () => {
     expect(whole.faultOf({ identityId: 'E1', '.name': 'Ana' }, true)).toBeNull()
   })
 
-  test('is of a part of a record never that something is missing', () => {
+  test('is never a missing property of a partial record', () => {
     expect(shape.faultOf({ identityId: 'E1' }, true)).toBeNull()
     expect(shape.faultOf({ identityId: 'E1', '.laptop.returned': null }, true)).toBeNull()
     expect(shape.faultOf({ identityId: 'E1', '.level': '10' }, true)).toMatchObject({ field: '.level' })
@@ -251,11 +251,11 @@ describe('what a record violates', () => {
     ['exactly one of several', { oneOf: [{ properties: { a: { const: 'x' } } }, { properties: { b: {} } }] }, {}],
     ['a condition', { if: { required: ['a'] }, else: { properties: { b: { const: 'y' } } } }, { '.b': 'z' }],
     ['what must not be', { not: { properties: { a: { const: 'x' } } } }, { '.b': 'z' }],
-  ])('is of a part of a record nothing that only the whole decides: %s', (_case, rules, said) => {
+  ])('of a partial record is nothing that only the whole record decides: %s', (_case, rules, values) => {
     const judged = shapeOf(rules, { '.a': text, '.b': text, '.c': text })
 
-    expect(judged.faultOf({ identityId: 'E1', ...said }, true)).toBeNull()
-    expect(judged.faultOf({ identityId: 'E1', ...said }, false)).not.toBeNull()
+    expect(judged.faultOf({ identityId: 'E1', ...values }, true)).toBeNull()
+    expect(judged.faultOf({ identityId: 'E1', ...values }, false)).not.toBeNull()
   })
 })
 

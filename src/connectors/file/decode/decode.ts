@@ -56,11 +56,11 @@ export async function* decodeFile(
 ): AsyncGenerator<Buffer> {
   const { name } = file
   const { decrypt, unpackedBytes } = format
-  const counted = countBytes(readBytes(file, signal))
-  const limits = { name, unpackedBytes, compressedBytes: () => counted.bytes, signal }
-  const decrypted = decrypt && (await loadOpenPgp()).decryptChunks(counted.chunks, { name, decrypt, secret, signal })
+  const input = countBytes(readBytes(file, signal))
+  const limits = { name, unpackedBytes, compressedBytes: () => input.bytes, signal }
+  const decrypted = decrypt && (await loadOpenPgp()).decryptChunks(input.chunks, { name, decrypt, secret, signal })
   const bytes = joinChunks(
-    decrypted ? limitSize(splitChunks(decrypted, maxPieceBytes), limits) : counted.chunks,
+    decrypted ? limitSize(splitChunks(decrypted, maxPieceBytes), limits) : input.chunks,
     headBytes,
   )
   // The generator was started with next(), so a loop does not end it.
@@ -119,14 +119,14 @@ function startsWith(head: Buffer, magic: string): boolean {
 type CountedChunks = { readonly bytes: number; readonly chunks: AsyncGenerator<Buffer> }
 
 function countBytes(chunks: AsyncIterable<Buffer>): CountedChunks {
-  const counted = { bytes: 0, chunks: passThrough() }
+  const result = { bytes: 0, chunks: passThrough() }
   async function* passThrough() {
     for await (const chunk of chunks) {
-      counted.bytes += chunk.length
+      result.bytes += chunk.length
       yield chunk
     }
   }
-  return counted
+  return result
 }
 
 /** Passes the bytes through. Throws as soon as they exceed the configured size, or the compressed size by far. */

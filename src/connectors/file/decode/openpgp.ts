@@ -62,7 +62,7 @@ export async function* decryptChunks(
 
 function observe(source: AsyncIterable<Buffer>): ObservedChunks {
   let steps = 1
-  async function* counted() {
+  async function* countSteps() {
     for await (const chunk of source) {
       steps += 1
       yield chunk
@@ -70,7 +70,7 @@ function observe(source: AsyncIterable<Buffer>): ObservedChunks {
     }
     steps += 1
   }
-  return { chunks: counted(), steps: () => steps }
+  return { chunks: countSteps(), steps: () => steps }
 }
 
 /**

@@ -60,8 +60,8 @@ export function serveCommand(platform: Command): void {
       const { baseUrl, operatorUrl, port } = service
       printResult(
         options,
-        { baseUrl, operatorUrl, port, database: service.database.place },
-        () => `The platform serves ${baseUrl} on ${service.database.place}. Ctrl-C stops it.`,
+        { baseUrl, operatorUrl, port, database: service.database.location },
+        () => `The platform serves ${baseUrl} on ${service.database.location}. Ctrl-C stops it.`,
       )
       await untilStopped()
     })

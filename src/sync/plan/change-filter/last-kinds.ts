@@ -19,7 +19,7 @@ export class LastKinds {
   constructor(last: ExportIndex | null, sampleSize: number) {
     this.#last = last
     this.#traits = last?.head.kinds ?? []
-    this.#hasLeft = this.#traits.map((traits) => readTraits(traits).left)
+    this.#hasLeft = this.#traits.map((traits) => readTraits(traits).isLeaver)
     this.#all = new Uint8Array(this.#traits.length)
     this.#withAddress = new Uint8Array(this.#traits.length)
     this.#counts = new Uint32Array(this.#traits.length)

@@ -1,7 +1,7 @@
 import type { RawRecord, SourceRow } from '../../../connectors/connector.ts'
 import type { PlanContext } from '../../../identity/decide/decide.ts'
 import type { Decided } from '../../../identity/decide/decisions.ts'
-import { isSettled } from '../../../identity/decide/settled.ts'
+import { isUnchanging } from '../../../identity/decide/unchanging.ts'
 import { compareKeys } from '../../../identity/digest.ts'
 import type { RowTraits } from '../../../identity/lint/traits.ts'
 import type { Observation } from '../../../identity/record.ts'
@@ -124,7 +124,7 @@ export class NextIndex {
   /** Keeps the entry of a person if nothing more follows from the same row; otherwise the person needs another decision. */
   addDecision(decided: Decided): void {
     const { identityId, input } = decided
-    const isKept = isSettled(decided, this.#context) && (typeof input === 'string' || this.#keepEntry(input))
+    const isKept = isUnchanging(decided, this.#context) && (typeof input === 'string' || this.#keepEntry(input))
     if (isKept) this.#open.delete(identityId)
     else this.#open.add(identityId)
   }

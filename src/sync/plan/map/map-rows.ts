@@ -79,7 +79,7 @@ export function mapRows(
   const compiled = compileMapping(mapping, headers, { sparse, missingIsBlank, timeZone, ...faultOf })
   if (!compiled.ok) {
     const { missing } = compiled
-    const { see, reasons } = watchHeaderBelow(mapping, { headers, missing })
+    const { addRow: see, reasons } = watchHeaderBelow(mapping, { headers, missing })
     return { ok: false, see, missing: reasons }
   }
   const { columns, mapped, lacking, parts } = compiled

@@ -7,7 +7,7 @@ function guess(words: string, encoding: string) {
   return guessEncoding(iconv.encode(`Nr;Name;Start;Status\n${lines.join('\n')}\n`, encoding))
 }
 
-describe('an encoding is certain where one reading is left', () => {
+describe('an encoding is certain if one reading remains', () => {
   test.each([
     ['German', 'windows-1252', 'Müller Groß Jörg Schäfer'],
     ['one German word', 'windows-1252', 'Müller'],
@@ -51,7 +51,7 @@ describe('an encoding is certain where one reading is left', () => {
   })
 })
 
-describe('where several readings are left, each is shown', () => {
+describe('several remaining readings are all shown', () => {
   test.each([
     ['Norwegian by one letter', 'windows-1252', 'Bjørn Søren', 'windows-1250', 'Bjřrn'],
     ['French and Danish', 'windows-1252', 'Jørgen Thérèse Sánchez Aurélie Chloé', 'windows-1250', 'Jřrgen'],

@@ -7,9 +7,9 @@ import { syncBuiltinESMExports } from 'node:module'
 
 const [baseDir = '', moved = '0', marker] = process.argv.slice(2)
 const { rename } = fs
-let left = Number(moved)
+let remainingMoves = Number(moved)
 fs.rename = async (from, to) => {
-  if (left-- > 0) await rename(from, to)
+  if (remainingMoves-- > 0) await rename(from, to)
   else process.kill(process.pid, 'SIGKILL')
 }
 // What is imported from here on sees that.

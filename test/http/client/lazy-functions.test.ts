@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { whenUsed } from '../../../src/http/client/when-used.ts'
+import { lazyFunctions } from '../../../src/http/client/lazy-functions.ts'
 
 type Sums = { add(a: number, b: number): Promise<number>; fail(): Promise<never> }
 
@@ -10,10 +10,10 @@ const sums: Sums = {
   },
 }
 
-test('functions are loaded once one of them is called, and are passed everything on', async () => {
+test('functions are loaded with the first call, and receive all arguments', async () => {
   const load = vi.fn(async () => sums)
 
-  const later = whenUsed<Sums>(load)
+  const later = lazyFunctions<Sums>(load)
   const isUsedBefore = load.mock.calls.length > 0
   const sum = await later.add(1, 2)
 
@@ -22,17 +22,17 @@ test('functions are loaded once one of them is called, and are passed everything
   expect(load.mock.calls).toEqual([['add']])
 })
 
-test('what a function throws, and what keeps it from being loaded, reaches who calls it', async () => {
-  const away = whenUsed<Sums>(() => Promise.reject(new Error('it is away')))
+test('errors of a function, and of loading it, reach the caller', async () => {
+  const away = lazyFunctions<Sums>(() => Promise.reject(new Error('it is away')))
 
-  await expect(whenUsed<Sums>(async () => sums).fail()).rejects.toThrow('no sum')
+  await expect(lazyFunctions<Sums>(async () => sums).fail()).rejects.toThrow('no sum')
   await expect(away.add(1, 2)).rejects.toThrow('it is away')
 })
 
-test('functions that wait to be loaded can be awaited themselves, which loads nothing', async () => {
+test('awaiting the object of lazy functions loads nothing', async () => {
   const load = vi.fn(async () => sums)
 
-  const later = await whenUsed<Sums>(load)
+  const later = await lazyFunctions<Sums>(load)
 
   expect(load).not.toHaveBeenCalled()
   expect(await later.add(2, 2)).toBe(4)

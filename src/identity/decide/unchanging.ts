@@ -5,40 +5,40 @@ import type { PlanContext, DesiredState } from './decide.ts'
 import type { Decided } from './decisions.ts'
 
 /**
- * Whether nothing more follows from the same row, or from the same silence, once the plan with this decision is accepted and delivered: on
- * no later day, and in no later export, as long as nothing else is learned of the person. It answers no where it is not certain.
+ * Whether the same row, or the same absence, would change nothing once the plan with this decision is accepted and delivered: on any later
+ * day and in any later export, until something else is learned about the person. Returns false if that is not certain.
  */
-export function isSettled({ entry, decision, input }: Decided, context: PlanContext): boolean {
-  const side = decision.entry ?? entry
-  if (side === undefined || decision.change?.kind === 'retract') return false
+export function isUnchanging({ entry, decision, input }: Decided, context: PlanContext): boolean {
+  const state = decision.entry ?? entry
+  if (state === undefined || decision.change?.kind === 'retract') return false
   if (entry !== undefined && !isOrdinary(entry)) return false
-  if (side.desired === null || side.deferredTo !== null || side.clearedDate !== null || side.heldDeparture !== null)
+  if (state.desired === null || state.deferredTo !== null || state.clearedDate !== null || state.heldDeparture !== null)
     return false
-  if (side.exportIsSilent) return false
-  if (typeof input === 'string') return isGone(side, context)
-  return entry?.forgotten === undefined && isSettledBy(input, side, context)
+  if (state.exportIsSilent) return false
+  if (typeof input === 'string') return isGone(state, context)
+  return entry?.forgotten === undefined && isUnchangingRow(input, state, context)
 }
 
 function isOrdinary({ retracted, heldBackUntil }: RosterEntry): boolean {
   return retracted === null && heldBackUntil === null
 }
 
-/** No export makes someone leave who has left. */
+/** An absence changes nothing about a leaver. */
 function isGone({ desired, inferred }: DesiredState, { today }: PlanContext): boolean {
   return isLeaver({ separatedAt: desired?.separatedAt ?? null, inferred }, today)
 }
 
-function isSettledBy(observation: Observation, side: DesiredState, context: PlanContext): boolean {
+function isUnchangingRow(observation: Observation, state: DesiredState, context: PlanContext): boolean {
   return (
     isPlain(observation) &&
-    side.absences === 0 &&
-    isNoNewer(side, context) &&
-    statesEmploymentOf(observation, side, context) &&
-    statesFieldsOf(observation, side, context)
+    state.absences === 0 &&
+    isNoNewer(state, context) &&
+    statesEmploymentOf(observation, state, context) &&
+    statesFieldsOf(observation, state, context)
   )
 }
 
-/** The row says no more than fields, a leaving date and a status, each of which can be read. */
+/** Whether the row states only fields, a leaving date and a status, and all of them are readable. */
 function isPlain({
   action,
   asOf,
@@ -53,7 +53,7 @@ function isPlain({
   return !isUncertain && others.every((other) => other === undefined)
 }
 
-/** Nothing is known of the person that is newer than the export, so that every later one counts. */
+/** Whether no known fact is newer than the export, so that every later export applies. */
 function isNoNewer({ asOf, employmentAsOf, fieldTimes }: DesiredState, context: PlanContext): boolean {
   const times = [asOf, ...(employmentAsOf === null ? [] : [employmentAsOf]), ...Object.values(fieldTimes ?? {})]
   return times.every((time) => !isBefore(context.asOf, time))
@@ -67,7 +67,7 @@ function statesEmploymentOf(
   const { leavingDate, statesDeparture } = observation
   const separatedAt = desired?.separatedAt ?? null
   if (typeof leavingDate === 'string') {
-    // A date that lies ahead comes, and one that a start follows is read anew on the day of that start.
+    // A future date will come, and a date before a start is decided again on the day of that start.
     if (leavingDate >= today || startsAfterLeaving(observation)) return false
     return separatedAt === utcMidnight(leavingDate) && !inferred
   }

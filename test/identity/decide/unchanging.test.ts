@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Decision, decide, type PlanContext, type PersonInput } from '../../../src/identity/decide/decide.ts'
-import { isSettled } from '../../../src/identity/decide/settled.ts'
+import { isUnchanging } from '../../../src/identity/decide/unchanging.ts'
 import type { RosterEntry, Observation } from '../../../src/identity/record.ts'
 
 const dayMs = 86_400_000
@@ -36,7 +36,7 @@ const observation = fc
     }),
   )
 
-const seen: fc.Arbitrary<PersonInput> = fc.oneof(
+const input: fc.Arbitrary<PersonInput> = fc.oneof(
   { weight: 6, arbitrary: observation },
   { weight: 1, arbitrary: fc.constantFrom('absent' as const, 'untouched' as const) },
 )
@@ -49,14 +49,14 @@ const rules = fc.record({
 
 /** What was learned on a day. Events come between exports, with times of their own. */
 const lesson = fc.record({
-  seen,
+  seen: input,
   day: fc.integer({ min: 0, max: 3 }),
   hoursBefore: fc.constantFrom(0, 0, 30),
   isEvent: fc.integer({ max: 4, min: 0 }).map((number) => number === 0),
 })
 
-test('nothing follows any more from what is settled, on whatever day it is said again', () => {
-  let settled = 0
+test('the same row of an unchanging person never changes anything, on any later day', () => {
+  let unchangingCount = 0
   fc.assert(
     fc.property(
       rules,
@@ -73,11 +73,11 @@ test('nothing follows any more from what is settled, on whatever day it is said 
           const known: RosterEntry | undefined = entry && isHeldBack ? { ...entry, heldBackUntil: dayOf(3) } : entry
           const decision = decide(known, each.seen, context)
           const isDone =
-            !each.isEvent && isSettled({ identityId: 'E1', entry: known, decision, input: each.seen }, context)
+            !each.isEvent && isUnchanging({ identityId: 'E1', entry: known, decision, input: each.seen }, context)
           entry = after(known, decision)
           if (!isDone || entry === undefined) continue
 
-          settled += 1
+          unchangingCount += 1
           for (const later of laterDays) {
             const again = contextOn(today + later, { ...ruled, hoursBefore: 0, isEvent: false })
             // A row that cannot be used speaks of a person, so that it is no silence.
@@ -89,7 +89,7 @@ test('nothing follows any more from what is settled, on whatever day it is said 
     ),
     { numRuns: 3000 },
   )
-  expect(settled).toBeGreaterThan(1000)
+  expect(unchangingCount).toBeGreaterThan(1000)
 })
 
 function contextOn(
