@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Database, openDatabase } from '../../src/database/database.ts'
 import { type Migration, migrate } from '../../src/database/migrate.ts'
-import { emptyDatabases, emptyPostgresPlace } from '../helpers/servers/databases.ts'
+import { createEmptyPostgresDatabase, emptyDatabases } from '../helpers/servers/databases.ts'
 
 const first: Migration = {
   name: '0001-city',
@@ -12,7 +12,7 @@ const first: Migration = {
 const second: Migration = { name: '0002-size', sql: 'ALTER TABLE city ADD COLUMN size int NOT NULL DEFAULT 0' }
 const broken: Migration = { name: '0003-broken', sql: 'CREATE TABLE river (id int); SELECT 1 / 0' }
 
-describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
+describe.each(emptyDatabases)('migrations on $name', ({ createDatabase: place }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<object>
 
@@ -122,7 +122,7 @@ describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
 })
 
 test('daemons that start together on an empty server all find it ready', async () => {
-  await using place = await emptyPostgresPlace()
+  await using place = await createEmptyPostgresDatabase()
 
   const opened = await Promise.all(
     Array.from({ length: 4 }, () =>
@@ -145,7 +145,7 @@ describe('a user who may create nothing', () => {
 
   beforeEach(async () => {
     lifetime = new AsyncDisposableStack()
-    const place = lifetime.use(await emptyPostgresPlace())
+    const place = lifetime.use(await createEmptyPostgresDatabase())
     owner = lifetime.use(await openDatabase<object>({ at: place.at, schemas: ['rollcall'], migrations: [first] }))
     await owner.pool.query(`CREATE ROLE ${name} LOGIN PASSWORD 'reader'`)
     lifetime.defer(async () => {

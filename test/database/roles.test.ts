@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/database/database.ts'
 import { openDatabaseBackend } from '../../src/queue/database-backend.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { emptyPostgresPlace, type Place } from '../helpers/servers/databases.ts'
+import { createEmptyPostgresDatabase, type TestDatabase } from '../helpers/servers/databases.ts'
 
 /** A role that may do nothing but what a test grants, and a database that belongs to another one. */
 type Role = AsyncDisposable & {
@@ -17,7 +17,7 @@ type Role = AsyncDisposable & {
 
 async function openRole(): Promise<Role> {
   await using opening = new AsyncDisposableStack()
-  const place: Place = opening.use(await emptyPostgresPlace())
+  const place: TestDatabase = opening.use(await createEmptyPostgresDatabase())
   const name = `role_${randomBytes(6).toString('hex')}`
   const url = new URL(place.at)
   const database = url.pathname.slice(1)

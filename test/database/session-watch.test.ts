@@ -5,7 +5,7 @@ import { databaseFailure } from '../../src/database/failures.ts'
 import { type Session, SessionWatch, serverMark } from '../../src/database/session-watch.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { emptyPostgresPlace } from '../helpers/servers/databases.ts'
+import { createEmptyPostgresDatabase } from '../helpers/servers/databases.ts'
 import { type Link, openLink } from '../queue/link.ts'
 import { noting, upsert } from '../queue/samples.ts'
 
@@ -22,7 +22,7 @@ type Linked = AsyncDisposable & {
 
 async function open(): Promise<Linked> {
   await using opening = new AsyncDisposableStack()
-  const { at } = opening.use(await emptyPostgresPlace())
+  const { at } = opening.use(await createEmptyPostgresDatabase())
   const direct = opening.use(await openDatabase({ at, schemas, migrations: [] }))
   const link = opening.use(await openLink(at))
   const database = opening.use(await openDatabase({ at: link.url, schemas, migrations: [], lookMs }))
@@ -116,14 +116,14 @@ async function watched(at: string, { askedAt = at, server }: { askedAt?: string;
 }
 
 test('a statement fails whose server was started anew, although another session has its number now', async () => {
-  await using place = await emptyPostgresPlace()
+  await using place = await createEmptyPostgresDatabase()
   await using session = await watched(place.at, { server: '1' })
 
   await expect(session.query('SELECT pg_sleep(600) AS before')).rejects.toMatchObject({ code: 'ETIMEDOUT' })
 })
 
 test('a statement is left alone while the name of its server cannot be resolved', async () => {
-  await using place = await emptyPostgresPlace()
+  await using place = await createEmptyPostgresDatabase()
   const askedAt = Object.assign(new URL(place.at), { hostname: `${'x'.repeat(64)}.invalid` }).href
   await using session = await watched(place.at, { askedAt })
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { CrashDaemon, Told } from '../helpers/crash/crashes.ts'
+import type { CrashDaemon, DaemonEvent } from '../helpers/crash/crashes.ts'
 import { openStory, type Story, sizes } from '../helpers/crash/story.ts'
 import { createDice, type Dice } from '../helpers/dice.ts'
 import { seed } from '../helpers/seed.ts'
 import { isFull } from '../helpers/tier.ts'
-import { tell } from '../helpers/tried.ts'
+import { reportTrials } from '../helpers/trials.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 const kills = Number(process.env.ROLLCALL_CRASHES ?? (isFull ? 200 : 8))
@@ -78,10 +78,10 @@ describe.each(sizes(redisDatabase).map((size, i) => ({ ...size, kills: Math.roun
         failed: [],
       })
       expect({ seed, findings: await story.account() }).toEqual({ seed, findings: [] })
-      tell(task, {
-        what: `a daemon killed at random, ${size.name}`,
+      reportTrials(task, {
+        subject: `a daemon killed at random, ${size.name}`,
         times: `${size.kills} kills in ${story.hr.nights.length} nights (seed ${seed})`,
-        found: `nobody lost; killed while ${counted(fallen)}`,
+        result: `nobody lost; killed while ${counted(fallen)}`,
       })
     })
   },
@@ -98,7 +98,7 @@ async function ordinaryLife(story: Story, dice: Dice): Promise<Usual> {
   await story.night(dice)
   await story.ask(daemon)
   await daemon.atRest()
-  const events = daemon.told.length
+  const events = daemon.events.length
   await daemon.kill()
   return { openingMs, events }
 }
@@ -116,11 +116,11 @@ async function shortLife(story: Story, dice: Dice, usual: Usual): Promise<{ stag
   await Promise.race([randomMoment(daemon, dice, usual), working])
   await daemon.kill()
   await working
-  return { stage: stageOf(daemon.told), findings }
+  return { stage: stageOf(daemon.events), findings }
 
   async function work({ start, atRest }: CrashDaemon): Promise<void> {
     await start()
-    if (!story.asked) await story.ask(daemon)
+    if (!story.hasRequestedRun) await story.ask(daemon)
     while (findings.length === 0) {
       await atRest()
       findings.push(...(await story.findings(daemon)))
@@ -147,8 +147,8 @@ async function shortLife(story: Story, dice: Dice, usual: Usual): Promise<{ stag
 /** While the daemon opens its parts, on the way to a plan, which is short, or anywhere in the work of a night. */
 async function randomMoment(daemon: CrashDaemon, dice: Dice, { openingMs, events }: Usual): Promise<void> {
   if (dice.chance(1 / 8)) return await sleep(dice.integer(0, openingMs))
-  if (dice.chance(1 / 3)) await daemon.tells(dice.pick(toPlan))
-  else await daemon.tellsSoMany(dice.integer(1, events))
+  if (dice.chance(1 / 3)) await daemon.waitForEvent(dice.pick(toPlan))
+  else await daemon.waitForEventCount(dice.integer(1, events))
   await sleep(dice.integer(0, 20))
 }
 
@@ -162,7 +162,7 @@ async function lastLife(story: Story, dice: Dice) {
   return { states: data.map(({ state }) => state), end: await daemon.kill('SIGTERM') }
 }
 
-function stageOf(told: readonly Told[]): string {
+function stageOf(told: readonly DaemonEvent[]): string {
   const times = (name: string) => told.filter(({ event }) => event === name).length
   if (times('request.begun') > times('request.ended')) return 'sending'
   const last = told.findLast(({ event }) => event in stages)

@@ -119,14 +119,14 @@ describe.each(all)('a daemon that is killed, $name', (size) => {
   })
 
   test('when it has read that somebody left, which HR takes back before the next start, separates nobody', async () => {
-    const person = story.hr.rows().find(({ id, left }) => !left && !story.faults.has(id))
+    const person = story.hr.rows().find(({ id, leavingDate: left }) => !left && !story.faults.has(id))
     await daemon.dieAt('run.read')
     story.hr.leave(person?.id ?? '', '2021-01-15')
-    await story.tell()
+    await story.dropExport()
 
     const [end] = await Promise.all([daemon.ended, story.ask(daemon)])
     story.hr.comeBack(person?.id ?? '', person?.start ?? '')
-    await story.tell()
+    await story.dropExport()
     daemon = await story.daemon()
     await daemon.atRest()
 

@@ -4,12 +4,12 @@ import { openDatabase } from '../../src/database/database.ts'
 import { Failure } from '../../src/errors.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { emptyDatabases, emptyPostgresPlace } from '../helpers/servers/databases.ts'
+import { createEmptyPostgresDatabase, emptyDatabases } from '../helpers/servers/databases.ts'
 import { noting, upsert, workers } from './samples.ts'
 
 const schemas = ['rollcall', 'bullmq'] as const
 
-describe.each(emptyDatabases)('a queue in $name', ({ place }) => {
+describe.each(emptyDatabases)('a queue in $name', ({ createDatabase: place }) => {
   test('is closed quietly together with its database, whichever comes first', async () => {
     const unexpected: unknown[] = []
     const events = silentEvents((event) => {
@@ -69,7 +69,7 @@ describe.each(emptyDatabases)('a queue in $name', ({ place }) => {
 })
 
 test('work goes on after the server has ended every session', async () => {
-  await using given = await emptyPostgresPlace()
+  await using given = await createEmptyPostgresDatabase()
   await using database = await openDatabase({ at: given.at, schemas, migrations: [] })
   await using queue = await openQueue({ backend: { kind: 'database', database }, events: silentEvents() })
   const noted = noting(1)

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/database/database.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { emptyPostgresPlace } from '../helpers/servers/databases.ts'
+import { createEmptyPostgresDatabase } from '../helpers/servers/databases.ts'
 import { redisUrl } from '../helpers/servers/provided.ts'
 import { noting } from './samples.ts'
 
@@ -16,7 +16,7 @@ type Address = AsyncDisposable & { readonly at: string }
 
 const places: readonly { readonly name: string; readonly place: () => Promise<Address> }[] = [
   { name: 'Redis', place: async () => ({ at: await redisUrl(), async [Symbol.asyncDispose]() {} }) },
-  { name: 'PostgreSQL', place: emptyPostgresPlace },
+  { name: 'PostgreSQL', place: createEmptyPostgresDatabase },
   { name: 'PGlite', place: folder },
 ]
 

@@ -146,7 +146,7 @@ const firstPages: readonly Shape[] = [
 
 describe('a first page never passes for the list', () => {
   test.each(firstPages)('where %s says that there is more', async (_shape, answer, { url = '', ...settings }, said) => {
-    const { failure, left } = await failureOf(answer, settings, url)
+    const { failure, remaining: left } = await failureOf(answer, settings, url)
 
     expect(failure).toMatchObject({ code: 'source_unreadable', message: expect.stringContaining(said) })
     expect(left).toEqual([])
@@ -196,7 +196,7 @@ describe('what the first page alone counts', () => {
   const settings: HttpSettings = { records: '/items', next: '/next' }
 
   test('refuses a list with fewer records', async () => {
-    const { failure, left } = await failureOf(paged(5), settings)
+    const { failure, remaining: left } = await failureOf(paged(5), settings)
 
     expect(failure).toMatchObject({
       code: 'source_unreadable',

@@ -24,7 +24,7 @@ describe('a download', () => {
 
       expect(file).toMatchObject({ name: 'people.csv', bytes, modifiedAtMs: modifiedAt.getTime() })
       expect((await readFile(file.path)).equals(content)).toBe(true)
-      expect(server.seen.fileBytes).toBe(bytes)
+      expect(server.activity.fileBytes).toBe(bytes)
     },
   )
 
@@ -48,14 +48,14 @@ describe('a download', () => {
     const failure = await failureOf(fetch(server, spool))
     const left = await readdir(spool.path)
     const leftBytes = (await stat(join(spool.path, left[0] ?? ''))).size
-    server.seen.fileBytes = 0
+    server.activity.fileBytes = 0
     server.faults.cutAfterBytes = Number.POSITIVE_INFINITY
     const file = await fetch(server, spool)
 
     expect(failure).toMatchObject({ code: 'source_unreachable' })
     expect(left).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.part$/)])
     expect(leftBytes).toBeGreaterThan(mebibyte)
-    expect(server.seen.fileBytes).toBe(content.length - leftBytes + overlapBytes)
+    expect(server.activity.fileBytes).toBe(content.length - leftBytes + overlapBytes)
     expect((await readFile(file.path)).equals(content)).toBe(true)
     expect(await readdir(spool.path)).toEqual([expect.stringMatching(/\.export$/)])
   })
@@ -76,13 +76,13 @@ describe('a download', () => {
     }
     const given = await failureOf(fetch(server, spool, { signal: controller.signal }))
     server.faults.answer = undefined
-    server.seen.fileBytes = 0
+    server.activity.fileBytes = 0
     const file = await fetch(server, spool)
 
     expect(silent.message).toMatch(/has not answered for 200 ms/)
     expect(given.message).toBe('stop')
     expect((await readFile(file.path)).equals(content)).toBe(true)
-    expect(server.seen.fileBytes).toBeLessThan(content.length - 200_000 + overlapBytes)
+    expect(server.activity.fileBytes).toBeLessThan(content.length - 200_000 + overlapBytes)
   })
 
   test('starts anew where the end of what is there differs from what the server holds', async () => {
@@ -103,12 +103,12 @@ describe('a download', () => {
     await breakOff(server, spool, mebibyte / 2)
     await appendFile(join(server.folder, 'people.csv'), 'more')
     await utimes(join(server.folder, 'people.csv'), modifiedAt, modifiedAt)
-    server.seen.fileBytes = 0
+    server.activity.fileBytes = 0
 
     const file = await fetch(server, spool)
 
     expect(file.bytes).toBe(mebibyte + 4)
-    expect(server.seen.fileBytes).toBe(mebibyte + 4)
+    expect(server.activity.fileBytes).toBe(mebibyte + 4)
   })
 
   test('by two readers at once brings both of them the whole file', async () => {
@@ -133,15 +133,15 @@ describe('a download', () => {
     await rename(join(spool.path, left), killed)
     const leftBytes = (await stat(killed)).size
 
-    server.seen.fileBytes = 0
+    server.activity.fileBytes = 0
     await fetch(server, spool)
-    const whileItMayLive = server.seen.fileBytes
+    const whileItMayLive = server.activity.fileBytes
     await utimes(killed, new Date(), new Date(Date.now() - 120_000))
-    server.seen.fileBytes = 0
+    server.activity.fileBytes = 0
     await fetch(server, spool, { idleTimeoutMs: 30_000 })
 
     expect(whileItMayLive).toBe(content.length)
-    expect(server.seen.fileBytes).toBe(content.length - leftBytes + overlapBytes)
+    expect(server.activity.fileBytes).toBe(content.length - leftBytes + overlapBytes)
   })
 })
 
@@ -222,7 +222,7 @@ async function fetch(server: SshServer, spool: Pick<ExportFolder, 'path'>, optio
 }
 
 async function breakOff(server: SshServer, spool: ExportFolder, afterBytes: number): Promise<void> {
-  server.faults.cutAfterBytes = server.seen.fileBytes + afterBytes
+  server.faults.cutAfterBytes = server.activity.fileBytes + afterBytes
   await failureOf(fetch(server, spool))
   delete server.faults.cutAfterBytes
 }

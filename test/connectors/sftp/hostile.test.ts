@@ -40,7 +40,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 beforeEach(async () => {
   await put('people.csv', people)
   lies(server, undefined)
-  server.seen.fileBytes = 0
+  server.activity.fileBytes = 0
   delete server.faults.cutAfterBytes
 })
 
@@ -84,7 +84,7 @@ describe('a server that means harm', () => {
     expect(failure).toMatchObject({ code: 'source_unreadable' })
     expect(failure.message).toMatch(expected)
     expect(failure.message).not.toMatch(unseen)
-    expect(server.seen.fileBytes).toBeLessThanOrEqual(people.length + 1)
+    expect(server.activity.fileBytes).toBeLessThanOrEqual(people.length + 1)
     expect(await place.left()).toEqual([])
     await expectHonestNight(place)
   })
@@ -113,7 +113,7 @@ describe('a server that means harm', () => {
 
     expect(rows).toEqual(['1', '2'])
     expect(await place.left()).toEqual([])
-    expect(server.seen.requests.filter((request) => request.startsWith('OPEN ')).at(-1)).toBe('OPEN people.csv')
+    expect(server.activity.requests.filter((request) => request.startsWith('OPEN ')).at(-1)).toBe('OPEN people.csv')
   })
 
   test('and sends a byte at a time, of a file without an end, costs a bounded time and no memory', async () => {
@@ -150,7 +150,7 @@ describe('a server that means harm', () => {
     const size = 256 * 1024
     for (const minute of [1, 2, 3]) {
       await put('people.csv', 'x'.repeat(size), new Date(modifiedAt.getTime() + minute * 60_000))
-      server.seen.fileBytes = 0
+      server.activity.fileBytes = 0
       server.faults.cutAfterBytes = size / 2
       await failureOf(readAll(place))
     }

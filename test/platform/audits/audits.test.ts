@@ -7,7 +7,7 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const minuteMs = 60_000
 const createdAt = '2026-03-02T10:00:00.000Z'
 
-describe.each(bothDatabases)('audits on $name', ({ place }) => {
+describe.each(bothDatabases)('audits on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let acme: AuditCompany
   let other: AuditCompany

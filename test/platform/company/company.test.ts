@@ -18,7 +18,7 @@ const seedOf = (company: object) =>
     ],
   })
 
-describe.each(bothDatabases)('the company on $name', ({ place }) => {
+describe.each(bothDatabases)('the company on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

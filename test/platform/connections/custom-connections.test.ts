@@ -14,7 +14,7 @@ import {
 const minuteMs = 60_000
 const schema = { type: 'object', properties: { hostname: { type: 'string' } }, required: ['hostname'] }
 
-describe.each(bothDatabases)('custom connections on $name', ({ place }) => {
+describe.each(bothDatabases)('custom connections on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let client: PlatformClient
   let workspaceIds: number[]

@@ -19,7 +19,7 @@ const everything: ControlExpand[] = [
 const files = (...entries: readonly object[]) => JSON.stringify(entries)
 const file = { filename: 'a.pdf', base64String: 'AAAA' }
 
-describe.each(bothDatabases)('controls on $name', ({ place }) => {
+describe.each(bothDatabases)('controls on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let company: ControlCompany
   let stranger: ControlCompany

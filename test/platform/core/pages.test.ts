@@ -21,7 +21,7 @@ const orders: readonly (Order & { name: string })[] = [
   { name: 'updatedAt backwards', sort: 'updatedAt', sortDir: 'DESC' },
 ]
 
-describe.each(bothDatabases)('pages on $name', ({ place }) => {
+describe.each(bothDatabases)('pages on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
   let client: PlatformClient
   let accountName: string

@@ -5,7 +5,7 @@ import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
 const past = '2025-06-30T00:00:00.000Z'
 
-describe.each(bothDatabases)('identity matching on $name', ({ place }) => {
+describe.each(bothDatabases)('identity matching on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

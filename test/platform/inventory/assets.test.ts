@@ -7,7 +7,7 @@ import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platform
 const minuteMs = 60_000
 const unknown = 999_999
 
-describe.each(bothDatabases)('assets on $name', ({ place }) => {
+describe.each(bothDatabases)('assets on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

@@ -38,7 +38,7 @@ const seeded = [
   'control_notes',
 ] as const
 
-describe.each(bothDatabases)('seeding controls on $name', ({ place }) => {
+describe.each(bothDatabases)('seeding controls on $name', ({ createDatabase: place }) => {
   let opened: TestPlatform
 
   beforeAll(async () => {

@@ -13,7 +13,7 @@ const now = new Date('2026-11-20T03:00:00.000Z')
 const limits = { batchSize: 3, batchBytes: 1000 }
 const long = 'x'.repeat(400)
 
-describe.each(bothDatabases)('the batches of a plan on $name', ({ place }) => {
+describe.each(bothDatabases)('the batches of a plan on $name', ({ createDatabase: place }) => {
   let lifetime: AsyncDisposableStack
   let store: Database<StoreSchema>
   let runId: string

@@ -30,7 +30,7 @@ const nights: readonly (readonly IdentityRecord[])[] = [
   ],
 ]
 
-describe.each(bothDatabases)('entries that follow from changes, on $name', ({ place }) => {
+describe.each(bothDatabases)('entries that follow from changes, on $name', ({ createDatabase: place }) => {
   test('make the same of the roster as those that are written out, also where they are written out later', async () => {
     const written = await roster({ follows: false })
     const followed = await roster({ follows: true })

@@ -22,7 +22,7 @@ const limits = { batchSize: 1000, batchBytes: 1_000_000 }
 
 const leaving = { confirmed: { identityId: 'E3', firstName: 'Ana' }, inferred: false, carried: false }
 
-describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
+describe.each(bothDatabases)('a plan that is staged on $name', ({ createDatabase: place }) => {
   let lifetime: AsyncDisposableStack
   let store: Database<StoreSchema>
   let lease: Lease
