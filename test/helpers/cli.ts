@@ -52,7 +52,7 @@ export function startCommand(
   return {
     child,
     ended,
-    waitForOutput: waitForOutput,
+    waitForOutput,
     output: () => captured.stdout + captured.stderr,
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL')

@@ -50,7 +50,7 @@ export function explaining(db: Db): { readonly explained: Db; readonly costs: re
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   })
-  return { explained, costs: costs }
+  return { explained, costs }
 }
 
 async function planOf(tx: Db, query: CompiledQuery): Promise<{ readonly Plan: Node } | undefined> {

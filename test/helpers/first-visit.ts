@@ -50,7 +50,7 @@ server: { host: 127.0.0.1, port: 0, token: '\${file:token}' }
   }
   const opened = opening.move()
   return {
-    ...{ folder, file, text, url: daemon.url, reloadRequests: reloadRequests, api, post, adminToken },
+    ...{ folder, file, text, url: daemon.url, reloadRequests, api, post, adminToken },
     async newToken(name: string, role: Role): Promise<string> {
       return NewToken.parse((await post('/tokens', { name, role })).body).token
     },

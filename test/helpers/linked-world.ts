@@ -68,7 +68,7 @@ export async function openLinked(
   const archive = async ({ version }: { version: string }) => void archived.push(version)
   const people: SyncConnection = {
     ...world.connection,
-    feeds: { source: { ...source, connector: connector ?? { ...connectorOf('acme'), archive: archive } } },
+    feeds: { source: { ...source, connector: connector ?? { ...connectorOf('acme'), archive } } },
   }
   const records: SyncConnection = {
     ...world.connection,
@@ -92,7 +92,7 @@ export async function openLinked(
   return {
     client,
     world,
-    archived: archived,
+    archived,
     listed,
     pauses,
     count,

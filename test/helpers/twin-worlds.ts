@@ -37,12 +37,12 @@ export async function openFileWorld(
   const world = await openWorld({
     client,
     ...(at !== undefined && { at }),
-    feed: { connector: connectorOf(shown, { isSparing, skipped: skipped }) },
+    feed: { connector: connectorOf(shown, { isSparing, skipped }) },
     webhook: webhookFeed(),
     signing: new Signing(sameKey),
   })
-  Object.assign(world.sync, { indexing: { version: '1', sampleSize: sampleSize } })
-  return { world, client, shown, skipped: skipped, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+  Object.assign(world.sync, { indexing: { version: '1', sampleSize } })
+  return { world, client, shown, skipped, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 
 export type FileWorld = Awaited<ReturnType<typeof openFileWorld>>

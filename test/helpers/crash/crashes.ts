@@ -79,7 +79,7 @@ export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
 
   const daemon: CrashDaemon = {
     pid: child.pid,
-    events: events,
+    events,
     get lives() {
       return state.lives
     },

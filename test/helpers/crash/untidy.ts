@@ -127,15 +127,15 @@ function readable(row: HrPerson, { kind }: Fault, before: HrPerson | undefined):
     case 'start':
       return { ...row, start }
     case 'date':
-      return hasLeft(row) ? { ...row, leavingDate: '' } : { ...row, leavingDate: leavingDate, status }
+      return hasLeft(row) ? { ...row, leavingDate: '' } : { ...row, leavingDate, status }
     case 'date alone':
-      return { ...row, leavingDate: leavingDate, status }
+      return { ...row, leavingDate, status }
     case 'twice':
       return before
     case 'status':
       return row
     case 'status alone':
-      return hasLeft(row) ? { ...row, leavingDate: leavingDate, status } : row
+      return hasLeft(row) ? { ...row, leavingDate, status } : row
     default:
       return kind satisfies never
   }

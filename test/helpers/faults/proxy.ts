@@ -200,7 +200,7 @@ export async function startFaultProxy({ target, decide = () => pass }: { target:
         matches,
         at,
         hold: async (request) => {
-          resolve({ request: request, release })
+          resolve({ request, release })
           await released
           closing.signal.throwIfAborted()
         },

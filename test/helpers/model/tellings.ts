@@ -177,7 +177,7 @@ export function createHrWithEvents({ graceRuns, outOfScope, means, announcedBy }
       for (const person of people) {
         person.missing = person.listed ? 0 : person.missing + 1
         const employment = employmentInExport(person, today)
-        if (employment !== null) person.statements.push({ at: `${today}T01:00:00.000Z`, employment: employment })
+        if (employment !== null) person.statements.push({ at: `${today}T01:00:00.000Z`, employment })
         const isOwnRow = rowsOf(person, today).some(({ from }) => from !== undefined)
         // Two equal rows cannot be used, and a row out of scope that is kept says nothing: neither ends what waits.
         const isSilent = person.listed && employment === null && (!person.inScope || person.fault === 'twice')

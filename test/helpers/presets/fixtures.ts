@@ -43,5 +43,5 @@ export async function readFixture(file: string, name: string, own: Own = {}) {
     lint.addRow(row, one)
     return one
   })
-  return { results: results, findings: lint.findings() }
+  return { results, findings: lint.findings() }
 }

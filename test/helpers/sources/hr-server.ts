@@ -135,7 +135,7 @@ export async function failureOf(answer: Answer, settings: HttpSettings = {}, que
     (error: unknown) => error,
   )
   const remaining = await readdir(join(folder.path, 'spool')).catch(() => [])
-  return { failure, remaining: remaining, requests: server.requests.length }
+  return { failure, remaining, requests: server.requests.length }
 }
 
 export type Certificates = {

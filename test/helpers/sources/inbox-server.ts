@@ -63,7 +63,7 @@ export async function serveInbox({
     url,
     store,
     /** The events that were logged. */
-    loggedEvents: loggedEvents,
+    loggedEvents,
     signed,
     /** Posts a body with the headers of its sender, and with others over them. */
     async send(body: string | Uint8Array, { to = 'acme', headers = {}, ...sign }: SendOptions = {}): Promise<Answered> {

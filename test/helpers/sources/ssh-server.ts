@@ -66,7 +66,7 @@ export async function sshServer(options: SshServerOptions = {}): Promise<SshServ
       client.on('session', (accept) => {
         const session = accept()
         if (options.sftp !== false)
-          session.on('sftp', (start) => serveFolder(start(), { folder: folder.path, faults, activity: activity, cut }))
+          session.on('sftp', (start) => serveFolder(start(), { folder: folder.path, faults, activity, cut }))
       })
     },
   )
@@ -88,7 +88,7 @@ export async function sshServer(options: SshServerOptions = {}): Promise<SshServ
     folder: folder.path,
     fingerprint: fingerprint(hostKeys[0] ?? ''),
     faults,
-    activity: activity,
+    activity,
     idle: () => (sockets.size === 0 ? Promise.resolve() : idle.promise),
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve))

@@ -234,7 +234,7 @@ describe('an export beside what the last one left behind', () => {
 })
 
 describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
-  async function open(options: { telling?: number } = {}) {
+  async function open(options: { sampleSize?: number } = {}) {
     const stack = new AsyncDisposableStack()
     const { at } = stack.use(await place())
     const file = stack.use(await openFileWorld(host, { isSparing: true, at, ...options }))
@@ -318,7 +318,7 @@ describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
   })
 
   test('an address that two people share is found where they stand among the first only since', async () => {
-    await using file = await open({ telling: 20 })
+    await using file = await open({ sampleSize: 20 })
     const people = company(60).map((person, at) =>
       at === 41 || at === 42 ? { ...person, email: 'both@acme.example' } : person,
     )
