@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { pendingCount, takePending } from '../../../src/store/inbox/inbox.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { secret, serveInbox } from '../../helpers/sources/inbox-server.ts'
 
 const body = JSON.stringify({ employee: { id: 'E1', title: 'Engineer' } })
@@ -8,7 +8,7 @@ const now = new Date('2026-11-20T03:00:00.000Z')
 const notSigned = { statusCode: 401, message: expect.any(String), code: 14010 }
 const runId = '00000000-0000-4000-8000-000000000001'
 
-describe.each(bothDatabases)('a webhook on $name', ({ createDatabase: place }) => {
+describe.each(databases)('a webhook on $name', ({ createDatabase: place }) => {
   test('an event is in the store when it is answered with 200', async () => {
     await using served = await serveInbox({ createDatabase: place, now: () => now })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createPgliteDatabase, databases } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase, databases } from '../../helpers/servers/databases.ts'
 import { newCompany } from '../helpers/companies.ts'
 import { entitlement, openTestPlatform } from '../helpers/platforms.ts'
 
@@ -91,7 +91,7 @@ describe.each(databases)('accounts on $name', ({ createDatabase: place }) => {
 })
 
 test('an account that is not there is not found, whatever is asked of it', async () => {
-  await using opened = await openTestPlatform(createPgliteDatabase)
+  await using opened = await openTestPlatform(createPostgresDatabase)
   const { operator } = opened
 
   const attempts = await Promise.allSettled([

@@ -5,7 +5,7 @@ import { openPlatformDatabase } from '../../../src/platform/core/database.ts'
 import { lockForSync } from '../../../src/platform/identity-sync/identity-sync.ts'
 import { listPeople } from '../../../src/platform/page/people.ts'
 import { readQuery } from '../../../src/platform/page/query.ts'
-import { bothDatabases, createPostgresDatabase, databases } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase, databases } from '../../helpers/servers/databases.ts'
 import { newCompany } from '../helpers/companies.ts'
 import { bodyOf, newHrisConnection, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
@@ -193,7 +193,7 @@ test('while a sync of an account runs, another one and a reset are conflicts; an
   })
 })
 
-test.each(bothDatabases)(
+test.each(databases)(
   'names whose letters become many bytes stop no sync, and are found, on $name',
   async ({ createDatabase: place }) => {
     await using opened = await openTestPlatform(place)

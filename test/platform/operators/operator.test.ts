@@ -11,7 +11,7 @@ import { databaseOperator } from '../../../src/platform/operators/operator.ts'
 import { SeedDocument } from '../../../src/platform/seed/document.ts'
 import { readSeed } from '../../../src/platform/seed/file.ts'
 import { startService } from '../../../src/platform/serve.ts'
-import { bothDatabases, createPgliteDatabase } from '../../helpers/servers/databases.ts'
+import { createPgliteDatabase, databases } from '../../helpers/servers/databases.ts'
 import { bodyOf, openTestPlatform } from '../helpers/platforms.ts'
 
 const seedFile = 'config/platform-seed.yaml'
@@ -65,7 +65,7 @@ async function mode(path: string): Promise<number> {
   return (await stat(path)).mode & 0o777
 }
 
-describe.each(bothDatabases)('seeding on $name', ({ createDatabase: place }) => {
+describe.each(databases)('seeding on $name', ({ createDatabase: place }) => {
   test('a seed opens accounts with workspaces and people, and a second time adds nothing', async () => {
     await using opened = await openTestPlatform(place)
     const seed = await readSeed(seedFile)

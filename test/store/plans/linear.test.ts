@@ -8,7 +8,7 @@ import { commitPlan, refreshStatistics } from '../../../src/store/plans/plans.ts
 import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
 import { explaining, type StatementCost } from '../../helpers/explaining.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 
 const now = new Date('2026-11-20T03:00:00.000Z')
 const known = 4000
@@ -16,7 +16,7 @@ const changed = 1000
 /** A statement may look at so many rows for each row of the plan. Each with all others would be a thousand. */
 const mostRowsEach = 40
 
-describe.each(bothDatabases)('accepting a plan on $name', ({ createDatabase: place }) => {
+describe.each(databases)('accepting a plan on $name', ({ createDatabase: place }) => {
   test.each([
     { entries: 'of their own', follows: false },
     { entries: 'that follow from its changes', follows: true },

@@ -8,7 +8,7 @@ import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { type Budget, ownBudget, sharedBudget } from '../../../src/sync/rate-limit/budget.ts'
 import { createCircuit } from '../../../src/sync/rate-limit/circuit.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { between, change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 const window = { requests: 2, ms: 6000 }
@@ -35,7 +35,7 @@ function offset(ms: number): () => void {
 }
 
 describe.each(moves)('a clock that %s', (_name, offsetMs) => {
-  test.each(bothDatabases)(
+  test.each(databases)(
     'keeps no request back for longer than a window or a pause in $name',
     async ({ createDatabase: place }) => {
       await using at = await place()

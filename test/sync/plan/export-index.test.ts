@@ -18,7 +18,7 @@ import {
 } from '../../../src/sync/sync.ts'
 import { receive, terminated, updated } from '../../helpers/events.ts'
 import { seed } from '../../helpers/seed.ts'
-import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { isFull } from '../../helpers/tier.ts'
 import { reportTrials } from '../../helpers/trials.ts'
 import { type FileWorld, openFileWorld, outcomeOf } from '../../helpers/twin-worlds.ts'
@@ -233,7 +233,7 @@ describe('an export beside what the last one left behind', () => {
   })
 })
 
-describe.each(bothDatabases)('on $name', ({ createDatabase: place }) => {
+describe.each(databases)('on $name', ({ createDatabase: place }) => {
   async function open(options: { sampleSize?: number } = {}) {
     const stack = new AsyncDisposableStack()
     const { at } = stack.use(await place())
