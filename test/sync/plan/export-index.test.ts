@@ -24,7 +24,7 @@ import { reportTrials } from '../../helpers/trials.ts'
 import { type FileWorld, openFileWorld, outcomeOf } from '../../helpers/twin-worlds.ts'
 import { change, type Host, type HrPerson, headers, staff, startHost, without } from '../../helpers/world.ts'
 
-const stories = Number(process.env.ROLLCALL_STORIES ?? (isFull ? 100 : 8))
+const stories = Number(process.env.ROLLCALL_STORIES ?? (isFull ? 100 : 3))
 const msPerStory = 60_000
 const dayMs = 86_400_000
 
